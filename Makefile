@@ -1,0 +1,49 @@
+# make demo    fresh machine to leaderboard page        make test    the test suite
+# make lint    style, types, import contracts           make native  C++ tests under sanitizers
+# VENV=path takes another environment's place; it is created if it is not there.
+
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.fedbench-installed
+
+.PHONY: demo test slow lint types format native clean
+
+# Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
+$(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/include/fedbench/*.hpp)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=1.0" "pybind11>=3.0" ninja cmake
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch torchvision
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[dev]"
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/fedbench run digits-demo -a fedavg -a fedasync -a fedbuff -a defedavg_iid --seeds 3 --jobs 2 --store demo/runs --resume
+	$(BIN)/fedbench leaderboard build --store demo/runs --output demo/leaderboard --title "fedbench demo"
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+slow: $(STAMP)
+	$(BIN)/python -m pytest -m "slow and not gpu"
+
+lint: $(STAMP) types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	$(BIN)/python tests/house/rules.py
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+native:
+	cmake --workflow --preset dev
+	cmake --workflow --preset asan
+	cmake --workflow --preset tsan
+
+clean:
+	rm -rf build demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,107 @@
+#include "fedbench/accumulate.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "lanes.hpp"
+
+namespace fedbench {
+
+namespace {
+
+/// Plain C++; std::fma is exact everywhere, in hardware or not.
+template <typename Real>
+struct PortableOps {
+    using Values = std::array<Real, lanes::kLanes>;
+    using Sums = std::array<double, lanes::kLanes>;
+
+    static Values zero() { return {}; }
+    static Sums zero_sums() { return {}; }
+    static Real broadcast(Real w) { return w; }
+    static const Real* load(const Real* p) { return p; }
+    static void store(Real* p, const Values& v) {
+        for (std::size_t j = 0; j < lanes::kLanes; ++j) p[j] = v[j];
+    }
+    static Values fma(Real w, const Real* v, Values total) {
+        for (std::size_t j = 0; j < lanes::kLanes; ++j) total[j] = std::fma(w, v[j], total[j]);
+        return total;
+    }
+    template <typename A>
+    static Sums add_products(Sums sums, const A& a, const A& b) {
+        for (std::size_t j = 0; j < lanes::kLanes; ++j)
+            sums[j] = std::fma(static_cast<double>(a[j]), static_cast<double>(b[j]), sums[j]);
+        return sums;
+    }
+    static void spill(const Sums& sums, double (&lane)[lanes::kLanes]) {
+        for (std::size_t j = 0; j < lanes::kLanes; ++j) lane[j] = sums[j];
+    }
+    template <typename T>
+    static T fma1(T a, T b, T c) {
+        return std::fma(a, b, c);
+    }
+};
+
+bool has_avx2() {
+#if defined(FEDBENCH_HAVE_AVX2)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+InstructionSet choose() {
+    const char* wish = std::getenv("FEDBENCH_ISA");
+    if (wish == nullptr || *wish == '\0') return has_avx2() ? InstructionSet::avx2 : InstructionSet::portable;
+    const std::string name = wish;
+    if (name == "portable") return InstructionSet::portable;
+    if (name == "avx2" && has_avx2()) return InstructionSet::avx2;
+    throw std::invalid_argument("FEDBENCH_ISA: expected portable or avx2 as far as this machine has it, got " + name);
+}
+
+void check_sizes(std::size_t weights, std::size_t vectors) {
+    if (weights != vectors)
+        throw std::invalid_argument("weighted_sum: expected one weight per vector, got " + std::to_string(weights) + " weights for " +
+                                    std::to_string(vectors) + " vectors");
+}
+
+}  // namespace
+
+InstructionSet instruction_set() {
+    static const InstructionSet chosen = choose();
+    return chosen;
+}
+
+const char* name_of(InstructionSet isa) { return isa == InstructionSet::avx2 ? "avx2" : "portable"; }
+
+template <typename Real>
+double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out,
+                    InstructionSet isa) {
+    check_sizes(weights.size(), vectors.size());
+#if defined(FEDBENCH_HAVE_AVX2)
+    if (isa == InstructionSet::avx2) return lanes::weighted_sum_avx2<Real>(weights, vectors, out);
+#endif
+    (void)isa;
+    return lanes::weighted_sum<Real, PortableOps<Real>>(weights, vectors, out);
+}
+
+template <typename Real>
+double dot(std::span<const Real> a, std::span<const Real> b, InstructionSet isa) {
+    if (a.size() != b.size())
+        throw std::invalid_argument("dot: expected vectors of one length, got " + std::to_string(a.size()) + " and " +
+                                    std::to_string(b.size()));
+#if defined(FEDBENCH_HAVE_AVX2)
+    if (isa == InstructionSet::avx2) return lanes::dot_avx2<Real>(a, b);
+#endif
+    (void)isa;
+    return lanes::dot<Real, PortableOps<Real>>(a, b);
+}
+
+template double weighted_sum<float>(std::span<const double>, std::span<const float* const>, std::span<float>, InstructionSet);
+template double weighted_sum<double>(std::span<const double>, std::span<const double* const>, std::span<double>, InstructionSet);
+template double dot<float>(std::span<const float>, std::span<const float>, InstructionSet);
+template double dot<double>(std::span<const double>, std::span<const double>, InstructionSet);
+
+}  // namespace fedbench

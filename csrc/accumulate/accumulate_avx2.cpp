@@ -1,0 +1,80 @@
+// Compiled with -mavx2 -mfma; called only where the machine has both.
+#include <immintrin.h>
+
+#include <cmath>
+
+#include "lanes.hpp"
+
+namespace fedbench::lanes {
+
+namespace {
+
+struct Sums {
+    __m256d low, high;  // lanes 0-3, 4-7
+};
+
+struct Common {
+    static Sums zero_sums() { return {_mm256_setzero_pd(), _mm256_setzero_pd()}; }
+    static void spill(const Sums& sums, double (&lane)[kLanes]) {
+        _mm256_storeu_pd(lane, sums.low);
+        _mm256_storeu_pd(lane + 4, sums.high);
+    }
+    template <typename T>
+    static T fma1(T a, T b, T c) {
+        return std::fma(a, b, c);
+    }
+};
+
+struct FloatOps : Common {
+    static __m256 zero() { return _mm256_setzero_ps(); }
+    static __m256 broadcast(float w) { return _mm256_set1_ps(w); }
+    static __m256 load(const float* p) { return _mm256_loadu_ps(p); }
+    static void store(float* p, __m256 v) { _mm256_storeu_ps(p, v); }
+    static __m256 fma(__m256 w, __m256 v, __m256 total) { return _mm256_fmadd_ps(w, v, total); }
+    static Sums add_products(Sums s, __m256 a, __m256 b) {
+        const auto low = [](__m256 v) { return _mm256_cvtps_pd(_mm256_castps256_ps128(v)); };
+        const auto high = [](__m256 v) { return _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)); };
+        return {_mm256_fmadd_pd(low(a), low(b), s.low), _mm256_fmadd_pd(high(a), high(b), s.high)};
+    }
+};
+
+struct Doubles {
+    __m256d low, high;
+};
+
+struct DoubleOps : Common {
+    static Doubles zero() { return {_mm256_setzero_pd(), _mm256_setzero_pd()}; }
+    static __m256d broadcast(double w) { return _mm256_set1_pd(w); }
+    static Doubles load(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
+    static void store(double* p, Doubles v) {
+        _mm256_storeu_pd(p, v.low);
+        _mm256_storeu_pd(p + 4, v.high);
+    }
+    static Doubles fma(__m256d w, Doubles v, Doubles total) {
+        return {_mm256_fmadd_pd(w, v.low, total.low), _mm256_fmadd_pd(w, v.high, total.high)};
+    }
+    static Sums add_products(Sums s, Doubles a, Doubles b) {
+        return {_mm256_fmadd_pd(a.low, b.low, s.low), _mm256_fmadd_pd(a.high, b.high, s.high)};
+    }
+};
+
+}  // namespace
+
+template <>
+double weighted_sum_avx2<float>(std::span<const double> weights, std::span<const float* const> vectors, std::span<float> out) {
+    return weighted_sum<float, FloatOps>(weights, vectors, out);
+}
+template <>
+double weighted_sum_avx2<double>(std::span<const double> weights, std::span<const double* const> vectors, std::span<double> out) {
+    return weighted_sum<double, DoubleOps>(weights, vectors, out);
+}
+template <>
+double dot_avx2<float>(std::span<const float> a, std::span<const float> b) {
+    return dot<float, FloatOps>(a, b);
+}
+template <>
+double dot_avx2<double>(std::span<const double> a, std::span<const double> b) {
+    return dot<double, DoubleOps>(a, b);
+}
+
+}  // namespace fedbench::lanes

@@ -1,0 +1,70 @@
+// The eight-lane arithmetic behind accumulate.hpp, written once over a vector type `Lanes<Real>`:
+// eight values of Real, and eight float64 sums. A file per instruction set instantiates it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "fedbench/accumulate.hpp"
+
+namespace fedbench::lanes {
+
+inline constexpr std::size_t kLanes = 8;
+inline constexpr std::size_t kBlock = 4096;
+
+inline double add_lanes(const double (&s)[kLanes]) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
+
+/// Ops supplies: Values (eight Reals), Sums (eight doubles), load, store, broadcast, fma, zero, zero_sums,
+/// add_squares / add_products (one float64 fma per lane), spill(Sums, double[8]).
+template <typename Real, typename Ops>
+double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out) {
+    const std::size_t d = out.size();
+    double norm2 = 0;
+    for (std::size_t begin = 0; begin < d; begin += kBlock) {
+        const std::size_t end = begin + kBlock < d ? begin + kBlock : d;
+        auto sums = Ops::zero_sums();
+        std::size_t i = begin;
+        for (; i + kLanes <= end; i += kLanes) {
+            auto total = Ops::zero();
+            for (std::size_t k = 0; k < vectors.size(); ++k)
+                total = Ops::fma(Ops::broadcast(static_cast<Real>(weights[k])), Ops::load(vectors[k] + i), total);
+            Ops::store(out.data() + i, total);
+            sums = Ops::add_products(sums, total, total);
+        }
+        double lane[kLanes];
+        Ops::spill(sums, lane);
+        for (std::size_t j = 0; i < end; ++i, ++j) {
+            Real total = 0;
+            for (std::size_t k = 0; k < vectors.size(); ++k) total = Ops::fma1(static_cast<Real>(weights[k]), vectors[k][i], total);
+            out[i] = total;
+            lane[j] = Ops::fma1(static_cast<double>(total), static_cast<double>(total), lane[j]);
+        }
+        norm2 += add_lanes(lane);
+    }
+    return norm2;
+}
+
+template <typename Real, typename Ops>
+double dot(std::span<const Real> a, std::span<const Real> b) {
+    const std::size_t d = a.size();
+    double result = 0;
+    for (std::size_t begin = 0; begin < d; begin += kBlock) {
+        const std::size_t end = begin + kBlock < d ? begin + kBlock : d;
+        auto sums = Ops::zero_sums();
+        std::size_t i = begin;
+        for (; i + kLanes <= end; i += kLanes) sums = Ops::add_products(sums, Ops::load(a.data() + i), Ops::load(b.data() + i));
+        double lane[kLanes];
+        Ops::spill(sums, lane);
+        for (std::size_t j = 0; i < end; ++i, ++j)
+            lane[j] = Ops::fma1(static_cast<double>(a[i]), static_cast<double>(b[i]), lane[j]);
+        result += add_lanes(lane);
+    }
+    return result;
+}
+
+template <typename Real>
+double weighted_sum_avx2(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out);
+template <typename Real>
+double dot_avx2(std::span<const Real> a, std::span<const Real> b);
+
+}  // namespace fedbench::lanes

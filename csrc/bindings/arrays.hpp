@@ -1,0 +1,75 @@
+// Checked views of numpy arrays, and numpy views of C++ columns. Nothing here copies.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fedbench::bindings {
+
+namespace py = pybind11;
+
+inline std::string describe(const py::handle& object) {
+    if (!py::isinstance<py::array>(object)) return py::str(py::type::of(object).attr("__name__"));
+    const auto array = py::reinterpret_borrow<py::array>(object);
+    std::string text = std::string(py::str(array.dtype())) + " " + std::string(py::str(array.attr("shape")));
+    if (!(array.flags() & py::array::c_style)) text += " not C-contiguous";
+    return text;
+}
+
+[[noreturn]] inline void refuse(const std::string& name, const std::string& wanted, const py::handle& got) {
+    throw py::type_error(name + ": expected " + wanted + ", got " + describe(got));
+}
+
+template <typename T>
+bool is_plain(const py::handle& object, py::ssize_t ndim) {
+    if (!py::isinstance<py::array_t<T>>(object)) return false;
+    const auto array = py::reinterpret_borrow<py::array>(object);
+    return array.ndim() == ndim && (array.flags() & py::array::c_style);
+}
+
+template <typename T>
+const char* type_name() {
+    if constexpr (std::is_same_v<T, float>) return "float32";
+    else if constexpr (std::is_same_v<T, double>) return "float64";
+    else if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
+    else return "int64";
+}
+
+/// A one-dimensional C-contiguous array of exactly this dtype.
+template <typename T>
+std::span<const T> vector_of(const std::string& name, const py::handle& object) {
+    if (!is_plain<T>(object, 1)) refuse(name, std::string(type_name<T>()) + " (d,) C-contiguous", object);
+    const auto array = py::reinterpret_borrow<py::array_t<T>>(object);
+    return {array.data(), static_cast<std::size_t>(array.size())};
+}
+
+/// The same, writeable.
+template <typename T>
+std::span<T> output_of(const std::string& name, const py::handle& object) {
+    const auto view = vector_of<T>(name, object);
+    if (!py::reinterpret_borrow<py::array>(object).writeable()) throw py::type_error(name + ": expected a writeable array, got a read-only one");
+    return {const_cast<T*>(view.data()), view.size()};
+}
+
+/// A read-only numpy view of a column; `owner` keeps the memory alive.
+template <typename T>
+py::array column(const std::vector<T>& values, const py::object& owner) {
+    py::array view(py::dtype::of<T>(), {static_cast<py::ssize_t>(values.size())}, {static_cast<py::ssize_t>(sizeof(T))}, values.data(), owner);
+    view.attr("setflags")(py::arg("write") = false);
+    return view;
+}
+
+/// A numpy array that takes over a vector.
+template <typename T>
+py::array take(std::vector<T>&& values) {
+    auto* heap = new std::vector<T>(std::move(values));
+    const py::capsule owner(heap, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+    return py::array(py::dtype::of<T>(), {static_cast<py::ssize_t>(heap->size())}, {static_cast<py::ssize_t>(sizeof(T))}, heap->data(), owner);
+}
+
+}  // namespace fedbench::bindings

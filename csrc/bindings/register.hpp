@@ -1,0 +1,11 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace fedbench::bindings {
+
+void register_random(pybind11::module_& module);
+void register_scheduler(pybind11::module_& module);
+void register_accumulate(pybind11::module_& module);
+
+}  // namespace fedbench::bindings

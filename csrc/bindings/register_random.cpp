@@ -1,0 +1,94 @@
+#include <pybind11/native_enum.h>
+
+#include "arrays.hpp"
+#include "fedbench/philox.hpp"
+#include "register.hpp"
+
+namespace fedbench::bindings {
+
+namespace {
+
+template <typename T, typename Draw>
+py::array fill(Stream& stream, py::ssize_t count, Draw draw) {
+    if (count < 0) throw py::value_error("count: must be >= 0, got " + std::to_string(count));
+    py::array_t<T> out(count);
+    T* values = out.mutable_data();
+    for (py::ssize_t i = 0; i < count; ++i) values[i] = draw(stream);
+    return out;
+}
+
+py::array permutation(Stream& stream, std::uint32_t n) {
+    py::array_t<std::int64_t> out(static_cast<py::ssize_t>(n));
+    std::span<std::int64_t> order(out.mutable_data(), n);
+    std::iota(order.begin(), order.end(), 0);
+    stream.shuffle(order);
+    return out;
+}
+
+}  // namespace
+
+void register_random(py::module_& module) {
+    py::native_enum<Purpose>(module, "Purpose", "enum.IntEnum", "What a random stream is for: the fourth counter word.")
+        .value("partition", Purpose::partition)
+        .value("speed", Purpose::speed)
+        .value("compute", Purpose::compute)
+        .value("download", Purpose::download)
+        .value("upload", Purpose::upload)
+        .value("steps", Purpose::steps)
+        .value("selection", Purpose::selection)
+        .value("initial", Purpose::initial)
+        .value("replacement", Purpose::replacement)
+        .value("parameters", Purpose::parameters)
+        .value("data_order", Purpose::data_order)
+        .value("dropout", Purpose::dropout)
+        .value("module_seed", Purpose::module_seed)
+        .value("evaluation", Purpose::evaluation)
+        .value("holdout", Purpose::holdout)
+        .value("availability", Purpose::availability)
+        .finalize();
+
+    module.def(
+        "philox4x32",
+        [](std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) { return philox4x32(counter, key); },
+        py::arg("counter"), py::arg("key"), "One Philox4x32-10 block: four 32-bit words.");
+
+    py::class_<Stream>(module, "Stream", "Words of one (seed, purpose, client, k), in order.")
+        .def(py::init<std::uint64_t, Purpose, std::uint32_t, std::uint32_t>(), py::arg("seed"), py::arg("purpose"),
+             py::arg("client") = 0, py::arg("k") = 0)
+        .def("words", [](Stream& s, py::ssize_t n) { return fill<std::uint32_t>(s, n, [](Stream& r) { return r.word(); }); }, py::arg("count"))
+        .def("uniform", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.uniform(); }); }, py::arg("count"))
+        .def("normal", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.normal(); }); }, py::arg("count"))
+        .def("exponential", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.exponential(); }); }, py::arg("count"))
+        .def(
+            "below",
+            [](Stream& s, std::uint32_t n) {
+                if (n == 0) throw py::value_error("n: must be >= 1, got 0");
+                return s.below(n);
+            },
+            py::arg("n"))
+        .def("permutation", &permutation, py::arg("n"));
+
+    module.def(
+        "draw_batches",
+        [](std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::uint32_t examples, std::uint32_t batch_size, std::int64_t steps) {
+            Batches batches = draw_batches(Stream(seed, Purpose::data_order, client, k), examples, batch_size, steps);
+            return py::make_tuple(take(std::move(batches.rows)), take(std::move(batches.offsets)));
+        },
+        py::arg("seed"), py::arg("client"), py::arg("k"), py::arg("examples"), py::arg("batch_size"), py::arg("steps"),
+        "Rows (int64) of all mini-batches of a job behind one another, and steps + 1 offsets into them.");
+
+    module.def(
+        "draw_per_client",
+        [](std::uint64_t seed, Purpose purpose, std::uint32_t clients) {
+            py::array_t<double> out(static_cast<py::ssize_t>(clients));
+            double* values = out.mutable_data();
+            for (std::uint32_t i = 0; i < clients; ++i) values[i] = Stream(seed, purpose, i).uniform();
+            return out;
+        },
+        py::arg("seed"), py::arg("purpose"), py::arg("clients"), "The first uniform draw of every client's stream (N,) float64.");
+
+    module.def("portable_log", &portable_log, py::arg("x"));
+    module.def("portable_exp", &portable_exp, py::arg("x"));
+}
+
+}  // namespace fedbench::bindings

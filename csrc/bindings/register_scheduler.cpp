@@ -1,0 +1,149 @@
+#include <pybind11/native_enum.h>
+#include <pybind11/stl.h>
+
+#include "arrays.hpp"
+#include "fedbench/scheduler.hpp"
+#include "register.hpp"
+
+namespace fedbench::bindings {
+
+namespace {
+
+template <typename T>
+Table<T> table_of(const std::vector<std::vector<T>>& rows) {
+    Table<T> table;
+    table.offsets.push_back(0);
+    for (const auto& row : rows) {
+        table.values.insert(table.values.end(), row.begin(), row.end());
+        table.offsets.push_back(static_cast<std::int64_t>(table.values.size()));
+    }
+    return table;
+}
+
+template <typename T>
+std::vector<T> copied(const std::string& name, const py::object& array) {
+    const auto view = vector_of<T>(name, array);
+    return {view.begin(), view.end()};
+}
+
+template <auto Columns, auto Column>
+py::array chunk_column(const py::object& chunk) {
+    return column((chunk.cast<const PlanChunk&>().*Columns).*Column, chunk);
+}
+
+void register_inputs(py::module_& module) {
+    py::native_enum<DurationKind>(module, "DurationKind", "enum.Enum", "Distribution of a duration; a and b are its parameters.")
+        .value("constant", DurationKind::constant)
+        .value("uniform", DurationKind::uniform)
+        .value("exponential", DurationKind::exponential)
+        .value("lognormal", DurationKind::lognormal)
+        .value("pareto", DurationKind::pareto)
+        .value("table", DurationKind::table)
+        .finalize();
+    py::class_<Durations>(module, "Durations", "Seconds for every (client, job), drawn or scripted.")
+        .def(py::init([](std::string name, DurationKind kind, const py::object& a, const py::object& b, bool per_step) {
+                 return Durations(std::move(name), kind, copied<double>("a", a), copied<double>("b", b), per_step, {});
+             }),
+             py::kw_only(), py::arg("name"), py::arg("kind"), py::arg("a"), py::arg("b"), py::arg("per_step"))
+        .def_static(
+            "table",
+            [](std::string name, const std::vector<std::vector<double>>& rows, bool per_step) {
+                return Durations(std::move(name), DurationKind::table, {}, {}, per_step, table_of(rows));
+            },
+            py::kw_only(), py::arg("name"), py::arg("rows"), py::arg("per_step"));
+    py::class_<Steps>(module, "Steps", "Local steps for every (client, job).")
+        .def_static("constant", [](const py::object& values) { return Steps::constant(copied<std::int32_t>("steps", values)); }, py::arg("values"))
+        .def_static("table", [](const std::vector<std::vector<std::int32_t>>& rows) { return Steps::table(table_of(rows)); }, py::arg("rows"))
+        .def_static("normal", &Steps::normal, py::arg("mean"), py::arg("variance"));
+}
+
+void register_policies(py::module_& module) {
+    py::native_enum<Select>(module, "Select", "enum.Enum", "How a round's cohort is chosen.")
+        .value("all", Select::all)
+        .value("without_replacement", Select::without_replacement)
+        .value("with_replacement", Select::with_replacement)
+        .value("weighted", Select::weighted)
+        .value("scripted", Select::scripted)
+        .finalize();
+    py::native_enum<Restart>(module, "Restart", "enum.Enum", "Who follows an arrived client.")
+        .value("resample", Restart::resample)
+        .value("self", Restart::self)
+        .finalize();
+    py::native_enum<DispatchOrder>(module, "DispatchOrder", "enum.Enum", "Replacement before or after the update of the same instant.")
+        .value("after_update", DispatchOrder::after_update)
+        .value("before_update", DispatchOrder::before_update)
+        .finalize();
+    py::native_enum<Receive>(module, "Receive", "enum.Enum", "Does a started job empty the receive buffer?")
+        .value("pop", Receive::pop)
+        .value("peek", Receive::peek)
+        .finalize();
+    py::class_<Rounds>(module, "Rounds")
+        .def(py::init([](Select select, std::uint32_t cohort, std::vector<double> probabilities, const std::vector<std::vector<std::int32_t>>& selections) {
+                 return Rounds{select, cohort, std::move(probabilities), table_of(selections)};
+             }),
+             py::kw_only(), py::arg("select"), py::arg("cohort"), py::arg("probabilities"), py::arg("selections"));
+    py::class_<StreamPolicy>(module, "StreamPolicy")
+        .def(py::init([](std::uint32_t concurrency, std::uint32_t buffer, Restart restart, DispatchOrder order,
+                         std::vector<std::int32_t> initial, std::vector<std::int32_t> replacements, bool scripted) {
+                 return StreamPolicy{concurrency, buffer, restart, order, std::move(initial), std::move(replacements), scripted};
+             }),
+             py::kw_only(), py::arg("concurrency"), py::arg("buffer"), py::arg("restart"), py::arg("order"), py::arg("initial"),
+             py::arg("replacements"), py::arg("scripted"));
+    py::class_<Broadcast>(module, "Broadcast")
+        .def(py::init([](std::uint32_t buffer, Receive receive) { return Broadcast{buffer, receive}; }), py::kw_only(),
+             py::arg("buffer"), py::arg("receive"));
+}
+
+void register_chunk(py::module_& module) {
+    py::class_<PlanChunk>(module, "PlanChunk", "A piece of a plan as columns: read-only views, no copies. Times in nanoseconds.")
+        .def_readonly("first_version", &PlanChunk::first_version)
+        .def_readonly("done", &PlanChunk::done)
+        .def_property_readonly("client", &chunk_column<&PlanChunk::jobs, &JobColumns::client>)
+        .def_property_readonly("k", &chunk_column<&PlanChunk::jobs, &JobColumns::k>)
+        .def_property_readonly("base", &chunk_column<&PlanChunk::jobs, &JobColumns::base>)
+        .def_property_readonly("steps", &chunk_column<&PlanChunk::jobs, &JobColumns::steps>)
+        .def_property_readonly("consumed_by", &chunk_column<&PlanChunk::jobs, &JobColumns::consumed_by>)
+        .def_property_readonly("t_dispatch", &chunk_column<&PlanChunk::jobs, &JobColumns::t_dispatch>)
+        .def_property_readonly("t_start", &chunk_column<&PlanChunk::jobs, &JobColumns::t_start>)
+        .def_property_readonly("t_finish", &chunk_column<&PlanChunk::jobs, &JobColumns::t_finish>)
+        .def_property_readonly("t_arrive", &chunk_column<&PlanChunk::jobs, &JobColumns::t_arrive>)
+        .def_property_readonly("time", &chunk_column<&PlanChunk::updates, &UpdateColumns::time>)
+        .def_property_readonly("offsets", &chunk_column<&PlanChunk::updates, &UpdateColumns::offsets>)
+        .def_property_readonly("entries", &chunk_column<&PlanChunk::updates, &UpdateColumns::entries>)
+        .def_property_readonly("live_bases", [](const py::object& chunk) { return column(chunk.cast<const PlanChunk&>().live_bases, chunk); });
+}
+
+}  // namespace
+
+void register_scheduler(py::module_& module) {
+    register_inputs(module);
+    register_policies(module);
+    register_chunk(module);
+    py::native_enum<Outcome>(module, "Outcome", "enum.Enum", "State of a plan.")
+        .value("running", Outcome::running)
+        .value("finished", Outcome::finished)
+        .value("stalled", Outcome::stalled)
+        .finalize();
+    py::class_<Scheduler>(module, "Scheduler", "Plays the virtual clock; see csrc/include/fedbench/scheduler.hpp.")
+        .def(py::init([](std::uint32_t clients, std::uint64_t seed, const Durations& compute, const Durations& download,
+                         const Durations& upload, const Steps& steps, std::int64_t start_ns, PolicyConfig policy, std::int32_t max_updates,
+                         double max_seconds, std::int64_t max_jobs) {
+                 return Scheduler(SystemModel{clients, seed, compute, download, upload, steps, start_ns}, std::move(policy),
+                                  Budget{max_updates, to_nanoseconds(max_seconds, "budget.seconds"), max_jobs});
+             }),
+             py::kw_only(), py::arg("clients"), py::arg("seed"), py::arg("compute"), py::arg("download"), py::arg("upload"), py::arg("steps"),
+             py::arg("start_ns"), py::arg("policy"), py::arg("max_updates"), py::arg("max_seconds"), py::arg("max_jobs"))
+        .def("next", &Scheduler::next, py::arg("max_updates"), py::call_guard<py::gil_scoped_release>())
+        .def_property_readonly("outcome", &Scheduler::outcome)
+        .def_property_readonly("ended_by", &Scheduler::ended_by)
+        .def_property_readonly("missing", &Scheduler::missing)
+        .def_property_readonly("now", &Scheduler::now)
+        .def_property_readonly("end", &Scheduler::end)
+        .def_property_readonly("version", &Scheduler::version)
+        .def_property_readonly("jobs_created", [](const Scheduler& s) { return s.totals().jobs_created; })
+        .def_property_readonly("downloads", [](const Scheduler& s) { return s.totals().downloads; })
+        .def_property_readonly("messages_peak", [](const Scheduler& s) { return s.totals().messages_peak; })
+        .def_property_readonly("open_jobs_peak", [](const Scheduler& s) { return s.totals().open_jobs_peak; });
+}
+
+}  // namespace fedbench::bindings

@@ -1,0 +1,32 @@
+// Server-side reductions over model vectors: the only ones an algorithm may use.
+//
+// Contract, the same bits on every instruction set and for every caller:
+//   weighted_sum   out[i] = fma(w[K-1], v[K-1][i], .. fma(w[0], v[0][i], 0)), weights rounded to the vectors' type first
+//   dot            products and sums in float64; element i of a block of 4096 goes to lane i % 8 with one fma, the lanes are added
+//                  as ((0+4)+(2+6)) + ((1+5)+(3+7)), the blocks one after another
+// NaN and infinity propagate as IEEE arithmetic has it. Nothing is allocated. Thread-safe: no state.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace fedbench {
+
+enum class InstructionSet { portable, avx2 };
+
+/// The best instruction set of this machine, or what FEDBENCH_ISA (portable, avx2) asks for. Throws std::invalid_argument if the
+/// machine lacks it or the name is unknown.
+InstructionSet instruction_set();
+const char* name_of(InstructionSet isa);
+
+/// Weighted sum of K vectors of length d, one pass over memory; returns the squared L2 norm of the result.
+/// `out` may not alias a vector. O(K d).
+template <typename Real>
+double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out,
+                    InstructionSet isa = instruction_set());
+
+/// sum_i a[i] b[i] in float64; a and b may be the same vector. O(d).
+template <typename Real>
+double dot(std::span<const Real> a, std::span<const Real> b, InstructionSet isa = instruction_set());
+
+}  // namespace fedbench

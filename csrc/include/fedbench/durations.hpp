@@ -1,0 +1,85 @@
+// How long things take and how many local steps a job has: distributions as data, drawn per (client, job).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fedbench/philox.hpp"
+
+namespace fedbench {
+
+inline constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+inline constexpr double kLongestSeconds = 1e9;  ///< about 31 years; keeps sums of times far below the int64 limit
+
+/// Seconds to nanoseconds, rounded to nearest, ties to even. Throws std::invalid_argument unless 0 <= seconds <= 1e9.
+std::int64_t to_nanoseconds(double seconds, const std::string& what);
+
+/// Rows of different length behind one another; row i is values[offsets[i] .. offsets[i + 1]).
+template <typename T>
+struct Table {
+    std::vector<T> values;
+    std::vector<std::int64_t> offsets;
+
+    bool empty() const { return offsets.empty(); }
+    /// Entry k of row i; a list that runs out is an error that names it.
+    const T& at(const std::string& what, std::uint32_t row, std::uint32_t k) const;
+};
+
+enum class DurationKind {
+    constant,     ///< a seconds
+    uniform,      ///< uniform on [a, b) seconds
+    exponential,  ///< mean a seconds
+    lognormal,    ///< exp(a + b z) seconds, z standard normal
+    pareto,       ///< a (1 - u)^(-1/b) seconds: scale a, shape b
+    table,        ///< scripted, one row per client, one entry per job
+};
+
+/// A duration for every (client, job). `a` and `b` hold one value for all clients or one per client. With `per_step` the value is the
+/// duration of one local step and a job of K steps takes K times it (drawn once per job). Throws std::invalid_argument on
+/// parameters outside the distribution's range and on durations outside [0, 1e9] seconds.
+class Durations {
+public:
+    Durations(std::string name, DurationKind kind, std::vector<double> a, std::vector<double> b, bool per_step,
+              Table<double> table);
+
+    /// Nanoseconds of one unit (job or step) of job k of `client`.
+    std::int64_t unit(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k) const;
+    /// Nanoseconds of a whole job of `steps` steps.
+    std::int64_t job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int32_t steps) const;
+
+    bool is_constant() const { return kind_ == DurationKind::constant; }
+    bool per_step() const { return per_step_; }
+    void check_clients(std::uint32_t clients) const;
+
+private:
+    double parameter(const std::vector<double>& values, std::uint32_t client) const {
+        return values.size() == 1 ? values[0] : values[client];
+    }
+
+    std::string name_;
+    DurationKind kind_;
+    std::vector<double> a_, b_;
+    std::vector<std::int64_t> constant_ns_;
+    bool per_step_;
+    Table<std::int64_t> table_ns_;
+};
+
+/// Local steps K of every (client, job): one for all, one per client, one per client and job, or drawn as
+/// K = max(1, floor(|X|)), X ~ Normal(mean, variance) [FedaGrac, random mode].
+class Steps {
+public:
+    static Steps constant(std::vector<std::int32_t> per_client);
+    static Steps table(Table<std::int32_t> rows);
+    static Steps normal(double mean, double variance);
+
+    std::int32_t of(std::uint64_t seed, std::uint32_t client, std::uint32_t k) const;
+    void check_clients(std::uint32_t clients) const;
+
+private:
+    std::vector<std::int32_t> per_client_;
+    Table<std::int32_t> table_;
+    double mean_ = 0, deviation_ = 0;
+};
+
+}  // namespace fedbench

@@ -1,0 +1,106 @@
+// The virtual clock's event queue: a 4-ary heap ordered by (time, phase, client).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fedbench {
+
+/// What happens inside one instant, in this order (conformance format, section 2).
+enum class Phase : std::uint32_t { downloaded = 0, run_end = 1, arrival = 2, dispatch = 3 };
+
+/// 16 bytes. `order` holds phase (2 bits), client (31 bits) and the job's slot (31 bits), so that one comparison of
+/// (time, order) decides; at most one event of a phase is pending per client, hence the slot never does.
+struct Event {
+    std::int64_t time;  ///< nanoseconds
+    std::uint64_t order;
+
+    Event() = default;
+    Event(std::int64_t when, Phase phase, std::uint32_t client, std::uint32_t slot)
+        : time(when), order(std::uint64_t{static_cast<std::uint32_t>(phase)} << 62 | std::uint64_t{client} << 31 | slot) {}
+    Phase phase() const { return static_cast<Phase>(order >> 62); }
+    std::uint32_t client() const { return static_cast<std::uint32_t>(order >> 31) & 0x7fffffff; }
+    std::uint32_t slot() const { return static_cast<std::uint32_t>(order) & 0x7fffffff; }
+    /// No branch: in a heap this comparison is a coin toss.
+    friend bool operator<(const Event& a, const Event& b) {
+        return static_cast<bool>((a.time < b.time) | ((a.time == b.time) & (a.order < b.order)));
+    }
+};
+
+/// Min-heap. push and pop are O(log n); two equal events are interchangeable, so the order of pops is unique.
+///
+/// A pop leaves a hole at the root that the next push fills: a simulation pops one event and pushes its successor, and this
+/// turns the pair into one walk down the heap.
+class EventQueue {
+public:
+    bool empty() const { return heap_.size() == (hole_ ? 1 : 0); }
+    std::size_t size() const { return heap_.size() - (hole_ ? 1 : 0); }
+
+    const Event& top() const {
+        if (!hole_) return heap_.front();
+        const Event* least = &heap_[1];  // the hole's least child
+        for (std::size_t c = 2; c < heap_.size() && c < 5; ++c) least = heap_[c] < *least ? &heap_[c] : least;
+        return *least;
+    }
+
+    void push(Event event) {
+        if (hole_) {
+            hole_ = false;
+            sift_down(event);
+            return;
+        }
+        std::size_t place = heap_.size();
+        heap_.push_back(event);
+        while (place > 0) {
+            const std::size_t parent = (place - 1) / 4;
+            if (!(event < heap_[parent])) break;
+            heap_[place] = heap_[parent];
+            place = parent;
+        }
+        heap_[place] = event;
+    }
+
+    Event pop() {
+        fill_hole();
+        hole_ = true;
+        return heap_.front();
+    }
+
+private:
+    void fill_hole() {
+        if (!hole_) return;
+        hole_ = false;
+        const Event last = heap_.back();
+        heap_.pop_back();
+        if (!heap_.empty()) sift_down(last);
+    }
+
+    /// Puts `event` into the root's place or below.
+    void sift_down(const Event event) {
+        Event* const heap = heap_.data();
+        const std::size_t n = heap_.size();
+        std::size_t place = 0;
+        for (;;) {
+            const std::size_t child = 4 * place + 1;
+            if (child >= n) break;
+            std::size_t least = child;
+            if (child + 4 <= n) {
+                const std::size_t a = child + (heap[child + 1] < heap[child]);
+                const std::size_t b = child + 2 + (heap[child + 3] < heap[child + 2]);
+                least = heap[b] < heap[a] ? b : a;
+            } else {
+                for (std::size_t c = child + 1; c < n; ++c) least = heap[c] < heap[least] ? c : least;
+            }
+            if (!(heap[least] < event)) break;
+            heap[place] = heap[least];
+            place = least;
+        }
+        heap[place] = event;
+    }
+
+    std::vector<Event> heap_;
+    bool hole_ = false;
+};
+
+}  // namespace fedbench

@@ -1,0 +1,81 @@
+// Dispatch policies: who starts when, and which arrivals make a server update. Plain data; scheduler.hpp runs them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "fedbench/durations.hpp"
+
+namespace fedbench {
+
+enum class Select {
+    all,                  ///< every client, in client order
+    without_replacement,  ///< cohort distinct clients, uniform
+    with_replacement,     ///< cohort draws, uniform; a client drawn r times runs once and counts r times
+    weighted,             ///< cohort draws with replacement with the given probabilities
+    scripted,             ///< round t uses row t of `selections`
+};
+
+/// Synchronous rounds: a round ends at its last arrival, the next one starts at that instant.
+struct Rounds {
+    Select select = Select::all;
+    std::uint32_t cohort = 0;
+    std::vector<double> probabilities;
+    Table<std::int32_t> selections;
+};
+
+enum class Restart {
+    resample,  ///< each arrival frees a place for a uniformly drawn idle client (the arrived one included), or the next scripted one
+    self,      ///< the arrived client starts again itself
+};
+enum class DispatchOrder {
+    after_update,   ///< all arrivals of the instant are drained with their updates, then the replacements start
+    before_update,  ///< per arrival: receive, dispatch one replacement with the model as it is, update if full
+};
+
+/// Buffered asynchronous: `concurrency` clients work at any time, `buffer` arrivals make an update.
+struct StreamPolicy {
+    std::uint32_t concurrency = 1;
+    std::uint32_t buffer = 1;
+    Restart restart = Restart::resample;
+    DispatchOrder order = DispatchOrder::after_update;
+    std::vector<std::int32_t> initial;       ///< scripted clients of time 0; empty: drawn
+    std::vector<std::int32_t> replacements;  ///< scripted; only read if `scripted`
+    bool scripted = false;
+};
+
+enum class Receive {
+    pop,   ///< a started job empties the receive buffer
+    peek,  ///< it keeps it: the client may train again on the same version
+};
+
+/// DeFedAvg-IID: every version goes to every client; idle clients with a model start at once.
+struct Broadcast {
+    std::uint32_t buffer = 1;
+    Receive receive = Receive::pop;
+};
+
+using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast>;
+
+class Scheduler;
+struct Event;
+
+/// A running policy. It reacts to events by calling the Scheduler's verbs; all its state is its own.
+class Policy {
+public:
+    virtual ~Policy() = default;
+    virtual void begin(Scheduler& scheduler) = 0;
+    virtual void on_event(Scheduler& scheduler, const Event& event) = 0;
+    /// Oldest version that a job may still start from although none has yet (receive buffers, downloads under way).
+    virtual std::int32_t oldest_startable(const Scheduler& scheduler) const;
+    /// Clients that the policy waits for; what `stalled` reports.
+    virtual std::vector<std::int32_t> missing() const { return {}; }
+};
+
+std::unique_ptr<Policy> make_policy(Rounds config, std::uint32_t clients);
+std::unique_ptr<Policy> make_policy(StreamPolicy config, std::uint32_t clients);
+std::unique_ptr<Policy> make_policy(Broadcast config, std::uint32_t clients);
+
+}  // namespace fedbench

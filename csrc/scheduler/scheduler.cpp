@@ -1,0 +1,189 @@
+#include "fedbench/scheduler.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace fedbench {
+
+void JobColumns::append(const Job& job, std::int32_t update) {
+    client.push_back(static_cast<std::int32_t>(job.client));
+    k.push_back(static_cast<std::int32_t>(job.k));
+    base.push_back(job.base);
+    steps.push_back(job.steps);
+    consumed_by.push_back(update);
+    t_dispatch.push_back(job.t_dispatch);
+    t_start.push_back(job.t_start);
+    t_finish.push_back(job.t_finish);
+    t_arrive.push_back(job.t_arrive);
+}
+
+std::int32_t Policy::oldest_startable(const Scheduler& scheduler) const { return scheduler.version(); }
+
+namespace {
+
+constexpr std::int64_t kNotEmitted = -1;
+
+void check(const SystemModel& system, const Budget& budget) {
+    if (system.clients == 0 || system.clients > 0x7fffffff)
+        throw std::invalid_argument("clients: must be between 1 and 2147483647, got " + std::to_string(system.clients));
+    if (budget.updates < 1) throw std::invalid_argument("budget.updates: must be >= 1, got " + std::to_string(budget.updates));
+    if (budget.jobs < 1) throw std::invalid_argument("budget.jobs: must be >= 1, got " + std::to_string(budget.jobs));
+    if (budget.time_ns < 0) throw std::invalid_argument("budget.seconds: must be >= 0");
+    system.compute.check_clients(system.clients);
+    system.download.check_clients(system.clients);
+    system.upload.check_clients(system.clients);
+    system.steps.check_clients(system.clients);
+}
+
+}  // namespace
+
+Scheduler::Scheduler(SystemModel system, PolicyConfig policy, Budget budget)
+    : system_(std::move(system)), budget_(budget), now_(system_.start_ns) {
+    check(system_, budget_);
+    policy_ = std::visit([&](auto& config) { return make_policy(std::move(config), system_.clients); }, policy);
+    next_k_.assign(system_.clients, 0);
+}
+
+PlanChunk Scheduler::next(std::int32_t max_updates) {
+    if (max_updates < 1) throw std::invalid_argument("max_updates: must be >= 1, got " + std::to_string(max_updates));
+    chunk_ = PlanChunk{};
+    chunk_.first_version = version_;
+    if (!begun_) {
+        begun_ = true;
+        if (now_ > budget_.time_ns) finish(Outcome::finished, "time");
+        else policy_->begin(*this);
+    }
+    while (!finished() && version_ - chunk_.first_version < max_updates) {
+        EventQueue* const events = earliest();
+        if (events == nullptr) finish(Outcome::stalled, "stalled");
+        else if (events->top().time > budget_.time_ns) finish(Outcome::finished, "time");
+        else if (totals_.jobs_created >= budget_.jobs) finish(Outcome::finished, "jobs");
+        else {
+            const Event event = events->pop();
+            now_ = event.time;
+            policy_->on_event(*this, event);
+        }
+    }
+    if (finished()) close_the_open();
+    chunk_.live_bases = live_bases();
+    chunk_.done = finished();
+    return std::move(chunk_);
+}
+
+/// The queue that holds the next event; nullptr if there is none.
+EventQueue* Scheduler::earliest() {
+    if (instant_.empty()) return queue_.empty() ? nullptr : &queue_;
+    return queue_.empty() || instant_.top() < queue_.top() ? &instant_ : &queue_;
+}
+
+void Scheduler::finish(Outcome outcome, const char* reason) {
+    outcome_ = outcome;
+    ended_by_ = reason;
+}
+
+Scheduler::Slot Scheduler::open(std::uint32_t client, std::int32_t base, std::int64_t t_dispatch) {
+    Slot slot;
+    if (free_slots_.empty()) {
+        slot = static_cast<Slot>(open_jobs_.size());
+        open_jobs_.emplace_back();
+        emitted_.push_back(kNotEmitted);
+    } else {
+        slot = free_slots_.back();
+        free_slots_.pop_back();
+    }
+    Job& job = open_jobs_[slot] = Job{};
+    job.client = client;
+    job.k = next_k_[client]++;
+    job.base = base;
+    job.t_dispatch = t_dispatch;
+    if (open_on_.size() <= static_cast<std::size_t>(base)) open_on_.resize(static_cast<std::size_t>(base) + 1, 0);
+    if (open_on_[static_cast<std::size_t>(base)]++ == 0) ++versions_open_;
+    ++totals_.jobs_created;
+    totals_.open_jobs_peak = std::max(totals_.open_jobs_peak, static_cast<std::int64_t>(open_jobs_.size() - free_slots_.size()));
+    return slot;
+}
+
+void Scheduler::run(Slot slot, std::int64_t start) {
+    Job& job = open_jobs_[slot];
+    job.steps = system_.steps.of(system_.seed, job.client, job.k);
+    job.t_start = start;
+    job.t_finish = start + system_.compute.job(system_.seed, Purpose::compute, job.client, job.k, job.steps);
+}
+
+void Scheduler::send(Slot slot) {
+    Job& job = open_jobs_[slot];
+    job.t_arrive = job.t_finish + system_.upload.unit(system_.seed, Purpose::upload, job.client, job.k);
+    if (job.t_arrive == now_)
+        throw std::invalid_argument("zero cycle time: job " + std::to_string(job.k) + " of client " + std::to_string(job.client) +
+                                    " takes no time at all, so virtual time would stand still; give compute or network a duration > 0");
+    at(job.t_arrive, Phase::arrival, job.client, slot);
+}
+
+Scheduler::Slot Scheduler::dispatch(std::uint32_t client) {
+    const Slot slot = open(client, version_, now_);
+    count_downloads(1);
+    run(slot, now_ + system_.download.unit(system_.seed, Purpose::download, client, open_jobs_[slot].k));
+    send(slot);
+    return slot;
+}
+
+void Scheduler::update(const std::vector<Slot>& slots) {
+    note_messages();
+    for (Slot slot : slots) {
+        if (emitted_[slot] == kNotEmitted) {
+            emitted_[slot] = static_cast<std::int64_t>(chunk_.jobs.size());
+            chunk_.jobs.append(open_jobs_[slot], version_);
+        }
+        chunk_.updates.entries.push_back(emitted_[slot]);
+    }
+    for (Slot slot : slots)
+        if (emitted_[slot] != kNotEmitted) close(slot, version_);
+    chunk_.updates.time.push_back(now_);
+    chunk_.updates.offsets.push_back(static_cast<std::int64_t>(chunk_.updates.entries.size()));
+    if (++version_ == budget_.updates) finish(Outcome::finished, "updates");
+}
+
+void Scheduler::close(Slot slot, std::int32_t update) {
+    if (emitted_[slot] == kNotEmitted) chunk_.jobs.append(open_jobs_[slot], update);
+    emitted_[slot] = kNotEmitted;
+    if (--open_on_[static_cast<std::size_t>(open_jobs_[slot].base)] == 0) --versions_open_;
+    free_slots_.push_back(slot);
+}
+
+void Scheduler::close_the_open() {
+    note_messages();
+    std::vector<char> is_free(open_jobs_.size(), 0);
+    for (Slot slot : free_slots_) is_free[slot] = 1;
+    std::vector<Slot> rest;
+    for (Slot slot = 0; slot < open_jobs_.size(); ++slot)
+        if (!is_free[slot]) rest.push_back(slot);
+    std::sort(rest.begin(), rest.end(), [&](Slot a, Slot b) {  // slots depend on nothing but the plan; this order is easier to state
+        const Job &x = open_jobs_[a], &y = open_jobs_[b];
+        return x.client != y.client ? x.client < y.client : x.k < y.k;
+    });
+    for (Slot slot : rest) close(slot, kNotConsumed);
+}
+
+void Scheduler::note_messages() {
+    std::int64_t kept = versions_open_;
+    for (std::int32_t v = policy_->oldest_startable(*this); v <= version_; ++v)
+        if (static_cast<std::size_t>(v) >= open_on_.size() || open_on_[static_cast<std::size_t>(v)] == 0) ++kept;
+    totals_.messages_peak = std::max(totals_.messages_peak, kept);
+}
+
+std::vector<std::int32_t> Scheduler::live_bases() const {
+    std::vector<std::int32_t> live;
+    if (finished()) return live;
+    const std::int32_t startable = policy_->oldest_startable(*this);
+    std::vector<char> is_free(open_jobs_.size(), 0);
+    for (Slot slot : free_slots_) is_free[slot] = 1;
+    for (Slot slot = 0; slot < open_jobs_.size(); ++slot)
+        if (!is_free[slot] && open_jobs_[slot].base < startable) live.push_back(open_jobs_[slot].base);
+    std::sort(live.begin(), live.end());
+    live.erase(std::unique(live.begin(), live.end()), live.end());
+    for (std::int32_t v = startable; v <= version_; ++v) live.push_back(v);
+    return live;
+}
+
+}  // namespace fedbench

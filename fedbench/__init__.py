@@ -1,0 +1,39 @@
+"""fedbench: federated optimisation under heterogeneity, correct, bit-reproducible, fast.
+
+import fedbench as fb
+records = fb.run("digits-demo", ["fedavg", "fedbuff[buffer_size=10]"], seeds=3)
+records.frame()
+records.plot()
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fedbench.protocols import Algorithm
+    from fedbench.results.store import Store
+    from fedbench.scenarios.load import load as scenario
+    from fedbench.suites.records import Records
+    from fedbench.suites.runner import plan, run
+
+__all__ = ["Algorithm", "Records", "Store", "plan", "run", "scenario"]
+__version__ = "0.1.0"
+
+_PLACES = {
+    "Algorithm": "fedbench.protocols:Algorithm",
+    "Records": "fedbench.suites.records:Records",
+    "Store": "fedbench.results.store:Store",
+    "plan": "fedbench.suites.runner:plan",
+    "run": "fedbench.suites.runner:run",
+    "scenario": "fedbench.scenarios.load:load",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when they are first used, so that `import fedbench.kernels` needs numpy only."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'fedbench' has no attribute {name!r}")
+    module, _, attribute = _PLACES[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)

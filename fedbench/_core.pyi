@@ -1,0 +1,196 @@
+"""Types of the extension; tests/house compares them with the module."""
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+def build_info() -> dict[str, Any]: ...
+
+# ---- random ----
+
+class Purpose(enum.IntEnum):
+    partition = 1
+    speed = 2
+    compute = 3
+    download = 4
+    upload = 5
+    steps = 6
+    selection = 7
+    initial = 8
+    replacement = 9
+    parameters = 10
+    data_order = 11
+    dropout = 12
+    module_seed = 13
+    evaluation = 14
+    holdout = 15
+    availability = 16
+
+class Stream:
+    def __init__(self, seed: int, purpose: Purpose, client: int = 0, k: int = 0) -> None: ...
+    def words(self, count: int) -> npt.NDArray[np.uint32]: ...
+    def uniform(self, count: int) -> npt.NDArray[np.float64]: ...
+    def normal(self, count: int) -> npt.NDArray[np.float64]: ...
+    def exponential(self, count: int) -> npt.NDArray[np.float64]: ...
+    def below(self, n: int) -> int: ...
+    def permutation(self, n: int) -> npt.NDArray[np.int64]: ...
+
+def philox4x32(counter: Sequence[int], key: Sequence[int]) -> list[int]: ...
+def draw_batches(
+    seed: int, client: int, k: int, examples: int, batch_size: int, steps: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+def draw_per_client(seed: int, purpose: Purpose, clients: int) -> npt.NDArray[np.float64]: ...
+def portable_log(x: float) -> float: ...
+def portable_exp(x: float) -> float: ...
+
+# ---- accumulate ----
+
+def weighted_sum_float32(weights: npt.NDArray[np.float64], vectors: Any, out: npt.NDArray[Any], isa: str = "") -> float: ...
+def weighted_sum_float64(weights: npt.NDArray[np.float64], vectors: Any, out: npt.NDArray[Any], isa: str = "") -> float: ...
+def dot_float32(a: npt.NDArray[Any], b: npt.NDArray[Any], isa: str = "") -> float: ...
+def dot_float64(a: npt.NDArray[Any], b: npt.NDArray[Any], isa: str = "") -> float: ...
+
+# ---- scheduler ----
+
+class DurationKind(enum.Enum):
+    constant = 0
+    uniform = 1
+    exponential = 2
+    lognormal = 3
+    pareto = 4
+    table = 5
+
+class Select(enum.Enum):
+    all = 0
+    without_replacement = 1
+    with_replacement = 2
+    weighted = 3
+    scripted = 4
+
+class Restart(enum.Enum):
+    resample = 0
+    self = 1
+
+class DispatchOrder(enum.Enum):
+    after_update = 0
+    before_update = 1
+
+class Receive(enum.Enum):
+    pop = 0
+    peek = 1
+
+class Outcome(enum.Enum):
+    running = 0
+    finished = 1
+    stalled = 2
+
+class Durations:
+    def __init__(
+        self, *, name: str, kind: DurationKind, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], per_step: bool
+    ) -> None: ...
+    @staticmethod
+    def table(*, name: str, rows: Sequence[Sequence[float]], per_step: bool) -> Durations: ...
+
+class Steps:
+    @staticmethod
+    def constant(values: npt.NDArray[np.int32]) -> Steps: ...
+    @staticmethod
+    def table(rows: Sequence[Sequence[int]]) -> Steps: ...
+    @staticmethod
+    def normal(mean: float, variance: float) -> Steps: ...
+
+class Rounds:
+    def __init__(
+        self, *, select: Select, cohort: int, probabilities: Sequence[float], selections: Sequence[Sequence[int]]
+    ) -> None: ...
+
+class StreamPolicy:
+    def __init__(
+        self,
+        *,
+        concurrency: int,
+        buffer: int,
+        restart: Restart,
+        order: DispatchOrder,
+        initial: Sequence[int],
+        replacements: Sequence[int],
+        scripted: bool,
+    ) -> None: ...
+
+class Broadcast:
+    def __init__(self, *, buffer: int, receive: Receive) -> None: ...
+
+class PlanChunk:
+    @property
+    def first_version(self) -> int: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def client(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def k(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def base(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def steps(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def consumed_by(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def t_dispatch(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def t_start(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def t_finish(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def t_arrive(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def time(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def offsets(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def entries(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def live_bases(self) -> npt.NDArray[np.int32]: ...
+
+class Scheduler:
+    def __init__(
+        self,
+        *,
+        clients: int,
+        seed: int,
+        compute: Durations,
+        download: Durations,
+        upload: Durations,
+        steps: Steps,
+        start_ns: int,
+        policy: Rounds | StreamPolicy | Broadcast,
+        max_updates: int,
+        max_seconds: float,
+        max_jobs: int,
+    ) -> None: ...
+    def next(self, max_updates: int) -> PlanChunk: ...
+    @property
+    def outcome(self) -> Outcome: ...
+    @property
+    def ended_by(self) -> str: ...
+    @property
+    def missing(self) -> list[int]: ...
+    @property
+    def now(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def jobs_created(self) -> int: ...
+    @property
+    def downloads(self) -> int: ...
+    @property
+    def messages_peak(self) -> int: ...
+    @property
+    def open_jobs_peak(self) -> int: ...

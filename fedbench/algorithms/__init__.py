@@ -1,0 +1,1 @@
+"""Published algorithms, one file each: hyper-parameters and the equations, nothing else."""

@@ -1,0 +1,68 @@
+"""SCAFFOLD."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fedbench import kernels as k
+from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.types import Batch, ClientTable, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scaffold(Algorithm):
+    """Stochastic controlled averaging: every local step is corrected by the difference of two control variates.
+
+        client: y <- y - local_lr * (g(y) + c - c_i)
+                c_i+ = gbar_i (option 2: c_i - c + (x - y) / (K local_lr), for plain SGD the mean gradient)
+                c_i+ = grad F_i(x) over all examples (option 1)
+        server: x <- x + server_lr * (1/|S|) sum_S Delta_i;   c <- c + (1/N) sum_S (c_i+ - c_i)
+                weights p: both with p_i, all clients take part
+
+    init_control: zero c = c_i = 0; grad c_i = grad F_i(x0), c their mean (p-weighted under weights p).
+
+    Source: Karimireddy et al., ICML 2020, Algorithm 1.
+    """
+
+    name = "scaffold"
+    source = "Karimireddy et al. 2020, Alg. 1"
+
+    server_lr: Positive = 1.0
+    cohort_size: Count = 10
+    sampling: Literal["without_replacement", "all"] = "without_replacement"
+    option: Literal[1, 2] = 2
+    init_control: Literal["zero", "grad"] = "zero"
+    weights: Literal["uniform", "p"] = "uniform"
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size, prelude=self.init_control == "grad")
+
+    def traffic(self, info: Info) -> tuple[int, int, int]:
+        return (2, 2, 1)
+
+    def init(self, x0: Vector, tools: Tools) -> State:
+        c, table = np.zeros_like(x0), ClientTable(tools.info.clients, np.zeros_like(x0))
+        if self.init_control == "grad":
+            for i, g in enumerate(tools.gradients(range(tools.info.clients), x0)):
+                table[i] = g
+            c = table.mean() if self.weights == "uniform" else k.weighted_sum(tools.info.p, table.dense())
+        return State(x=x0, c=c, memory=table)
+
+    def broadcast(self, state: State, tools: Tools) -> Message:
+        return Message(x=state.x, c=state.c)
+
+    def local(self, message: Message, job: Job, c_i: Vector) -> LocalRule:
+        return self.rule(message.x, correction=message.c - c_i, wants=("mean_gradient" if self.option == 2 else "full_gradient",))
+
+    def reply(self, message: Message, job: Job, work: Work, c_i: Vector) -> Reply:
+        c_new = work.mean_gradient if self.option == 2 else work.full_gradient
+        return Reply(delta=work.delta, dc=c_new - c_i, memory=c_new)
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        a = k.weights(self.weights, batch, tools.info)
+        share = len(batch.clients) / tools.info.clients if self.weights == "uniform" else 1.0
+        state.x = state.x + self.server_lr * k.weighted_sum(a, batch.delta)
+        state.c = state.c + k.weighted_sum(share * a, batch.dc)

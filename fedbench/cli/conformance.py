@@ -1,0 +1,35 @@
+"""`fedbench conformance`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.cli.output import out, print_table
+from fedbench.cli.plan import JsonOption
+from fedbench.proof.conformance import SHIPPED, check_folder
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="Folder of *.json vectors; default: those shipped with the package.")] = SHIPPED,
+    as_json: JsonOption = False,
+) -> None:
+    """Check conformance vectors, in every precision and for every cutting into waves.
+
+    Exit 1 if one fails; unsupported ones are listed, not counted as failures. Example: fedbench conformance
+    """
+    rows = []
+    for row in check_folder(folder):
+        rows.append(row)
+        if as_json:
+            out.print(row.as_json(), markup=False, soft_wrap=True)
+    counts = Counter(row.status for row in rows)
+    if not as_json:
+        shown = [(r.id, r.status, r.precision, "" if r.max_error is None else f"{r.max_error:.2g}", r.where) for r in rows]
+        print_table(f"vectors in {folder}", ["id", "status", "precision", "error / tolerance", "where"], shown)
+        out.print(", ".join(f"{count} {status}" for status, count in sorted(counts.items())), markup=False)
+    if counts["fail"] or counts["error"]:
+        raise typer.Exit(1)

@@ -1,0 +1,58 @@
+"""`fedbench info`."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from fedbench import registry
+from fedbench.cli.output import out, print_json, print_table
+from fedbench.errors import UsageError, nearest
+from fedbench.protocols import Algorithm, describe, hints
+from fedbench.scenarios.load import load
+from fedbench.scenarios.load import names as scenario_names
+
+
+def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
+    """Name, source, equations and options of an algorithm; JSON-able."""
+    annotations = hints(cls)
+    options = [{"name": f.name, "default": f.default, "allowed": describe(annotations[f.name])} for f in dataclasses.fields(cls)]
+    return {
+        "name": cls.name,
+        "kind": "algorithm",
+        "source": cls.source,
+        "requires": sorted(cls.requires),
+        "about": inspect.cleandoc(cls.__doc__ or ""),
+        "options": options,
+    }
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="An algorithm or a scenario.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Show an algorithm's equations, source and options, or a scenario with all its keys.
+
+    Example: fedbench info fedbuff
+    """
+    plain = name.replace("-", "_")
+    if plain in registry.names("algorithm"):
+        facts = describe_algorithm(registry.find("algorithm", plain))
+        if as_json:
+            return print_json(facts)
+        out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
+        return print_table(
+            "options", ["name", "default", "allowed"], [(o["name"], str(o["default"]), o["allowed"]) for o in facts["options"]]
+        )
+    if plain in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
+        scenario = load(name)
+        if as_json:
+            return print_json({"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()})
+        out.print(yaml.safe_dump(scenario.resolved(), sort_keys=False, width=120), markup=False, end="")
+        return out.print(f"hash: {scenario.content_hash()}", markup=False)
+    known = [*registry.names("algorithm"), *scenario_names()]
+    raise UsageError(f"unknown name {name!r}{nearest(name, known)}")

@@ -1,0 +1,33 @@
+"""`fedbench leaderboard`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.cli.output import out
+from fedbench.cli.run import StoreOption
+from fedbench.errors import UsageError
+from fedbench.leaderboard import build as build_page
+from fedbench.results.store import Store
+
+app = typer.Typer(help="The static leaderboard page.", no_args_is_help=True)
+
+
+@app.command()
+def build(
+    store: StoreOption = Path("runs"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the page.")] = Path("leaderboard"),
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "fedbench leaderboard",
+) -> None:
+    """Write the page from all records of a store: index.html, data.json and data.csv, no network needed.
+
+    Example: fedbench leaderboard build --store runs -o leaderboard
+    """
+    records = list(Store(store))
+    if not records:
+        raise UsageError(f"store {store}: no finished records; `fedbench run` writes them")
+    page = build_page(records, output, title=title)
+    out.print(f"{len(records)} records -> {page}", markup=False, soft_wrap=True)

@@ -1,0 +1,47 @@
+"""`fedbench list`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from fedbench import registry
+from fedbench.cli.output import print_json, print_table
+from fedbench.scenarios.load import load
+from fedbench.scenarios.load import names as scenario_names
+
+
+class Kind(StrEnum):
+    algorithms = "algorithms"
+    scenarios = "scenarios"
+    tasks = "tasks"
+
+
+def about(kind: Kind) -> list[tuple[str, str]]:
+    """(name, one line about it) of everything of a kind."""
+    if kind is Kind.scenarios:
+        return [(name, load(name).about) for name in scenario_names()]
+    singular = kind.value.removesuffix("s")
+    return [(name, _first_line(registry.find(singular, name).__doc__)) for name in registry.names(singular)]
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
+
+
+def command(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """List algorithms, scenarios or tasks.
+
+    Example: fedbench list algorithms
+    """
+    rows = about(kind)
+    if as_json:
+        for name, text in rows:
+            print_json({"name": name, "kind": kind.value.removesuffix("s"), "about": text})
+        return
+    print_table(kind.value, ["name", "about"], rows)

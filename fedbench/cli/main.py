@@ -1,0 +1,41 @@
+"""`fedbench`: exit 0 ok, 1 a check failed, 2 used wrongly."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from fedbench.cli import conformance, info, leaderboard, listing, plan, run, verify
+from fedbench.cli.output import err, show_error
+from fedbench.errors import FedbenchError
+
+app = typer.Typer(
+    name="fedbench",
+    help="Federated optimisation under heterogeneity: plan, run, verify, publish.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("list")(listing.command)
+app.command("info")(info.command)
+app.command("plan")(plan.command)
+app.command("run")(run.command)
+app.command("verify")(verify.command)
+app.command("conformance")(conformance.command)
+app.add_typer(leaderboard.app, name="leaderboard")
+
+
+def main() -> None:
+    """Entry point: users' errors become one screen and an exit code, never a traceback."""
+    try:
+        app()
+    except FedbenchError as error:
+        show_error(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        err.print("interrupted; finished runs are stored, the others continue with --resume", markup=False)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)

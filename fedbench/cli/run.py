@@ -1,0 +1,64 @@
+"""`fedbench run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.cli.output import PlainWatcher, RichWatcher, bars, err, print_json
+from fedbench.cli.plan import AlgorithmOption, JsonOption, ScenarioArgument, SetOption
+from fedbench.engine.run import RunOptions
+from fedbench.results.store import Store
+from fedbench.suites.records import Records
+from fedbench.suites.runner import run
+
+StoreOption = Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")]
+
+
+def command(
+    scenario: ScenarioArgument,
+    algorithm: AlgorithmOption,
+    seeds: Annotated[int, typer.Option(help="Number of seeds: 0, 1, ...", min=1)] = 1,
+    first_seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
+    overrides: SetOption = None,
+    store: StoreOption = Path("runs"),
+    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Runs at a time, each in a process.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Take finished runs from the store, continue interrupted ones.")
+    ] = False,
+    wave_size: Annotated[int | None, typer.Option(help="Most jobs that are trained together; changes no result.", min=1)] = None,
+    checkpoint_seconds: Annotated[float, typer.Option(help="Host seconds between two checkpoints.", min=0.0)] = 10.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Run algorithms on a scenario and store a record of every run.
+
+    Example: fedbench run digits-demo -a fedavg -a 'fedbuff[buffer_size=5]' --seeds 3 -j 2
+    """
+    options = RunOptions(workers=workers, wave_size=wave_size, checkpoint_seconds=checkpoint_seconds, resume=resume)
+    seed_numbers = range(first_seed, first_seed + seeds)
+    waiting = Store(store).unfinished()
+    if waiting and not resume:
+        err.print(f"{len(waiting)} interrupted run(s) in {store}; --resume continues them", markup=False)
+    if err.is_terminal and not as_json:
+        with bars() as progress:
+            records = run(scenario, algorithm, seeds=seed_numbers, overrides=overrides or (), store=store, jobs=jobs,
+                          options=options, watcher=RichWatcher(progress))  # fmt: skip
+    else:
+        records = run(scenario, algorithm, seeds=seed_numbers, overrides=overrides or (), store=store, jobs=jobs,
+                      options=options, watcher=PlainWatcher())  # fmt: skip
+    _report(records, store, as_json=as_json)
+
+
+def _report(records: Records, store: Path, *, as_json: bool) -> None:
+    for record in records:
+        spec = record.meta["spec"]
+        place = Store(store).folder(spec["scenario"]["name"], spec["algorithm"]["name"], record.run_id)
+        if as_json:
+            print_json({"record": str(place), **record.meta})
+    if not as_json:
+        err.print(
+            f"{len(records)} records in {store}; next: fedbench leaderboard build --store {store}", markup=False, soft_wrap=True
+        )

@@ -1,0 +1,35 @@
+"""`fedbench verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.cli.output import out, print_json
+from fedbench.cli.plan import JsonOption
+from fedbench.engine.run import RunOptions, verify
+from fedbench.results.store import read
+
+
+def command(
+    record: Annotated[list[Path], typer.Argument(help="Folder of a record.")],
+    workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a record's specification again and say whether the result is identical, within tolerance, or where it differs first.
+
+    Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
+    """
+    verdicts = []
+    for folder in record:
+        result = verify(read(folder), RunOptions(workers=workers))
+        verdicts.append(result["verdict"])
+        if as_json:
+            print_json({"record": str(folder), **result})
+        else:
+            where = f" (first in the {result['first_difference']} digest)" if result["first_difference"] else ""
+            out.print(f"{folder}: {result['verdict']}{where}", markup=False, soft_wrap=True)
+    if "differs" in verdicts:
+        raise typer.Exit(1)

@@ -1,0 +1,153 @@
+"""What the simulated system did: bytes, busy time, staleness, participation. Computed from the plan alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
+from fedbench.results.digests import ColumnDigest
+from fedbench.types import Broadcast, Dispatch
+
+PLAN_COLUMNS = ("client", "k", "base", "steps", "t_dispatch", "t_start", "t_finish", "t_arrive")
+
+
+class Ledger:
+    """Adds up chunks. `grid_ns` is the spacing of the evaluation grid, on which steps and transfers are counted."""
+
+    def __init__(self, clients: int, dispatch: Dispatch, grid_ns: int) -> None:
+        self.clients, self.grid_ns = clients, grid_ns
+        self.broadcasts = isinstance(dispatch, Broadcast)
+        self.consumed = self.updates = self.entries = self.uploads = self.used_downloads = 0
+        self.consumed_steps = self.created = self.created_steps = 0
+        self.busy_ns = 0
+        self.staleness = np.zeros(1, np.int64)
+        self.steady_sum = self.steady_count = 0
+        self.warm_up = 10 * int(getattr(dispatch, "concurrency", 0))
+        self.participation = np.zeros(clients, np.int64)
+        self._last_base = np.full(clients, -1, np.int64)
+        self._grid = {name: np.zeros(1, np.int64) for name in ("steps", "downloads", "uploads")}
+        self.digest = ColumnDigest((*PLAN_COLUMNS, "time", "copies"))
+
+    def add(self, chunk: Chunk, scheduler: Scheduler) -> None:
+        """One chunk; after the last one the totals are those of the whole plan."""
+        end = scheduler.end_ns if chunk.done else np.iinfo(np.int64).max
+        used = chunk.consumed_by >= 0
+        self.updates += len(chunk.time)
+        self.created += len(used)
+        self.created_steps += int(chunk.steps.sum())
+        self.consumed += int(used.sum())
+        self.consumed_steps += int(chunk.steps[used].sum())
+        started = chunk.t_start >= 0
+        busy = np.minimum(chunk.t_finish, end) - np.minimum(chunk.t_start, end)
+        self.busy_ns += int(busy[started & (chunk.t_finish >= 0)].sum())
+        self._count_entries(chunk)
+        self._count_transfers(chunk, used, end, announced=scheduler.ended_by != "updates")
+        self._hash(chunk)
+
+    def _count_entries(self, chunk: Chunk) -> None:
+        per_update = np.diff(chunk.offsets)
+        update = chunk.first_version + np.repeat(np.arange(len(chunk.time)), per_update)
+        tau = update - chunk.base[chunk.entries]
+        self.staleness = _add(self.staleness, np.bincount(tau))
+        steady = tau[max(0, self.warm_up - self.entries) :]
+        self.steady_sum += int(steady.sum())
+        self.steady_count += len(steady)
+        self.entries += len(tau)
+        np.add.at(self.participation, chunk.client[chunk.entries], 1)
+
+    def _count_transfers(self, chunk: Chunk, used: npt.NDArray[np.bool_], end: int, *, announced: bool) -> None:
+        """`announced`: the chunk's last version was still sent out (Broadcast)."""
+        finished = (chunk.t_finish >= 0) & (chunk.t_finish <= end)
+        arrived = (chunk.t_arrive >= 0) & (chunk.t_arrive <= end)
+        self.uploads += int(arrived.sum())
+        self._on_grid("steps", chunk.t_finish[finished], chunk.steps[finished])
+        self._on_grid("uploads", chunk.t_arrive[arrived])
+        if not self.broadcasts:
+            self.used_downloads += int(used.sum())
+            self._on_grid("downloads", chunk.t_dispatch)
+            return
+        self._count_used_broadcasts(chunk, used)
+        sent = chunk.time if announced else chunk.time[:-1]
+        first = np.zeros(1 if chunk.first_version == 0 else 0, np.int64)
+        times = np.concatenate([first, sent])
+        self._on_grid("downloads", times, np.full(len(times), self.clients))
+
+    def _count_used_broadcasts(self, chunk: Chunk, used: npt.NDArray[np.bool_]) -> None:
+        """Downloads that led to a consumed job: with peek, several jobs of a client share one."""
+        client, base, k = chunk.client[used], chunk.base[used], chunk.k[used]
+        order = np.lexsort((k, client))
+        client, base = client[order], base[order].astype(np.int64)
+        previous = np.concatenate([[-1], base[:-1]]) if len(base) else base
+        first = np.concatenate([[True], client[1:] != client[:-1]]) if len(base) else np.zeros(0, np.bool_)
+        previous = np.where(first, self._last_base[client], previous)
+        self.used_downloads += int((base != previous).sum())
+        self._last_base[client] = base
+
+    def _on_grid(self, name: str, times: npt.NDArray[np.int64], amount: npt.NDArray[Any] | None = None) -> None:
+        """Count at the first grid point at or after each time."""
+        points = -(-times // self.grid_ns)
+        self._grid[name] = _add(self._grid[name], np.bincount(points, amount).astype(np.int64))
+
+    def _hash(self, chunk: Chunk) -> None:
+        order = np.flatnonzero(chunk.consumed_by >= 0)  # emitted at consumption, so this is the order of consumption
+        self.digest.add(
+            time=chunk.time, copies=np.bincount(chunk.entries, minlength=len(chunk.client))[order],
+            **{name: getattr(chunk, name)[order] for name in PLAN_COLUMNS},
+        )  # fmt: skip
+
+    def on_grid(self, name: str, points: int) -> npt.NDArray[np.int64]:
+        """Running totals of steps, downloads or uploads at the grid points 0 .. points - 1."""
+        counts = self._grid[name]
+        padded = np.concatenate([counts, np.zeros(max(0, points - len(counts)), np.int64)])
+        return np.cumsum(padded)[:points]
+
+    def staleness_mean(self) -> float:
+        tau = np.arange(len(self.staleness))
+        return float((tau * self.staleness).sum() / max(1, self.entries))
+
+    def summary(self, scheduler: Scheduler, traffic: tuple[int, int, int], vector_bytes: int, prelude: bool) -> dict[str, Any]:
+        """The ledger of a finished plan, JSON-able. Bytes follow `traffic`, vectors of `vector_bytes`."""
+        down, up = traffic[0] * vector_bytes, traffic[1] * vector_bytes
+        extra = self.clients * vector_bytes if prelude else 0
+        downloads = scheduler.totals["downloads"]
+        end = scheduler.end_ns / NANOSECONDS
+        return {
+            "end_seconds": end,
+            "updates": self.updates,
+            "jobs": self.created,
+            "jobs_consumed": self.consumed,
+            "trained_steps": self.consumed_steps,
+            "avoided_steps": self.created_steps - self.consumed_steps,
+            "bytes_down": downloads * down + extra,
+            "bytes_up": self.uploads * up + extra,
+            "bytes_wasted": (downloads - self.used_downloads) * down + (self.uploads - self.consumed) * up,
+            "busy_seconds": self.busy_ns / NANOSECONDS,
+            "busy_fraction": self.busy_ns / NANOSECONDS / (end * self.clients) if end > 0 else 0.0,
+            "staleness_mean": self.staleness_mean(),
+            "staleness_max": int(np.flatnonzero(self.staleness).max(initial=0)),
+            "staleness_histogram": self.staleness[:200].tolist(),
+            "participation_min": int(self.participation.min()),
+            "participation_max": int(self.participation.max()),
+            "participation_gini": gini(self.participation),
+            "messages_peak": scheduler.totals["messages_peak"],
+        }
+
+
+def _add(total: npt.NDArray[np.int64], part: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    if len(part) > len(total):
+        total = np.concatenate([total, np.zeros(len(part) - len(total), np.int64)])
+    total[: len(part)] += part
+    return total
+
+
+def gini(counts: npt.NDArray[np.int64]) -> float:
+    """Gini coefficient of non-negative counts: 0 everybody the same, towards 1 one has all."""
+    total = int(counts.sum())
+    if total == 0:
+        return 0.0
+    ranked = np.sort(counts)
+    n = len(ranked)
+    return float(2 * (np.arange(1, n + 1) * ranked).sum() / (n * total) - (n + 1) / n)

@@ -1,0 +1,97 @@
+"""Phase one of a run, and what a plan alone tells."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fedbench.engine.ledger import Ledger
+from fedbench.engine.setup import Setup
+from fedbench.engine.spec import RunSpec
+from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
+
+CHUNK_JOBS = 1 << 17
+
+
+def chunks(scheduler: Scheduler, ledger: Ledger | None = None) -> Iterator[Chunk]:
+    """The plan in pieces of about CHUNK_JOBS jobs, each added to the ledger before it is handed out."""
+    size = 1
+    while True:
+        chunk = scheduler.next(size)
+        if ledger is not None:
+            ledger.add(chunk, scheduler)
+        yield chunk
+        if chunk.done:
+            return
+        size = max(1, min(2 * size, CHUNK_JOBS * len(chunk.time) // max(1, len(chunk.client))))
+
+
+@dataclass(frozen=True)
+class PlanSummary:
+    """What a plan tells without training. Seconds are virtual but for `wall_s`; `peak_mb` is this process's peak memory in MB.
+
+    `jobs` are those that updates consume. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
+    """
+
+    scenario: str
+    algorithm: str
+    seed: int
+    outcome: str
+    ended_by: str
+    message: str
+    jobs: int
+    jobs_created: int
+    updates: int
+    end_seconds: float
+    wall_s: float
+    peak_mb: float
+    staleness_mean: float
+    staleness_mean_steady: float | None
+    staleness_max: int
+    busy_fraction: float
+    participation_gini: float
+    trained_steps: int
+    avoided_steps: int
+    messages_peak: int
+    plan_digest: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def plan(spec: RunSpec) -> PlanSummary:
+    """Play the virtual clock of a run. Loads no data unless the scenario's steps or the policy depend on shard sizes."""
+    setup = Setup(spec)
+    begin = time.perf_counter()
+    scheduler = setup.scheduler()
+    ledger = Ledger(spec.scenario.clients, setup.dispatch, round(spec.scenario.evaluation.every_seconds * NANOSECONDS))
+    for _ in chunks(scheduler, ledger):
+        pass
+    wall = time.perf_counter() - begin
+    facts = ledger.summary(scheduler, (0, 0, 0), 0, prelude=False)
+    return PlanSummary(
+        scenario=spec.scenario.name,
+        algorithm=spec.selector,
+        seed=spec.seed,
+        outcome=scheduler.outcome,
+        ended_by=scheduler.ended_by,
+        message=scheduler.stalled_message if scheduler.outcome == "stalled" else "",
+        jobs=ledger.consumed,
+        jobs_created=facts["jobs"],
+        updates=ledger.updates,
+        end_seconds=facts["end_seconds"],
+        wall_s=wall,
+        peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        staleness_mean=facts["staleness_mean"],
+        staleness_mean_steady=ledger.steady_sum / ledger.steady_count if ledger.steady_count else None,
+        staleness_max=facts["staleness_max"],
+        busy_fraction=facts["busy_fraction"],
+        participation_gini=facts["participation_gini"],
+        trained_steps=facts["trained_steps"],
+        avoided_steps=facts["avoided_steps"],
+        messages_peak=facts["messages_peak"],
+        plan_digest=ledger.digest.hex(),
+    )

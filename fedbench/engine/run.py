@@ -1,0 +1,207 @@
+"""One run: plan, execute, evaluate, record."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.engine.checkpoint import Checkpointer, restore
+from fedbench.engine.evaluate import METRICS, GridEvaluator, Progress
+from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
+from fedbench.engine.ledger import Ledger
+from fedbench.engine.plan import chunks
+from fedbench.engine.setup import Setup
+from fedbench.engine.spec import RunSpec
+from fedbench.engine.trainers.base import Trainer
+from fedbench.errors import RecordError, UsageError
+from fedbench.kernels import build_info
+from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
+from fedbench.results.digests import Digest
+from fedbench.results.provenance import provenance
+from fedbench.results.record import SCHEMA, Record, first_hit
+from fedbench.results.store import Store
+from fedbench.types import Rounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a run is computed; none of it changes a result. `checkpoint_seconds` are of host time."""
+
+    workers: int = 1
+    wave_bytes: int = WAVE_BYTES
+    wave_size: int | None = None
+    checkpoint_seconds: float = 10.0
+    resume: bool = False
+
+
+class Run:
+    """One RunSpec on its way to a Record. With a store, a finished record is written there, and an unfinished run leaves a
+    checkpoint from which `resume` continues."""
+
+    def __init__(
+        self, spec: RunSpec, store: Store | None = None, options: RunOptions | None = None, progress: Progress | None = None
+    ) -> None:
+        self.spec, self.store, self.options = spec, store, options or RunOptions()
+        self.setup = Setup(spec)
+        self.evaluator = GridEvaluator(spec.scenario.evaluation.every_seconds, progress)
+        self.partial = None
+        if store is not None:
+            folder = store.folder(spec.scenario.name, spec.algorithm.name, spec.run_id)
+            self.partial = folder.with_name(f"{folder.name}.partial")
+
+    def record(self) -> Record:
+        """Run to the end. KeyboardInterrupt and errors leave a checkpoint behind, where there is a store."""
+        begin = time.perf_counter()
+        scheduler = self.setup.scheduler()
+        ledger = Ledger(self.spec.scenario.clients, self.setup.dispatch, self.evaluator.grid_ns)
+        trainer = self._trainer()
+        try:
+            execution = self._execution(trainer)
+            outcome = self._execute(execution, scheduler, ledger)
+            record = self._assemble(execution, scheduler, ledger, outcome, time.perf_counter() - begin)
+        finally:
+            trainer.close()
+        if self.store is not None and self.partial is not None:
+            self.store.write(record)
+            shutil.rmtree(self.partial, ignore_errors=True)
+        return record
+
+    def _trainer(self) -> Trainer:
+        from fedbench.engine.trainers.torch import TorchTrainer  # a plan, and the command line, do without torch
+
+        local = self.spec.scenario.local
+        return TorchTrainer(
+            self.setup.task, self.setup.shards, batch_size=local.batch_size, seed=self.spec.seed, workers=self.options.workers
+        )
+
+    def _execution(self, trainer: Trainer) -> Execution:
+        dispatch, options = self.setup.dispatch, self.options
+        execution = Execution(
+            self.spec.algorithm,
+            trainer,
+            self.setup.info,
+            self.setup.x0(),
+            wave_bytes=options.wave_bytes,
+            wave_size=options.wave_size,
+            step_writes_memory=isinstance(dispatch, Rounds),
+        )
+        if execution.memory is not None and isinstance(dispatch, Rounds) and dispatch.select in ("with_replacement", "weighted"):
+            raise UsageError(
+                f"algorithm {self.spec.algorithm.name}: clients have memory, so a job cannot count twice; sampling must be "
+                f"without_replacement or all, got {dispatch.select}"
+            )
+        return execution
+
+    def _execute(self, execution: Execution, scheduler: Scheduler, ledger: Ledger) -> dict[str, Any]:
+        """Walk the plan; the outcome as the record has it."""
+        observers: list[Any] = [self.evaluator]
+        checkpointer = None
+        if self.partial is not None:
+            file = self.partial / "checkpoint.npz"
+            if self.options.resume and file.exists():
+                restore(file, self.spec.run_id, execution, self.evaluator)
+            checkpointer = Checkpointer(file, self.spec.run_id, self.evaluator, self.options.checkpoint_seconds)
+            observers.append(checkpointer)
+        plan = chunks(scheduler, ledger)
+        try:
+            execution.run(plan, observers)
+        except Diverged as reason:
+            for _ in plan:  # the ledger is of the whole plan
+                pass
+            return {"state": "diverged", "ended_by": "diverged", "message": str(reason), "version": reason.version}
+        except KeyboardInterrupt:
+            if checkpointer is not None and execution.at_boundary:
+                checkpointer.save(execution)
+            raise
+        self.evaluator.finish(execution, scheduler.end_ns)
+        message = scheduler.stalled_message if scheduler.outcome == "stalled" else ""
+        return {"state": scheduler.outcome, "ended_by": scheduler.ended_by, "message": message}
+
+    # ---- the record ----
+
+    def _assemble(
+        self, execution: Execution, scheduler: Scheduler, ledger: Ledger, outcome: dict[str, Any], wall: float
+    ) -> Record:
+        setup, spec = self.setup, self.spec
+        vector_bytes = 4 * setup.task.model.dim
+        traffic = spec.algorithm.traffic(setup.info)
+        facts = ledger.summary(scheduler, traffic, vector_bytes, setup.dispatch.prelude)
+        curves = self._curves(ledger, traffic, vector_bytes)
+        digests = {
+            "inputs": setup.inputs_digest(),
+            "plan": ledger.digest.hex(),
+            "model": Digest().add(execution.state.x, execution.buffers).hex(),
+        }
+        meta = {
+            "schema": SCHEMA,
+            "run_id": spec.run_id,
+            "spec": spec.as_dict(),
+            "provenance": provenance(
+                build_info(),
+                trainer=execution.trainer.name,
+                trainer_reason="the torch trainer takes every model",
+                workers=self.options.workers,
+                wall_seconds=wall,
+            ),
+            "outcome": outcome,
+            "final": self._final(execution, scheduler, outcome),
+            "time_to_target": [self._hit(target.model_dump(), curves, facts["end_seconds"]) for target in spec.scenario.targets],
+            "ledger": facts,
+            "digests": digests,
+        }
+        return Record(meta, curves)
+
+    def _curves(self, ledger: Ledger, traffic: tuple[int, int, int], vector_bytes: int) -> dict[str, npt.NDArray[Any]]:
+        curves = self.evaluator.columns()
+        points = len(curves["seconds"])
+        down, up = (ledger.on_grid(name, points) for name in ("downloads", "uploads"))
+        curves["steps"] = ledger.on_grid("steps", points)
+        curves["bytes"] = (down * traffic[0] + up * traffic[1]) * vector_bytes
+        return curves
+
+    def _final(self, execution: Execution, scheduler: Scheduler, outcome: dict[str, Any]) -> dict[str, Any]:
+        """Metrics of the last version; None where they do not exist, as after a divergence."""
+        final: dict[str, Any] = {"version": execution.version, "seconds": scheduler.end_ns / NANOSECONDS}
+        names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
+        if outcome["state"] == "diverged":
+            return final | dict.fromkeys(names)
+        metrics = self.evaluator.metrics_of(execution, execution.version)
+        accuracy = np.sort(execution.trainer.per_client(execution.state.x, execution.buffers))
+        worst = accuracy[: max(1, len(accuracy) // 10)]
+        metrics = metrics | {"client_accuracy_mean": float(accuracy.mean()), "client_accuracy_worst_decile": float(worst.mean())}
+        return final | {name: metrics[name] if math.isfinite(metrics[name]) else None for name in names}
+
+    def _hit(self, target: dict[str, Any], curves: dict[str, npt.NDArray[Any]], end: float) -> dict[str, Any]:
+        return {**target, "seconds": first_hit(curves["seconds"], curves[target["metric"]], target["value"]), "censored_at": end}
+
+
+def verify(record: Record, options: RunOptions | None = None, progress: Progress | None = None) -> dict[str, Any]:
+    """Run a record's specification again and compare.
+
+    `verdict`: identical (all digests equal); within tolerance (inputs and plan equal, final accuracy within 0.01: another
+    machine or library version); or differs, with the first digest that does in `first_difference`.
+    """
+    spec = RunSpec.from_dict(record.meta["spec"])
+    if spec.run_id != record.run_id:
+        raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
+    again = Run(spec, options=options, progress=progress).record()
+    wanted, got = record.meta["digests"], again.meta["digests"]
+    different = [name for name in ("inputs", "plan", "model") if wanted[name] != got[name]]
+    verdict = "identical" if not different else "differs"
+    before, now = (r.meta["final"]["test_accuracy"] for r in (record, again))
+    if different == ["model"] and before is not None and now is not None and abs(before - now) <= 0.01:
+        verdict = "within tolerance"
+    return {
+        "run_id": record.run_id,
+        "verdict": verdict,
+        "first_difference": different[0] if different else None,
+        "recorded": wanted,
+        "got": got,
+        "test_accuracy": {"recorded": before, "got": now},
+    }

@@ -1,0 +1,65 @@
+"""What a run is: scenario, algorithm and seed; its id is a hash of the resolved specification."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fedbench import registry
+from fedbench.errors import RecordError
+from fedbench.protocols import Algorithm
+from fedbench.scenarios.load import validate
+from fedbench.scenarios.schema import Scenario
+
+SPEC_VERSION = 1
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """(task, scenario, algorithm, seed); the task is named by the scenario."""
+
+    scenario: Scenario
+    algorithm: Algorithm
+    seed: int
+
+    @property
+    def run_id(self) -> str:
+        """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers or waves."""
+        content = [SPEC_VERSION, self.scenario.content_hash(), self.algorithm.name, self.algorithm.options(), self.seed]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def selector(self) -> str:
+        """`name[param=value,...]` with the options that differ from their defaults."""
+        defaults = type(self.algorithm)().options()
+        changed = {key: value for key, value in self.algorithm.options().items() if value != defaults[key]}
+        inside = ",".join(f"{key}={_text(value)}" for key, value in sorted(changed.items()))
+        return f"{self.algorithm.name}[{inside}]" if inside else self.algorithm.name
+
+    def as_dict(self) -> dict[str, Any]:
+        """The resolved specification; JSON-able, and readable back."""
+        return {
+            "task": self.scenario.task.model_dump(mode="json"),
+            "scenario": self.scenario.resolved(),
+            "scenario_hash": self.scenario.content_hash(),
+            "algorithm": {"name": self.algorithm.name, "options": self.algorithm.options()},
+            "selector": self.selector,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> RunSpec:
+        """The specification in a record."""
+        try:
+            scenario = validate(content["scenario"], "record")
+            cls_algorithm: type[Algorithm] = registry.find("algorithm", content["algorithm"]["name"])
+            return cls(scenario, cls_algorithm.make(dict(content["algorithm"]["options"])), int(content["seed"]))
+        except (KeyError, TypeError) as error:
+            raise RecordError(f"record: its specification lacks {error}") from None
+
+
+def _text(value: Any) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value).strip('"').replace(" ", "")

@@ -1,0 +1,1 @@
+"""Trainers: they turn jobs into work. All of them compute the same thing; they differ in speed and in the models they know."""

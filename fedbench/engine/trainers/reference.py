@@ -1,0 +1,125 @@
+"""The reference trainer: local runs in numpy, in any precision, for conformance, theory and tests."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.engine.trainers.base import Assignment, client_error
+from fedbench.errors import UsageError
+from fedbench.kernels.random import draw_batches
+from fedbench.protocols import Objective
+from fedbench.types import Job, LocalRule, Vector, Work
+
+ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
+
+
+class ReferenceTrainer:
+    """Trains an Objective. `batch_size` None: every step uses all examples of the client."""
+
+    name = "reference"
+
+    def __init__(self, objective: Objective, *, dtype: npt.DTypeLike, seed: int = 0, batch_size: int | None = None) -> None:
+        self.objective = objective
+        self.dtype = np.dtype(dtype)
+        self.dim = objective.dim
+        self.seed = seed
+        self.batch_size = batch_size
+
+    def train(self, wave: Sequence[Assignment]) -> list[Work]:
+        return [self._run(a) for a in wave]
+
+    def _run(self, assignment: Assignment) -> Work:
+        try:
+            return self._local(assignment.job, assignment.rule, assignment.buffers)
+        except Exception as error:
+            raise client_error(assignment.job, "local training", error) from error
+
+    def _local(self, job: Job, rule: LocalRule, buffers: Vector) -> Work:
+        y, total, first = rule.start.copy(), np.zeros_like(rule.start), np.zeros_like(rule.start)
+        direction = Direction(rule)
+        for step, rows in enumerate(self._rows(job)):
+            h = self.objective.gradient(job.client, y, rows)
+            if rule.anchor is not None:
+                h = h - self.objective.gradient(job.client, rule.anchor, rows)
+            if rule.weight_decay and rule.optimizer == "sgd":
+                h = h + rule.weight_decay * y
+            if step == 0:
+                first = h
+            total = total + h
+            y = y - rule.lr * direction(h, y)
+        by_products = {"first_gradient": first, "mean_gradient": total / job.steps if job.steps else total}
+        if "full_gradient" in rule.wants:
+            by_products["full_gradient"] = self._full(job.client, rule)
+        return Work(delta=y - rule.start, end=y, buffers=buffers, **by_products)
+
+    def _rows(self, job: Job) -> Iterator[npt.NDArray[np.int64] | None]:
+        if self.batch_size is None:
+            for _ in range(job.steps):
+                yield None
+            return
+        examples = int(self.objective.n()[job.client])
+        rows, offsets = draw_batches(self.seed, job.client, job.k, examples, self.batch_size, job.steps)
+        for begin, end in itertools.pairwise(offsets.tolist()):
+            yield rows[begin:end]
+
+    def _full(self, client: int, rule: LocalRule) -> Vector:
+        gradient = self.objective.gradient(client, rule.start)
+        return gradient + rule.weight_decay * rule.start if rule.weight_decay else gradient
+
+    def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
+        for client in clients:
+            yield self.objective.gradient(client, x)
+
+    def initial_buffers(self) -> Vector:
+        return np.empty(0, self.dtype)
+
+    def evaluate(self, x: Vector, buffers: Vector) -> dict[str, float]:
+        return self.objective.metrics(x)
+
+    def per_client(self, x: Vector, buffers: Vector) -> Vector:
+        return np.full(self.objective.clients, np.nan)
+
+    def close(self) -> None:
+        pass
+
+
+class Direction:
+    """The direction of a step from its gradient h and the iterate y, with the optimiser's state of one job."""
+
+    def __init__(self, rule: LocalRule) -> None:
+        if rule.optimizer == "adamw" and rule.momentum:
+            raise UsageError(f"momentum: adamw has its own, expected 0, got {rule.momentum}")
+        self.rule = rule
+        self.u: Vector | None = None
+        self.v: Vector | None = None
+        self.count = 0
+
+    def __call__(self, h: Vector, y: Vector) -> Vector:
+        rule = self.rule
+        direction = self._adamw(h, y) if rule.optimizer == "adamw" else self._momentum(h)
+        if rule.prox and rule.prox_form == "l2":
+            direction = direction + rule.prox * (y - rule.start)
+        elif rule.prox:
+            away = y - rule.start
+            direction = direction + 2 * rule.prox * float(np.abs(away).sum()) * np.sign(away)
+        if rule.correction is not None:
+            direction = direction + rule.correction
+        return direction
+
+    def _momentum(self, h: Vector) -> Vector:
+        if not self.rule.momentum:
+            return h
+        self.u = h if self.u is None else self.rule.momentum * self.u + h
+        return self.u
+
+    def _adamw(self, h: Vector, y: Vector) -> Vector:
+        self.count += 1
+        u, v = (np.zeros_like(h) if moment is None else moment for moment in (self.u, self.v))
+        self.u = ADAM_BETA1 * u + (1 - ADAM_BETA1) * h
+        self.v = ADAM_BETA2 * v + (1 - ADAM_BETA2) * h * h
+        m_hat, v_hat = self.u / (1 - ADAM_BETA1**self.count), self.v / (1 - ADAM_BETA2**self.count)
+        return np.asarray(m_hat / (np.sqrt(v_hat) + ADAM_EPS) + self.rule.weight_decay * y)

@@ -1,0 +1,60 @@
+"""Which jobs can run now: the trainer gets them as waves, and nothing depends on how they are cut."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+
+import numpy as np
+
+from fedbench.kernels.scheduler import Chunk
+from fedbench.types import Job
+
+
+class WaveQueue:
+    """The jobs of one chunk that updates from `from_version` on consume, by index in the chunk's columns: the order of consumption.
+
+    A job is ready when its base version exists and, if clients have memory, the client's previous consumed job has run.
+    """
+
+    def __init__(self, chunk: Chunk, *, from_version: int, has_memory: bool) -> None:
+        self.chunk = chunk
+        self._ready: list[int] = []
+        self._by_base: defaultdict[int, list[int]] = defaultdict(list)
+        self._next_of: dict[int, int] = {}
+        self._blocked: set[int] = set()
+        last: dict[int, int] = {}
+        for index in np.flatnonzero(chunk.consumed_by >= from_version).tolist():
+            self._by_base[int(chunk.base[index])].append(index)
+            if has_memory:
+                client = int(chunk.client[index])
+                if client in last:
+                    self._next_of[last[client]] = index
+                    self._blocked.add(index)
+                last[client] = index
+        self._version = -1
+
+    def job(self, index: int) -> Job:
+        c = self.chunk
+        return Job(int(c.client[index]), int(c.k[index]), int(c.base[index]), int(c.steps[index]))
+
+    def advance(self, version: int) -> None:
+        """All versions up to `version` exist."""
+        for base in range(self._version + 1, version + 1):
+            for index in self._by_base.pop(base, ()):
+                if index not in self._blocked:
+                    heapq.heappush(self._ready, index)
+        self._version = version
+
+    def take(self, limit: int | None) -> list[int]:
+        """Up to `limit` jobs that can run, first those consumed first."""
+        count = len(self._ready) if limit is None else min(limit, len(self._ready))
+        return [heapq.heappop(self._ready) for _ in range(count)]
+
+    def ran(self, index: int) -> None:
+        """The job has run: its client's next job may be ready."""
+        follower = self._next_of.pop(index, None)
+        if follower is not None:
+            self._blocked.discard(follower)
+            if int(self.chunk.base[follower]) <= self._version:
+                heapq.heappush(self._ready, follower)

@@ -1,0 +1,37 @@
+"""Errors meant for users: each names the thing, the value, what was expected and where."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FedbenchError(Exception):
+    """A run, a record or a check went wrong; the command line exits with 1."""
+
+    exit_code = 1
+
+
+class UsageError(FedbenchError):
+    """What was asked for cannot be done as asked; the command line exits with 2."""
+
+    exit_code = 2
+
+
+class RecordError(FedbenchError):
+    """A stored record is missing, half-written or not what its name says."""
+
+
+class MissingDataError(UsageError):
+    """A data set is not on this machine; the message says where it was looked for and what to install."""
+
+
+class ClientError(FedbenchError):
+    """A client's job failed; the message says which run, client, job and stage."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the closest known name, else the list of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(names)}"

@@ -1,0 +1,12 @@
+"""How the extension was built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedbench import _core
+
+
+def build_info() -> dict[str, Any]:
+    """Version, compiler, flags, NDEBUG, CUDA, and the instruction set in use on this machine."""
+    return dict(_core.build_info())

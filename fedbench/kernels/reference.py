@@ -1,0 +1,91 @@
+"""The kernels as numpy sentences: what the C++ must equal, bit for bit. Slow; used by tests and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.floating[Any]]
+
+
+def fma(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c with one rounding, from error-free transformations and rounding to odd (Boldo and Melquiond, 2008).
+
+    float32 inputs are exact in float64, where the product is exact; float64 splits the product in two. No overflow handling.
+    """
+    dtype = np.result_type(a, b, c)
+    a, b, c = (np.asarray(v, np.float64) for v in (a, b, c))
+    high, low = _two_product(a, b)
+    t_high, t_low = _two_sum(c, low)
+    v_high, v_low = _two_sum(high, t_high)
+    if dtype == np.float32:  # one more odd rounding, since the last addition is followed by the rounding to float32
+        z = _add_to_odd(t_low, v_low)
+        rounded: Array = _add_to_odd(v_high, z).astype(np.float32)
+        return rounded
+    result: Array = v_high + _add_to_odd(t_low, v_low)
+    return result
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    p = a * b
+    a_high, a_low = _split(a)
+    b_high, b_low = _split(b)
+    return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _split(a: Array) -> tuple[Array, Array]:
+    c = 134217729.0 * a  # 2^27 + 1
+    high = c - (c - a)
+    return high, a - high
+
+
+def _add_to_odd(a: Array, b: Array) -> Array:
+    """a + b rounded to odd: if inexact and the last bit is even, the neighbour towards the error."""
+    s, error = _two_sum(a, b)
+    even = (s.view(np.int64) & 1) == 0
+    towards = np.where(error > 0, np.inf, -np.inf)
+    odd: Array = np.where((error != 0) & even, np.nextafter(s, towards), s)
+    return odd
+
+
+def weighted_sum(weights: npt.NDArray[np.float64], vectors: Array) -> Array:
+    """Arrival order, one fma each, starting from zero."""
+    result: Array = np.zeros_like(vectors[0])
+    for w, v in zip(weights, vectors, strict=True):
+        result = fma(np.full_like(v, v.dtype.type(w)), v, result)
+    return result
+
+
+def dot(a: Array, b: Array, block: int = 4096) -> float:
+    """Eight float64 lanes a block, one fma each; lanes added in a fixed tree, blocks one after another."""
+    result = 0.0
+    for begin in range(0, len(a), block):
+        x, y = (np.asarray(v[begin : begin + block], np.float64) for v in (a, b))
+        padding = -len(x) % 8
+        xs, ys = (np.pad(v, (0, padding)).reshape(-1, 8) for v in (x, y))
+        lanes: Array = np.zeros(8)
+        for left, right in zip(xs, ys, strict=True):
+            lanes = fma(left, right, lanes)
+        s = lanes.tolist()
+        result += ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+    return result
+
+
+def philox4x32(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Philox4x32-10 (Salmon et al., SC 2011): ten rounds of two multiplications, key bumped by the Weyl constants."""
+    mask = 0xFFFFFFFF
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(10):
+        a, b = 0xD2511F53 * c0, 0xCD9E8D57 * c2
+        c0, c1, c2, c3 = (b >> 32) ^ c1 ^ k0, b & mask, (a >> 32) ^ c3 ^ k1, a & mask
+        k0, k1 = (k0 + 0x9E3779B9) & mask, (k1 + 0xBB67AE85) & mask
+    return c0, c1, c2, c3

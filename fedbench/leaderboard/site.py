@@ -1,0 +1,93 @@
+"""Writing and checking the site: `index.html`, `data.json` and `data.csv` in one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedbench.errors import UsageError
+from fedbench.leaderboard.document import SCHEMA, as_csv, document
+from fedbench.leaderboard.page import render
+
+if TYPE_CHECKING:
+    from fedbench.results.record import Record
+
+TITLE = "fedbench leaderboard"
+
+
+def build(records: Iterable[Record], out: str | Path, *, title: str = TITLE) -> Path:
+    """Write the site into `out`, which is made if need be, and return the path of its `index.html`.
+
+    Each file is replaced in one step; the same records give the same bytes. UsageError without records, or if `out` cannot be
+    written.
+    """
+    data = document(records, title)
+    if not data["scenarios"]:
+        raise UsageError("leaderboard: there are no finished records to show; `fedbench run` writes some")
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in _files(data).items():
+            _replace(folder / name, text)
+    except OSError as error:
+        raise UsageError(
+            f"leaderboard {folder}: cannot be written ({error.strerror}); choose a folder that you may write to"
+        ) from None
+    return folder / "index.html"
+
+
+def check(out: str | Path) -> list[str]:
+    """What is wrong with a site, one line each; empty if its page and its table say what its `data.json` says.
+
+    The page is made again from `data.json` and must be the same, so this holds for the version that built it.
+    """
+    folder = Path(out)
+    found = {name: _read(folder / name) for name in ("data.json", "data.csv", "index.html")}
+    try:
+        data = json.loads(found["data.json"])
+    except json.JSONDecodeError as error:
+        return [f"{folder / 'data.json'}: not JSON ({error})"]
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        return [f"{folder / 'data.json'}: expected schema {SCHEMA}; build the leaderboard again"]
+    try:
+        expected = _files(data)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return [f"{folder / 'data.json'}: not what a leaderboard is made from ({type(error).__name__}: {error})"]
+    return [_difference(folder / name, expected[name], found[name]) for name in found if found[name] != expected[name]]
+
+
+def _files(data: dict[str, Any]) -> dict[str, str]:
+    """Name to content; all three are functions of the document as JSON gives it back."""
+    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    again = json.loads(text)
+    return {"data.json": text, "data.csv": as_csv(again), "index.html": render(again)}
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"leaderboard: {path} cannot be read ({error}); `fedbench leaderboard build` writes it") from None
+
+
+def _difference(path: Path, expected: str, found: str) -> str:
+    lines = zip(expected.splitlines(), found.splitlines(), strict=False)
+    place = next((number for number, (one, other) in enumerate(lines, start=1) if one != other), None)
+    where = f"line {place}" if place else "its end"
+    return f"{path}: {where} is not what data.json gives; build the leaderboard again"

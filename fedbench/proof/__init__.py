@@ -1,0 +1,1 @@
+"""Proof: conformance vectors, identities, theory checks."""

@@ -1,0 +1,176 @@
+"""Algorithm vectors: a scripted plan on an exact problem, executed by the engine itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import registry
+from fedbench.engine.execute import Execution
+from fedbench.engine.trainers.reference import ReferenceTrainer
+from fedbench.errors import UsageError
+from fedbench.proof.compare import Mismatch, Unsupported, compare
+from fedbench.protocols import Algorithm
+from fedbench.tasks.problems import Problem, read_problem
+from fedbench.types import ClientTable, Info, Rounds, State, Vector
+
+OPTIONS = {"eta_l": "local_lr", "eta_g": "server_lr"}
+OPTIONS_OF: dict[str, dict[str, str]] = {
+    "defedavg_iid": {"n": "cohort_size"},
+    "fedac": {"M": "buffer_size"},
+    "fedasync": {"alpha": "mixing", "rho": "prox"},
+    "fedbuff": {"M": "buffer_size"},
+    "scaffold": {"init": "init_control"},
+}
+STATE_OF: dict[str, dict[str, str]] = {
+    "fedac": {"C": "C", "C_i": "memory", "m": "m", "v": "v"},
+    "scaffold": {"c": "c", "c_i": "memory"},
+}
+
+
+def make_algorithm(name: str, params: dict[str, Any]) -> Algorithm:
+    """Our algorithm for a vector's name and parameters; Unsupported if a name or a value is not known."""
+    if name not in registry.names("algorithm"):
+        raise Unsupported(f"algorithm {name!r}")
+    names = OPTIONS | OPTIONS_OF.get(name, {})
+    options: dict[str, Any] = {}
+    for key, value in params.items():
+        if key == "staleness":
+            options |= {"staleness" if part == "kind" else part: v for part, v in value.items()}
+        else:
+            options[names.get(key, key)] = value
+    try:
+        return registry.find("algorithm", name).make(options)  # type: ignore[no-any-return]
+    except UsageError as error:
+        raise Unsupported(str(error)) from None
+
+
+@dataclass(frozen=True)
+class ScriptedChunk:
+    """A vector's plan as the columns that the engine walks: consumed jobs in the order of their first consumption."""
+
+    first_version: int
+    done: bool
+    client: npt.NDArray[np.int32]
+    k: npt.NDArray[np.int32]
+    base: npt.NDArray[np.int32]
+    steps: npt.NDArray[np.int32]
+    consumed_by: npt.NDArray[np.int32]
+    t_dispatch: npt.NDArray[np.int64]
+    t_start: npt.NDArray[np.int64]
+    t_finish: npt.NDArray[np.int64]
+    t_arrive: npt.NDArray[np.int64]
+    time: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]
+    entries: npt.NDArray[np.int64]
+    live_bases: npt.NDArray[np.int32]
+
+
+def scripted_chunks(plan: dict[str, Any], size: int | None = None) -> Iterator[ScriptedChunk]:
+    """The plan in chunks of `size` updates (None: one chunk)."""
+    counter: dict[int, int] = {}
+    jobs: dict[Any, tuple[int, int, int, int]] = {}
+    for job in plan["jobs"]:
+        k = counter[job["client"]] = counter.get(job["client"], -1) + 1
+        jobs[job["job"]] = (job["client"], k, job["base"], job["steps"])
+    updates = [update["jobs"] for update in plan["updates"]]
+    size = size or len(updates)
+    for begin in range(0, len(updates), size):
+        part, later = updates[begin : begin + size], updates[begin + size :]
+        place: dict[Any, int] = {}
+        consumed_by: list[int] = []
+        for update, ids in enumerate(part, begin):
+            for i in dict.fromkeys(ids):
+                if i in place:
+                    raise ValueError(f"plan: job {i} is consumed by two updates")
+                place[i] = len(place)
+                consumed_by.append(update)
+        client, k_column, base, steps = np.array([jobs[i] for i in place], np.int32).T
+        never = np.full(len(place), -1, np.int64)
+        yield ScriptedChunk(
+            first_version=begin,
+            done=not later,
+            client=client,
+            k=k_column,
+            base=base,
+            steps=steps,
+            consumed_by=np.array(consumed_by, np.int32),
+            t_dispatch=never,
+            t_start=never,
+            t_finish=never,
+            t_arrive=never,
+            time=np.arange(begin + 1, begin + 1 + len(part), dtype=np.int64),
+            offsets=np.cumsum([0, *(len(ids) for ids in part)], dtype=np.int64),
+            entries=np.array([place[i] for ids in part for i in ids], np.int64),
+            live_bases=np.unique(np.array([jobs[i][2] for ids in later for i in ids if jobs[i][2] <= begin + size], np.int32)),
+        )
+
+
+class Versions:
+    """Observer that keeps the model of every version."""
+
+    def __init__(self, x0: Vector) -> None:
+        self.x = [x0.copy()]
+
+    def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        pass
+
+    def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        self.x.append(execution.state.x.copy())
+
+
+def _execute(
+    vector: dict[str, Any], algorithm: Algorithm, problem: Problem, dtype: str, *, wave: int | None, size: int | None
+) -> tuple[Versions, State]:
+    plan, x0 = vector["plan"], np.array(vector["x0"], dtype)
+    info = Info(problem.clients, problem.n(), problem.p())
+    execution = Execution(
+        algorithm,
+        ReferenceTrainer(problem, dtype=dtype),
+        info,
+        x0,
+        wave_size=wave,
+        step_writes_memory=isinstance(algorithm.dispatch(info), Rounds),
+        given=[{key: value for key, value in update.items() if key != "jobs"} for update in plan["updates"]],
+    )
+    versions = Versions(x0)
+    execution.run(scripted_chunks(plan, size), [versions])
+    return versions, execution.state
+
+
+def check_algorithm(vector: dict[str, Any], precision: str) -> float:
+    """Largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
+    name = vector["algorithm"]["name"]
+    algorithm = make_algorithm(name, vector["algorithm"]["params"])
+    try:
+        problem = read_problem(vector["problem"], precision)
+    except UsageError as error:
+        raise Unsupported(str(error)) from None
+    versions, state = _execute(vector, algorithm, problem, precision, wave=None, size=None)
+    for wave, size in ((1, None), (None, 1)):
+        other, other_state = _execute(vector, algorithm, problem, precision, wave=wave, size=size)
+        _same_bits(versions.x, other.x, f"x, wave size {wave}, {size or 'all'} updates a chunk")
+        _same_bits(_arrays(state), _arrays(other_state), f"state, wave size {wave}, {size or 'all'} updates a chunk")
+    expected = vector["expected"]
+    worst = compare([versions.x[v] for v in expected["versions"]], expected["x"], vector["tolerance"][precision], "x")
+    for key, want in expected.get("state", {}).items():
+        field = STATE_OF.get(name, {}).get(key)
+        if field is None:
+            raise Unsupported(f"state {key!r} of {name}")
+        value = getattr(state, field)
+        got = value.dense() if isinstance(value, ClientTable) else value
+        worst = max(worst, compare(got, want, vector["tolerance"]["state"][key][precision], key))
+    return worst
+
+
+def _arrays(state: State) -> list[npt.NDArray[Any]]:
+    return [v.dense() if isinstance(v, ClientTable) else np.asarray(v) for _, v in state.items()]
+
+
+def _same_bits(a: list[npt.NDArray[Any]], b: list[npt.NDArray[Any]], where: str) -> None:
+    if [v.tobytes() for v in a] != [v.tobytes() for v in b]:
+        raise Mismatch(f"{where}: not the same bits as with maximal waves")

@@ -1,0 +1,45 @@
+"""Comparison of numbers as the vector format has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Unsupported(Exception):
+    """The vector needs something that is not implemented."""
+
+
+class Mismatch(Exception):
+    """A value is not what the vector expects; `ratio` is the error as a fraction of its tolerance, where that exists."""
+
+    def __init__(self, message: str, ratio: float | None = None) -> None:
+        super().__init__(message)
+        self.ratio = ratio
+
+
+def compare(got: Any, want: Any, tolerance: dict[str, float], where: str) -> float:
+    """Largest |got - want| / (atol + rtol |want|); Mismatch above 1, or where shapes differ or a value is not finite.
+
+    A null (None) in `want` must be matched by None.
+    """
+    if want is None or got is None:
+        if want is None and got is None:
+            return 0.0
+        raise Mismatch(f"{where}: expected {'null' if want is None else 'a value'}, got {'null' if got is None else 'a value'}")
+    if isinstance(want, list) and any(item is None or isinstance(item, list) for item in want):
+        if len(got) != len(want):
+            raise Mismatch(f"{where}: expected {len(want)} entries, got {len(got)}")
+        return max(
+            (compare(g, w, tolerance, f"{where}[{i}]") for i, (g, w) in enumerate(zip(got, want, strict=True))), default=0.0
+        )
+    got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
+    if got.shape != want.shape:
+        raise Mismatch(f"{where}: expected shape {want.shape}, got {got.shape}")
+    if not np.isfinite(got).all():
+        raise Mismatch(f"{where}: not finite")
+    ratio = float((np.abs(got - want) / (tolerance["atol"] + tolerance["rtol"] * np.abs(want))).max(initial=0.0))
+    if ratio > 1:
+        raise Mismatch(f"{where}: error is {ratio:.3g} times the tolerance", ratio)
+    return ratio

@@ -1,0 +1,146 @@
+"""Plan vectors: the scheduler against a hand-made timeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbench.errors import UsageError
+from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.proof.compare import Mismatch, Unsupported
+from fedbench.types import Broadcast, Dispatch, Rounds, Stream
+
+Key = tuple[int, int]  # client, k
+TIMES = ("t_dispatch", "t_start", "t_finish", "t_arrive")
+
+
+def _dispatch(policy: dict[str, Any]) -> Dispatch:
+    kind = policy["kind"]
+    if kind == "rounds":
+        return Rounds(select="scripted", selections=tuple(map(tuple, policy["selections"])))
+    if kind == "stream":
+        if policy["restart"] not in ("self", "resample") or policy["dispatch"] not in ("after_update", "before_update"):
+            raise Unsupported(f"stream with restart {policy['restart']!r}, dispatch {policy['dispatch']!r}")
+        return Stream(
+            concurrency=policy["concurrency"],
+            buffer_size=policy["buffer"],
+            restart=policy["restart"],
+            order=policy["dispatch"],
+            initial=tuple(policy["initial"]),
+            replacements=tuple(policy["replacements"]) if policy["restart"] == "resample" else None,
+        )
+    if kind == "broadcast":
+        if policy["receive"] not in ("pop", "peek"):
+            raise Unsupported(f"broadcast with receive {policy['receive']!r}")
+        return Broadcast(buffer_size=policy["buffer"], receive=policy["receive"])
+    raise Unsupported(f"policy {kind!r}")
+
+
+def _table(values: Any, rows: list[list[Any]]) -> list[list[Any]]:
+    """A number or a list per client, each a number or a list per job, as one list per client and job."""
+    per_client = values if isinstance(values, list) else [values] * len(rows)
+    return [v if isinstance(v, list) else [v] * len(row) for v, row in zip(per_client, rows, strict=True)]
+
+
+def read_schedule(schedule: dict[str, Any]) -> tuple[Timing, Dispatch]:
+    """A vector's `schedule` as our Timing and Dispatch; Unsupported for a policy that is not implemented."""
+    dispatch, compute = _dispatch(schedule["policy"]), schedule["compute"]
+    timing = Timing(
+        clients=schedule["clients"],
+        compute=Duration(kind="table", rows=compute),
+        download=Duration(a=schedule["download"]),
+        upload=Duration(a=schedule["upload"]),
+        steps=LocalSteps(rows=_table(schedule["steps"], compute)),
+        max_updates=schedule["updates"],
+    )
+    return timing, dispatch
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A plan in the vectors' terms: jobs by (client, k), updates as (time, version, jobs, staleness). Nanoseconds."""
+
+    jobs: dict[Key, dict[str, int]]
+    updates: list[tuple[int, int, list[Key], list[int]]]
+
+
+def play(schedule: dict[str, Any], chunk_size: int) -> Timeline:
+    """Plan the schedule in chunks of `chunk_size` updates."""
+    timing, dispatch = read_schedule(schedule)
+    scheduler = Scheduler(timing, dispatch)
+    timeline = Timeline({}, [])
+    while True:
+        chunk = scheduler.next(chunk_size)
+        _collect(timeline, chunk)
+        if chunk.done:
+            break
+    if scheduler.outcome != "finished":
+        raise Mismatch(scheduler.stalled_message)
+    return timeline
+
+
+def _collect(timeline: Timeline, chunk: Chunk) -> None:
+    names = ("client", "k", "base", "steps", *TIMES)
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*(getattr(chunk, n).tolist() for n in names), strict=True)]
+    for row in rows:
+        timeline.jobs[row["client"], row["k"]] = row
+    for u, time in enumerate(chunk.time.tolist()):
+        version = chunk.first_version + u
+        jobs = [rows[i] for i in chunk.entries[chunk.offsets[u] : chunk.offsets[u + 1]].tolist()]
+        keys = [(job["client"], job["k"]) for job in jobs]
+        timeline.updates.append((time, version + 1, keys, [version - job["base"] for job in jobs]))
+
+
+def check_plan(vector: dict[str, Any], precision: str) -> float:
+    """0.0 if the plan is exactly the expected one, however it is cut into chunks. Raises Unsupported or Mismatch."""
+    try:
+        timeline = play(vector["schedule"], 1 << 20)
+        for size in (1, 3):
+            if play(vector["schedule"], size) != timeline:
+                raise Mismatch(f"chunks of {size} updates change the plan")
+    except UsageError as error:
+        raise Mismatch(str(error)) from None
+    _compare(vector, timeline)
+    return 0.0
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * NANOSECONDS)
+
+
+def _compare(vector: dict[str, Any], got: Timeline) -> None:
+    want = vector["expected"]
+    slack = round(vector["tolerance"]["time"] * NANOSECONDS)
+    key = {job["job"]: (job["client"], job["k"]) for job in want["jobs"]}
+    if len(got.updates) != len(want["updates"]):
+        raise Mismatch(f"updates: expected {len(want['updates'])}, got {len(got.updates)}")
+    for n, (g, w) in enumerate(zip(got.updates, want["updates"], strict=True)):
+        expected = (w["version"], [key[j] for j in w["jobs"]], w["staleness"])
+        if abs(g[0] - _ns(w["time"])) > slack or g[1:] != expected:
+            raise Mismatch(f"updates[{n}]: expected {(_ns(w['time']), *expected)}, got {g}")
+    end = _ns(want["updates"][-1]["time"])
+    for w in want["jobs"]:
+        _compare_job(got.jobs.get((w["client"], w["k"])), w, end, slack)
+    _compare_job_set(vector, got, set(key.values()), end)
+
+
+def _compare_job(got: dict[str, int] | None, want: dict[str, Any], end: int, slack: int) -> None:
+    where = f"job of client {want['client']}, k={want['k']}"
+    if got is None:
+        raise Mismatch(f"{where}: missing")
+    if (got["base"], got["steps"]) != (want["base"], want["steps"]):
+        raise Mismatch(f"{where}: expected base {want['base']}, steps {want['steps']}, got {got['base']}, {got['steps']}")
+    for name in TIMES:
+        g = got[name] if 0 <= got[name] <= end else None
+        w = None if want[name] is None or _ns(want[name]) > end else _ns(want[name])
+        if (g is None) != (w is None) or (g is not None and w is not None and abs(g - w) > slack):
+            raise Mismatch(f"{where}: expected {name} {w}, got {g}")
+
+
+def _compare_job_set(vector: dict[str, Any], got: Timeline, want: set[Key], end: int) -> None:
+    """Consumed jobs, and those dispatched (broadcast: started) strictly before the last update."""
+    begin = "t_start" if vector["schedule"]["policy"]["kind"] == "broadcast" else "t_dispatch"
+    consumed = {key for update in got.updates for key in update[2]}
+    ours = consumed | {key for key, job in got.jobs.items() if 0 <= job[begin] < end}
+    if ours != want:
+        raise Mismatch(f"jobs: missing {sorted(want - ours)}, not expected {sorted(ours - want)}")

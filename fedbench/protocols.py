@@ -1,0 +1,192 @@
+"""The contracts: what an algorithm is, and what the engine offers it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types as pytypes
+import typing
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.errors import UsageError, nearest
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Vector, Weights, Work
+
+
+@dataclass(frozen=True)
+class Range:
+    """Allowed values of a hyper-parameter: `low` and `high`, each included unless `open`."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
+        return inside and math.isfinite(value)
+
+    def __str__(self) -> str:
+        low = "" if self.low == -math.inf else f"{'>' if self.open else '>='} {self.low:g}"
+        high = "" if self.high == math.inf else f"{'<' if self.open else '<='} {self.high:g}"
+        return " and ".join(part for part in (low, high) if part)
+
+
+Positive = Annotated[float, Range(low=0, open=True)]
+NonNegative = Annotated[float, Range(low=0)]
+Fraction = Annotated[float, Range(low=0, high=1)]
+BelowOne = Annotated[float, Range(low=0, high=math.nextafter(1, 0))]
+Count = Annotated[int, Range(low=1)]
+
+
+class Tools(Protocol):
+    """What the engine lends to `init`, `broadcast` and `step`."""
+
+    @property
+    def info(self) -> Info: ...
+
+    def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
+        """Full-batch gradients (d,) at x, client by client."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """A published algorithm: hyper-parameters as fields, the paper's equations as methods.
+
+    Subclasses are frozen dataclasses, one file each, and override only what the paper changes. Values are checked at
+    construction against the annotations of the fields (UsageError names field, value and range).
+    """
+
+    name: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    requires: ClassVar[frozenset[str]] = frozenset()
+
+    local_lr: Positive = 0.05
+    weight_decay: NonNegative = 0.0
+    momentum: BelowOne = 0.0
+    optimizer: Literal["sgd", "adamw"] = "sgd"
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = checked(
+                self.name or type(self).__name__, field.name, getattr(self, field.name), hints(type(self))[field.name]
+            )
+            object.__setattr__(self, field.name, value)
+
+    @classmethod
+    def make(cls, options: dict[str, Any]) -> Self:
+        """From named options; an unknown one is a UsageError with the nearest match."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        for option in options:
+            if option not in known:
+                raise UsageError(f"algorithm {cls.name}: unknown option {option!r}{nearest(option, known)}")
+        return cls(**options)
+
+    def options(self) -> dict[str, Any]:
+        """Every hyper-parameter by name, defaults included; JSON-able."""
+        return dataclasses.asdict(self)
+
+    # ---- the equations ----
+
+    def dispatch(self, info: Info) -> Dispatch:
+        """Who starts when, and which arrivals make an update. Every algorithm says this."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it dispatches")
+
+    def traffic(self, info: Info) -> tuple[int, int, int]:
+        """Model-sized vectors per job: down, up, and the number of exchanges."""
+        return (1, 1, 1)
+
+    def init(self, x0: Vector, tools: Tools) -> State:
+        """The server's state before the first update; x0 (d,) may be kept."""
+        return State(x=x0)
+
+    def broadcast(self, state: State, tools: Tools) -> Message:
+        """What this version sends; the engine copies and freezes it."""
+        return Message(x=state.x)
+
+    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
+        """What the client does. Pure. `memory` is the client's row of state.memory, empty (0,) if clients have none."""
+        return self.rule(message.x)
+
+    def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
+        """What the job sends, and the client's new memory. Pure."""
+        return Reply(delta=work.delta)
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        """The server's equation: rebinds or writes the state, never a message."""
+        raise NotImplementedError(f"{type(self).__name__} has no server step")
+
+    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+        """Weights (K,) with which the engine averages model buffers such as BatchNorm's; they sum to 1."""
+        return np.full(len(batch.clients), 1.0 / len(batch.clients))
+
+    def rule(self, start: Vector, **changes: Any) -> LocalRule:
+        """A LocalRule with this algorithm's rate, decay, momentum and optimizer, and the given changes."""
+        fixed = {"lr": self.local_lr, "weight_decay": self.weight_decay, "momentum": self.momentum, "optimizer": self.optimizer}
+        return LocalRule(start=start, **(fixed | changes))
+
+
+class Objective(Protocol):
+    """A differentiable objective per client, in numpy: what the reference trainer needs. Row selections are `rows` of the
+    client's examples; None means all of them."""
+
+    @property
+    def clients(self) -> int: ...
+
+    @property
+    def dim(self) -> int: ...
+
+    def n(self) -> Weights: ...
+
+    def p(self) -> Weights: ...
+
+    def gradient(self, client: int, x: Vector, rows: npt.NDArray[np.int64] | None = None) -> Vector: ...
+
+    def metrics(self, x: Vector) -> dict[str, float]: ...
+
+
+def hints(cls: type) -> dict[str, Any]:
+    """Annotations of a class's fields, ranges included."""
+    return typing.get_type_hints(cls, include_extras=True)
+
+
+def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
+    """The value in its canonical type (an int for a float field becomes a float), or a UsageError that says what is allowed."""
+    for option in (
+        typing.get_args(hint) if isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
+    ):
+        fits, canonical = _fits(value, option)
+        if fits:
+            return canonical
+    raise UsageError(f"{owner}: {name} must be {describe(hint)}, got {value!r}")
+
+
+def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
+    allowed: Range | None = None
+    if typing.get_origin(hint) is Annotated:
+        hint, allowed = typing.get_args(hint)[:2]
+    if typing.get_origin(hint) is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in typing.get_args(hint)), value
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    kind = typing.get_origin(hint) or hint
+    if kind is tuple and isinstance(value, list):
+        value = tuple(tuple(item) if isinstance(item, list) else item for item in value)
+    fits = (value is None if hint is type(None) else isinstance(value, kind)) and not (kind is int and isinstance(value, bool))
+    return fits and (allowed is None or value in allowed), value
+
+
+def describe(hint: Any) -> str:
+    """An annotation in words: `a number > 0`, `one of 'none', 'sqrt'`, ..."""
+    if isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union:
+        return " or ".join(describe(option) for option in typing.get_args(hint))
+    if typing.get_origin(hint) is Annotated:
+        kind, allowed = typing.get_args(hint)[:2]
+        return f"{describe(kind)} {allowed}"
+    if typing.get_origin(hint) is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in typing.get_args(hint))
+    return {float: "a number", int: "an integer", bool: "true or false", type(None): "none", str: "text"}.get(hint, str(hint))

@@ -1,0 +1,97 @@
+"""Names to classes. Built-in names are imported only when they are used; entry points add a user's own."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from importlib.metadata import entry_points
+from typing import Any
+
+import yaml
+
+from fedbench.errors import UsageError, nearest
+from fedbench.protocols import Algorithm
+
+ALGORITHMS = {
+    "defedavg_iid": "fedbench.algorithms.defedavg_iid:DeFedAvgIID",
+    "fedac": "fedbench.algorithms.fedac:FedAC",
+    "fedasync": "fedbench.algorithms.fedasync:FedAsync",
+    "fedavg": "fedbench.algorithms.fedavg:FedAvg",
+    "fedbuff": "fedbench.algorithms.fedbuff:FedBuff",
+    "scaffold": "fedbench.algorithms.scaffold:Scaffold",
+}
+TASKS = {
+    "digits": "fedbench.tasks.digits:load",
+    "fashion_mnist": "fedbench.tasks.fashion_mnist:load",
+}
+GROUP = "fedbench.{kind}s"
+
+
+@functools.cache
+def _table(kind: str) -> dict[str, str]:
+    built_in = {"algorithm": ALGORITHMS, "task": TASKS}[kind]
+    return built_in | {_plain(point.name): point.value for point in entry_points(group=GROUP.format(kind=kind))}
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_").lower()
+
+
+def names(kind: str) -> list[str]:
+    """All known names of a kind (algorithm, task), sorted."""
+    return sorted(_table(kind))
+
+
+def find(kind: str, name: str) -> Any:
+    """The object behind a name; hyphens are accepted. UsageError with the nearest match if there is none."""
+    table = _table(kind)
+    target = table.get(_plain(name))
+    if target is None:
+        raise UsageError(f"unknown {kind} {name!r}{nearest(_plain(name), table)}")
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
+    """`name[param=value,...]` to (name, options); values are read as YAML scalars or flow lists."""
+    match = re.fullmatch(r"\s*([\w-]+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
+    if match is None:
+        raise UsageError(f"selector {text!r}: expected name or name[param=value,...], such as 'fedbuff[buffer_size=10]'")
+    name, body = match.groups()
+    options: dict[str, Any] = {}
+    for part in _split(body or ""):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"selector {text!r}: expected param=value, got {part.strip()!r}")
+        options[key.strip().replace("-", "_")] = scalar(value.strip())
+    return _plain(name), options
+
+
+def scalar(text: str) -> Any:
+    """A value as YAML has it, except that 1e-3 is a number, as everybody expects."""
+    try:
+        return float(text) if re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", text) else yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"value {text!r} cannot be read: {error}") from None
+
+
+def _split(body: str) -> list[str]:
+    """At commas that are not inside brackets."""
+    parts, depth = [""], 0
+    for character in body:
+        depth += (character in "[{(") - (character in "]})")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part for part in parts if part.strip()]
+
+
+def algorithm(selector: str | Algorithm) -> Algorithm:
+    """An algorithm from `name[param=value,...]`; an instance is returned as it is."""
+    if isinstance(selector, Algorithm):
+        return selector
+    name, options = parse_selector(selector)
+    cls: type[Algorithm] = find("algorithm", name)
+    return cls.make(options)

@@ -1,0 +1,69 @@
+"""Where a number comes from: code, build and machine kind; no host or user names."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+DISTRIBUTION = "fedbench-suite"
+LIBRARIES = ("numpy", "torch", "torchvision", "scikit-learn")
+
+
+@functools.cache
+def commit() -> tuple[str | None, bool | None]:
+    """(commit, dirty?) of the checkout that the package runs from; (None, None) if it does not run from one."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None, None
+    try:
+        head = _git(root, "rev-parse", "HEAD").strip()
+        return head, bool(_git(root, "status", "--porcelain", "--untracked-files=no").strip())
+    except (OSError, subprocess.CalledProcessError):
+        return None, None
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", "-C", str(root), *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def library_versions() -> dict[str, str]:
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@functools.cache
+def cpu() -> str:
+    """The processor's name."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def provenance(build: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Package version, commit, CPU, Python and library versions, what `build` says of the extension, and what the caller adds."""
+    head, dirty = commit()
+    return {
+        "version": build["version"],
+        "commit": head,
+        "dirty": dirty,
+        "compiler": build["compiler"],
+        "flags": build["flags"],
+        "instruction_set": build["instruction_set"],
+        "cpu": cpu(),
+        "python": platform.python_version(),
+        "libraries": library_versions(),
+        **more,
+    }

@@ -1,0 +1,61 @@
+"""A record: everything that a run leaves. Its fields are listed in ARCHITECTURE.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.errors import RecordError
+
+SCHEMA = 1
+CURVES = ("seconds", "version", "steps", "bytes", "test_accuracy", "test_loss", "train_loss")
+SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_to_target", "ledger", "digests")
+
+
+@dataclass(frozen=True)
+class Record:
+    """`meta`: JSON-able sections. `curves`: columns of one length over the evaluation grid; seconds are virtual, steps and bytes
+    count what the simulated clients did, wasted or not."""
+
+    meta: dict[str, Any]
+    curves: dict[str, npt.NDArray[Any]]
+
+    def __post_init__(self) -> None:
+        if self.meta.get("schema") != SCHEMA:
+            raise RecordError(f"record: expected schema {SCHEMA}, got {self.meta.get('schema')!r}")
+        missing = [name for name in SECTIONS if name not in self.meta]
+        if missing:
+            raise RecordError(f"record: sections missing: {', '.join(missing)}")
+        lengths = {name: len(column) for name, column in self.curves.items()}
+        if set(lengths) != set(CURVES) or len(set(lengths.values())) != 1:
+            raise RecordError(f"record: expected curves {', '.join(CURVES)} of one length, got {lengths}")
+
+    @property
+    def run_id(self) -> str:
+        return str(self.meta["run_id"])
+
+    @property
+    def scenario(self) -> str:
+        return str(self.meta["spec"]["scenario"]["name"])
+
+    @property
+    def selector(self) -> str:
+        return str(self.meta["spec"]["selector"])
+
+    @property
+    def seed(self) -> int:
+        return int(self.meta["spec"]["seed"])
+
+    @property
+    def state(self) -> str:
+        """finished, diverged, stalled or failed."""
+        return str(self.meta["outcome"]["state"])
+
+
+def first_hit(seconds: npt.NDArray[Any], values: npt.NDArray[Any], target: float) -> float | None:
+    """The first grid value of `seconds` at which `values` reaches the target; None if it never does. No interpolation."""
+    hits = np.flatnonzero(values >= target)
+    return float(seconds[hits[0]]) if len(hits) else None

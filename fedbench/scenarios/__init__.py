@@ -1,0 +1,1 @@
+"""Scenarios: heterogeneity as data."""

@@ -1,0 +1,136 @@
+"""Reading scenarios: by name from the library, or from a file; with overrides; with errors that say what is wrong where."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from fedbench.errors import UsageError, nearest
+from fedbench.registry import scalar
+from fedbench.scenarios.schema import Scenario
+
+LIBRARY = Path(__file__).with_name("library")
+
+
+def names() -> list[str]:
+    """Names of the library's scenarios."""
+    return sorted(file.stem for file in LIBRARY.glob("*.yaml"))
+
+
+def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scenario:
+    """A scenario by library name (hyphens and underscores alike), path to a YAML file, or as it is, with `key.path=value` overrides.
+
+    Raises UsageError for an unknown name, an unreadable file, an unknown key (with the nearest match) or a value out of range.
+    """
+    if isinstance(scenario, Scenario):
+        content, where = scenario.resolved(), scenario.name
+    else:
+        file = find(scenario)
+        content, where = read(file), str(file)
+    for override in overrides:
+        content = override_key(content, override)
+    return validate(content, where)
+
+
+def find(name: str | Path) -> Path:
+    """The file behind a name or path."""
+    text = str(name)
+    if text.endswith((".yaml", ".yml")) or "/" in text:
+        return Path(text)
+    by_name = {n.replace("-", "_"): n for n in names()}
+    if text.replace("-", "_") not in by_name:
+        raise UsageError(f"unknown scenario {text!r}{nearest(text, names())}; a path to a .yaml file works too")
+    return LIBRARY / f"{by_name[text.replace('-', '_')]}.yaml"
+
+
+def read(file: Path) -> dict[str, Any]:
+    """The mapping in a YAML file, not yet validated."""
+    try:
+        content = yaml.safe_load(file.read_text())
+    except OSError as error:
+        raise UsageError(f"scenario {file}: cannot be read: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise UsageError(f"scenario {file}: not valid YAML: {error}") from None
+    if not isinstance(content, dict):
+        raise UsageError(f"scenario {file}: expected a mapping of keys, got {type(content).__name__}")
+    return content
+
+
+def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
+    """The content with one `key.path=value` applied; the value is read as YAML."""
+    path, equals, value = override.partition("=")
+    if not equals or not path.strip():
+        raise UsageError(f"--set {override!r}: expected key.path=value, such as budget.updates=100")
+    changed = copy.deepcopy(dict(content))
+    place: Any = changed
+    *parents, last = path.strip().split(".")
+    for key in parents:
+        place = place.setdefault(key, {}) if isinstance(place, dict) else None
+    if not isinstance(place, dict):
+        raise UsageError(f"--set {override!r}: {'.'.join(parents)} is not a group of keys")
+    place[last] = scalar(value.strip())
+    return changed
+
+
+def validate(content: Mapping[str, Any], where: str) -> Scenario:
+    """A Scenario from its content; UsageError lists every problem with its key."""
+    try:
+        return Scenario.model_validate(dict(content))
+    except ValidationError as error:
+        problems = [_problem(item) for item in error.errors()]
+    raise UsageError(f"scenario {content.get('name', '?')}: " + "; ".join(problems) + f" ({where})")
+
+
+def _problem(item: Any) -> str:
+    path = [str(part) for part in item["loc"]]
+    if item["type"] == "extra_forbidden":
+        group = _keys_at(path[:-1])
+        shown = ".".join(_visible(path))
+        return f"unknown key {shown}{nearest(path[-1], group) if group else ''}"
+    message = str(item["msg"]).removeprefix("Value error, ")
+    got = "" if item["type"] in ("missing", "value_error") else f", got {item['input']!r}"
+    return f"{'.'.join(_visible(path)) or 'scenario'}: {message}{got}"
+
+
+def _visible(path: Sequence[str]) -> list[str]:
+    """The path as the file has it: without the tags that pydantic puts in for the chosen member of a union."""
+    model: Any = Scenario
+    shown: list[str] = []
+    for part in path:
+        keys = _fields(model)
+        if keys and part not in keys and part in _tags(model):
+            model = _tags(model)[part]
+            continue
+        shown.append(part)
+        model = keys.get(part, model) if keys else model
+    return shown
+
+
+def _keys_at(path: Sequence[str]) -> set[str]:
+    model: Any = Scenario
+    for part in path:
+        tags = _tags(model)
+        model = tags[part] if part in tags else _fields(model).get(part, model)
+    return set(_fields(model))
+
+
+def _fields(model: Any) -> dict[str, Any]:
+    """Keys of a part (or of the members of a union), with the annotation behind each."""
+    members = [model] if isinstance(model, type) and issubclass(model, BaseModel) else list(_tags(model).values())
+    return {(field.alias or name): field.annotation for m in members for name, field in m.model_fields.items()}
+
+
+def _tags(model: Any) -> dict[str, Any]:
+    """Members of a union of parts, by the tag that chooses them."""
+    tags: dict[str, Any] = {}
+    for member in getattr(model, "__args__", ()):
+        if isinstance(member, type) and issubclass(member, BaseModel):
+            for tag in ("kind", "distribution"):
+                if tag in member.model_fields:
+                    tags[member.model_fields[tag].annotation.__args__[0]] = member  # type: ignore[union-attr]
+    return tags

@@ -1,0 +1,177 @@
+"""The schema of a scenario: every key, its unit and its range. Unknown keys are errors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+PositiveFloat = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+PositiveInt = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class Part(BaseModel):
+    """Base of all parts: frozen, strict about unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TaskPart(Part):
+    """Data set and model by name."""
+
+    name: str
+    model: str = "softmax"
+
+
+class Iid(Part):
+    """Uniform random split into equal shards."""
+
+    kind: Literal["iid"] = "iid"
+
+
+class TwoClass(Part):
+    """Every class cut into shards of one size, 2 N in all; every client gets two shards of different classes."""
+
+    kind: Literal["two_class"]
+
+
+class LocalPart(Part):
+    """Local work of a job: `steps` mini-batches, or as many as `epochs` passes over the client's data take."""
+
+    steps: PositiveInt | None = None
+    epochs: PositiveInt | None = None
+    batch_size: PositiveInt = 10
+
+    @model_validator(mode="after")
+    def _one_of(self) -> LocalPart:
+        if (self.steps is None) == (self.epochs is None):
+            raise ValueError("exactly one of steps and epochs is needed")
+        return self
+
+
+class Slowdown(Part):
+    """A factor >= 1 on a client's step time, drawn once per client: slowdown U(low, high), or high / U(low, high) if speeds are
+    uniform."""
+
+    kind: Literal["slowdown", "speed"] = "slowdown"
+    low: PositiveFloat = 1.0
+    high: PositiveFloat = 1.0
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Slowdown:
+        if self.high < self.low:
+            raise ValueError(f"high must be >= low, got low {self.low:g}, high {self.high:g}")
+        return self
+
+
+class PerStep(Part):
+    """A local step takes `step_seconds` times the client's slowdown."""
+
+    kind: Literal["per_step"] = "per_step"
+    step_seconds: Seconds
+    slowdown: Slowdown = Slowdown()
+
+
+class Constant(Part):
+    distribution: Literal["constant"] = "constant"
+    seconds: Seconds
+
+
+class Uniform(Part):
+    distribution: Literal["uniform"]
+    low_seconds: Seconds
+    high_seconds: Seconds
+
+
+class Exponential(Part):
+    distribution: Literal["exponential"]
+    mean_seconds: Seconds
+
+
+class Lognormal(Part):
+    """exp(log_mean + log_sigma z) seconds."""
+
+    distribution: Literal["lognormal"]
+    log_mean: Annotated[float, Field(allow_inf_nan=False)]
+    log_sigma: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Pareto(Part):
+    distribution: Literal["pareto"]
+    scale_seconds: Seconds
+    shape: PositiveFloat
+
+
+class PerJob(Part):
+    """A whole job takes a drawn time, whatever its steps."""
+
+    kind: Literal["per_job"]
+    time: Constant | Uniform | Exponential | Lognormal | Pareto = Field(discriminator="distribution")
+
+
+class Network(Part):
+    """Rates per client and direction (megabit per second; none: instantaneous), plus a latency per message.
+
+    message: fixed, every message weighs `message_megabytes` (10^6 bytes) whatever it holds, as the papers have it; payload, it
+    weighs its vectors.
+    """
+
+    download_megabit_per_second: PositiveFloat | None = None
+    upload_megabit_per_second: PositiveFloat | None = None
+    latency_seconds: Seconds = 0.0
+    message: Literal["fixed", "payload"] = "payload"
+    message_megabytes: PositiveFloat | None = None
+
+    @model_validator(mode="after")
+    def _priced(self) -> Network:
+        if (self.message == "fixed") != (self.message_megabytes is not None):
+            raise ValueError("message: fixed goes with message_megabytes, payload without")
+        return self
+
+
+class BudgetPart(Part):
+    """A run ends at whatever comes first. `seconds` are virtual."""
+
+    updates: PositiveInt
+    seconds: PositiveFloat
+    jobs: Annotated[int, Field(ge=1)] = 100_000_000
+
+
+class EvaluationPart(Part):
+    """Grid of virtual time on which models are evaluated; it costs nothing and changes nothing."""
+
+    every_seconds: Annotated[float, Field(ge=1e-3, le=1e9)]
+
+
+class Target(Part):
+    metric: Literal["test_accuracy"] = "test_accuracy"
+    value: Annotated[float, Field(gt=0, le=1)]
+
+
+class Scenario(Part):
+    """Heterogeneity as data: who has which examples, how fast they are, and when the comparison ends."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    about: str
+    task: TaskPart
+    clients: PositiveInt
+    partition: Iid | TwoClass = Field(discriminator="kind")
+    local: LocalPart
+    compute: PerStep | PerJob = Field(discriminator="kind")
+    network: Network = Network()
+    budget: BudgetPart
+    evaluation: EvaluationPart
+    targets: tuple[Target, ...] = ()
+
+    def resolved(self) -> dict[str, Any]:
+        """All keys with their values, defaults included; JSON-able, and readable back."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def content_hash(self) -> str:
+        """Hash of everything that can change a result: all but `about`."""
+        content = {key: value for key, value in self.resolved().items() if key != "about"}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,86 @@
+"""From a scenario to what the virtual clock needs: durations and steps as arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedbench.errors import UsageError
+from fedbench.kernels.random import Purpose, draw_per_client
+from fedbench.kernels.scheduler import Duration, LocalSteps
+from fedbench.scenarios.schema import (
+    Constant,
+    Exponential,
+    Lognormal,
+    Network,
+    Pareto,
+    PerJob,
+    PerStep,
+    Scenario,
+    Slowdown,
+    Uniform,
+)
+from fedbench.types import Weights
+
+BITS_PER_MEGABYTE = 8e6
+BITS_PER_MEGABIT = 1e6
+
+
+def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
+    """Factor on the step time of every client (N,): U(low, high), or high / U(low, high) where speeds are uniform.
+
+    Source: [000] experiments ("speeds uniform on [1, 5]"), read as slowdowns unless kind = speed.
+    """
+    drawn = slowdown.low + (slowdown.high - slowdown.low) * draw_per_client(seed, Purpose.speed, clients)
+    return drawn if slowdown.kind == "slowdown" else slowdown.high / drawn
+
+
+def compute(scenario: Scenario, seed: int) -> Duration:
+    """Computing time of a step or a job."""
+    match scenario.compute:
+        case PerStep(step_seconds=seconds, slowdown=slowdown):
+            return Duration(a=seconds * slowdowns(slowdown, scenario.clients, seed), per_step=True)
+        case PerJob(time=time):
+            return _drawn(time)
+
+
+def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Duration:
+    match time:
+        case Constant():
+            return Duration(a=time.seconds)
+        case Uniform():
+            return Duration(kind="uniform", a=time.low_seconds, b=time.high_seconds)
+        case Exponential():
+            return Duration(kind="exponential", a=time.mean_seconds)
+        case Lognormal():
+            return Duration(kind="lognormal", a=time.log_mean, b=time.log_sigma)
+        case Pareto():
+            return Duration(kind="pareto", a=time.scale_seconds, b=time.shape)
+
+
+def transfer(network: Network, megabit_per_second: float | None, payload_bytes: int) -> Duration:
+    """Time of one message: latency + size / rate; 0 where the rate is not limited and there is no latency."""
+    if megabit_per_second is None:
+        return Duration(a=network.latency_seconds)
+    bits = 8.0 * payload_bytes if network.message_megabytes is None else network.message_megabytes * BITS_PER_MEGABYTE
+    return Duration(a=network.latency_seconds + bits / (megabit_per_second * BITS_PER_MEGABIT))
+
+
+def local_steps(scenario: Scenario, sizes: Weights | None) -> LocalSteps:
+    """Local steps of every client; `sizes` (N,) are needed only where the scenario speaks of epochs."""
+    if scenario.local.steps is not None:
+        return LocalSteps(values=scenario.local.steps)
+    if sizes is None or scenario.local.epochs is None:
+        raise UsageError(f"scenario {scenario.name}: local.epochs needs the shard sizes")
+    return LocalSteps(values=(scenario.local.epochs * np.ceil(sizes / scenario.local.batch_size)).astype(np.int32))
+
+
+def full_gradient_seconds(scenario: Scenario, sizes: Weights, seed: int, download: float, upload: float) -> float:
+    """Virtual time until every client has received the model, computed one full-batch gradient and sent it."""
+    if not isinstance(scenario.compute, PerStep):
+        raise UsageError(
+            f"scenario {scenario.name}: the algorithm starts with a full-batch gradient of every client, whose duration is known "
+            "only with compute.kind = per_step"
+        )
+    steps = np.ceil(sizes / scenario.local.batch_size)
+    seconds = scenario.compute.step_seconds * slowdowns(scenario.compute.slowdown, scenario.clients, seed) * steps
+    return float(download + seconds.max() + upload)

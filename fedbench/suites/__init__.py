@@ -1,0 +1,1 @@
+"""Running many specifications: parallel, resumable."""

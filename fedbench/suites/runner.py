@@ -1,0 +1,186 @@
+"""Many runs: one after the other, or in processes side by side; what is done stays done."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from filelock import FileLock, Timeout
+
+from fedbench import registry
+from fedbench.engine.plan import PlanSummary
+from fedbench.engine.plan import plan as plan_spec
+from fedbench.engine.run import Run, RunOptions
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import UsageError
+from fedbench.protocols import Algorithm
+from fedbench.results.record import Record
+from fedbench.results.store import Store
+from fedbench.scenarios.load import load
+from fedbench.scenarios.schema import Scenario
+from fedbench.suites.records import Records
+
+Algorithms = str | Algorithm | Sequence[str | Algorithm]
+REPORT_EVERY = 0.2  # host seconds between two reports of a run
+
+
+class Watcher(Protocol):
+    """Hears how runs go. `run` is an index into the specifications."""
+
+    def started(self, run: int, spec: RunSpec) -> None: ...
+
+    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None: ...
+
+    def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
+
+
+def specs(
+    scenario: str | Path | Scenario, algorithms: Algorithms, seeds: int | Iterable[int], overrides: Sequence[str] = ()
+) -> list[RunSpec]:
+    """All combinations, algorithms outermost. `seeds` a number n means 0 .. n - 1. UsageError for unknown names or values."""
+    resolved = load(scenario, overrides)
+    chosen = [algorithms] if isinstance(algorithms, str | Algorithm) else list(algorithms)
+    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not chosen or not numbers:
+        raise UsageError(f"run: expected at least one algorithm and one seed, got {len(chosen)} and {len(numbers)}")
+    found = [RunSpec(resolved, registry.algorithm(a), seed) for a in chosen for seed in numbers]
+    doubles = len(found) - len({spec.run_id for spec in found})
+    if doubles:
+        raise UsageError(
+            f"run: {doubles} of {len(found)} runs are asked for twice: algorithms {', '.join(map(str, chosen))}, seeds {numbers}"
+        )
+    return found
+
+
+def run(
+    scenario: str | Path | Scenario,
+    algorithm: Algorithms,
+    *,
+    seeds: int | Iterable[int] = 1,
+    overrides: Sequence[str] = (),
+    store: str | Path | None = None,
+    jobs: int = 1,
+    options: RunOptions | None = None,
+    watcher: Watcher | None = None,
+) -> Records:
+    """Run algorithms on a scenario and return their records.
+
+    Args:
+        scenario: library name, path to a YAML file, or a Scenario.
+        algorithm: selector such as "fedbuff[buffer_size=10]", an Algorithm, or several of them.
+        seeds: how many (0, 1, ..), or which.
+        overrides: "key.path=value" applied to the scenario.
+        store: folder for the records; None keeps them in memory only.
+        jobs: runs at a time, each in a process of its own if more than one.
+        options: workers, waves, checkpoints, resume; nothing that changes a result.
+        watcher: hears about progress.
+    """
+    wanted = specs(scenario, algorithm, seeds, overrides)
+    options = options or RunOptions()
+    if store is not None:
+        Store(store).prepare()
+    watcher = watcher or Silence()
+    if jobs <= 1 or len(wanted) == 1:
+        return Records([_run_here(i, spec, store, options, watcher) for i, spec in enumerate(wanted)])
+    return Records(_run_aside(wanted, store, jobs, options, watcher))
+
+
+def plan(
+    scenario: str | Path | Scenario, algorithm: str | Algorithm, *, seed: int = 0, overrides: Sequence[str] = ()
+) -> PlanSummary:
+    """Play the virtual clock of a run without training."""
+    return plan_spec(specs(scenario, algorithm, [seed], overrides)[0])
+
+
+class Silence:
+    """A watcher that does nothing."""
+
+    def started(self, run: int, spec: RunSpec) -> None: ...
+
+    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None: ...
+
+    def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
+
+
+@dataclass(frozen=True)
+class Finished:
+    record: Record
+    reused: bool
+
+
+def _run_here(index: int, spec: RunSpec, store: str | Path | None, options: RunOptions, watcher: Watcher) -> Record:
+    watcher.started(index, spec)
+    done = _execute(spec, store, options, lambda *report: watcher.progress(index, *report))
+    watcher.ended(index, done.record, reused=done.reused)
+    return done.record
+
+
+def _execute(
+    spec: RunSpec, store: str | Path | None, options: RunOptions, progress: Callable[[int, float, float | None], None]
+) -> Finished:
+    """One run under a lock, so that two processes cannot write the same record; a stored one is taken when resuming."""
+    if store is None:
+        return Finished(Run(spec, None, options, progress).record(), reused=False)
+    place = Store(store)
+    folder = place.folder(spec.scenario.name, spec.algorithm.name, spec.run_id)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_name(f".{folder.name}.lock"), timeout=0):
+            stored = place.find(spec.scenario.name, spec.algorithm.name, spec.run_id) if options.resume else None
+            if stored is not None:
+                return Finished(stored, reused=True)
+            return Finished(Run(spec, place, options, progress).record(), reused=False)
+    except Timeout:
+        raise UsageError(f"run {spec.selector} seed {spec.seed}: another process is computing it into {folder}") from None
+
+
+def _run_aside(
+    wanted: Sequence[RunSpec], store: str | Path | None, jobs: int, options: RunOptions, watcher: Watcher
+) -> list[Record]:
+    """Runs in a pool of processes; reports come back through a queue."""
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager:
+        reports = manager.Queue()
+        with ProcessPoolExecutor(min(jobs, len(wanted)), mp_context=context) as pool:
+            futures = [pool.submit(_work, i, spec, store, options, reports) for i, spec in enumerate(wanted)]
+            try:
+                _listen(futures, reports, wanted, watcher)
+                return [future.result().record for future in futures]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+def _work(index: int, spec: RunSpec, store: str | Path | None, options: RunOptions, reports: Any) -> Finished:
+    """In a worker process."""
+    last = 0.0
+
+    def progress(version: int, seconds: float, accuracy: float | None) -> None:
+        nonlocal last
+        if time.monotonic() - last >= REPORT_EVERY:
+            last = time.monotonic()
+            reports.put((index, version, seconds, accuracy))
+
+    reports.put((index, None))
+    return _execute(spec, store, options, progress)
+
+
+def _listen(futures: Sequence[Future[Finished]], reports: Any, wanted: Sequence[RunSpec], watcher: Watcher) -> None:
+    """Hand reports on until all runs are done; a failed run raises here, the others' records stay."""
+    open_runs = dict(enumerate(futures))
+    while open_runs:
+        while not reports.empty():
+            index, *report = reports.get()
+            if report == [None]:
+                watcher.started(index, wanted[index])
+            else:
+                watcher.progress(index, *report)
+        for index in [i for i, future in open_runs.items() if future.done()]:
+            done = open_runs.pop(index).result()
+            watcher.ended(index, done.record, reused=done.reused)
+        time.sleep(REPORT_EVERY / 4)

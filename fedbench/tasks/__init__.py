@@ -1,0 +1,1 @@
+"""Tasks: data, model and metric, seen through one flat parameter vector."""

@@ -1,0 +1,100 @@
+"""Data sets in memory: examples with labels, split into train and test, checked once when they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.errors import UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """n examples: features `x` float32 (n, *shape), C-contiguous, and labels `y` int64 (n,). The arrays are kept, not copied.
+
+    UsageError if dtype, layout or lengths are not these; what the values are is checked by Dataset.
+    """
+
+    x: npt.NDArray[np.float32]
+    y: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        _check_array("x", self.x, np.dtype(np.float32))
+        _check_array("y", self.y, np.dtype(np.int64))
+        if self.x.ndim < 2:
+            raise UsageError(f"examples: x must be (n, features, ..), got {self.x.shape}; reshape a single feature to (n, 1)")
+        if self.y.shape != self.x.shape[:1]:
+            raise UsageError(f"examples: y must be ({len(self.x)},), one label per row of x {self.x.shape}, got {self.y.shape}")
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one example."""
+        return self.x.shape[1:]
+
+    def subset(self, rows: npt.NDArray[np.integer[Any]] | slice) -> Examples:
+        """The given rows, in the given order. A slice without a step shares memory; anything else is a copy."""
+        return Examples(np.ascontiguousarray(self.x[rows]), np.ascontiguousarray(self.y[rows]))
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Train and test examples of one shape, with labels 0 .. classes - 1.
+
+    UsageError, naming data set, part and row, if a part is empty, a feature is not finite, a label is out of range or the two
+    parts have different shapes.
+    """
+
+    name: str
+    train: Examples
+    test: Examples
+    classes: int
+
+    def __post_init__(self) -> None:
+        if self.classes < 2:
+            raise UsageError(f"data set {self.name}: classes must be >= 2, got {self.classes}")
+        for part, examples in (("train", self.train), ("test", self.test)):
+            _check_values(f"data set {self.name}, {part}", examples, self.classes)
+        if self.train.shape != self.test.shape:
+            raise UsageError(
+                f"data set {self.name}: an example is {self.train.shape} in train, {self.test.shape} in test; prepare both alike"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one example."""
+        return self.train.shape
+
+
+def _check_array(name: str, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> None:
+    if not isinstance(array, np.ndarray):
+        raise UsageError(f"examples: {name} must be a numpy array, got {type(array).__name__}; use np.asarray")
+    if array.dtype != dtype or not array.flags.c_contiguous:
+        layout = "C-contiguous" if array.flags.c_contiguous else "not C-contiguous"
+        raise UsageError(
+            f"examples: {name} must be {dtype} and C-contiguous, got {array.dtype} {array.shape}, {layout}; "
+            f"use np.ascontiguousarray({name}, np.{dtype})"
+        )
+
+
+def _check_values(place: str, examples: Examples, classes: int) -> None:
+    if len(examples) == 0:
+        raise UsageError(f"{place}: has no examples; a data set needs at least one in train and in test")
+    finite = np.isfinite(examples.x)
+    if not finite.all():
+        index = int(np.argmin(finite))
+        row = index // (examples.x.size // len(examples))
+        raise UsageError(
+            f"{place}: x[{row}] is not finite ({examples.x.flat[index]}); remove the example or fill in its missing features"
+        )
+    outside = (examples.y < 0) | (examples.y >= classes)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise UsageError(
+            f"{place}: y[{row}] must be in 0 .. {classes - 1}, got {examples.y[row]}; number the labels from 0 or raise classes"
+        )

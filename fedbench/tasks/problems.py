@@ -1,0 +1,127 @@
+"""Problems with exact gradients, given by numbers: the ground on which algorithms are proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.errors import UsageError
+from fedbench.types import Vector, Weights
+
+Rows = npt.NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """N clients with `examples` n (N,) and objective weights p (N,), all of one dtype."""
+
+    examples: Weights
+    weights: Weights
+    dim: int
+
+    @property
+    def clients(self) -> int:
+        return len(self.examples)
+
+    def n(self) -> Weights:
+        return self.examples
+
+    def p(self) -> Weights:
+        return self.weights
+
+    def gradient(self, client: int, x: Vector, rows: Rows = None) -> Vector:
+        raise NotImplementedError
+
+    def loss(self, client: int, x: Vector) -> float:
+        raise NotImplementedError
+
+    def metrics(self, x: Vector) -> dict[str, float]:
+        """F(x) = sum_i p_i F_i(x)."""
+        return {"train_loss": float(sum(p * self.loss(i, x) for i, p in enumerate(self.weights)))}
+
+
+@dataclass(frozen=True)
+class Quadratic(Problem):
+    """F_i(x) = 1/2 (x - c_i)' A_i (x - c_i); A (N, d, d) symmetric, c (N, d). Row selections do not apply."""
+
+    A: npt.NDArray[Any]
+    c: npt.NDArray[Any]
+
+    def gradient(self, client: int, x: Vector, rows: Rows = None) -> Vector:
+        gradient: Vector = self.A[client] @ (x - self.c[client])
+        return gradient
+
+    def loss(self, client: int, x: Vector) -> float:
+        away = x - self.c[client]
+        return 0.5 * float(away @ self.A[client] @ away)
+
+    def minimiser(self) -> Vector:
+        """x* = (sum p_i A_i)^-1 sum p_i A_i c_i."""
+        A = np.einsum("i,ijk->jk", self.weights, self.A)
+        b = np.einsum("i,ijk,ik->j", self.weights, self.A, self.c)
+        return np.linalg.solve(A, b).astype(self.c.dtype)
+
+
+@dataclass(frozen=True)
+class Softmax(Problem):
+    """Softmax regression: mean cross-entropy over the client's rows + (l2/2) |theta|^2.
+
+    theta = [W row by row (classes x features), b]; logits = W x + b. Features per client (n_i, D), labels (n_i,).
+    """
+
+    classes: int
+    features: int
+    l2: float
+    X: Sequence[npt.NDArray[Any]]
+    y: Sequence[npt.NDArray[np.int64]]
+    public: npt.NDArray[Any] | None = None
+
+    def logits(self, x: Vector, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """(rows, C) for feature rows (rows, D)."""
+        split = self.classes * self.features
+        return np.asarray(rows @ x[:split].reshape(self.classes, self.features).T + x[split:])
+
+    def pullback(self, rows: npt.NDArray[Any], dlogits: npt.NDArray[Any]) -> Vector:
+        """The gradient (d,) with respect to theta from that with respect to the logits of these rows."""
+        return np.concatenate([(dlogits.T @ rows).ravel(), dlogits.sum(axis=0)])
+
+    def gradient(self, client: int, x: Vector, rows: Rows = None) -> Vector:
+        X, y = self._rows(client, rows)
+        shifted = self.logits(x, X)
+        shifted = np.exp(shifted - shifted.max(axis=1, keepdims=True))
+        dlogits = shifted / shifted.sum(axis=1, keepdims=True)
+        dlogits[np.arange(len(y)), y] -= 1
+        gradient = self.pullback(X, dlogits / len(y))
+        return gradient + self.l2 * x if self.l2 else gradient
+
+    def loss(self, client: int, x: Vector) -> float:
+        X, y = self._rows(client, None)
+        z = self.logits(x, X).astype(np.float64)
+        z -= z.max(axis=1, keepdims=True)
+        nll = np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(y)), y]
+        return float(nll.mean()) + 0.5 * self.l2 * float(x.astype(np.float64) @ x)
+
+    def _rows(self, client: int, rows: Rows) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        X, y = self.X[client], self.y[client]
+        return (X, y) if rows is None else (X[rows], y[rows])
+
+
+def read_problem(spec: Mapping[str, Any], dtype: npt.DTypeLike) -> Problem:
+    """A problem from its description in a conformance vector; data are rounded to dtype. UsageError for an unknown kind."""
+    clients = spec["clients"]
+    n = np.array([c.get("n", 1) for c in clients], np.float64)
+    p = np.array([c.get("p", share) for c, share in zip(clients, n / n.sum(), strict=True)], np.float64)
+    if spec["kind"] == "quadratic":
+        A, c = (np.array([client[name] for client in clients], dtype) for name in ("A", "c"))
+        return Quadratic(n, p, c.shape[1], A, c)
+    if spec["kind"] == "softmax":
+        C, D = spec["classes"], spec["features"]
+        X = [np.array(client["X"], dtype).reshape(-1, D) for client in clients]
+        y = [np.array(client["y"], np.int64) for client in clients]
+        public = np.array(spec["public"], dtype).reshape(-1, D) if "public" in spec else None
+        return Softmax(n, p, C * D + C, C, D, spec["l2"], X, y, public)
+    raise UsageError(f"problem: unknown kind {spec['kind']!r}; known: quadratic, softmax")

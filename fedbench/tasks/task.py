@@ -1,0 +1,36 @@
+"""A task: what is learned, from what, and how success is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fedbench.errors import UsageError
+from fedbench.tasks.data import Dataset
+from fedbench.tasks.models import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A classification task. UsageError if the model does not take the data set's examples or has not one output per class."""
+
+    name: str
+    model: Model
+    dataset: Dataset
+
+    metric: ClassVar[str] = "test_accuracy"
+
+    def __post_init__(self) -> None:
+        for what, expected, got in (
+            ("take examples of shape", self.dataset.shape, self.model.input_shape),
+            ("give logits of shape", (self.dataset.classes,), self.model.output_shape),
+        ):
+            if got != expected:
+                raise UsageError(
+                    f"task {self.name}: the model must {what} {expected} for data set {self.dataset.name}, "
+                    f"{self.model.name} has {got}; build it with make_model(name, dataset.shape, dataset.classes)"
+                )
+
+    def spec(self) -> dict[str, str]:
+        """What a record stores to load the task again; JSON-able."""
+        return {"name": self.name, "model": self.model.name}

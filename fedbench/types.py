@@ -1,0 +1,320 @@
+"""The vocabulary: what flows between scheduler, engine and algorithms.
+
+Shapes: N clients, d parameters, K consumed entries of one update. A *vector* is a one-dimensional C-contiguous array of the
+run's dtype; float32 is the product, float64 is conformance and theory.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.floating[Any]]
+Weights = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.integer[Any]]
+
+Want = Literal["first_gradient", "mean_gradient", "full_gradient", "public_logits"]
+
+
+class Bag:
+    """Named values. A name that was not given at construction is refused, so a typing error cannot create a new one."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(sorted(self.__dict__))}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(sorted(self.__dict__))}")
+        self.__dict__[name] = value
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.__dict__
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        return iter(self.__dict__.items())
+
+
+class State(Bag):
+    """What the server owns: `x` (d,) always, `memory` (ClientTable) if clients remember, anything else by name."""
+
+
+class Message(Bag):
+    """What one version sends to the clients that start from it."""
+
+    def frozen(self) -> Message:
+        """A deep copy whose arrays are read-only; the engine keeps it as long as a job may start from it."""
+        return Message(**{name: _frozen(value) for name, value in self.items()})
+
+
+class Reply:
+    """What a job sends, by name (vectors, or arrays of one shape for all jobs), and the client's new memory (None: unchanged)."""
+
+    def __init__(self, *, memory: Vector | None = None, **sent: npt.NDArray[Any]) -> None:
+        self.memory = memory
+        self.sent = sent
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.copy()
+        value.flags.writeable = False
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One local training: `k` is the client's own job counter from 0, `base` the version that it starts from."""
+
+    client: int
+    k: int
+    base: int
+    steps: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalRule:
+    """What a client does, as data:
+
+        h = g(y) - g(anchor) + weight_decay * y;  u = momentum * u + h;  y <- y - lr * (u + prox * (y - start) + correction)
+
+    `prox_form` "l1_squared" replaces prox * (y - start) by 2 * prox * |y - start|_1 * sign(y - start). Terms that are off are skipped.
+    """
+
+    start: Vector
+    lr: float
+    weight_decay: float = 0.0
+    momentum: float = 0.0
+    optimizer: Literal["sgd", "adamw"] = "sgd"
+    prox: float = 0.0
+    prox_form: Literal["l2", "l1_squared"] = "l2"
+    correction: Vector | None = None
+    anchor: Vector | None = None
+    wants: tuple[Want, ...] = ()
+
+
+class Work:
+    """What a job produced: `delta` = end - start, always; `end`; the by-products that its rule wanted; and the model's `buffers`
+    at the end (m,).
+
+    `first_gradient` and `mean_gradient` are of h above, without prox and correction; zeros if steps = 0. `full_gradient` is the
+    gradient over all examples of the client at the start. `public_logits` are those of the end model. A by-product that was not
+    wanted is refused.
+    """
+
+    def __init__(self, *, delta: Vector, end: Vector, buffers: Vector, **by_products: npt.NDArray[Any]) -> None:
+        self.delta, self.end, self.buffers = delta, end, buffers
+        self.by_products = by_products
+
+    def _wanted(self, name: Want) -> npt.NDArray[Any]:
+        if name not in self.by_products:
+            raise KeyError(f"work has no {name}: the LocalRule must want it, wants=({name!r},)")
+        return self.by_products[name]
+
+    @property
+    def first_gradient(self) -> Vector:
+        return self._wanted("first_gradient")
+
+    @property
+    def mean_gradient(self) -> Vector:
+        return self._wanted("mean_gradient")
+
+    @property
+    def full_gradient(self) -> Vector:
+        return self._wanted("full_gradient")
+
+    @property
+    def public_logits(self) -> npt.NDArray[Any]:
+        return self._wanted("public_logits")
+
+
+class Info:
+    """What an algorithm may know beforehand: N `clients`, examples `n` (N,) and objective weights `p` (N,), which sum to 1.
+
+    `n` may be a function that is called when somebody first asks: a plan needs no shards unless its policy does. `p` defaults to
+    n_i / sum n_j.
+    """
+
+    def __init__(self, clients: int, n: Weights | Callable[[], Weights], p: Weights | None = None) -> None:
+        self.clients = clients
+        self._n = n
+        self._p = p
+
+    @functools.cached_property
+    def n(self) -> Weights:
+        return self._n() if callable(self._n) else self._n
+
+    @functools.cached_property
+    def p(self) -> Weights:
+        return self._p if self._p is not None else self.n / self.n.sum()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """One row per consumed entry, in arrival order, repeated by multiplicity; every name of the Reply is an attribute (K, ..).
+
+    `staleness` is the version before the update minus `base`; `first` is False for a repeat; `given` is what a conformance
+    vector prescribes for this update.
+    """
+
+    clients: Integers
+    steps: Integers
+    base: Integers
+    staleness: Integers
+    n: Weights
+    p: Weights
+    first: npt.NDArray[np.bool_]
+    version: int
+    sent: Mapping[str, npt.NDArray[Any]]
+    base_x: Callable[[int], Vector]
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        sent: Mapping[str, npt.NDArray[Any]] = object.__getattribute__(self, "sent")
+        if name in sent:
+            return sent[name]
+        raise AttributeError(f"batch has no {name!r}; the jobs sent {', '.join(sorted(sent))}")
+
+
+class ClientTable:
+    """One row per client, allocated at first write; an absent row reads as `default`.
+
+    `sum` runs over all N rows (float64 inside, so that it does not drift), `count` is the number of rows written. Rows live in
+    blocks of 64; once they pass `spill_bytes` new blocks are memory-mapped temporary files.
+    """
+
+    BLOCK: ClassVar[int] = 64
+
+    def __init__(self, clients: int, default: npt.NDArray[Any], *, spill_bytes: int = 4 << 30) -> None:
+        self.clients = clients
+        self.default: npt.NDArray[Any] = _frozen(default)
+        self.spill_bytes = spill_bytes
+        self.writeable = True
+        self._place: dict[int, int] = {}
+        self._blocks: list[npt.NDArray[Any]] = []
+        self._sum = default.astype(np.float64) * clients
+
+    def __getitem__(self, client: int) -> npt.NDArray[Any]:
+        """The client's row: a view, not to be written."""
+        place = self._place.get(int(client))
+        if place is None:
+            return self.default
+        return np.asarray(self._blocks[place // self.BLOCK][place % self.BLOCK])
+
+    def __setitem__(self, client: int, row: npt.NDArray[Any]) -> None:
+        if not self.writeable:
+            raise PermissionError(
+                "client memory: step may overwrite rows only under Rounds and Poll, where a client's next job starts from a later "
+                "version; elsewhere a Reply carries the memory"
+            )
+        if not 0 <= client < self.clients:
+            raise IndexError(f"client table: client must be in 0 .. {self.clients - 1}, got {client}")
+        if row.shape != self.default.shape or row.dtype != self.default.dtype:
+            raise TypeError(
+                f"client table: expected {self.default.dtype} {self.default.shape}, got {row.dtype} {row.shape} for client {client}"
+            )
+        self._sum += row.astype(np.float64) - self[client]
+        place = self._place.setdefault(int(client), len(self._place))
+        if place // self.BLOCK == len(self._blocks):
+            self._blocks.append(self._new_block())
+        self._blocks[place // self.BLOCK][place % self.BLOCK] = row
+
+    def _new_block(self) -> npt.NDArray[Any]:
+        shape = (self.BLOCK, *self.default.shape)
+        if self.bytes < self.spill_bytes:
+            return np.empty(shape, self.default.dtype)
+        return np.memmap(tempfile.TemporaryFile(prefix="fedbench-table-"), self.default.dtype, "w+", shape=shape)
+
+    @property
+    def bytes(self) -> int:
+        return sum(block.nbytes for block in self._blocks)
+
+    @property
+    def sum(self) -> npt.NDArray[Any]:
+        return self._sum.astype(self.default.dtype)
+
+    @property
+    def count(self) -> int:
+        return len(self._place)
+
+    def mean(self) -> npt.NDArray[Any]:
+        """Mean over all N rows, absent ones counted as the default."""
+        return (self._sum / self.clients).astype(self.default.dtype)
+
+    def written(self) -> list[int]:
+        """Clients whose row was written, in the order of their first write."""
+        return list(self._place)
+
+    def dense(self) -> npt.NDArray[Any]:
+        """All rows (N, ..) as a copy."""
+        return np.stack([self[i] for i in range(self.clients)])
+
+    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything that `restore` needs, as arrays."""
+        rows = [self[i] for i in self._place]
+        return {
+            "clients": np.array(list(self._place), np.int64),
+            "rows": np.stack(rows) if rows else np.empty((0, *self.default.shape), self.default.dtype),
+            "sum": self._sum,
+            "default": self.default,
+            "size": np.array(self.clients),
+        }
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> ClientTable:
+        table = cls(int(arrays["size"]), arrays["default"])
+        for client, row in zip(arrays["clients"], arrays["rows"], strict=True):
+            table[int(client)] = row
+        table._sum = arrays["sum"].copy()
+        return table
+
+
+# ---- dispatch: who starts when, and which arrivals make a server update -------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dispatch:
+    """Base of the policies. `steps` fixes the local steps where the paper does; `prelude` charges the clock for one full-batch
+    gradient of every client before the first dispatch."""
+
+    steps: int | None = None
+    prelude: bool = False
+    repeats_jobs: ClassVar[bool] = False
+    """Can one job be consumed more than once, or by more than one update?"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounds(Dispatch):
+    """Synchronous rounds. `select`: all; without_replacement; with_replacement; weighted (with replacement, probability p)."""
+
+    select: Literal["all", "without_replacement", "with_replacement", "weighted", "scripted"] = "all"
+    cohort_size: int = 0
+    selections: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream(Dispatch):
+    """Buffered asynchronous: `concurrency` clients always work, `buffer_size` arrivals make an update."""
+
+    concurrency: int
+    buffer_size: int = 1
+    restart: Literal["resample", "self"] = "resample"
+    order: Literal["after_update", "before_update"] = "after_update"
+    initial: tuple[int, ...] = ()
+    replacements: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broadcast(Dispatch):
+    """Every version goes to every client; idle clients with a model start at once [DeFedAvg-IID]."""
+
+    buffer_size: int = 1
+    receive: Literal["pop", "peek"] = "pop"

@@ -1,0 +1,58 @@
+"""Lint rules that no linter has. Usage: python tests/house/rules.py
+
+1. An algorithm reduces model vectors through fedbench.kernels only. `@`, np.dot, np.sum, .sum(), .mean() and their kin add in an
+   order that depends on the BLAS or on numpy's build; kernels have a fixed one. Weights and step counts (SMALL) are not vectors.
+2. Only fedbench.kernels imports the extension.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "fedbench"
+REDUCTIONS = {"dot", "sum", "mean", "matmul", "einsum", "vdot", "inner", "tensordot", "norm", "average", "cumsum", "prod"}
+SMALL = {"r", "w", "a", "q", "s", "n", "p", "steps", "staleness", "table"}
+KERNELS = {"k", "kernels"}
+
+
+def reductions(source: str) -> Iterator[tuple[int, str]]:
+    """(line, what) of every reduction over something that may be a model vector."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.MatMult):
+            yield node.lineno, "@ on a model vector; use fedbench.kernels"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in REDUCTIONS:
+            owner = ast.unparse(node.func.value)
+            operand = ast.unparse(node.args[0]) if owner in ("np", "numpy", "np.linalg") and node.args else owner
+            if owner not in KERNELS and operand.rpartition(".")[2] not in SMALL:
+                yield node.lineno, f"{ast.unparse(node.func)} on a model vector; use fedbench.kernels (weighted_sum, mean, total, dot, norm)"
+
+
+def extension_imports(source: str) -> Iterator[tuple[int, str]]:
+    """(line, what) of every import of fedbench._core."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        if any("fedbench._core" in name for name in names):
+            yield node.lineno, "imports fedbench._core; go through fedbench.kernels"
+
+
+def violations() -> Iterator[str]:
+    """One line per violation in the package."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        room, source = file.relative_to(PACKAGE).parts[0], file.read_text()
+        found = list(reductions(source)) if room == "algorithms" else []
+        found += [] if room == "kernels" else extension_imports(source)
+        yield from (f"{file.relative_to(PACKAGE.parent)}:{line}: {what}" for line, what in found)
+
+
+if __name__ == "__main__":
+    lines = list(violations())
+    print("\n".join(lines) or "house rules kept")
+    sys.exit(1 if lines else 0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fedbench.results.record import Record
 
 FINAL = ("test_accuracy", "test_loss", "client_accuracy_mean", "client_accuracy_worst_decile")
-LEDGER = ("bytes_up", "bytes_down", "bytes_wasted", "busy_fraction", "mean_staleness", "participation_gini")
+LEDGER = ("bytes_up", "bytes_down", "bytes_wasted", "busy_fraction", "staleness_mean", "participation_gini")
 STEPS = ("trained_steps", "avoided_steps")
 
 
@@ -49,9 +49,9 @@ class Row:
         return tuple(run.seed for run in self.runs)
 
     @property
-    def max_staleness(self) -> float | None:
+    def staleness_max(self) -> float | None:
         """The largest of any seed."""
-        return max((value for run in self.runs if (value := run.meta["ledger"].get("max_staleness")) is not None), default=None)
+        return max((value for run in self.runs if (value := run.meta["ledger"].get("staleness_max")) is not None), default=None)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from fedbench.cli.output import out
 from fedbench.cli.run import StoreOption
 from fedbench.errors import UsageError
 from fedbench.leaderboard import build as build_page
+from fedbench.leaderboard import check as check_page
 from fedbench.results.store import Store
 
 app = typer.Typer(help="The static leaderboard page.", no_args_is_help=True)
@@ -31,3 +32,14 @@ def build(
         raise UsageError(f"store {store}: no finished records; `fedbench run` writes them")
     page = build_page(records, output, title=title)
     out.print(f"{len(records)} records -> {page}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def check(output: Annotated[Path, typer.Argument(help="Folder of the page.")] = Path("leaderboard")) -> None:
+    """Check that page and data of a leaderboard belong together; exit 1 if not."""
+    problems = check_page(output)
+    for problem in problems:
+        out.print(problem, markup=False, soft_wrap=True)
+    if problems:
+        raise typer.Exit(1)
+    out.print(f"{output}: page and data agree", markup=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from typing import Any
 from fedbench import registry
 from fedbench.errors import RecordError
 from fedbench.protocols import Algorithm
-from fedbench.scenarios.load import validate
+from fedbench.scenarios.load import overrides_of, validate
 from fedbench.scenarios.schema import Scenario
 
 SPEC_VERSION = 1
@@ -47,6 +47,7 @@ class RunSpec:
             "scenario_hash": self.scenario.content_hash(),
             "algorithm": {"name": self.algorithm.name, "options": self.algorithm.options()},
             "selector": self.selector,
+            "overrides": overrides_of(self.scenario),
             "seed": self.seed,
         }
 

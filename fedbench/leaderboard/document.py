@@ -40,7 +40,7 @@ def _scenario(summary: ScenarioSummary) -> Document:
         "clients": scenario.get("clients"),
         "budget": dict(scenario.get("budget") or {}),
         "targets": [dict(target) for target in scenario.get("targets") or []],
-        "rows": [_row(row, summary.name) for row in sorted(summary.rows, key=_order)],
+        "rows": [_row(row, summary) for row in sorted(summary.rows, key=_order)],
     }
 
 
@@ -53,7 +53,8 @@ def _order(row: Row) -> tuple[float, float, float, str]:
     return float("inf") if median is None else median, -float(row.times[0].hits), accuracy, row.selector
 
 
-def _row(row: Row, scenario: str) -> Document:
+def _row(row: Row, summary: ScenarioSummary) -> Document:
+    overrides = row.runs[0].meta["spec"].get("overrides") or ()
     return {
         "selector": row.selector,
         "algorithm": row.algorithm,
@@ -61,10 +62,10 @@ def _row(row: Row, scenario: str) -> Document:
         "outcomes": row.outcomes,
         "accuracy_standing": row.accuracy_standing,
         "measures": {name: _estimate(value) for name, value in row.measures.items()},
-        "max_staleness": row.max_staleness,
+        "staleness_max": row.staleness_max,
         "times": [_time(*pair) for pair in zip(row.times, row.time_standings, strict=True)],
         "curve": _curve(row.curve),
-        "command": command(scenario, row.selector, row.seeds),
+        "command": command(summary.name, row.selector, row.seeds, overrides),
         "runs": [
             {"run_id": run.run_id, "seed": run.seed, **{name: run.meta[name] for name in ("outcome", "provenance", "digests")}}
             for run in row.runs
@@ -72,11 +73,16 @@ def _row(row: Row, scenario: str) -> Document:
     }
 
 
-def command(scenario: str, selector: str, seeds: Sequence[int]) -> str:
-    """The shell line that runs a row again. Seeds 0..n-1 are written as n, others as a list."""
-    count = str(len(seeds)) if list(seeds) == list(range(len(seeds))) else ",".join(map(str, seeds))
+def command(scenario: str, selector: str, seeds: Sequence[int], overrides: Sequence[str] = ()) -> str:
+    """The shell line that runs a row again: one `fedbench run` per block of consecutive seeds."""
     quoted = "'" + selector.replace("'", "'\"'\"'") + "'"
-    return f"fedbench run {shlex.quote(scenario)} -a {quoted} --seeds {count}"
+    starts = [seed for seed in seeds if seed - 1 not in seeds]
+    lengths = [next(n for n in range(1, len(seeds) + 1) if start + n not in seeds) for start in starts]
+    settings = "".join(f" --set {shlex.quote(setting)}" for setting in overrides)
+    return " && ".join(
+        f"fedbench run {shlex.quote(scenario)} -a {quoted}{settings} --seeds {n}" + (f" --first-seed {start}" if start else "")
+        for start, n in zip(starts, lengths, strict=True)
+    )
 
 
 def _estimate(value: Estimate) -> Document:
@@ -121,7 +127,7 @@ def _flat(scenario: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]
     }
     for name, value in row["measures"].items():
         flat |= {f"{name}_mean": value["mean"], f"{name}_half_width": value["half_width"], f"{name}_n": value["n"]}
-    flat["max_staleness"] = row["max_staleness"]
+    flat["staleness_max"] = row["staleness_max"]
     for time in row["times"]:
         stem = f"seconds_to_{time['metric']}_{time['target']}"
         flat |= {f"{stem}_{name}": time[name] for name in ("median", "hits", "total", "beyond", "standing")}

@@ -66,7 +66,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"number": words.number, "seconds": words.seconds, "breakable": _breakable}
+    environment.filters |= {"seconds": words.seconds, "breakable": _breakable}
     return environment
 
 
@@ -180,9 +180,9 @@ def cells(row: Mapping[str, Any]) -> list[Cell]:
         Cell(words.size(traffic), _note(words.size, means["bytes_wasted"], "{} wasted"), sort=traffic),
         Cell(words.percent(means["busy_fraction"]), sort=means["busy_fraction"]),
         Cell(
-            words.number(means["mean_staleness"]),
-            _note(words.number, row["max_staleness"], "max {}"),
-            sort=means["mean_staleness"],
+            words.number(means["staleness_mean"]),
+            _note(words.number, row["staleness_max"], "max {}"),
+            sort=means["staleness_mean"],
         ),
         Cell(
             words.number(means["trained_steps"]),

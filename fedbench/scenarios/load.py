@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,22 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
     for override in overrides:
         content = override_key(content, override)
     return validate(content, where)
+
+
+def overrides_of(scenario: Scenario) -> list[str] | None:
+    """The `key.path=value` settings that turn the library's scenario of this name into this one; None if there is none of the name."""
+    if scenario.name not in names():
+        return None
+    ours, theirs = (dict(_leaves(s.resolved())) for s in (scenario, load(scenario.name)))
+    return [f"{key}={json.dumps(value)}" for key, value in ours.items() if key not in theirs or theirs[key] != value]
+
+
+def _leaves(content: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
 
 
 def find(name: str | Path) -> Path:

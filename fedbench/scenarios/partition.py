@@ -47,6 +47,11 @@ def two_class(labels: npt.NDArray[np.int64], clients: int, seed: int) -> Shards:
     """
     classes, counts = np.unique(labels, return_counts=True)
     per_class = _shards_per_class(counts, 2 * clients)
+    if per_class.min() == 0:
+        raise UsageError(
+            f"partition two_class: {2 * clients} shards for {clients} clients leave class {classes[per_class.argmin()]} of "
+            f"{len(classes)} classes without one, so its examples would be lost; ask for more clients"
+        )
     if per_class.max() > clients:
         raise UsageError(
             f"partition two_class: class {classes[per_class.argmax()]} fills {per_class.max()} of {2 * clients} shards, so {clients} "

@@ -10,6 +10,7 @@ import pytest
 
 from fedbench.errors import UsageError
 from fedbench.leaderboard import build, check, words
+from fedbench.leaderboard.document import command
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 HOSTILE = "<script>alert('x')</script>"
@@ -105,7 +106,11 @@ def test_commands(board, tmp_path):
     data = read(tmp_path)[2]
     commands = {row["selector"]: row["command"] for scenario in data["scenarios"] for row in scenario["rows"]}
     assert commands["fedbuff[buffer_size=10]"] == "fedbench run slow_tail -a 'fedbuff[buffer_size=10]' --seeds 3"
-    assert commands[HOSTILE].endswith(" --seeds 7")
+    assert commands[HOSTILE].endswith(" --seeds 1 --first-seed 7")
+
+
+def test_seeds_with_a_gap_take_two_commands():
+    assert command("s", "a", [0, 1, 4]) == "fedbench run s -a 'a' --seeds 2 && fedbench run s -a 'a' --seeds 1 --first-seed 4"
 
 
 def test_hostile_names_stay_text(board, tmp_path):

@@ -34,7 +34,8 @@ class ReferenceTrainer:
 
     def _run(self, assignment: Assignment) -> Work:
         try:
-            return self._local(assignment.job, assignment.rule, assignment.buffers)
+            with np.errstate(over="ignore", invalid="ignore"):  # a diverging run is an outcome, not a warning
+                return self._local(assignment.job, assignment.rule, assignment.buffers)
         except Exception as error:
             raise client_error(assignment.job, "local training", error) from error
 

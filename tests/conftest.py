@@ -55,7 +55,7 @@ def record(
         "time_to_target": [
             {"metric": "test_accuracy", "value": TARGET, "seconds": hit, "censored_at": float(times[-1]) if len(times) else 0.0}
         ],
-        "ledger": {"bytes_up": 1000 + seed, "bytes_down": 2000, "max_staleness": seed, "trained_steps": 10},
+        "ledger": {"bytes_up": 1000 + seed, "bytes_down": 2000, "staleness_max": seed, "trained_steps": 10},
         "digests": {"inputs": "i", "plan": "p", "model": f"m{seed}"},
     }
     return Record(meta, columns)

@@ -1,0 +1,462 @@
+// The virtual clock: hand-made timelines per policy, laws that hold for drawn ones, and errors.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "fedbench/scheduler.hpp"
+
+namespace {
+
+using namespace fedbench;
+using testing::check;
+using testing::check_throws;
+
+constexpr std::int64_t kSecond = kNanosecondsPerSecond;
+constexpr std::int64_t kQuarter = kSecond / 4;
+
+Durations seconds(const std::string& name, std::vector<double> values) {
+    return Durations(name, DurationKind::constant, std::move(values), {}, false, {});
+}
+
+template <typename T>
+Table<T> table(const std::vector<std::vector<T>>& rows) {
+    Table<T> out;
+    out.offsets.push_back(0);
+    for (const auto& row : rows) {
+        out.values.insert(out.values.end(), row.begin(), row.end());
+        out.offsets.push_back(static_cast<std::int64_t>(out.values.size()));
+    }
+    return out;
+}
+
+SystemModel fixed_system(std::vector<double> compute, double download = 0, double upload = 0) {
+    const auto clients = static_cast<std::uint32_t>(compute.size());
+    return {clients, 0, seconds("compute", std::move(compute)), seconds("download", {download}), seconds("upload", {upload}), Steps::constant({5}), 0};
+}
+
+Budget updates(std::int32_t count) { return {count, 1'000'000 * kSecond, std::int64_t{1} << 40}; }
+
+/// Clients and replacements drawn.
+StreamPolicy stream(std::uint32_t concurrency, std::uint32_t buffer) {
+    StreamPolicy policy;
+    policy.concurrency = concurrency;
+    policy.buffer = buffer;
+    return policy;
+}
+
+/// A whole plan, its chunks put behind one another.
+struct Plan {
+    JobColumns jobs;
+    UpdateColumns updates;
+    std::string ended_by;
+    PlanTotals totals;
+    std::int64_t end = 0;
+
+    Plan(const SystemModel& system, const PolicyConfig& policy, const Budget& budget, std::int32_t chunk_size = 1 << 30) {
+        Scheduler scheduler(system, policy, budget);
+        for (bool done = false; !done;) {
+            const PlanChunk chunk = scheduler.next(chunk_size);
+            check(chunk.first_version == static_cast<std::int32_t>(updates.time.size()), "chunks follow one another");
+            append(chunk);
+            done = chunk.done;
+        }
+        ended_by = scheduler.ended_by();
+        totals = scheduler.totals();
+        end = scheduler.end();
+    }
+
+    Job job(std::size_t i) const {
+        return {static_cast<std::uint32_t>(jobs.client[i]), static_cast<std::uint32_t>(jobs.k[i]), jobs.base[i], jobs.steps[i],
+                jobs.t_dispatch[i], jobs.t_start[i], jobs.t_finish[i], jobs.t_arrive[i]};
+    }
+
+private:
+    template <typename T>
+    static void extend(std::vector<T>& to, const std::vector<T>& from) {
+        to.insert(to.end(), from.begin(), from.end());
+    }
+
+    void append(const PlanChunk& chunk) {
+        const auto shift = static_cast<std::int64_t>(jobs.size());
+        const std::int64_t entries = updates.offsets.back();
+        for (std::int64_t entry : chunk.updates.entries) updates.entries.push_back(entry + shift);
+        for (std::size_t u = 1; u < chunk.updates.offsets.size(); ++u) updates.offsets.push_back(entries + chunk.updates.offsets[u]);
+        extend(updates.time, chunk.updates.time);
+        extend(jobs.client, chunk.jobs.client);
+        extend(jobs.k, chunk.jobs.k);
+        extend(jobs.base, chunk.jobs.base);
+        extend(jobs.steps, chunk.jobs.steps);
+        extend(jobs.consumed_by, chunk.jobs.consumed_by);
+        extend(jobs.t_dispatch, chunk.jobs.t_dispatch);
+        extend(jobs.t_start, chunk.jobs.t_start);
+        extend(jobs.t_finish, chunk.jobs.t_finish);
+        extend(jobs.t_arrive, chunk.jobs.t_arrive);
+    }
+};
+
+struct Entry {
+    std::int32_t client, k, staleness;
+    bool operator==(const Entry&) const = default;
+};
+
+/// Update u happens at `quarters` / 4 seconds and consumes exactly these entries, in this order.
+void check_update(const Plan& plan, std::size_t u, std::int64_t quarters, const std::vector<Entry>& expected,
+                  std::source_location at = std::source_location::current()) {
+    const std::string where = "update " + std::to_string(u);
+    if (u >= plan.updates.time.size()) return check(false, where + " is missing", at);
+    check(plan.updates.time[u] == quarters * kQuarter, where + ": time is " + std::to_string(plan.updates.time[u]), at);
+    std::vector<Entry> got;
+    for (std::int64_t e = plan.updates.offsets[u]; e < plan.updates.offsets[u + 1]; ++e) {
+        const Job job = plan.job(static_cast<std::size_t>(plan.updates.entries[static_cast<std::size_t>(e)]));
+        got.push_back({static_cast<std::int32_t>(job.client), static_cast<std::int32_t>(job.k), static_cast<std::int32_t>(u) - job.base});
+    }
+    check(got == expected, where + ": consumed entries", at);
+}
+
+// ---- timelines by hand; times in quarters of a second ----
+
+/// Client 0: 0.5 + 1 + 0.25 = 1.75 s, client 1: 0.5 + 3 + 0.25 = 3.75 s. The second round starts when the first one ends.
+void rounds_by_hand() {
+    const SystemModel system = fixed_system({1, 3}, 0.5, 0.25);
+    const Plan plan(system, Rounds{}, updates(2));
+    check_update(plan, 0, 15, {{0, 0, 0}, {1, 0, 0}});
+    check_update(plan, 1, 30, {{0, 1, 0}, {1, 1, 0}});
+    const Job last = plan.job(3);
+    check(last.t_dispatch == 15 * kQuarter && last.t_start == 17 * kQuarter && last.t_finish == 29 * kQuarter && last.t_arrive == 30 * kQuarter,
+          "dispatch + download = start, + compute = finish, + upload = arrival");
+    check(plan.ended_by == "updates" && plan.jobs.size() == 4 && plan.totals.jobs_created == 4 && plan.totals.downloads == 4, "totals");
+
+    const Plan drawn_twice(system, Rounds{Select::scripted, 0, {}, table<std::int32_t>({{1, 0, 1}, {0}})}, updates(2));
+    check_update(drawn_twice, 0, 15, {{0, 0, 0}, {1, 0, 0}, {1, 0, 0}});
+    check_update(drawn_twice, 1, 22, {{0, 1, 0}});
+    check(drawn_twice.jobs.size() == 3, "a client drawn twice runs once");
+}
+
+/// Clients take 1, 2, 1.5 s; 0 and 1 begin. 1 s: 0 arrives, 2 starts. 2 s: 1 arrives, update, 0 starts. 2.5 s: 2 arrives, 1 starts.
+/// 3 s: 0 arrives, update. Before the update, the job that client 0 starts at 2 s has the old model.
+void stream_by_hand() {
+    const SystemModel system = fixed_system({1, 2, 1.5});
+    StreamPolicy policy{2, 2, Restart::resample, DispatchOrder::after_update, {0, 1}, {2, 0, 1, 2}, true};
+    const Plan after(system, policy, updates(2));
+    check_update(after, 0, 8, {{0, 0, 0}, {1, 0, 0}});
+    check_update(after, 1, 12, {{2, 0, 1}, {0, 1, 0}});
+    check(after.jobs.size() == 5 && after.jobs.consumed_by[4] == kNotConsumed, "the job in flight is reported and not consumed");
+    check(after.job(4).client == 1 && after.job(4).base == 1 && after.job(4).t_arrive == 18 * kQuarter, "the job in flight");
+
+    policy.order = DispatchOrder::before_update;
+    const Plan before(system, policy, updates(2));
+    check_update(before, 0, 8, {{0, 0, 0}, {1, 0, 0}});
+    check_update(before, 1, 12, {{2, 0, 1}, {0, 1, 1}});
+
+    // 1 and 2.5 s, restarting themselves: 0 arrives at 1 and 2 (update), 1 at 2.5, 0 at 3 (update).
+    const Plan self(fixed_system({1, 2.5}), StreamPolicy{2, 2, Restart::self, DispatchOrder::after_update, {0, 1}, {}, false}, updates(2));
+    check_update(self, 0, 8, {{0, 0, 0}, {0, 1, 0}});
+    check_update(self, 1, 12, {{1, 0, 1}, {0, 2, 0}});
+}
+
+/// All arrivals of one instant in client order; the second update of the instant makes the later arrivals staler.
+void ties_by_hand() {
+    const StreamPolicy policy{4, 2, Restart::self, DispatchOrder::after_update, {3, 1, 0, 2}, {}, false};
+    const Plan plan(fixed_system({1, 1, 1, 1}), policy, updates(4));
+    check_update(plan, 0, 4, {{0, 0, 0}, {1, 0, 0}});
+    check_update(plan, 1, 4, {{2, 0, 1}, {3, 0, 1}});
+    check_update(plan, 2, 8, {{0, 1, 0}, {1, 1, 0}});
+    check_update(plan, 3, 8, {{2, 1, 1}, {3, 1, 1}});
+}
+
+/// Download 0.5, compute 1 and 2, upload 0.25. pop: both arrive (1.75, 2.75 s), update, the new model is there at 3.25 s.
+/// peek: both start again at once on version 0, which they still hold; client 0 arrives at 3 and 4.25 s.
+void broadcast_by_hand() {
+    const SystemModel system = fixed_system({1, 2}, 0.5, 0.25);
+    const Plan pop(system, Broadcast{2, Receive::pop}, updates(2));
+    check_update(pop, 0, 11, {{0, 0, 0}, {1, 0, 0}});
+    check_update(pop, 1, 22, {{0, 1, 0}, {1, 1, 0}});
+    check(pop.job(2).t_dispatch == 11 * kQuarter && pop.job(2).t_start == 13 * kQuarter, "dispatched when the version was sent");
+    check(pop.totals.downloads == 4, "two versions were sent to two clients");
+
+    const Plan peek(system, Broadcast{2, Receive::peek}, updates(2));
+    check_update(peek, 0, 11, {{0, 0, 0}, {1, 0, 0}});
+    check_update(peek, 1, 17, {{0, 1, 1}, {0, 2, 1}});
+}
+
+/// Client 0 has the model at once and takes 1 s; every arrival is an update. Client 1 starts version 0 at 0.5 s and arrives at 2.75 s;
+/// by then versions 1 and 2 have come, and it starts the newer one. At 5 s both arrive, in client order.
+void broadcast_keeps_the_newest() {
+    const SystemModel system{2, 0, seconds("compute", {1, 2.25}), seconds("download", {0, 0.5}), seconds("upload", {0}), Steps::constant({1}), 0};
+    const Plan plan(system, Broadcast{1, Receive::pop}, updates(7));
+    check_update(plan, 0, 4, {{0, 0, 0}});
+    check_update(plan, 1, 8, {{0, 1, 0}});
+    check_update(plan, 2, 11, {{1, 0, 2}});
+    check_update(plan, 3, 12, {{0, 2, 1}});
+    check_update(plan, 4, 16, {{0, 3, 0}});
+    check_update(plan, 5, 20, {{0, 4, 0}});
+    check_update(plan, 6, 20, {{1, 1, 4}});
+    check(plan.job(6).t_dispatch == 8 * kQuarter && plan.job(6).t_start == 11 * kQuarter, "dispatched when version 2 was sent");
+}
+
+void start_time() {
+    SystemModel system = fixed_system({1});
+    system.start_ns = 10 * kSecond;
+    check_update(Plan(system, Rounds{}, updates(1)), 0, 44, {{0, 0, 0}});
+    check(Plan(system, Rounds{}, {1, 9 * kSecond, 10}).ended_by == "time", "a prelude longer than the budget");
+}
+
+void budgets() {
+    const SystemModel system = fixed_system({1, 2});
+    const Plan time(system, Rounds{}, {100, 4 * kSecond, 1000});
+    check(time.updates.time.size() == 2 && time.ended_by == "time" && time.end == 4 * kSecond, "an update at the last instant happens");
+    const Plan earlier(system, Rounds{}, {100, 4 * kSecond - 1, 1000});
+    check(earlier.updates.time.size() == 1 && earlier.end == 4 * kSecond - 1, "one nanosecond less, and it does not");
+    const Plan jobs(system, Rounds{}, {100, 1000 * kSecond, 6});
+    check(jobs.updates.time.size() == 2 && jobs.ended_by == "jobs" && jobs.jobs.size() == 6, "no event after the cap on jobs");
+    check(Plan(system, Rounds{}, updates(3)).ended_by == "updates", "updates");
+}
+
+// ---- laws ----
+
+SystemModel random_system(std::uint32_t clients, std::uint64_t seed) {
+    std::vector<double> mean(clients);
+    Stream random(seed, Purpose::speed);
+    for (double& m : mean) m = 0.5 + 4 * random.uniform();
+    return {clients, seed, Durations("compute", DurationKind::exponential, mean, {}, false, {}),
+            Durations("download", DurationKind::uniform, {0.01}, {0.2}, false, {}), seconds("upload", {0.05}), Steps::normal(20, 9), 0};
+}
+
+/// Busy clients are always `concurrency`: every dispatch after the first ones happens at the time of an arrival, one for one.
+void conservation() {
+    constexpr std::uint32_t concurrency = 20, buffer = 5;
+    const Plan plan(random_system(50, 11), stream(concurrency, buffer), updates(4000));
+    std::vector<std::int64_t> dispatched = plan.jobs.t_dispatch, arrived;
+    for (std::int64_t time : plan.jobs.t_arrive)
+        if (time < plan.end) arrived.push_back(time);
+    std::sort(dispatched.begin(), dispatched.end());
+    std::sort(arrived.begin(), arrived.end());
+    check(dispatched.size() == arrived.size() + concurrency, "as many places as concurrency");
+    bool law = true;
+    for (std::size_t i = 0; i < dispatched.size(); ++i) law = law && dispatched[i] == (i < concurrency ? 0 : arrived[i - concurrency]);
+    check(law, "a dispatch for every arrival, at its instant");
+
+    std::vector<std::int64_t> last(50, 0), next_k(50, 0);
+    std::vector<std::size_t> order(plan.jobs.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return plan.jobs.t_dispatch[a] < plan.jobs.t_dispatch[b]; });
+    bool apart = true;
+    for (std::size_t i : order) {
+        const Job job = plan.job(i);
+        apart = apart && job.t_dispatch >= last[job.client] && job.k == next_k[job.client]++;
+        last[job.client] = job.t_arrive;
+    }
+    check(apart, "a client's jobs do not overlap and are numbered in order");
+}
+
+double mean_staleness(const Plan& plan, std::size_t first_update) {
+    double total = 0;
+    std::int64_t count = 0;
+    for (std::size_t u = first_update; u + 1 < plan.updates.offsets.size(); ++u)
+        for (std::int64_t e = plan.updates.offsets[u]; e < plan.updates.offsets[u + 1]; ++e, ++count)
+            total += static_cast<double>(u) - plan.jobs.base[static_cast<std::size_t>(plan.updates.entries[static_cast<std::size_t>(e)])];
+    return total / static_cast<double>(count);
+}
+
+void staleness_law() {
+    StreamPolicy policy = stream(20, 5);
+    const double after = mean_staleness(Plan(random_system(50, 12), policy, updates(5000)), 40);
+    check(std::abs(after / (19.0 / 5.0) - 1) < 0.01, "mean staleness is (M_c - 1) / M, got " + std::to_string(after));
+    policy.order = DispatchOrder::before_update;
+    const double before = mean_staleness(Plan(random_system(50, 12), policy, updates(5000)), 40);
+    check(std::abs(before / (20.0 / 5.0) - 1) < 0.01, "with dispatch before update M_c / M, got " + std::to_string(before));
+}
+
+std::vector<PolicyConfig> all_policies() {
+    return {Rounds{},
+            Rounds{Select::without_replacement, 7, {}, {}},
+            Rounds{Select::with_replacement, 30, {}, {}},
+            Rounds{Select::weighted, 9, std::vector<double>(30, 0.5), {}},
+            stream(11, 4),
+            StreamPolicy{11, 4, Restart::self, DispatchOrder::before_update, {}, {}, false},
+            Broadcast{6, Receive::pop},
+            Broadcast{6, Receive::peek}};
+}
+
+bool same_plan(const Plan& a, const Plan& b) {
+    const JobColumns &x = a.jobs, &y = b.jobs;
+    return x.client == y.client && x.k == y.k && x.base == y.base && x.steps == y.steps && x.consumed_by == y.consumed_by &&
+           x.t_dispatch == y.t_dispatch && x.t_start == y.t_start && x.t_finish == y.t_finish && x.t_arrive == y.t_arrive &&
+           a.updates.time == b.updates.time && a.updates.offsets == b.updates.offsets && a.updates.entries == b.updates.entries &&
+           a.ended_by == b.ended_by && a.end == b.end && a.totals.messages_peak == b.totals.messages_peak &&
+           a.totals.open_jobs_peak == b.totals.open_jobs_peak;
+}
+
+void chunk_invariance() {
+    SystemModel system = random_system(30, 13);
+    system.download = seconds("download", {0.3});  // constant, as Broadcast needs it
+    std::size_t index = 0;
+    for (const PolicyConfig& policy : all_policies()) {
+        const std::string name = "policy " + std::to_string(index++);
+        for (const Budget& budget : {updates(60), Budget{1000, 100 * kSecond, 1 << 20}, Budget{1000, 1000 * kSecond, 300}}) {
+            const Plan whole(system, policy, budget);
+            check(whole.updates.time.size() > 2, name + " has updates");
+            for (std::int32_t size : {1, 2, 7}) check(same_plan(whole, Plan(system, policy, budget, size)), name + " in chunks of " + std::to_string(size));
+        }
+    }
+}
+
+void seeds_and_threads() {
+    const auto plan = [](std::uint64_t seed) { return Plan(random_system(30, seed), stream(11, 4), updates(50)); };
+    check(!same_plan(plan(1), plan(2)), "another seed, another plan");
+    const Plan expected = plan(1);
+    std::vector<char> same(4, 0);
+    {
+        std::vector<std::jthread> workers;
+        for (char& mine : same)
+            workers.emplace_back([&mine, &expected] {
+                Scheduler scheduler(random_system(30, 1), stream(11, 4), updates(50));
+                const PlanChunk chunk = scheduler.next(1 << 30);
+                mine = chunk.jobs.t_arrive == expected.jobs.t_arrive && chunk.updates.entries == expected.updates.entries;
+            });
+    }
+    for (char mine : same) check(mine != 0, "four threads, four schedulers, one plan");
+}
+
+/// The event queue against a sorted list, with pops and pushes in every mixture.
+void event_queue() {
+    Stream random(14, Purpose::compute);
+    EventQueue queue;
+    std::vector<Event> model;
+    bool ordered = true;
+    for (int i = 0; i < 20000; ++i) {
+        const bool grow = (i / 500) % 2 == 0;
+        if (model.empty() || random.below(4) < (grow ? 3u : 1u)) {
+            const Event event(random.below(50), static_cast<Phase>(random.below(4)), random.below(20), random.below(1000));
+            queue.push(event);
+            model.insert(std::upper_bound(model.begin(), model.end(), event), event);
+        } else {
+            const Event top = queue.top(), popped = queue.pop(), want = model.front();
+            model.erase(model.begin());
+            ordered = ordered && popped.time == want.time && popped.order == want.order && top.time == want.time && top.order == want.order;
+        }
+        ordered = ordered && queue.size() == model.size() && queue.empty() == model.empty();
+    }
+    check(ordered, "pops in order of (time, phase, client)");
+    const Event event(5, Phase::dispatch, 0x7fffffff, 0x7ffffffe);
+    check(event.phase() == Phase::dispatch && event.client() == 0x7fffffff && event.slot() == 0x7ffffffe, "phase, client and slot fit");
+}
+
+/// Every base that a later chunk uses is among the live ones.
+void live_bases() {
+    SystemModel system = random_system(30, 15);
+    system.download = seconds("download", {0.3});
+    for (const PolicyConfig& policy : all_policies()) {
+        Scheduler scheduler(system, policy, updates(40));
+        std::vector<std::int32_t> live;
+        std::int32_t from = 0;
+        bool covered = true;
+        for (bool done = false; !done;) {
+            const PlanChunk chunk = scheduler.next(3);
+            for (std::int32_t base : chunk.jobs.base)
+                covered = covered && (base >= from || std::binary_search(live.begin(), live.end(), base));
+            live = chunk.live_bases;
+            from = scheduler.version() + 1;
+            done = chunk.done;
+        }
+        check(covered, "live_bases covers what later chunks start from");
+        check(live.empty(), "nothing lives on after the end");
+    }
+}
+
+// ---- errors ----
+
+void refused_arguments() {
+    const SystemModel three = fixed_system({1, 1, 1});
+    const auto refused = [](const SystemModel& system, const PolicyConfig& policy, const Budget& budget, std::string_view part,
+                            std::source_location at = std::source_location::current()) {
+        check_throws<std::invalid_argument>([&] { Scheduler(system, policy, budget).next(10); }, part, at);
+    };
+    refused(three, stream(4, 1), updates(1), "concurrency 4 is more than the 3 clients");
+    refused(three, stream(0, 1), updates(1), "concurrency must be >= 1");
+    refused(three, stream(1, 0), updates(1), "buffer_size must be >= 1");
+    refused(three, StreamPolicy{2, 1, Restart::self, DispatchOrder::after_update, {0}, {}, false}, updates(1), "initial lists 1 clients");
+    refused(three, StreamPolicy{2, 1, Restart::self, DispatchOrder::after_update, {1, 1}, {}, false}, updates(1), "while it still works");
+    refused(three, StreamPolicy{1, 1, Restart::self, DispatchOrder::after_update, {3}, {}, false}, updates(1), "initial names client 3");
+    refused(three, StreamPolicy{1, 1, Restart::resample, DispatchOrder::after_update, {0}, {1}, true}, updates(9), "replacements has 1 entries");
+    refused(three, Broadcast{4, Receive::pop}, updates(1), "at most once per version");
+    refused(three, Broadcast{0, Receive::pop}, updates(1), "must be >= 1");
+    refused(three, Rounds{Select::without_replacement, 4, {}, {}}, updates(1), "more than the 3 clients");
+    refused(three, Rounds{Select::with_replacement, 0, {}, {}}, updates(1), "cohort_size must be >= 1");
+    refused(three, Rounds{Select::weighted, 1, {0.5}, {}}, updates(1), "expected 3 probabilities, got 1");
+    refused(three, Rounds{Select::scripted, 0, {}, table<std::int32_t>({{0}})}, updates(2), "round 1 was needed");
+    refused(three, Rounds{Select::scripted, 0, {}, table<std::int32_t>({{3}})}, updates(1), "name client 3");
+    refused(three, Rounds{Select::scripted, 0, {}, table<std::int32_t>({{}})}, updates(1), "are empty");
+    refused(three, Rounds{}, {0, kSecond, 1}, "budget.updates");
+    refused(three, Rounds{}, {1, -1, 1}, "budget.seconds");
+    refused(three, Rounds{}, {1, kSecond, 0}, "budget.jobs");
+    refused(fixed_system({0, 1}), Rounds{}, updates(1), "zero cycle time");
+    check_throws<std::invalid_argument>([&] { Scheduler(three, Rounds{}, updates(1)).next(0); }, "max_updates");
+
+    SystemModel wrong = three;
+    wrong.upload = seconds("upload", {1, 2});
+    refused(wrong, Rounds{}, updates(1), "upload: expected 1 or 3 values");
+    wrong = three;
+    wrong.steps = Steps::constant({1, 2});
+    refused(wrong, Rounds{}, updates(1), "steps: expected 1 or 3 values");
+    wrong = three;
+    wrong.clients = 0;
+    refused(wrong, Rounds{}, updates(1), "clients: must be between 1");
+    wrong = three;
+    wrong.compute = Durations("compute", DurationKind::table, {}, {}, false, table<double>({{1}, {1}, {1}}));
+    refused(wrong, Rounds{}, updates(2), "the list of client 0 has 1 entries, entry 1 was needed");
+    wrong = three;
+    wrong.download = Durations("download", DurationKind::exponential, {1}, {}, false, {});
+    refused(wrong, Broadcast{1, Receive::pop}, updates(1), "download times must be constant");
+}
+
+void refused_durations() {
+    const auto refused = [](DurationKind kind, std::vector<double> a, std::vector<double> b, std::string_view part,
+                            std::source_location at = std::source_location::current()) {
+        check_throws<std::invalid_argument>([&] { Durations("compute", kind, a, b, false, {}); }, part, at);
+    };
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+    refused(DurationKind::constant, {-1}, {}, "between 0 and 1e9, got -1");
+    refused(DurationKind::constant, {1, nan}, {}, "(client 1)");
+    refused(DurationKind::constant, {1.1e9}, {}, "between 0 and 1e9");
+    refused(DurationKind::constant, {}, {}, "at least one value");
+    refused(DurationKind::uniform, {1}, {}, "second parameter");
+    refused(DurationKind::uniform, {2}, {1}, "high must be >= low");
+    refused(DurationKind::uniform, {1, 5}, {3}, "high must be >= low");
+    refused(DurationKind::uniform, {1, 1}, {2, 2, 2}, "expected 1 or 3 values");
+    refused(DurationKind::lognormal, {infinity}, {1}, "mu must be finite");
+    refused(DurationKind::lognormal, {0}, {-1}, "sigma must be >= 0");
+    refused(DurationKind::pareto, {1}, {0}, "shape must be > 0");
+    check_throws<std::invalid_argument>([] { to_nanoseconds(-1, "budget"); }, "budget");
+    check(to_nanoseconds(2.5e-9, "x") == 2 && to_nanoseconds(3.5e-9, "x") == 4, "nearest nanosecond, ties to even");
+    check_throws<std::invalid_argument>([] { Steps::constant({-1}); }, "local steps must be >= 0");
+    check_throws<std::invalid_argument>([] { Steps::normal(0, -1); }, "variance >= 0");
+    const Durations step("compute", DurationKind::constant, {2}, {}, true, {});
+    check(step.job(0, Purpose::compute, 0, 0, 7) == 14 * kSecond, "per step: K times one step");
+    check_throws<std::invalid_argument>([&] { step.job(0, Purpose::compute, 0, 0, 2'000'000'000); }, "more than 1e9 seconds");
+}
+
+}  // namespace
+
+int main() {
+    rounds_by_hand();
+    stream_by_hand();
+    ties_by_hand();
+    broadcast_by_hand();
+    broadcast_keeps_the_newest();
+    start_time();
+    budgets();
+    event_queue();
+    conservation();
+    staleness_law();
+    chunk_invariance();
+    seeds_and_threads();
+    live_bases();
+    refused_arguments();
+    refused_durations();
+    return testing::report("scheduler");
+}

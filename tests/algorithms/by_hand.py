@@ -1,0 +1,107 @@
+"""Run an algorithm end to end on a small quadratic problem: the C++ scheduler's plan, the engine, the reference trainer.
+
+The problem of the hand-computed tests, two clients, two parameters, x0 = (3, 4), local rate 1/4, two local steps. All numbers are
+dyadic, so float64 is exact and the tests compare with ==.
+
+    F_0 = 1/2 [ (x1 - 1)^2 + 2 x2^2 ]                 one step: (x1, x2) -> (3/4 x1 + 1/4, 1/2 x2)
+    F_1 = 1/2 [ 2 (x1 + 1)^2 + (x2 - 2)^2 ]           one step: (x1, x2) -> (1/2 x1 - 1/2, 3/4 x2 + 1/2)
+
+    client 0: (3, 4) -> (5/2, 2) -> (17/8, 1)         Delta_0 = (-7/8, -3)     mean gradient = -2 Delta_0 = (7/4, 6)
+    client 1: (3, 4) -> (1, 7/2) -> (0, 25/8)         Delta_1 = (-3, -7/8)     mean gradient = -2 Delta_1 = (6, 7/4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.engine.execute import Execution
+from fedbench.engine.trainers.reference import ReferenceTrainer
+from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.protocols import Algorithm
+from fedbench.tasks.problems import Quadratic
+from fedbench.types import Dispatch, Info, Rounds, State
+
+Array = npt.NDArray[Any]
+
+X0 = np.array([3.0, 4.0])
+D0, D1 = np.array([-7 / 8, -3.0]), np.array([-3.0, -7 / 8])
+
+
+def quadratic(A: Sequence[Any], c: Sequence[Any], n: Sequence[float], dtype: Any = np.float64) -> Quadratic:
+    """Weights p_i = n_i / sum n."""
+    examples = np.array(n, np.float64)
+    return Quadratic(examples, examples / examples.sum(), np.shape(c)[1], np.array(A, dtype), np.array(c, dtype))
+
+
+def two_clients(n: Sequence[float] = (1, 3)) -> Quadratic:
+    return quadratic([np.diag([1, 2]), np.diag([2, 1])], [[1, 0], [-1, 2]], n)
+
+
+def many_clients(clients: int, dim: int, seed: int) -> Quadratic:
+    """Random strongly convex clients with eigenvalues between about 0.5 and 2."""
+    random = np.random.default_rng(seed)
+    A = []
+    for _ in range(clients):
+        q, _ = np.linalg.qr(random.standard_normal((dim, dim)))
+        A.append(q @ np.diag(random.uniform(0.5, 2, dim)) @ q.T)
+    return quadratic(A, random.standard_normal((clients, dim)), random.integers(1, 9, clients))
+
+
+@dataclass
+class Trace:
+    """The models of all versions, the times of the updates (seconds), and the state after the last one."""
+
+    x: list[Array]
+    seconds: list[float] = field(default_factory=list)
+    chunk: Chunk | None = None
+    state: State | None = None
+
+    def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        pass
+
+    def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        self.x.append(execution.state.x.copy())
+        self.seconds.append(time_ns / NANOSECONDS)
+
+    def consumed(self) -> list[tuple[int, int]]:
+        """(client, base) of all consumed entries in order."""
+        assert self.chunk is not None
+        entries = self.chunk.entries
+        return list(zip(self.chunk.client[entries].tolist(), self.chunk.base[entries].tolist(), strict=True))
+
+
+def run(
+    algorithm: Algorithm,
+    problem: Quadratic,
+    updates: int,
+    *,
+    seconds: Sequence[float] = (1.0,),
+    steps: int | Sequence[int] = 2,
+    x0: Array = X0,
+    dispatch: Dispatch | None = None,
+    upload: float = 0.0,
+) -> Trace:
+    """`seconds` of compute per job and `steps`: one for all clients, or one each. `dispatch` replaces the algorithm's own."""
+    info = Info(problem.clients, problem.n(), problem.p())
+    dispatch = dispatch or algorithm.dispatch(info)
+    timing = Timing(
+        clients=problem.clients,
+        compute=Duration(a=np.array(seconds)),
+        upload=Duration(a=upload),
+        steps=LocalSteps(values=steps),
+        max_updates=updates,
+    )
+    trace = Trace([x0.copy()])
+    trace.chunk = Scheduler(timing, dispatch, p=problem.p()).next()
+    execution = Execution(
+        algorithm, ReferenceTrainer(problem, dtype=x0.dtype), info, x0, step_writes_memory=isinstance(dispatch, Rounds)
+    )
+    execution.run([trace.chunk], [trace])
+    trace.state = execution.state
+    assert len(trace.x) == updates + 1
+    return trace

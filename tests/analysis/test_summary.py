@@ -1,0 +1,84 @@
+import pytest
+
+from fedbench.analysis.summary import summarize
+from fedbench.errors import RecordError
+
+
+def only(records):
+    (scenario,) = summarize(records)
+    return scenario
+
+
+def test_groups_by_hash_and_selector(record):
+    groups = summarize([record("b", 1), record("a"), record("b", 0), record("a", scenario_hash="beef")])
+    assert [(one.scenario_hash, [row.selector for row in one.rows]) for one in groups] == [
+        ("beef", ["a"]),
+        ("c0ffee", ["a", "b"]),
+    ]
+    assert groups[1].rows[1].seeds == (0, 1)
+
+
+def test_measures_by_hand(record):
+    row = only([record(seed=0, curve=[0.1, 0.8]), record(seed=2, curve=[0.1, 0.9])]).rows[0]
+    assert row.measures["test_accuracy"].mean == pytest.approx(0.85)
+    assert row.measures["updates"].mean == 41.0
+    assert row.measures["bytes_up"].mean == 1001.0
+    assert row.measures["busy_fraction"].missing == 2
+    assert row.staleness_max == 2
+    assert row.times[0].median == 5.0
+
+
+def test_a_diverged_seed_is_counted_and_missed_until_the_end_of_the_budget(record):
+    runs = [record(seed=0), record(seed=1), record(seed=2, curve=[0.1, 0.5, 0.1], state="diverged", test_accuracy=None)]
+    row = only(runs).rows[0]
+    assert row.outcomes == {"diverged": 1, "finished": 2}
+    assert (row.measures["test_accuracy"].n, row.measures["test_accuracy"].missing) == (2, 1)
+    assert (row.times[0].hits, row.times[0].total) == (2, 3)
+    assert row.times[0].attempts[2].censored_at == 20.0  # not 10 s, where it broke off
+    assert row.times[0].restricted_mean.mean == pytest.approx((10 + 10 + 20) / 3)
+    assert len(row.curve.seconds) == 3
+
+
+def test_who_is_compared(record):
+    diverged = [record("diverged", 0), record("diverged", 1, state="diverged")]
+    misses = [record("misses", seed, [0.1, 0.2, 0.3]) for seed in (0, 1)]
+    best = [record("best", seed, [0.1, 0.85, 0.95]) for seed in (0, 1)]
+    behind = [record("behind", seed, [0.1, 0.2, 0.3, 0.85]) for seed in (0, 1)]
+    rows = {row.selector: row for row in only([*diverged, *misses, *best, *behind]).rows}
+    assert {name: row.accuracy_standing for name, row in rows.items()} == {
+        "best": "best",
+        "behind": "behind",
+        "misses": "behind",
+        "diverged": "unknown",
+    }
+    assert {name: row.time_standings for name, row in rows.items()} == {
+        "best": ("best",),
+        "behind": ("behind",),
+        "misses": ("unknown",),
+        "diverged": ("behind",),
+    }
+
+
+def test_the_same_run_twice_counts_once(record):
+    assert only([record(), record()]).rows[0].seeds == (0,)
+
+
+def test_two_records_of_one_seed_are_refused(record):
+    other = record()
+    other.meta["digests"] = {"model": "different"}
+    with pytest.raises(RecordError, match="seed 0: two different records"):
+        summarize([record(), other])
+
+
+def test_changed_defaults_are_not_mixed(record):
+    other = record(seed=1)
+    other.meta["spec"]["algorithm"]["options"] = {"local_lr": 0.2}
+    with pytest.raises(RecordError, match="differ in their options"):
+        summarize([record(), other])
+
+
+def test_a_target_without_a_result_is_an_error(record):
+    broken = record()
+    broken.meta["time_to_target"] = []
+    with pytest.raises(RecordError, match=r"no entry for test_accuracy = 0\.8"):
+        summarize([broken])

@@ -1,0 +1,216 @@
+"""The shipped conformance vectors, and that the checker itself can fail."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedbench.errors import UsageError
+from fedbench.proof.conformance import SHIPPED, Row, check_file, check_folder
+
+FILES = sorted(SHIPPED.glob("*.json"))
+PREFIXES = (
+    "fedavg-",
+    "fedasync-",
+    "fedbuff-",
+    "defedavg-iid-",
+    "scaffold-",
+    "fedac-",
+    "plan-rounds-",
+    "plan-stream-",
+    "plan-broadcast-",
+    "kernel-accumulate-",
+    "kernel-staleness",
+    "kernel-fedac-",
+)
+MUST_PASS = [file for file in FILES if file.stem.startswith(PREFIXES)]
+
+
+def test_the_vectors_are_there() -> None:
+    assert len(FILES) >= 80
+    for prefix in PREFIXES:
+        assert any(file.stem.startswith(prefix) for file in MUST_PASS), prefix
+    assert all(json.loads(file.read_text())["id"] == file.stem for file in FILES)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_vector_passes_or_is_unsupported(file: Path) -> None:
+    row = check_file(file)
+    allowed = {"pass"} if file in MUST_PASS else {"pass", "unsupported"}
+    assert row.status in allowed, row.where
+    assert row.id == file.stem
+    if row.status == "pass":
+        assert row.max_error is not None
+        assert 0 <= row.max_error <= 1
+        assert row.precision == ("int64" if file.stem.startswith("plan-") else "float64+float32")
+    else:
+        assert row.where
+
+
+def test_check_folder_runs_all_files_in_name_order() -> None:
+    rows = check_folder()
+    first = next(rows)
+    assert first.id == FILES[0].stem
+    assert json.loads(first.as_json())["status"] == first.status
+
+
+# ---- the checker can fail ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Callable[[str, Callable[[Any], Any]], Row]:
+    """Check a shipped vector after a change to it."""
+
+    def run(name: str, change: Callable[[Any], Any]) -> Row:
+        vector = json.loads((SHIPPED / f"{name}.json").read_text())
+        changed = copy.deepcopy(vector)
+        change(changed)
+        assert changed != vector
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps(changed))
+        return check_file(file)
+
+    return run
+
+
+def put(value: Any, *path: Any) -> Callable[[Any], None]:
+    """Replace the value at the path; a callable gets the old one."""
+
+    def change(vector: Any) -> None:
+        *way, last = path
+        for step in way:
+            vector = vector[step]
+        vector[last] = value(vector[last]) if callable(value) else value
+
+    return change
+
+
+def drop(*path: Any) -> Callable[[Any], None]:
+    def change(vector: Any) -> None:
+        *way, last = path
+        for step in way:
+            vector = vector[step]
+        del vector[last]
+
+    return change
+
+
+def larger(x: Any) -> Any:
+    """More than any float64 tolerance, less than the float32 ones."""
+    return x + 1e-7 * max(1.0, abs(x))
+
+
+def another(x: Any) -> Any:
+    return x + 0.25
+
+
+FAILING: list[tuple[str, Callable[[Any], Any], str]] = [
+    ("fedavg-hand", put(larger, "expected", "x", -1, 0), "x["),
+    ("fedavg-p-full-softmax", put(larger, "expected", "x", 1, 2), "x[1]"),
+    ("fedbuff-stream", put(another, "problem", "clients", 0, "c", 0), "times the tolerance"),
+    ("fedasync-hand", put(lambda x: x[:-1], "expected", "x", -1), "expected shape"),
+    ("scaffold-hand", put(larger, "expected", "state", "c", 0), "c: error"),
+    ("fedac-hand", put(larger, "expected", "state", "C_i", 1, 0), "C_i[1]"),
+    ("fedavg-hand", put(None, "expected", "x", -1), "expected null, got a value"),
+    ("defedavg-iid-hand", put(another, "algorithm", "params", "eta_g"), "x["),
+    ("kernel-staleness", put(larger, "expected", "weights", 1, 2), "weights[1]"),
+    ("kernel-accumulate-sqrt", put(larger, "expected", "buffer", -1, 0), "buffer"),
+    ("kernel-fedac-weights", put(lambda cos: [0.5 if c is None else c for c in cos], "expected", "cos"), "cos: not finite"),
+    ("plan-rounds-basic", put(another, "expected", "updates", 0, "time"), "updates[0]: expected"),
+    ("plan-stream-hand", put(lambda s: [s[0] + 1, *s[1:]], "expected", "updates", 1, "staleness"), "updates[1]: expected"),
+    ("plan-stream-rich", put(lambda jobs: jobs[::-1], "expected", "updates", 0, "jobs"), "updates[0]"),
+    ("plan-stream-ties", drop("expected", "updates", -1), "updates: expected"),
+    ("plan-broadcast-rich", put(another, "expected", "jobs", 0, "t_start"), "t_start"),
+    ("plan-broadcast-hand", put(lambda base: base + 1, "expected", "jobs", -1, "base"), "expected base"),
+    ("plan-rounds-replacement", put(lambda steps: steps + 1, "expected", "jobs", 0, "steps"), "steps"),
+    ("plan-stream-self", put(lambda jobs: [*jobs, jobs[0] | {"job": 999, "k": 999}], "expected", "jobs"), "k=999: missing"),
+    ("plan-rounds-basic", put(lambda s: s[:1], "schedule", "policy", "selections"), "was needed"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "where"), FAILING, ids=[f"{i}-{row[0]}" for i, row in enumerate(FAILING)])
+def test_a_changed_value_fails(check: Callable[..., Row], name: str, change: Callable[[Any], Any], where: str) -> None:
+    row = check(name, change)
+    assert row.status == "fail", row
+    assert where in row.where
+
+
+def test_a_job_that_the_vector_does_not_know_fails(check: Callable[..., Row]) -> None:
+    """A job in flight at the end, taken out of the expected list."""
+    vector = json.loads((SHIPPED / "plan-stream-hand.json").read_text())
+    consumed = {job for update in vector["expected"]["updates"] for job in update["jobs"]}
+    flying = [i for i, job in enumerate(vector["expected"]["jobs"]) if job["job"] not in consumed]
+    row = check("plan-stream-hand", drop("expected", "jobs", flying[0]))
+    assert row.status == "fail"
+    assert "not expected" in row.where
+
+
+def test_the_size_of_an_error_is_reported(check: Callable[..., Row]) -> None:
+    vector = json.loads((SHIPPED / "fedavg-hand.json").read_text())
+    tolerance = vector["tolerance"]["float64"]
+    x = vector["expected"]["x"][-1][0]
+    step = 10 * (tolerance["atol"] + tolerance["rtol"] * abs(x))
+    row = check("fedavg-hand", put(x + step, "expected", "x", -1, 0))
+    assert (row.status, row.precision) == ("fail", "float64")
+    assert row.max_error == pytest.approx(10, rel=0.01)
+    assert check("fedavg-hand", put(x + step / 100, "expected", "x", -1, 0)).status == "pass"
+
+
+UNSUPPORTED: list[tuple[str, Callable[[Any], Any], str]] = [
+    ("fedavg-hand", put("fedmagic", "algorithm", "name"), "algorithm 'fedmagic'"),
+    ("fedavg-hand", put("median", "algorithm", "params", "weights"), "weights must be"),
+    ("fedavg-hand", put(1, "algorithm", "params", "new_option"), "unknown option 'new_option'"),
+    ("fedasync-poly", put("exp", "algorithm", "params", "staleness", "kind"), "staleness must be"),
+    ("fedavg-hand", put("cubic", "problem", "kind"), "unknown kind 'cubic'"),
+    ("scaffold-hand", put([1.0], "expected", "state", "momentum"), "state 'momentum' of scaffold"),
+    ("fedavg-hand", put("fedbench.algorithm.v2", "format"), "format 'fedbench.algorithm.v2'"),
+    ("kernel-staleness", put("attention", "kernel"), "kernel 'attention'"),
+    ("kernel-staleness", put("exp", "inputs", "functions", 0, "kind"), "staleness function 'exp'"),
+    ("plan-rounds-basic", put("carousel", "schedule", "policy", "kind"), "policy 'carousel'"),
+    ("plan-stream-hand", put("elsewhere", "schedule", "policy", "restart"), "restart 'elsewhere'"),
+    ("plan-stream-hand", put("at_noon", "schedule", "policy", "dispatch"), "dispatch 'at_noon'"),
+    ("plan-broadcast-hand", put("copy", "schedule", "policy", "receive"), "receive 'copy'"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "where"), UNSUPPORTED, ids=[row[2] for row in UNSUPPORTED])
+def test_what_is_unknown_is_unsupported(check: Callable[..., Row], name: str, change: Callable[[Any], Any], where: str) -> None:
+    row = check(name, change)
+    assert row.status == "unsupported", row
+    assert where in row.where
+
+
+def test_unknown_keys_are_ignored(check: Callable[..., Row]) -> None:
+    assert check("fedavg-hand", put("hello", "comment")).status == "pass"
+    assert check("plan-rounds-basic", put("hello", "schedule", "comment")).status == "pass"
+
+
+@pytest.mark.parametrize("text", ["{", "", "[1, 2]", "7", "\x00"])
+def test_broken_files_are_errors(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "broken.json"
+    file.write_text(text)
+    row = check_file(file)
+    assert (row.id, row.status) == ("broken", "error")
+    assert row.where
+
+
+def test_missing_files_and_keys_are_errors(check: Callable[..., Row], tmp_path: Path) -> None:
+    assert check_file(tmp_path / "none.json").status == "error"
+    for path in (("x0",), ("plan", "jobs", 0, "steps"), ("tolerance",)):
+        row = check("fedavg-hand", drop(*path))
+        assert row.status == "error", path
+        assert "KeyError" in row.where
+    assert check("fedavg-hand", put([7, 7], "plan", "updates", 0, "jobs")).status == "error"
+    assert check("plan-rounds-basic", drop("schedule", "compute")).status == "error"
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no \*.json vectors"):
+        check_folder(tmp_path)
+    (tmp_path / "a.json").write_text("{}")
+    assert [row.status for row in check_folder(tmp_path)] == ["unsupported"]

@@ -1,0 +1,69 @@
+"""Small worlds for the engine: quadratics on drawn plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench.engine.execute import Execution
+from fedbench.engine.trainers.reference import ReferenceTrainer
+from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.protocols import Algorithm
+from fedbench.tasks.problems import Quadratic
+from fedbench.types import Info, Rounds
+
+
+def quadratic(clients: int, dim: int = 6, seed: int = 0, dtype: str = "float32") -> Quadratic:
+    """Clients with different Hessians and minimisers; F_i(x) = 1/2 (x - c_i)' A_i (x - c_i)."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(clients, dim, dim)) / np.sqrt(dim)
+    A = (root @ root.transpose(0, 2, 1) + 0.5 * np.eye(dim)).astype(dtype)
+    n = rng.integers(1, 9, clients).astype(np.float64)
+    return Quadratic(n, n / n.sum(), dim, A, rng.normal(size=(clients, dim)).astype(dtype))
+
+
+@dataclass
+class World:
+    """A problem, a timing model, and a way to run an algorithm on them."""
+
+    problem: Quadratic
+    timing: Timing
+    x: list[Any] = field(default_factory=list)
+
+    def execution(self, algorithm: Algorithm, **options: Any) -> Execution:
+        info = Info(self.problem.clients, self.problem.n(), self.problem.p())
+        dtype = self.problem.c.dtype
+        options.setdefault("step_writes_memory", isinstance(algorithm.dispatch(info), Rounds))
+        x0 = np.linspace(-1, 1, self.problem.dim).astype(dtype)
+        return Execution(algorithm, ReferenceTrainer(self.problem, dtype=dtype), info, x0, **options)
+
+    def chunks(self, algorithm: Algorithm, size: int = 1 << 20) -> list[Chunk]:
+        info = Info(self.problem.clients, self.problem.n(), self.problem.p())
+        scheduler = Scheduler(self.timing, algorithm.dispatch(info), p=self.problem.p())
+        chunks = [scheduler.next(size)]
+        while not chunks[-1].done:
+            chunks.append(scheduler.next(size))
+        return chunks
+
+    def run(self, algorithm: Algorithm, size: int = 1 << 20, **options: Any) -> Execution:
+        execution = self.execution(algorithm, **options)
+        execution.run(self.chunks(algorithm, size))
+        return execution
+
+
+@pytest.fixture
+def world() -> Any:
+    """world(clients=8, updates=12, durations=None | one number | one per client)."""
+
+    def make(clients: int = 8, updates: int = 12, durations: Any = None, dtype: str = "float32", **timing: Any) -> World:
+        if durations is None:
+            timing.setdefault("compute", Duration(kind="uniform", a=1.0, b=5.0))
+        else:
+            timing.setdefault("compute", Duration(a=durations))
+        timing.setdefault("steps", LocalSteps(values=np.arange(clients, dtype=np.int32) % 3 + 1))
+        return World(quadratic(clients, dtype=dtype), Timing(clients=clients, max_updates=updates, seed=5, **timing))
+
+    return make

@@ -1,0 +1,137 @@
+"""Server mathematics by hand: aggregation weights, staleness weights, moments, cosine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench import kernels
+from fedbench.errors import UsageError
+from fedbench.types import Batch, Info
+
+N = np.array([10.0, 30.0, 40.0, 20.0])
+P = np.array([0.1, 0.2, 0.4, 0.3])
+INFO = Info(4, N, P)
+
+
+def batch(*clients: int) -> Batch:
+    index = np.array(clients, np.int32)
+    zeros = np.zeros(len(clients), np.int32)
+    return Batch(
+        clients=index,
+        steps=zeros + 1,
+        base=zeros,
+        staleness=zeros,
+        n=N[index],
+        p=P[index],
+        first=np.ones(len(clients), np.bool_),
+        version=0,
+        sent={},
+        base_x=lambda i: np.zeros(2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "clients", "expected"),
+    [
+        ("uniform", (1, 3), [1 / 2, 1 / 2]),
+        ("uniform", (1, 1, 1, 3), [1 / 4] * 4),
+        ("examples", (1, 3), [30 / 50, 20 / 50]),
+        ("examples", (0, 0, 3), [10 / 40, 10 / 40, 20 / 40]),
+        ("p", (3, 0, 1, 2), [0.3, 0.1, 0.2, 0.4]),
+        ("p_normalised", (1, 3), [0.2 / 0.5, 0.3 / 0.5]),
+        ("p_normalised", (2, 2), [0.5, 0.5]),
+        ("unbiased", (1, 3), [4 * 0.2 / 2, 4 * 0.3 / 2]),
+        ("unbiased", (2,), [4 * 0.4]),
+    ],
+)
+def test_weights(rule: Any, clients: tuple[int, ...], expected: list[float]) -> None:
+    got = kernels.weights(rule, batch(*clients), INFO)
+    assert got.dtype == np.float64
+    assert got == pytest.approx(expected, rel=1e-15)
+
+
+def test_unbiased_weights_are_unbiased() -> None:
+    """Over all pairs, each client's mean weight is p_i times the chance 1/2 of being in a pair, times 2: sum a_i = 1 on average."""
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    total = np.zeros(4)
+    for pair in pairs:
+        np.add.at(total, list(pair), kernels.weights("unbiased", batch(*pair), INFO))
+    assert total / len(pairs) == pytest.approx(P, rel=1e-15)
+
+
+@pytest.mark.parametrize("clients", [(0, 1, 2), (0, 1, 2, 2), (0,), (0, 1, 2, 3, 3)])
+def test_p_needs_everybody_exactly_once(clients: tuple[int, ...]) -> None:
+    with pytest.raises(
+        UsageError, match=rf"every one of the 4 clients exactly once .* {len(clients)} entries of {len(set(clients))} clients"
+    ):
+        kernels.weights("p", batch(*clients), INFO)
+
+
+def test_unknown_rules_are_refused() -> None:
+    with pytest.raises(UsageError, match="weights: unknown rule 'median'"):
+        kernels.weights("median", batch(0), INFO)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="staleness: unknown rule 'exp'"):
+        kernels.staleness_weight("exp", [0])  # type: ignore[arg-type]
+
+
+def test_participation_weights() -> None:
+    assert kernels.participation_weights(batch(2, 0, 1, 3), INFO) == pytest.approx([0.4, 0.1, 0.2, 0.3])
+    assert kernels.participation_weights(batch(2, 0), INFO) == pytest.approx([0.5, 0.5])
+    assert kernels.participation_weights(batch(2, 0, 1, 1), INFO) == pytest.approx([0.25] * 4)
+
+
+def test_p_defaults_to_the_share_of_examples() -> None:
+    calls: list[int] = []
+
+    def examples() -> Any:
+        calls.append(1)
+        return N
+
+    info = Info(4, examples)
+    assert not calls
+    assert info.p.tolist() == [0.1, 0.3, 0.4, 0.2]
+    assert info.n is N
+    assert len(calls) == 1
+
+
+def test_staleness_weights() -> None:
+    tau = np.array([0, 1, 3, 4, 5, 8])
+    assert kernels.staleness_weight("constant", tau).tolist() == [1] * 6
+    assert kernels.staleness_weight("poly", tau, a=0.5) == pytest.approx(
+        [1, 1 / math.sqrt(2), 1 / 2, 1 / math.sqrt(5), 1 / math.sqrt(6), 1 / 3]
+    )
+    assert kernels.staleness_weight("poly", tau, a=1) == pytest.approx([1, 1 / 2, 1 / 4, 1 / 5, 1 / 6, 1 / 9])
+    assert kernels.staleness_weight("hinge", tau, a=10, b=4) == pytest.approx([1, 1, 1, 1, 1 / 11, 1 / 41])
+    assert kernels.staleness_weight("hinge", tau, a=0.5, b=3) == pytest.approx([1, 1, 1, 1 / 1.5, 1 / 2, 1 / 3.5])
+    assert kernels.staleness_weight("poly", tau, a=0).tolist() == [1] * 6
+
+
+@pytest.mark.parametrize("rule", ["constant", "poly", "hinge"])
+def test_staleness_weights_are_1_when_fresh_and_never_grow(rule: Any) -> None:
+    s = kernels.staleness_weight(rule, np.arange(100), a=0.7, b=6)
+    assert s.dtype == np.float64
+    assert s[0] == 1
+    assert (np.diff(s) <= 0).all()
+    assert (s > 0).all()
+
+
+def test_moments() -> None:
+    m, v, D = np.array([1.0, -2.0]), np.array([4.0, 0.5]), np.array([2.0, -1.0])
+    new_m, new_v = kernels.moments(m, v, D, 0.5, 0.75)
+    assert new_m.tolist() == [1.5, -1.5]
+    assert new_v.tolist() == [4.0, 0.625]
+    assert (m.tolist(), v.tolist()) == ([1, -2], [4, 0.5])
+    assert kernels.moments(*(np.ones(2, np.float32) for _ in range(3)), 0.9, 0.99)[0].dtype == np.float32
+
+
+def test_cosine() -> None:
+    a = np.array([3.0, 4.0])
+    assert kernels.cosine(a, np.array([4.0, 3.0])) == pytest.approx(24 / 25, rel=1e-15)
+    assert kernels.cosine(a, 7 * a) == pytest.approx(1, rel=1e-15)
+    assert kernels.cosine(a, -a) == pytest.approx(-1, rel=1e-15)
+    assert kernels.cosine(a, np.array([-4.0, 3.0])) == 0
+    assert kernels.cosine(a, np.zeros(2)) == kernels.cosine(np.zeros(2), a) == kernels.cosine(np.zeros(2), np.zeros(2)) == 0

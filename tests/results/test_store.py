@@ -1,0 +1,121 @@
+"""Records on disk: complete or not at all, damage detected, nothing lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedbench.errors import RecordError, UsageError
+from fedbench.results.digests import ColumnDigest, Digest
+from fedbench.results.record import Record, first_hit
+from fedbench.results.store import Store, read, write_atomically
+
+Make = Callable[..., Record]
+
+
+def test_a_record_comes_back_as_it_was(record: Make, tmp_path: Path) -> None:
+    written = record("fedbuff", 3)
+    folder = Store(tmp_path).write(written)
+    again = read(folder)
+    assert again.meta == written.meta
+    assert all(np.array_equal(again.curves[name], column) for name, column in written.curves.items())
+    assert read(folder / "record.json").run_id == written.run_id
+    assert Store(tmp_path).find(written.scenario, "fedbuff", written.run_id) is not None
+    assert Store(tmp_path).find(written.scenario, "fedbuff", "other") is None
+
+
+def test_writing_again_replaces_and_leaves_no_rubbish(record: Make, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write(record(curve=(0.1, 0.2)))
+    folder = store.write(record(curve=(0.1, 0.3)))
+    assert [r.curves["test_accuracy"][1] for r in store] == [np.float32(0.3)]
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+@pytest.mark.parametrize("length", [0, 1, 100, -2])
+def test_a_truncated_record_is_detected(record: Make, tmp_path: Path, length: int) -> None:
+    file = Store(tmp_path).write(record()) / "record.json"
+    file.write_bytes(file.read_bytes()[:length])
+    with pytest.raises(RecordError, match=r"record.json: cannot be read, it is truncated"):
+        list(Store(tmp_path))
+
+
+def test_a_changed_number_breaks_the_seal(record: Make, tmp_path: Path) -> None:
+    file = Store(tmp_path).write(record()) / "record.json"
+    meta = json.loads(file.read_text())
+    meta["final"]["test_accuracy"] = 0.99
+    file.write_text(json.dumps(meta))
+    with pytest.raises(RecordError, match="its seal does not fit"):
+        read(file.parent)
+
+
+def test_damaged_or_missing_curves_are_detected(record: Make, tmp_path: Path) -> None:
+    folder = Store(tmp_path).write(record())
+    curves = folder / "curves.parquet"
+    content = curves.read_bytes()
+    curves.write_bytes(content[:-1])
+    with pytest.raises(RecordError, match=r"curves.parquet is damaged"):
+        read(folder)
+    curves.unlink()
+    with pytest.raises(RecordError, match=r"curves.parquet is missing"):
+        read(folder)
+
+
+def test_a_run_that_was_cut_short_is_not_a_record(record: Make, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    folder = store.write(record())
+    partial = folder.with_name(f"{folder.name}.partial")
+    folder.rename(partial)
+    assert list(store) == []
+    assert store.unfinished() == [partial]
+    with pytest.raises(RecordError, match=r"did not finish; continue it with .*--resume"):
+        read(partial)
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_anything_runs(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    with pytest.raises(UsageError, match=r"cannot be written \(.*\); choose another folder with --store"):
+        Store(in_the_way / "runs").prepare()
+    with pytest.raises(UsageError, match="there is no such folder"):
+        list(Store(tmp_path / "nothing"))
+
+
+def test_atomic_replacement_keeps_the_old_content_until_the_end(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    write_atomically(file, b"old")
+    write_atomically(file, b"new")
+    assert file.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_sections_and_columns_are_checked(record: Make) -> None:
+    good = record()
+    with pytest.raises(RecordError, match="sections missing: digests"):
+        Record({k: v for k, v in good.meta.items() if k != "digests"}, good.curves)
+    with pytest.raises(RecordError, match="expected schema 1, got 2"):
+        Record({**good.meta, "schema": 2}, good.curves)
+    with pytest.raises(RecordError, match="of one length"):
+        Record(good.meta, {**good.curves, "steps": np.zeros(1)})
+
+
+def test_first_hit_is_a_grid_value() -> None:
+    seconds, values = np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.8, 0.7])
+    assert first_hit(seconds, values, 0.8) == 1.0
+    assert first_hit(seconds, values, 0.5) == 1.0
+    assert first_hit(seconds, values, 0.9) is None
+
+
+def test_digests_see_dtype_shape_and_bits_but_not_cuts() -> None:
+    a = np.arange(6.0)
+    digests = {Digest().add(v).hex() for v in (a, a.reshape(2, 3), a.astype(np.float32), np.nextafter(a, 9.0))}
+    assert len(digests) == 4
+    whole, parts = ColumnDigest("ab"), ColumnDigest("ab")
+    whole.add(a=a, b=a)
+    parts.add(a=a[:2], b=a[:2])
+    parts.add(a=a[2:], b=a[2:])
+    assert whole.hex() == parts.hex()

@@ -1,0 +1,81 @@
+"""Reading scenarios: names, overrides, and errors that say what is wrong where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fedbench.errors import UsageError
+from fedbench.scenarios.load import LIBRARY, load, names, overrides_of
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_library_is_valid_documented_and_read_back(name: str) -> None:
+    text = (LIBRARY / f"{name}.yaml").read_text()
+    assert [line[0] for line in text.splitlines()[:3]] == ["#"] * 3
+    assert text.splitlines()[3] == "schema: 1"
+    scenario = load(name)
+    assert scenario.name == name
+    assert load(scenario) == scenario
+    assert len(text.splitlines()) <= 33
+
+
+def test_hyphens_and_underscores_are_the_same() -> None:
+    assert load("digits_demo") == load("digits-demo")
+
+
+def test_an_override_changes_the_value_and_the_hash() -> None:
+    plain, changed = load("digits-demo"), load("digits-demo", ["budget.updates=7", "compute.slowdown.high=2.5"])
+    assert (changed.budget.updates, changed.compute.slowdown.high) == (7, 2.5)  # type: ignore[union-attr]
+    assert changed.content_hash() != plain.content_hash()
+    assert overrides_of(plain) == []
+    assert load("digits-demo", overrides_of(changed) or ()) == changed
+
+
+def test_the_hash_is_of_what_can_change_a_result() -> None:
+    plain = load("digits-demo")
+    assert plain.model_copy(update={"about": "other words"}).content_hash() == plain.content_hash()
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("budget.second=3", r"unknown key budget.second; did you mean 'seconds'\?"),
+        ("clientz=3", r"unknown key clientz; did you mean 'clients'\?"),
+        ("compute.slowdown.hih=3", r"unknown key compute.slowdown.hih; did you mean 'high'\?"),
+        ("compute.step_seconds=-1", r"compute.step_seconds: .*greater than or equal to 0, got -1"),
+        ("compute.slowdown.high=0.5", r"compute.slowdown: high must be >= low"),
+        ("network.latency_seconds=.nan", r"network.latency_seconds: .*finite"),
+        ("clients=0", r"clients: .*greater than or equal to 1, got 0"),
+        ("local.epochs=3", r"local: exactly one of steps and epochs"),
+        ("partition.kind=two", r"partition: .*'two'"),
+        ("network.message=payload", r"network: message: fixed goes with message_megabytes"),
+        ("budget", r"expected key.path=value"),
+        ("name.first=x", r"name is not a group of keys"),
+    ],
+)
+def test_wrong_keys_and_values_are_named(override: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load("digits-demo", [override])
+
+
+def test_unknown_names_and_broken_files(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"unknown scenario 'digits-dem'; did you mean 'digits-demo'\?"):
+        load("digits-dem")
+    with pytest.raises(UsageError, match=r"nowhere.yaml: cannot be read: No such file"):
+        load(tmp_path / "nowhere.yaml")
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("a: [1,")
+    with pytest.raises(UsageError, match="not valid YAML"):
+        load(broken)
+    broken.write_text("- 1")
+    with pytest.raises(UsageError, match="expected a mapping of keys, got list"):
+        load(broken)
+
+
+def test_a_path_works_like_a_name(tmp_path: Path) -> None:
+    copy = tmp_path / "mine.yaml"
+    copy.write_text((LIBRARY / "digits-demo.yaml").read_text().replace("name: digits-demo", "name: mine"))
+    assert load(copy).name == "mine"
+    assert overrides_of(load(copy)) is None

@@ -1,0 +1,61 @@
+"""Partitions: disjoint, complete, keyed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedbench.errors import UsageError
+from fedbench.scenarios.load import load
+from fedbench.scenarios.partition import Shards, iid, partition, two_class
+
+
+def assert_disjoint_and_complete(shards: Shards, examples: int) -> None:
+    assert np.array_equal(np.sort(np.concatenate(shards)), np.arange(examples))
+
+
+@given(st.integers(1, 200), st.integers(1, 40), st.integers(0, 2**64 - 1))
+def test_iid_is_disjoint_complete_and_even(examples: int, clients: int, seed: int) -> None:
+    shards = iid(examples, clients, seed)
+    assert_disjoint_and_complete(shards, examples)
+    sizes = [len(rows) for rows in shards]
+    assert max(sizes) - min(sizes) <= 1
+    assert all(np.array_equal(a, b) for a, b in zip(shards, iid(examples, clients, seed), strict=True))
+
+
+def test_the_seed_is_the_key() -> None:
+    assert not np.array_equal(iid(100, 2, 0)[0], iid(100, 2, 1)[0])
+
+
+@given(st.integers(2, 10), st.integers(5, 40), st.integers(0, 10_000))
+def test_two_class_gives_everybody_two_classes(classes: int, clients: int, seed: int) -> None:
+    labels = np.repeat(np.arange(classes), 4 * clients)
+    shards = two_class(labels, clients, seed)
+    assert_disjoint_and_complete(shards, len(labels))
+    assert all(len(np.unique(labels[rows])) == 2 for rows in shards)
+
+
+def test_two_class_on_the_papers_numbers() -> None:
+    """60,000 examples, 10 classes, 100 clients: 200 shards of 300, two per client."""
+    labels = np.tile(np.arange(10), 6000)
+    shards = two_class(labels, 100, 3)
+    assert {len(rows) for rows in shards} == {600}
+    assert all(set(np.unique(labels[rows], return_counts=True)[1]) == {300} for rows in shards)
+
+
+def test_no_class_is_left_out() -> None:
+    with pytest.raises(UsageError, match="leave class 4 of 5 classes without one"):
+        two_class(np.arange(5), 2, 0)
+
+
+def test_one_dominant_class_cannot_be_split_so() -> None:
+    with pytest.raises(UsageError, match="class 0 fills 9 of 10 shards"):
+        two_class(np.array([0] * 90 + [1] * 10), 5, 0)
+
+
+def test_an_empty_client_is_an_error_that_names_it() -> None:
+    scenario = load("digits-demo", ["clients=50", "partition={kind: iid}"])
+    with pytest.raises(UsageError, match=r"leaves 10 of 50 clients without an example \(client 40 is the first\).*40 training examples"):
+        partition(scenario, np.zeros(40, np.int64), 0)

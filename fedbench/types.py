@@ -7,7 +7,6 @@ run's dtype; float32 is the product, float64 is conformance and theory.
 from __future__ import annotations
 
 import functools
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -52,7 +51,7 @@ class Message(Bag):
 
     def frozen(self) -> Message:
         """A deep copy whose arrays are read-only; the engine keeps it as long as a job may start from it."""
-        return Message(**{name: _frozen(value) for name, value in self.items()})
+        return Message(**{name: frozen(value) for name, value in self.items()})
 
 
 class Reply:
@@ -63,7 +62,7 @@ class Reply:
         self.sent = sent
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         value = value.copy()
         value.flags.writeable = False
@@ -182,99 +181,6 @@ class Batch:
         if name in sent:
             return sent[name]
         raise AttributeError(f"batch has no {name!r}; the jobs sent {', '.join(sorted(sent))}")
-
-
-class ClientTable:
-    """One row per client, allocated at first write; an absent row reads as `default`.
-
-    `sum` runs over all N rows (float64 inside, so that it does not drift), `count` is the number of rows written. Rows live in
-    blocks of 64; once they pass `spill_bytes` new blocks are memory-mapped temporary files.
-    """
-
-    BLOCK: ClassVar[int] = 64
-
-    def __init__(self, clients: int, default: npt.NDArray[Any], *, spill_bytes: int = 4 << 30) -> None:
-        self.clients = clients
-        self.default: npt.NDArray[Any] = _frozen(default)
-        self.spill_bytes = spill_bytes
-        self.writeable = True
-        self._place: dict[int, int] = {}
-        self._blocks: list[npt.NDArray[Any]] = []
-        self._sum = default.astype(np.float64) * clients
-
-    def __getitem__(self, client: int) -> npt.NDArray[Any]:
-        """The client's row: a view, not to be written."""
-        place = self._place.get(int(client))
-        if place is None:
-            return self.default
-        return np.asarray(self._blocks[place // self.BLOCK][place % self.BLOCK])
-
-    def __setitem__(self, client: int, row: npt.NDArray[Any]) -> None:
-        if not self.writeable:
-            raise PermissionError(
-                "client memory: step may overwrite rows only under Rounds and Poll, where a client's next job starts from a later "
-                "version; elsewhere a Reply carries the memory"
-            )
-        if not 0 <= client < self.clients:
-            raise IndexError(f"client table: client must be in 0 .. {self.clients - 1}, got {client}")
-        if row.shape != self.default.shape or row.dtype != self.default.dtype:
-            raise TypeError(
-                f"client table: expected {self.default.dtype} {self.default.shape}, got {row.dtype} {row.shape} for client {client}"
-            )
-        self._sum += row.astype(np.float64) - self[client]
-        place = self._place.setdefault(int(client), len(self._place))
-        if place // self.BLOCK == len(self._blocks):
-            self._blocks.append(self._new_block())
-        self._blocks[place // self.BLOCK][place % self.BLOCK] = row
-
-    def _new_block(self) -> npt.NDArray[Any]:
-        shape = (self.BLOCK, *self.default.shape)
-        if self.bytes < self.spill_bytes:
-            return np.empty(shape, self.default.dtype)
-        return np.memmap(tempfile.TemporaryFile(prefix="fedbench-table-"), self.default.dtype, "w+", shape=shape)
-
-    @property
-    def bytes(self) -> int:
-        return sum(block.nbytes for block in self._blocks)
-
-    @property
-    def sum(self) -> npt.NDArray[Any]:
-        return self._sum.astype(self.default.dtype)
-
-    @property
-    def count(self) -> int:
-        return len(self._place)
-
-    def mean(self) -> npt.NDArray[Any]:
-        """Mean over all N rows, absent ones counted as the default."""
-        return (self._sum / self.clients).astype(self.default.dtype)
-
-    def written(self) -> list[int]:
-        """Clients whose row was written, in the order of their first write."""
-        return list(self._place)
-
-    def dense(self) -> npt.NDArray[Any]:
-        """All rows (N, ..) as a copy."""
-        return np.stack([self[i] for i in range(self.clients)])
-
-    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything that `restore` needs, as arrays."""
-        rows = [self[i] for i in self._place]
-        return {
-            "clients": np.array(list(self._place), np.int64),
-            "rows": np.stack(rows) if rows else np.empty((0, *self.default.shape), self.default.dtype),
-            "sum": self._sum,
-            "default": self.default,
-            "size": np.array(self.clients),
-        }
-
-    @classmethod
-    def restore(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> ClientTable:
-        table = cls(int(arrays["size"]), arrays["default"])
-        for client, row in zip(arrays["clients"], arrays["rows"], strict=True):
-            table[int(client)] = row
-        table._sum = arrays["sum"].copy()
-        return table
 
 
 # ---- dispatch: who starts when, and which arrivals make a server update -------------------------------------------------------

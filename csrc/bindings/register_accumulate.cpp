@@ -15,9 +15,9 @@ InstructionSet parse_isa(const std::string& name) {
     throw py::value_error("isa: expected portable, or avx2 where it is in use, got " + name);
 }
 
-/// Rows of a (K, d) array, or a sequence of K vectors of length d.
+/// Rows of a (K, d) array, or a sequence of K vectors of length d; `kept` holds what a lazy sequence hands out.
 template <typename Real>
-std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d) {
+std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d, py::list& kept) {
     std::vector<const Real*> rows;
     if (py::isinstance<py::array>(vectors)) {
         if (!is_plain<Real>(vectors, 2)) refuse("vectors", std::string(type_name<Real>()) + " (K, d) C-contiguous", vectors);
@@ -27,6 +27,7 @@ std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d) {
         return rows;
     }
     for (const py::handle& vector : vectors) {
+        kept.append(vector);
         const auto view = vector_of<Real>("vectors[" + std::to_string(rows.size()) + "]", vector);
         if (view.size() != d) refuse("vectors[" + std::to_string(rows.size()) + "]", "length " + std::to_string(d), vector);
         rows.push_back(view.data());
@@ -38,7 +39,8 @@ template <typename Real>
 double weighted_sum_into(const py::object& weights, const py::object& vectors, const py::object& out, const std::string& isa) {
     const auto w = vector_of<double>("weights", weights);
     const auto result = output_of<Real>("out", out);
-    const auto rows = rows_of<Real>(vectors, result.size());
+    py::list kept;
+    const auto rows = rows_of<Real>(vectors, result.size(), kept);
     for (const Real* row : rows)
         if (row < result.data() + result.size() && result.data() < row + result.size())
             throw py::value_error("out: must not overlap one of the vectors");

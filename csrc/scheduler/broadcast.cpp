@@ -75,6 +75,8 @@ private:
         const Scheduler::Slot slot = s.open(client, held, sent_[static_cast<std::size_t>(held)]);
         s.run(slot, s.now());
         s.send(slot);
+        const bool next_model_takes_time = config_.receive == Receive::pop && download(s, client) > 0;
+        if (s.job(slot).t_arrive == s.now() && !next_model_takes_time) s.refuse_standstill(slot);
     }
 
     /// No model that was not used yet: the next one is under way, or comes with a later update.

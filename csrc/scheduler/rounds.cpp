@@ -1,5 +1,6 @@
 // Synchronous rounds [FedAvg and its kin].
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -60,6 +61,15 @@ private:
         if (c.select == Select::weighted && c.probabilities.size() != clients_)
             throw std::invalid_argument("rounds: expected " + std::to_string(clients_) + " probabilities, got " +
                                         std::to_string(c.probabilities.size()));
+        if (c.select != Select::weighted) return;
+        double total = 0;
+        for (std::size_t i = 0; i < c.probabilities.size(); ++i) {
+            if (!(c.probabilities[i] >= 0 && std::isfinite(c.probabilities[i])))
+                throw std::invalid_argument("rounds: probabilities must be finite and >= 0, got " + std::to_string(c.probabilities[i]) +
+                                            " (client " + std::to_string(i) + ")");
+            total += c.probabilities[i];
+        }
+        if (!(total > 0)) throw std::invalid_argument("rounds: probabilities must not all be 0");
     }
 
     void draw(const Scheduler& s) {

@@ -29,6 +29,7 @@ void check(const SystemModel& system, const Budget& budget) {
         throw std::invalid_argument("clients: must be between 1 and 2147483647, got " + std::to_string(system.clients));
     if (budget.updates < 1) throw std::invalid_argument("budget.updates: must be >= 1, got " + std::to_string(budget.updates));
     if (budget.jobs < 1) throw std::invalid_argument("budget.jobs: must be >= 1, got " + std::to_string(budget.jobs));
+    if (system.start_ns < 0) throw std::invalid_argument("start_seconds: must be >= 0, got " + std::to_string(static_cast<double>(system.start_ns) / kNanosecondsPerSecond));
     if (budget.time_ns < 0) throw std::invalid_argument("budget.seconds: must be >= 0");
     system.compute.check_clients(system.clients);
     system.download.check_clients(system.clients);
@@ -114,9 +115,6 @@ void Scheduler::run(Slot slot, std::int64_t start) {
 void Scheduler::send(Slot slot) {
     Job& job = open_jobs_[slot];
     job.t_arrive = job.t_finish + system_.upload.unit(system_.seed, Purpose::upload, job.client, job.k);
-    if (job.t_arrive == now_)
-        throw std::invalid_argument("zero cycle time: job " + std::to_string(job.k) + " of client " + std::to_string(job.client) +
-                                    " takes no time at all, so virtual time would stand still; give compute or network a duration > 0");
     at(job.t_arrive, Phase::arrival, job.client, slot);
 }
 
@@ -125,7 +123,14 @@ Scheduler::Slot Scheduler::dispatch(std::uint32_t client) {
     count_downloads(1);
     run(slot, now_ + system_.download.unit(system_.seed, Purpose::download, client, open_jobs_[slot].k));
     send(slot);
+    if (open_jobs_[slot].t_arrive == now_) refuse_standstill(slot);
     return slot;
+}
+
+void Scheduler::refuse_standstill(Slot slot) const {
+    const Job& job = open_jobs_[slot];
+    throw std::invalid_argument("zero cycle time: job " + std::to_string(job.k) + " of client " + std::to_string(job.client) +
+                                " takes no time at all, so virtual time would stand still; give compute or network a duration > 0");
 }
 
 void Scheduler::update(const std::vector<Slot>& slots) {

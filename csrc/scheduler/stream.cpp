@@ -25,7 +25,7 @@ public:
         if (config_.initial.empty()) {
             draw_initial(s);
         } else {
-            for (std::int32_t client : config_.initial) start(s, checked(client, "initial"));
+            start_scripted(s);
         }
         random_ = std::make_unique<fedbench::Stream>(s.system().seed, Purpose::replacement);
     }
@@ -80,6 +80,17 @@ private:
             busy_[client] = 1;
         }
         s.dispatch(client);
+    }
+
+    void start_scripted(Scheduler& s) {
+        std::vector<char> started(clients_, 0);
+        for (std::int32_t name : config_.initial) {
+            const std::uint32_t client = checked(name, "initial");
+            if (started[client]) throw std::invalid_argument("stream: initial lists client " + std::to_string(client) + " twice");
+            started[client] = 1;
+            start(s, client);
+        }
+        std::erase_if(idle_, [&](std::uint32_t client) { return started[client] != 0; });
     }
 
     /// concurrency distinct clients: the first places of a Fisher-Yates shuffle of 0 .. N - 1; the rest stay idle.

@@ -9,7 +9,8 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.protocols import Algorithm, BelowOne, Count, Positive, Tools
-from fedbench.types import Batch, ClientTable, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)

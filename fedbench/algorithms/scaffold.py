@@ -9,7 +9,8 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.protocols import Algorithm, Count, Positive, Tools
-from fedbench.types import Batch, ClientTable, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,8 @@ from fedbench.engine.evaluate import GridEvaluator
 from fedbench.engine.execute import Execution
 from fedbench.errors import RecordError
 from fedbench.results.store import write_atomically
-from fedbench.types import ClientTable, Message, State
+from fedbench.tables import ClientTable
+from fedbench.types import Message, State
 
 FORMAT = 1
 

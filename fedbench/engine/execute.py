@@ -16,7 +16,8 @@ from fedbench.engine.waves import WaveQueue
 from fedbench.errors import FedbenchError
 from fedbench.kernels.scheduler import Chunk
 from fedbench.protocols import Algorithm
-from fedbench.types import Batch, ClientTable, Info, Job, Message, Reply, State, Vector, Work
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, Info, Job, Message, Reply, State, Vector, Work
 
 WAVE_BYTES = 1 << 30
 

@@ -46,7 +46,7 @@ def weighted_sum_norm(weights: npt.ArrayLike, vectors: Rows, *, out: Vector | No
 
 def mean(vectors: Rows) -> Vector:
     """(1/K) sum_k v_k; the factor is inside the weights."""
-    return weighted_sum(np.full(len(vectors), 1.0 / len(vectors)), vectors)
+    return weighted_sum(np.full(len(vectors), 1.0 / max(1, len(vectors))), vectors)
 
 
 def total(vectors: Rows) -> Vector:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -124,7 +125,7 @@ class Scheduler:
                 max_seconds=timing.max_seconds,
                 max_jobs=timing.max_jobs,
             )
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise UsageError(str(error)) from None
 
     def next(self, max_updates: int = 1 << 30) -> Chunk:
@@ -173,7 +174,13 @@ def _parameter(value: float | Weights | None) -> Weights:
 def _duration(name: str, d: Duration) -> _core.Durations:
     if d.kind == "table":
         return _core.Durations.table(name=name, rows=d.rows, per_step=d.per_step)
-    return _core.Durations(name=name, kind=_core.DurationKind[d.kind], a=_parameter(d.a), b=_parameter(d.b), per_step=d.per_step)
+    return _core.Durations(
+        name=name,
+        kind=_named(_core.DurationKind, d.kind, f"{name}: kind"),
+        a=_parameter(d.a),
+        b=_parameter(d.b),
+        per_step=d.per_step,
+    )
 
 
 def _steps(steps: LocalSteps) -> _core.Steps:
@@ -181,14 +188,26 @@ def _steps(steps: LocalSteps) -> _core.Steps:
         return _core.Steps.normal(*steps.normal)
     if steps.rows:
         return _core.Steps.table(steps.rows)
-    return _core.Steps.constant(np.ascontiguousarray(np.atleast_1d(np.asarray(steps.values)), np.int32))
+    values = np.atleast_1d(np.asarray(steps.values if steps.values is not None else ()))
+    if values.size == 0 or values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= 1 << 31:
+        raise UsageError(f"steps: expected whole numbers between 0 and 2147483647, one or one per client, got {steps.values!r}")
+    return _core.Steps.constant(np.ascontiguousarray(values, np.int32))
+
+
+E = TypeVar("E", bound=enum.Enum)
+
+
+def _named(kind: type[E], name: str, what: str) -> E:
+    if name not in kind.__members__:
+        raise UsageError(f"{what} must be one of {', '.join(kind.__members__)}, got {name!r}")
+    return kind[name]
 
 
 def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
     match dispatch:
         case Rounds():
             return _core.Rounds(
-                select=_core.Select[dispatch.select],
+                select=_named(_core.Select, dispatch.select, "rounds: select"),
                 cohort=dispatch.cohort_size,
                 probabilities=[] if p is None else p.tolist(),
                 selections=dispatch.selections,
@@ -197,12 +216,14 @@ def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
             return _core.StreamPolicy(
                 concurrency=dispatch.concurrency,
                 buffer=dispatch.buffer_size,
-                restart=_core.Restart[dispatch.restart],
-                order=_core.DispatchOrder[dispatch.order],
+                restart=_named(_core.Restart, dispatch.restart, "stream: restart"),
+                order=_named(_core.DispatchOrder, dispatch.order, "stream: order"),
                 initial=dispatch.initial,
                 replacements=dispatch.replacements or (),
                 scripted=dispatch.replacements is not None,
             )
         case Broadcast():
-            return _core.Broadcast(buffer=dispatch.buffer_size, receive=_core.Receive[dispatch.receive])
+            return _core.Broadcast(
+                buffer=dispatch.buffer_size, receive=_named(_core.Receive, dispatch.receive, "broadcast: receive")
+            )
     raise UsageError(f"dispatch: expected Rounds, Stream or Broadcast, got {type(dispatch).__name__}")

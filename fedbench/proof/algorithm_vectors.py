@@ -15,8 +15,9 @@ from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
 from fedbench.proof.compare import Mismatch, Unsupported, compare
 from fedbench.protocols import Algorithm
+from fedbench.tables import ClientTable
 from fedbench.tasks.problems import Problem, read_problem
-from fedbench.types import ClientTable, Info, Rounds, State, Vector
+from fedbench.types import Info, Rounds, State, Vector
 
 OPTIONS = {"eta_l": "local_lr", "eta_g": "server_lr"}
 OPTIONS_OF: dict[str, dict[str, str]] = {

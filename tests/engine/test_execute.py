@@ -17,7 +17,8 @@ from fedbench.engine.trainers.base import Assignment
 from fedbench.errors import ClientError, FedbenchError
 from fedbench.kernels.scheduler import Duration, LocalSteps, Timing
 from fedbench.protocols import Algorithm
-from fedbench.types import Batch, ClientTable, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Stream, Vector, Work
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Stream, Vector, Work
 
 from .conftest import World, quadratic
 

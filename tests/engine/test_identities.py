@@ -24,7 +24,11 @@ def x_of(world: Any, selector: str, **timing: Any) -> np.ndarray[Any, Any]:
         ("fedbuff[buffer_size=8,restart=self]", "fedavg[sampling=all]", {"durations": 2.0}),
         ("defedavg_iid[cohort_size=8]", "fedavg[sampling=all]", {"durations": 2.0}),
         ("defedavg_iid[cohort_size=3,receive=peek]", "fedbuff[buffer_size=3,restart=self]", {"durations": np.arange(1.0, 9.0)}),
-        ("fedbuff[buffer_size=1,concurrency=1,server_lr=0.6]", "fedasync[mixing=0.6,staleness=constant,prox=0,concurrency=1]", {}),
+        (
+            "fedbuff[buffer_size=1,concurrency=1,server_lr=0.6]",
+            "fedasync[mixing=0.6,staleness=constant,prox=0,concurrency=1]",
+            {},
+        ),
     ],
 )
 def test_bit_for_bit(left: str, right: str, timing: dict[str, Any], dtype: str, world: Any) -> None:

@@ -169,7 +169,7 @@ def test_a_damaged_checkpoint_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     assert one.partial is not None
     one.partial.mkdir(parents=True)
     (one.partial / "checkpoint.npz").write_bytes(b"PK half")
-    with pytest.raises(RecordError, match="cannot be read .*delete it to start the run again"):
+    with pytest.raises(RecordError, match=r"cannot be read .*delete it to start the run again"):
         one.record()
 
 

@@ -494,7 +494,7 @@ THREE = {"clients": 3, "compute": ONE_SECOND, "max_updates": 10}
 REFUSED: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("concurrency 4 is more than the 3 clients", {}, Stream(concurrency=4)),
     ("initial lists 1 clients, concurrency is 2", {}, Stream(concurrency=2, initial=(0,), restart="self")),
-    ("client 0 is dispatched while it still works", {}, Stream(concurrency=2, initial=(0, 0), restart="self")),
+    ("client 0 is dispatched while it still works", {}, Stream(concurrency=2, initial=(0, 1), replacements=(0, 0, 0))),
     ("initial names client 3, there are 3 clients", {}, Stream(concurrency=1, initial=(3,), restart="self")),
     ("replacements has 2 entries, entry 2 was needed", {}, Stream(concurrency=1, initial=(0,), replacements=(1, 2))),
     ("replacements names client -1", {}, Stream(concurrency=1, initial=(0,), replacements=(-1,))),
@@ -528,7 +528,7 @@ REFUSED: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("shape must be > 0", {"compute": Duration(kind="pareto", a=1, b=0)}, Rounds()),
     ("compute of client 0, job 0: must be between 0 and 1e9", {"compute": Duration(kind="lognormal", a=30, b=0)}, Rounds()),
     ("steps: expected 1 or 3 values", {"steps": LocalSteps(values=[1, 2])}, Rounds()),
-    ("local steps must be >= 0, got -1", {"steps": LocalSteps(values=-1)}, Rounds()),
+    ("steps: expected whole numbers between 0 and 2147483647", {"steps": LocalSteps(values=-1)}, Rounds()),
     ("steps: the list of client 0 has 1 entries", {"steps": LocalSteps(rows=[[1]] * 3)}, Rounds()),
     ("variance >= 0", {"steps": LocalSteps(normal=(1.0, -1.0))}, Rounds()),
     ("clients: must be between 1", {"clients": 0}, Rounds()),
@@ -544,9 +544,6 @@ def test_refused(message: str, changes: dict[str, Any], dispatch: Dispatch) -> N
         plan(Timing(**(THREE | changes)), dispatch)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="BufferedStream leaves scripted initial clients in its idle list when replacements are drawn"
-)
 def test_scripted_initial_with_drawn_replacements() -> None:
     """A client never works on two jobs at a time; one named twice is refused."""
     for seed in range(20):
@@ -571,3 +568,33 @@ def test_steps_of_the_policy_win() -> None:
     p = plan(Timing(clients=2, compute=Duration(a=1.0, per_step=True), steps=LocalSteps(values=9)), Rounds(steps=2))
     assert p["steps"].tolist() == [2, 2]
     assert p.time.tolist() == [2 * NANOSECONDS]
+
+
+@pytest.mark.parametrize(
+    ("message", "changes", "dispatch"),
+    [
+        ("steps: expected whole numbers between 0 and 2147483647", {"steps": LocalSteps(values=2**32 + 1)}, Rounds()),
+        ("steps: expected whole numbers", {"steps": LocalSteps(values=1.9)}, Rounds()),  # type: ignore[arg-type]
+        ("steps: expected whole numbers", {"steps": LocalSteps(values=[])}, Rounds()),
+        ("steps: expected whole numbers", {"steps": LocalSteps()}, Rounds()),
+        ("start_seconds: must be >= 0, got -1", {"start_seconds": -1.0}, Rounds()),
+        ("compute: kind must be one of constant, .* got 'normal'", {"compute": Duration(kind="normal")}, Rounds()),  # type: ignore[arg-type]
+        ("stream: restart must be one of resample, self, got 'no'", {}, Stream(concurrency=1, restart="no")),  # type: ignore[arg-type]
+        ("initial lists client 0 twice", {}, Stream(concurrency=2, initial=(0, 0))),
+    ],
+)
+def test_the_front_door_refuses(message: str, changes: dict[str, Any], dispatch: Dispatch) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan(Timing(**(THREE | changes)), dispatch)
+
+
+@pytest.mark.parametrize("p", [[1.0, -1.0, 1.0], [0.0, 0.0, 0.0], [np.nan, 1.0, 1.0]])
+def test_weights_that_are_no_probabilities_are_refused(p: list[float]) -> None:
+    with pytest.raises(UsageError, match="rounds: probabilities must"):
+        Scheduler(Timing(**THREE), Rounds(select="weighted", cohort_size=2), p=np.array(p))
+
+
+def test_pop_with_download_time_needs_no_other_duration() -> None:
+    """Every version takes 1 s to arrive, computing nothing: an update a second."""
+    p = plan(Timing(clients=2, download=Duration(a=1.0), max_updates=3), Broadcast(buffer_size=2))
+    assert p.time.tolist() == [1 * NANOSECONDS, 2 * NANOSECONDS, 3 * NANOSECONDS]

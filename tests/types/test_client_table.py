@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbench.types import ClientTable
+from fedbench.tables import ClientTable
 
 DETERMINISTIC = settings(derandomize=True, deadline=None, max_examples=100, database=None)
 ROW = 3
@@ -23,9 +23,6 @@ def row(numbers: Any, dtype: Any = np.float32) -> Any:
     return np.array(numbers, dtype)
 
 
-@pytest.mark.filterwarnings(
-    "ignore:unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # see xfail below
 @DETERMINISTIC
 @given(st.sampled_from([np.float32, np.float64]), values, writes, st.booleans())
 def test_equals_a_dense_table(dtype: Any, default: list[int], sequence: list[tuple[int, list[int]]], spill: bool) -> None:
@@ -100,7 +97,6 @@ def test_wrong_clients_are_refused(client: int) -> None:
         table[client] = row([0, 0, 0])
 
 
-@pytest.mark.xfail(strict=True, reason="ClientTable.__getitem__ answers any index with the default row")
 @pytest.mark.parametrize("client", [-1, 2])
 def test_reading_wrong_clients_is_refused(client: int) -> None:
     with pytest.raises(IndexError):
@@ -127,9 +123,6 @@ def fill(table: ClientTable, rows: Any) -> None:
         table[client] = values_of
 
 
-@pytest.mark.filterwarnings(
-    "ignore:unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # see xfail below
 def test_spilling_keeps_the_content() -> None:
     """Blocks of 64 rows of 100 float32: 25600 bytes each; after two of them new ones are mapped files."""
     rows = np.random.default_rng(0).standard_normal((300, 100)).astype(np.float32)
@@ -147,7 +140,6 @@ def test_spilling_keeps_the_content() -> None:
     assert np.array_equal(ClientTable.restore(spilled.snapshot()).dense(), rewritten)
 
 
-@pytest.mark.xfail(strict=True, reason="ClientTable._new_block leaves its temporary file to the garbage collector")
 def test_spilling_leaves_no_file_open() -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -166,7 +158,6 @@ def test_rows_of_a_snapshot_are_a_copy() -> None:
     assert ClientTable.restore(snapshot).dense().tolist() == [[1, 2, 3], [0, 0, 0]]
 
 
-@pytest.mark.xfail(strict=True, reason="ClientTable.snapshot hands out its live _sum, which later writes change in place")
 def test_the_sum_of_a_snapshot_is_a_copy() -> None:
     table = ClientTable(2, row([0, 0, 0]))
     snapshot = table.snapshot()

@@ -65,6 +65,8 @@ public:
     /// Upload after the run; arrival event.
     void send(Slot slot);
     Job& job(Slot slot) { return open_jobs_[slot]; }
+    /// Throws std::invalid_argument: the client would start and arrive for ever in one instant.
+    [[noreturn]] void refuse_standstill(Slot slot) const;
     /// One server update now that consumes `slots` (with multiplicity, arrival order).
     void update(const std::vector<Slot>& slots);
     void count_downloads(std::int64_t models) { totals_.downloads += models; }

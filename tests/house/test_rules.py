@@ -1,0 +1,79 @@
+"""The house's own rules hold, and can be broken."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import fedbench
+from fedbench import registry
+from fedbench.kernels import build_info
+
+from .rules import extension_imports, reductions, violations
+
+ROOT = Path(__file__).resolve().parents[2]
+ALGORITHM_FILES = sorted(p for p in (ROOT / "fedbench/algorithms").glob("*.py") if p.stem != "__init__")
+
+
+def test_the_rules_hold() -> None:
+    assert list(violations()) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["state.x @ y", "np.dot(a.x, b)", "batch.delta.sum(axis=0)", "np.linalg.norm(state.x)", "x.mean()", "np.sum(deltas)"]
+)
+def test_a_reduction_over_a_vector_is_found(line: str) -> None:
+    assert list(reductions(line))
+
+
+def test_small_reductions_are_allowed() -> None:
+    assert not list(reductions("r.sum(); batch.n.sum(); k.norm(x); k.dot(a, b); (batch.p.sum())"))
+    assert list(extension_imports("from fedbench import _core"))
+    assert list(extension_imports("import fedbench._core"))
+
+
+@pytest.mark.parametrize("file", ALGORITHM_FILES, ids=lambda p: p.stem)
+def test_every_algorithm_cites_its_source_and_has_a_hand_made_test(file: Path) -> None:
+    cls = registry.find("algorithm", file.stem)
+    assert cls.name == file.stem
+    assert cls.source
+    assert "Source:" in (cls.__doc__ or "")
+    assert (ROOT / f"tests/algorithms/test_{file.stem}.py").exists()
+    assert len(file.read_text().splitlines()) <= 120
+
+
+def test_one_version_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    cmake = re.search(r"project\(fedbench VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
+    assert cmake is not None
+    assert project == cmake.group(1) == build_info()["version"] == fedbench.__version__
+
+
+def test_files_stay_readable() -> None:
+    long = {p.name: n for p in (ROOT / "fedbench").rglob("*.py") if (n := len(p.read_text().splitlines())) > 300}
+    assert long == {}
+
+
+def test_the_stub_names_what_the_extension_has() -> None:
+    core = importlib.import_module("fedbench._core")
+    stub = (ROOT / "fedbench/_core.pyi").read_text()
+    named = set(re.findall(r"^(?:def|class) (\w+)", stub, re.MULTILINE))
+    assert named == {name for name in dir(core) if not name.startswith("_")}
+
+
+def test_kernels_need_numpy_only() -> None:
+    """A fresh interpreter that imports the kernels has no torch, pydantic or pyarrow."""
+    import subprocess
+    import sys
+
+    code = "import sys, fedbench.kernels; print(sorted({'torch', 'pydantic', 'pyarrow', 'pandas'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_the_vectors_are_shipped() -> None:
+    assert importlib.util.find_spec("fedbench.proof") is not None
+    assert len(list((ROOT / "fedbench/proof/vectors").glob("*.json"))) == 88

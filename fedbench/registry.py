@@ -31,10 +31,11 @@ GROUP = "fedbench.{kind}s"
 @functools.cache
 def _table(kind: str) -> dict[str, str]:
     built_in = {"algorithm": ALGORITHMS, "task": TASKS}[kind]
-    return built_in | {_plain(point.name): point.value for point in entry_points(group=GROUP.format(kind=kind))}
+    return built_in | {plain(point.name): point.value for point in entry_points(group=GROUP.format(kind=kind))}
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """A name as the tables have it: hyphens as underscores, small letters."""
     return name.replace("-", "_").lower()
 
 
@@ -46,9 +47,9 @@ def names(kind: str) -> list[str]:
 def find(kind: str, name: str) -> Any:
     """The object behind a name; hyphens are accepted. UsageError with the nearest match if there is none."""
     table = _table(kind)
-    target = table.get(_plain(name))
+    target = table.get(plain(name))
     if target is None:
-        raise UsageError(f"unknown {kind} {name!r}{nearest(_plain(name), table)}")
+        raise UsageError(f"unknown {kind} {name!r}{nearest(plain(name), table)}")
     module, _, attribute = target.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -65,7 +66,7 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
         if not equals or not key.strip():
             raise UsageError(f"selector {text!r}: expected param=value, got {part.strip()!r}")
         options[key.strip().replace("-", "_")] = scalar(value.strip())
-    return _plain(name), options
+    return plain(name), options
 
 
 def scalar(text: str) -> Any:

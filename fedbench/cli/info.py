@@ -39,16 +39,15 @@ def command(
 
     Example: fedbench info fedbuff
     """
-    plain = name.replace("-", "_")
-    if plain in registry.names("algorithm"):
-        facts = describe_algorithm(registry.find("algorithm", plain))
+    if registry.plain(name) in registry.names("algorithm"):
+        facts = describe_algorithm(registry.find("algorithm", name))
         if as_json:
             return print_json(facts)
         out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
         return print_table(
             "options", ["name", "default", "allowed"], [(o["name"], str(o["default"]), o["allowed"]) for o in facts["options"]]
         )
-    if plain in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
+    if registry.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
         scenario = load(name)
         if as_json:
             return print_json({"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()})

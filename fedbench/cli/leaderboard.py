@@ -10,8 +10,6 @@ import typer
 from fedbench.cli.output import out
 from fedbench.cli.run import StoreOption
 from fedbench.errors import UsageError
-from fedbench.leaderboard import build as build_page
-from fedbench.leaderboard import check as check_page
 from fedbench.results.store import Store
 
 app = typer.Typer(help="The static leaderboard page.", no_args_is_help=True)
@@ -27,6 +25,8 @@ def build(
 
     Example: fedbench leaderboard build --store runs -o leaderboard
     """
+    from fedbench.leaderboard import build as build_page  # the other verbs start faster without it
+
     records = list(Store(store))
     if not records:
         raise UsageError(f"store {store}: no finished records; `fedbench run` writes them")
@@ -37,6 +37,8 @@ def build(
 @app.command()
 def check(output: Annotated[Path, typer.Argument(help="Folder of the page.")] = Path("leaderboard")) -> None:
     """Check that page and data of a leaderboard belong together; exit 1 if not."""
+    from fedbench.leaderboard import check as check_page
+
     problems = check_page(output)
     for problem in problems:
         out.print(problem, markup=False, soft_wrap=True)

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from fedbench.cli import conformance, info, leaderboard, listing, plan, run, verify
-from fedbench.cli.output import err, show_error
+from fedbench.cli.output import show_error
 from fedbench.errors import FedbenchError
 
 app = typer.Typer(
@@ -34,8 +34,5 @@ def main() -> None:
     except FedbenchError as error:
         show_error(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        err.print("interrupted; finished runs are stored, the others continue with --resume", markup=False)
-        sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -42,13 +43,23 @@ def command(
     waiting = Store(store).unfinished()
     if waiting and not resume:
         err.print(f"{len(waiting)} interrupted run(s) in {store}; --resume continues them", markup=False)
-    if err.is_terminal and not as_json:
-        with bars() as progress:
-            records = run(scenario, algorithm, seeds=seed_numbers, overrides=overrides or (), store=store, jobs=jobs,
-                          options=options, watcher=RichWatcher(progress))  # fmt: skip
-    else:
-        records = run(scenario, algorithm, seeds=seed_numbers, overrides=overrides or (), store=store, jobs=jobs,
-                      options=options, watcher=PlainWatcher())  # fmt: skip
+    bar = bars() if err.is_terminal and not as_json else None
+    try:
+        with bar or nullcontext():
+            watcher = PlainWatcher() if bar is None else RichWatcher(bar)
+            records = run(
+                scenario,
+                algorithm,
+                seeds=seed_numbers,
+                overrides=overrides or (),
+                store=store,
+                jobs=jobs,
+                options=options,
+                watcher=watcher,
+            )
+    except KeyboardInterrupt:
+        err.print("interrupted; finished runs are stored, the others continue with --resume", markup=False)
+        raise typer.Exit(130) from None
     _report(records, store, as_json=as_json)
 
 

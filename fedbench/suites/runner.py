@@ -128,9 +128,10 @@ def _execute(
         return Finished(Run(spec, None, options, progress).record(), reused=False)
     place = Store(store)
     folder = place.folder(spec.scenario.name, spec.algorithm.name, spec.run_id)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    locks = place.root / ".locks"
+    locks.mkdir(exist_ok=True)
     try:
-        with FileLock(folder.with_name(f".{folder.name}.lock"), timeout=0):
+        with FileLock(locks / f"{spec.run_id}.lock", timeout=0):
             stored = place.find(spec.scenario.name, spec.algorithm.name, spec.run_id) if options.resume else None
             if stored is not None:
                 return Finished(stored, reused=True)

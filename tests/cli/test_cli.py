@@ -1,0 +1,173 @@
+"""The command line as users meet it: exit codes, one-screen errors, JSON lines, Ctrl-C. Every call is a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SMALL = ["--set", "clients=6", "--set", "budget.seconds=4", "--set", "local.steps=2", "--set", "task.model=softmax"]
+PLAN_1M = ["plan", "defedavg-fashion-iid", "-a", "fedbuff[concurrency=10000,buffer_size=100]", "--set", "clients=100000"]
+
+
+def fedbench(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from fedbench.cli.main import main; main()", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, cwd=cwd, env={**os.environ, **environment}, check=False
+    )
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_list_and_info() -> None:
+    found = rows(fedbench("list", "algorithms", "--json").stdout)
+    assert [set(row) for row in found] == [{"name", "kind", "about"}] * len(found)
+    assert {"fedavg", "fedasync", "fedbuff", "defedavg_iid", "scaffold", "fedac"} <= {row["name"] for row in found}
+    (facts,) = rows(fedbench("info", "fedbuff", "--json").stdout)
+    assert {"name": "buffer_size", "default": 10, "allowed": "an integer >= 1"} in facts["options"]
+    assert "x <- x + server_lr * (1/M) sum s(tau) Delta" in fedbench("info", "FedBuff").stdout
+    assert "step_seconds: 0.0017" in fedbench("info", "defedavg_fashion_iid").stdout
+
+
+def test_a_million_jobs_are_planned_without_data_or_torch() -> None:
+    """Mean staleness is (M_c - 1) / M whatever the speeds; peak memory stays below 500 MB."""
+    result = fedbench(*PLAN_1M, "--set", "budget.updates=10000", "--json")
+    (plan,) = rows(result.stdout)
+    assert (plan["jobs"], plan["updates"], plan["outcome"]) == (1_000_000, 10_000, "finished")
+    assert plan["staleness_mean_steady"] == pytest.approx((10_000 - 1) / 100, rel=0.01)
+    assert plan["peak_mb"] < 500
+
+
+def test_run_build_verify(tmp_path: Path) -> None:
+    run = fedbench(
+        "run",
+        "digits-demo",
+        "-a",
+        "fedavg[cohort_size=2]",
+        "-a",
+        "fedbuff[buffer_size=2]",
+        "--seeds",
+        "2",
+        *SMALL,
+        "--json",
+        cwd=tmp_path,
+    )
+    records = rows(run.stdout)
+    assert run.returncode == 0, run.stderr
+    assert [(r["spec"]["algorithm"]["name"], r["spec"]["seed"]) for r in records] == [
+        ("fedavg", 0), ("fedavg", 1), ("fedbuff", 0), ("fedbuff", 1),
+    ]  # fmt: skip
+    assert fedbench("leaderboard", "build", cwd=tmp_path).returncode == 0
+    assert "<svg" in (tmp_path / "leaderboard/index.html").read_text()
+    assert fedbench("leaderboard", "check", cwd=tmp_path).returncode == 0
+    verified = fedbench("verify", records[0]["record"], "--json", cwd=tmp_path)
+    assert verified.returncode == 0
+    assert rows(verified.stdout)[0]["verdict"] == "identical"
+    again = fedbench("run", "digits-demo", "-a", "fedavg[cohort_size=2]", *SMALL, "--resume", cwd=tmp_path)
+    assert "in the store" in again.stderr
+    truncated = tmp_path / records[1]["record"] / "record.json"
+    truncated.write_bytes(truncated.read_bytes()[:1000])
+    for arguments in (["leaderboard", "build"], ["verify", str(truncated.parent)]):
+        broken = fedbench(*arguments, cwd=tmp_path)
+        assert broken.returncode == 1
+        assert "truncated" in broken.stderr
+
+
+def test_runs_side_by_side_give_the_same_records(tmp_path: Path) -> None:
+    arguments = ["run", "digits-demo", "-a", "fedbuff[buffer_size=2]", "--seeds", "2", *SMALL, "--json"]
+    alone, aside = (fedbench(*arguments, "--store", str(tmp_path / j), "-j", j, "--workers", j) for j in "12")
+    assert [r["digests"] for r in rows(alone.stdout)] == [r["digests"] for r in rows(aside.stdout)]
+
+
+def test_conformance(tmp_path: Path) -> None:
+    result = fedbench("conformance", "--json")
+    found = {row["id"]: row for row in rows(result.stdout)}
+    assert result.returncode == 0
+    assert set(found["fedbuff-hand"]) == {"id", "status", "precision", "max_error", "where"}
+    assert found["fedbuff-hand"]["status"] == "pass"
+    assert {row["status"] for row in found.values()} <= {"pass", "unsupported"}
+    (tmp_path / "bad.json").write_text("{")
+    broken = fedbench("conformance", str(tmp_path), "--json")
+    assert (broken.returncode, rows(broken.stdout)[0]["status"]) == (1, "error")
+
+
+BAD = [
+    (["run", "digits-demo", "-a", "fedbuf"], "unknown algorithm 'fedbuf'; did you mean 'fedbuff'?"),
+    (["run", "digits-demo", "-a", "fedbuff[bufer_size=3]"], "unknown option 'bufer_size'; did you mean 'buffer_size'?"),
+    (["run", "digits-demo", "-a", "fedbuff[buffer_size=0]"], "fedbuff: buffer_size must be an integer >= 1, got 0"),
+    (["run", "digits-demo", "-a", "fedbuff[scaling=cube]"], "scaling must be one of 'none', 'sqrt', got 'cube'"),
+    (["run", "digits-demo", "-a", "fedbuff[buffer_size"], "expected name or name[param=value,...]"),
+    (["run", "digits-demo", "-a", "fedavg", "--set", "budget.secnds=3"], "unknown key budget.secnds; did you mean 'seconds'?"),
+    (["run", "digits-demo", "-a", "fedavg", "--set", "compute.step_seconds=-1"], "compute.step_seconds"),
+    (["run", "digits-demo", "-a", "defedavg_iid[cohort_size=21]"], "needs 21 arrivals"),
+    (["run", "digits-demo", "-a", "fedbuff[concurrency=21]"], "concurrency 21 is more than the 20 clients"),
+    (["run", "digits-demo", "-a", "fedavg[cohort_size=21]"], "cohort_size 21 without replacement is more than the 20 clients"),
+    (["run", "digits-demo", "-a", "fedavg", "-a", "fedavg"], "asked for twice"),
+    (["run", "digits-demo", "-a", "fedavg", "--set", "task.model=cnn_21840"], "use softmax or mlp"),
+    (["run", "digits-demo", "-a", "fedavg", "--set", "partition={kind: iid}", "--set", "clients=2000"], "without an example"),
+    (["run", "digits-demo", "-a", "fedavg", "--store", "file/runs"], "cannot be written"),
+    (["run", "digit-demo", "-a", "fedavg"], "did you mean 'digits-demo'?"),
+    (["verify", "nowhere"], "record.json is missing"),
+    (["leaderboard", "build", "--store", "nowhere"], "there is no such folder"),
+    (["conformance", "nowhere"], "no *.json vectors"),
+    (["info", "fedav"], "did you mean 'fedavg'?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_input_is_one_screen_and_the_right_exit_code(arguments: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = fedbench(*arguments, cwd=tmp_path)
+    assert message in result.stderr
+    assert result.returncode == (1 if arguments[0] == "verify" else 2)
+    assert "Traceback" not in result.stderr
+    assert len(result.stderr.splitlines()) <= 12
+    assert not list(tmp_path.glob("runs/*/*"))
+
+
+def test_a_missing_data_set_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import fedbench.tasks.fashion_mnist as f, pathlib; f.DEBIAN = pathlib.Path('/nowhere');"
+        "from fedbench.cli.main import main; main()"
+    )
+    command = [sys.executable, "-c", code, "run", "defedavg-fashion-iid", "-a", "fedavg"]
+    result = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "FEDBENCH_DATA": str(tmp_path)}, check=False
+    )
+    assert result.returncode == 2
+    assert "dataset-fashion-mnist" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from fedbench.cli.main import main; main()",
+        "run",
+        "digits-demo",
+        "-a",
+        "fedbuff",
+        "--set",
+        "budget.seconds=4000",
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    limit = time.monotonic() + 60
+    while not list(tmp_path.glob("runs/.locks/*.lock")) and time.monotonic() < limit:
+        time.sleep(0.05)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "continue with --resume" in stderr
+    assert "Traceback" not in stderr
+    assert list(tmp_path.glob("runs/*/*/*.partial/checkpoint.npz"))

@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fedbench-installed
 
-.PHONY: demo test slow lint types format native clean
+.PHONY: demo test slow golden lint types format native clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/include/fedbench/*.hpp)
@@ -26,6 +26,9 @@ test: $(STAMP)
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest -m "slow and not gpu"
+
+golden: $(STAMP)
+	FEDBENCH_WRITE_GOLDEN=1 $(BIN)/python -m pytest tests/golden
 
 lint: $(STAMP) types
 	$(BIN)/ruff check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -29,7 +30,7 @@ def test_commands_name_things_that_exist() -> None:
     commands = [shlex.split(line.strip(), comments=True) for line in README.splitlines() if line.startswith("    fedbench ")]
     assert len(commands) >= 7
     for command in commands:
-        for option, value in zip(command, command[1:], strict=False):
+        for option, value in itertools.pairwise(command):
             if option == "-a":
                 registry.algorithm(value)
         if command[1] in ("plan", "run"):

@@ -118,13 +118,17 @@ private:
         idle_[place] = idle_.back();
         idle_.pop_back();
         start(s, client);
-        fetch_next_place();
+        fetch_ahead(s);
     }
 
-    /// The idle list is large and read at random: ask for the place that the next draw will look at (one more will be idle then).
-    void fetch_next_place() const {
+    /// With many clients every draw reads memory at random, and waiting for it is most of a plan's time. The next draws are known
+    /// already, since as many clients will be idle then: ask for the place of the one after the next, and for the client of the next.
+    void fetch_ahead(const Scheduler& s) const {
         fedbench::Stream ahead = *random_;
-        __builtin_prefetch(idle_.data() + ahead.below(static_cast<std::uint32_t>(idle_.size()) + 1));
+        const auto idle = static_cast<std::uint32_t>(idle_.size());
+        const std::uint32_t next = ahead.below(idle + 1);
+        if (next < idle) s.prefetch(idle_[next]);
+        __builtin_prefetch(idle_.data() + ahead.below(idle + 1));
     }
 
     StreamPolicy config_;

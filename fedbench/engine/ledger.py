@@ -32,7 +32,7 @@ class Ledger:
         self.digest = ColumnDigest((*PLAN_COLUMNS, "time", "copies"))
 
     def add(self, chunk: Chunk, scheduler: Scheduler) -> None:
-        """One chunk; after the last one the totals are those of the whole plan."""
+        """One chunk; after the last one the totals are those of the whole plan. Reads the scheduler after the last one only."""
         end = scheduler.end_ns if chunk.done else np.iinfo(np.int64).max
         used = chunk.consumed_by >= 0
         self.updates += len(chunk.time)
@@ -44,7 +44,7 @@ class Ledger:
         busy = np.minimum(chunk.t_finish, end) - np.minimum(chunk.t_start, end)
         self.busy_ns += int(busy[started & (chunk.t_finish >= 0)].sum())
         self._count_entries(chunk)
-        self._count_transfers(chunk, used, end, announced=scheduler.ended_by != "updates")
+        self._count_transfers(chunk, used, end, announced=not (chunk.done and scheduler.ended_by == "updates"))
         self._hash(chunk)
 
     def _count_entries(self, chunk: Chunk) -> None:

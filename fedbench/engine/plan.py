@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import resource
+import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from fedbench.engine.ledger import Ledger
@@ -16,17 +18,33 @@ from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 CHUNK_JOBS = 1 << 17
 
 
-def chunks(scheduler: Scheduler, ledger: Ledger | None = None) -> Iterator[Chunk]:
+def chunks(scheduler: Scheduler, ledger: Ledger) -> Iterator[Chunk]:
     """The plan in pieces of about CHUNK_JOBS jobs, each added to the ledger before it is handed out."""
     size = 1
     while True:
         chunk = scheduler.next(size)
-        if ledger is not None:
-            ledger.add(chunk, scheduler)
+        ledger.add(chunk, scheduler)
         yield chunk
         if chunk.done:
             return
-        size = max(1, min(2 * size, CHUNK_JOBS * len(chunk.time) // max(1, len(chunk.client))))
+        size = _next_size(size, chunk)
+
+
+def _next_size(size: int, chunk: Chunk) -> int:
+    return max(1, min(2 * size, CHUNK_JOBS * len(chunk.time) // max(1, len(chunk.client))))
+
+
+def add_up(scheduler: Scheduler, ledger: Ledger) -> None:
+    """The whole plan into the ledger; the next chunk is planned in a second thread while one is added."""
+    with ThreadPoolExecutor(1) as pool:
+        size = 1
+        chunk = scheduler.next(size)
+        while not chunk.done:
+            size = _next_size(size, chunk)
+            following = pool.submit(scheduler.next, size)
+            ledger.add(chunk, scheduler)
+            chunk = following.result()
+        ledger.add(chunk, scheduler)
 
 
 @dataclass(frozen=True)
@@ -47,7 +65,7 @@ class PlanSummary:
     updates: int
     end_seconds: float
     wall_s: float
-    peak_mb: float
+    peak_mb: float | None
     staleness_mean: float
     staleness_mean_steady: float | None
     staleness_max: int
@@ -62,14 +80,25 @@ class PlanSummary:
         return asdict(self)
 
 
+def peak_memory_mb() -> float | None:
+    """Peak resident memory of this process in MB (2^20 bytes), from Linux's /proc; None elsewhere.
+
+    getrusage would also count what the parent process had when it started this one.
+    """
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    except OSError:
+        return None
+    return int(found.group(1)) / 1024 if found else None
+
+
 def plan(spec: RunSpec) -> PlanSummary:
     """Play the virtual clock of a run. Loads no data unless the scenario's steps or the policy depend on shard sizes."""
     setup = Setup(spec)
     begin = time.perf_counter()
     scheduler = setup.scheduler()
     ledger = Ledger(spec.scenario.clients, setup.dispatch, round(spec.scenario.evaluation.every_seconds * NANOSECONDS))
-    for _ in chunks(scheduler, ledger):
-        pass
+    add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
     facts = ledger.summary(scheduler, (0, 0, 0), 0, prelude=False)
     return PlanSummary(
@@ -84,7 +113,7 @@ def plan(spec: RunSpec) -> PlanSummary:
         updates=ledger.updates,
         end_seconds=facts["end_seconds"],
         wall_s=wall,
-        peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        peak_mb=peak_memory_mb(),
         staleness_mean=facts["staleness_mean"],
         staleness_mean_steady=ledger.steady_sum / ledger.steady_count if ledger.steady_count else None,
         staleness_max=facts["staleness_max"],

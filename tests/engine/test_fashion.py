@@ -43,7 +43,15 @@ def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     """1 and 2 workers, wave size 1 and unlimited, and SIGKILL with a resume: the same digests; verify says identical."""
     selector, overrides = "fedbuff[buffer_size=10,local_lr=0.03]", ["budget.updates=12", "local.steps=10"]
     records = [run(selector, overrides, workers=w, wave_size=size) for w, size in ((1, 1), (1, None), (2, 1), (2, None))]
-    command = [sys.executable, "-c", "from fedbench.cli.main import main; main()", "run", "defedavg-fashion-two-class", "-a", selector]
+    command = [
+        sys.executable,
+        "-c",
+        "from fedbench.cli.main import main; main()",
+        "run",
+        "defedavg-fashion-two-class",
+        "-a",
+        selector,
+    ]
     command += [part for override in [*BASE, *overrides] for part in ("--set", override)]
     process = subprocess.Popen([*command, "--store", str(tmp_path), "--checkpoint-seconds", "0"])
     checkpoints, limit = 0, time.monotonic() + 120

@@ -42,7 +42,9 @@ def short_plan() -> list[list[Any]]:
 
 def short_run() -> dict[str, Any]:
     """FedBuff on digits for five virtual seconds."""
-    spec = RunSpec(load("digits-demo", ["budget.seconds=5", "task.model=softmax"]), registry.algorithm("fedbuff[buffer_size=3]"), 0)
+    spec = RunSpec(
+        load("digits-demo", ["budget.seconds=5", "task.model=softmax"]), registry.algorithm("fedbuff[buffer_size=3]"), 0
+    )
     record = Run(spec).record()
     return {
         "run_id": spec.run_id,

@@ -50,6 +50,10 @@ public:
 
     bool is_constant() const { return kind_ == DurationKind::constant; }
     bool per_step() const { return per_step_; }
+    /// A hint: this client's parameters will soon be read.
+    void prefetch(std::uint32_t client) const {
+        if (constant_ns_.size() > 1) __builtin_prefetch(constant_ns_.data() + client);
+    }
     void check_clients(std::uint32_t clients) const;
 
 private:

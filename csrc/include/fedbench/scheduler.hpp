@@ -64,6 +64,11 @@ public:
     Slot dispatch(std::uint32_t client);
     /// Upload after the run; arrival event.
     void send(Slot slot);
+    /// A hint: this client will soon be dispatched.
+    void prefetch(std::uint32_t client) const {
+        __builtin_prefetch(next_k_.data() + client, 1);
+        system_.compute.prefetch(client);
+    }
     Job& job(Slot slot) { return open_jobs_[slot]; }
     /// Throws std::invalid_argument: the client would start and arrive for ever in one instant.
     [[noreturn]] void refuse_standstill(Slot slot) const;

@@ -59,6 +59,7 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
         "format": FORMAT,
         "run_id": run_id,
         "version": execution.version,
+        "trained_steps": execution.trained_steps,
         "rows": evaluator.rows,
         "buffers": pack(execution.buffers, arrays),
         "state": {name: pack(value, arrays) for name, value in execution.state.items()},
@@ -84,7 +85,7 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
         raise RecordError(
             f"checkpoint {path}: it belongs to run {tree['run_id']}, format {tree['format']}; expected {run_id}, {FORMAT}"
         )
-    execution.version = tree["version"]
+    execution.version, execution.trained_steps = tree["version"], tree["trained_steps"]
     execution.buffers = unpack(tree["buffers"], arrays)
     execution.state = State(**{name: unpack(item, arrays) for name, item in tree["state"].items()})
     execution.messages = {

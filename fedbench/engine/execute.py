@@ -92,6 +92,7 @@ class Execution:
         self.messages: dict[int, tuple[Message, Vector]] = {}
         self.waves = 0
         self.at_boundary = True
+        self.trained_steps = 0  # of the jobs consumed so far
         self._result_bytes = 0
         self._check_model("init")
         self._reset_results()
@@ -142,6 +143,7 @@ class Execution:
         self._average_buffers(entries, batch)
         self._step(batch)
         for index in distinct:
+            self.trained_steps += int(self.chunk.steps[index])
             del self._results[index]
             self._uses[int(self.chunk.base[index])] -= 1
         self.version += 1

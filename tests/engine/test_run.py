@@ -122,6 +122,7 @@ def test_a_diverging_run_is_recorded_as_diverged(tmp_path: Path) -> None:
     assert record.state == "diverged"
     assert record.meta["final"]["test_accuracy"] is None
     assert record.meta["outcome"]["version"] == record.meta["final"]["version"]
+    assert record.meta["ledger"]["trained_steps"] == record.meta["final"]["version"] * 2 * 3
     (stored,) = list(Store(tmp_path))
     assert stored.meta == record.meta
     assert verify(stored)["verdict"] == "identical"
@@ -159,6 +160,7 @@ def test_resume_from_any_checkpoint_gives_the_same_digests(selector: str, tmp_pa
         assert len(store.unfinished()) == 1
         record = Run(spec(selector, "budget.updates=6"), store, RunOptions(resume=True, workers=2)).record()
         assert digests(record) == digests(wanted)
+        assert record.meta["ledger"] == wanted.meta["ledger"]
         assert all(np.array_equal(record.curves[name], wanted.curves[name]) for name in wanted.curves)
         assert store.unfinished() == []
 

@@ -1,4 +1,4 @@
-"""The three dispatch policies in plain Python, after section 2 of the vectors' FORMAT.md: slow, and easy to check by eye.
+"""The dispatch policies in plain Python, after section 2 of the vectors' FORMAT.md: slow, and easy to check by eye.
 
 Times are integers (quarters of a second in the tests). Jobs are identified by (client, k). Inside one instant: downloads complete,
 local runs end, arrivals in client order (each may fill the buffer), then dispatches and starts.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Key = tuple[int, int]
 DOWNLOADED, RUN_END, ARRIVAL = 0, 1, 2
+NEVER = -1
 
 
 @dataclass(frozen=True)
@@ -148,3 +149,94 @@ def broadcast(system: System, buffer: int, pop: bool) -> Timeline:
             base = received.pop(client) if pop else received[client]
             _, k = out.open(system, client, base, sent[base], now)
             heapq.heappush(events, (out.jobs[client, k].t_finish, RUN_END, client, k))
+
+
+def mailbox(system: System, selections: Sequence[Sequence[int]], pop: bool, continuous: bool) -> Timeline:
+    """Receive buffers as in broadcast; results wait in send buffers for the rounds that draw their clients."""
+    out = Timeline()
+    received: dict[int, int] = {}
+    sent: list[int] = []
+    running: set[int] = set()
+    stored: dict[int, int] = {}
+    awaited: set[int] = set()
+    arrived: list[tuple[int, int, int]] = []
+    events: list[tuple[int, int, int, int]] = []  # (time, what, client, version or k)
+
+    def new_round(now: int) -> None:
+        for client in range(system.clients):
+            heapq.heappush(events, (now + system.download[client], DOWNLOADED, client, len(sent)))
+        sent.append(now)
+        for client in dict.fromkeys(selections[out.version]):
+            if client in stored:
+                take(client, stored.pop(client), now)
+            else:
+                awaited.add(client)
+
+    def take(client: int, k: int, now: int) -> None:
+        out.jobs[client, k] = replace(out.jobs[client, k], t_arrive=now + system.upload[client])
+        heapq.heappush(events, (now + system.upload[client], ARRIVAL, client, k))
+
+    def run_end(client: int, k: int, now: int) -> None:
+        running.remove(client)
+        if client in awaited:
+            awaited.remove(client)
+            take(client, k, now)
+        else:
+            stored[client] = k
+
+    new_round(0)
+    while True:
+        now = events[0][0]
+        while events and events[0][0] == now:
+            _, what, client, number = heapq.heappop(events)
+            if what == DOWNLOADED:
+                received[client] = number
+            elif what == RUN_END:
+                run_end(client, number, now)
+            else:
+                arrived.append((now, client, number))
+                selected = selections[out.version]
+                if len(arrived) == len(set(selected)):
+                    out.updates.append((now, [(c, k) for _, c, k in sorted(arrived) for _ in range(selected.count(c))]))
+                    arrived.clear()
+                    if out.version == system.updates:
+                        return out
+                    new_round(now)
+        for client in sorted(received.keys() - running):
+            if continuous or client not in stored:
+                running.add(client)
+                base = received.pop(client) if pop else received[client]
+                _, k = out.open(system, client, base, sent[base], now)
+                out.jobs[client, k] = replace(out.jobs[client, k], t_arrive=NEVER)
+                heapq.heappush(events, (out.jobs[client, k].t_finish, RUN_END, client, k))
+
+
+def poll(system: System, selections: Sequence[Sequence[int]], period: int, max_steps: int) -> Timeline:
+    """system.compute is of one step. Jobs never polled show what they had done when the plan ended."""
+    out, now, polled_at = Timeline(), 0, 0
+    working: dict[int, tuple[int, int, int]] = {}  # client: k, base, dispatched
+
+    def stop(client: int, time: int, arrive: int) -> Key:
+        k, base, dispatched = working.pop(client)
+        start = dispatched + system.download[client]
+        ends = [start + n * system.compute[client][k] for n in range(1, max_steps + 1)]
+        steps = sum(end <= time for end in ends)
+        out.jobs[client, k] = Job(base, steps, dispatched, start, ends[-1] if steps == max_steps else time, arrive)
+        return client, k
+
+    for client in range(system.clients):
+        working[client] = (0, 0, 0)
+    for selected in selections[: system.updates]:
+        polled_at += period
+        while polled_at < now:
+            polled_at += period
+        keys = [stop(client, polled_at, polled_at + system.upload[client]) for client in selected]
+        keys.sort(key=lambda key: (out.jobs[key].t_arrive, key[0]))
+        now = out.jobs[keys[-1]].t_arrive
+        out.updates.append((now, keys))
+        if out.version < system.updates:
+            for client, k in keys:
+                working[client] = (k + 1, out.version, now)
+    for client in list(working):
+        stop(client, now, NEVER)
+    return out

@@ -151,64 +151,83 @@ def broadcast(system: System, buffer: int, pop: bool) -> Timeline:
             heapq.heappush(events, (out.jobs[client, k].t_finish, RUN_END, client, k))
 
 
-def mailbox(system: System, selections: Sequence[Sequence[int]], pop: bool, continuous: bool) -> Timeline:
+@dataclass
+class MailboxModel:
     """Receive buffers as in broadcast; results wait in send buffers for the rounds that draw their clients."""
-    out = Timeline()
-    received: dict[int, int] = {}
-    sent: list[int] = []
-    running: set[int] = set()
-    stored: dict[int, int] = {}
-    awaited: set[int] = set()
-    arrived: list[tuple[int, int, int]] = []
-    events: list[tuple[int, int, int, int]] = []  # (time, what, client, version or k)
 
-    def new_round(now: int) -> None:
-        for client in range(system.clients):
-            heapq.heappush(events, (now + system.download[client], DOWNLOADED, client, len(sent)))
-        sent.append(now)
-        for client in dict.fromkeys(selections[out.version]):
-            if client in stored:
-                take(client, stored.pop(client), now)
+    system: System
+    selections: Sequence[Sequence[int]]
+    pop: bool
+    continuous: bool
+    out: Timeline = field(default_factory=Timeline)
+    received: dict[int, int] = field(default_factory=dict)
+    sent: list[int] = field(default_factory=list)
+    running: set[int] = field(default_factory=set)
+    stored: dict[int, int] = field(default_factory=dict)
+    awaited: set[int] = field(default_factory=set)
+    arrived: list[tuple[int, int, int]] = field(default_factory=list)
+    events: list[tuple[int, int, int, int]] = field(default_factory=list)  # (time, what, client, version or k)
+
+    def new_round(self, now: int) -> None:
+        for client in range(self.system.clients):
+            heapq.heappush(self.events, (now + self.system.download[client], DOWNLOADED, client, len(self.sent)))
+        self.sent.append(now)
+        for client in dict.fromkeys(self.selections[self.out.version]):
+            if client in self.stored:
+                self.take(client, self.stored.pop(client), now)
             else:
-                awaited.add(client)
+                self.awaited.add(client)
 
-    def take(client: int, k: int, now: int) -> None:
-        out.jobs[client, k] = replace(out.jobs[client, k], t_arrive=now + system.upload[client])
-        heapq.heappush(events, (now + system.upload[client], ARRIVAL, client, k))
+    def take(self, client: int, k: int, now: int) -> None:
+        job = replace(self.out.jobs[client, k], t_arrive=now + self.system.upload[client])
+        self.out.jobs[client, k] = job
+        heapq.heappush(self.events, (job.t_arrive, ARRIVAL, client, k))
 
-    def run_end(client: int, k: int, now: int) -> None:
-        running.remove(client)
-        if client in awaited:
-            awaited.remove(client)
-            take(client, k, now)
+    def run_end(self, client: int, k: int, now: int) -> None:
+        self.running.remove(client)
+        if client in self.awaited:
+            self.awaited.remove(client)
+            self.take(client, k, now)
         else:
-            stored[client] = k
+            self.stored[client] = k
 
-    new_round(0)
-    while True:
-        now = events[0][0]
-        while events and events[0][0] == now:
-            _, what, client, number = heapq.heappop(events)
-            if what == DOWNLOADED:
-                received[client] = number
-            elif what == RUN_END:
-                run_end(client, number, now)
-            else:
-                arrived.append((now, client, number))
-                selected = selections[out.version]
-                if len(arrived) == len(set(selected)):
-                    out.updates.append((now, [(c, k) for _, c, k in sorted(arrived) for _ in range(selected.count(c))]))
-                    arrived.clear()
-                    if out.version == system.updates:
-                        return out
-                    new_round(now)
-        for client in sorted(received.keys() - running):
-            if continuous or client not in stored:
-                running.add(client)
-                base = received.pop(client) if pop else received[client]
-                _, k = out.open(system, client, base, sent[base], now)
-                out.jobs[client, k] = replace(out.jobs[client, k], t_arrive=NEVER)
-                heapq.heappush(events, (out.jobs[client, k].t_finish, RUN_END, client, k))
+    def arrival(self, client: int, k: int, now: int) -> None:
+        self.arrived.append((now, client, k))
+        selected = self.selections[self.out.version]
+        if len(self.arrived) == len(set(selected)):
+            self.out.updates.append((now, [(c, k) for _, c, k in sorted(self.arrived) for _ in range(selected.count(c))]))
+            self.arrived.clear()
+            if self.out.version < self.system.updates:
+                self.new_round(now)
+
+    def starts(self, now: int) -> None:
+        for client in sorted(self.received.keys() - self.running):
+            if self.continuous or client not in self.stored:
+                self.running.add(client)
+                base = self.received.pop(client) if self.pop else self.received[client]
+                _, k = self.out.open(self.system, client, base, self.sent[base], now)
+                self.out.jobs[client, k] = replace(self.out.jobs[client, k], t_arrive=NEVER)
+                heapq.heappush(self.events, (self.out.jobs[client, k].t_finish, RUN_END, client, k))
+
+    def play(self) -> Timeline:
+        self.new_round(0)
+        while True:
+            now = self.events[0][0]
+            while self.events and self.events[0][0] == now:
+                _, what, client, number = heapq.heappop(self.events)
+                if what == DOWNLOADED:
+                    self.received[client] = number
+                elif what == RUN_END:
+                    self.run_end(client, number, now)
+                else:
+                    self.arrival(client, number, now)
+                    if self.out.version == self.system.updates:
+                        return self.out
+            self.starts(now)
+
+
+def mailbox(system: System, selections: Sequence[Sequence[int]], pop: bool, continuous: bool) -> Timeline:
+    return MailboxModel(system, selections, pop, continuous).play()
 
 
 def poll(system: System, selections: Sequence[Sequence[int]], period: int, max_steps: int) -> Timeline:

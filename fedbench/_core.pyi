@@ -84,6 +84,10 @@ class Receive(enum.Enum):
     pop = 0
     peek = 1
 
+class Send(enum.Enum):
+    continuous = 0
+    on_demand = 1
+
 class Outcome(enum.Enum):
     running = 0
     finished = 1
@@ -124,6 +128,14 @@ class StreamPolicy:
 
 class Broadcast:
     def __init__(self, *, buffer: int, receive: Receive) -> None: ...
+
+class Mailbox:
+    def __init__(self, *, cohort: int, send: Send, receive: Receive, selections: Sequence[Sequence[int]]) -> None: ...
+
+class Poll:
+    def __init__(
+        self, *, period_seconds: float, max_steps: int, cohort: int, selections: Sequence[Sequence[int]]
+    ) -> None: ...
 
 class PlanChunk:
     @property
@@ -168,7 +180,7 @@ class Scheduler:
         upload: Durations,
         steps: Steps,
         start_ns: int,
-        policy: Rounds | StreamPolicy | Broadcast,
+        policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll,
         max_updates: int,
         max_seconds: float,
         max_jobs: int,

@@ -224,3 +224,32 @@ class Broadcast(Dispatch):
 
     buffer_size: int = 1
     receive: Literal["pop", "peek"] = "pop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mailbox(Dispatch):
+    """Clients run as under Broadcast, each into a send buffer; a round takes the results of `cohort_size` clients, drawn with
+    replacement, and ends at the last arrival [DeFedAvg-nIID].
+
+    `send`: continuous (a new result overwrites an untaken one, whose job is discarded) or on_demand (a client stays idle until
+    its result is taken). `selections`: the cohort of every round, instead of drawn ones.
+    """
+
+    cohort_size: int = 0
+    send: Literal["continuous", "on_demand"] = "continuous"
+    receive: Literal["pop", "peek"] = "pop"
+    selections: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poll(Dispatch):
+    """All clients always work; a poll every `period_seconds` takes the steps, at most `max_steps`, that `cohort_size` distinct
+    clients have finished by then, and these start again [FAVANO, QuAFL]. Compute durations must be per step.
+
+    `selections`: the clients of every poll, instead of drawn ones.
+    """
+
+    period_seconds: float
+    max_steps: int
+    cohort_size: int = 0
+    selections: tuple[tuple[int, ...], ...] = ()

@@ -77,6 +77,10 @@ void register_policies(py::module_& module) {
         .value("pop", Receive::pop)
         .value("peek", Receive::peek)
         .finalize();
+    py::native_enum<Send>(module, "Send", "enum.Enum", "Does a client go on before its result is taken?")
+        .value("continuous", Send::continuous)
+        .value("on_demand", Send::on_demand)
+        .finalize();
     py::class_<Rounds>(module, "Rounds")
         .def(py::init([](Select select, std::uint32_t cohort, std::vector<double> probabilities, const std::vector<std::vector<std::int32_t>>& selections) {
                  return Rounds{select, cohort, std::move(probabilities), table_of(selections)};
@@ -92,6 +96,16 @@ void register_policies(py::module_& module) {
     py::class_<Broadcast>(module, "Broadcast")
         .def(py::init([](std::uint32_t buffer, Receive receive) { return Broadcast{buffer, receive}; }), py::kw_only(),
              py::arg("buffer"), py::arg("receive"));
+    py::class_<Mailbox>(module, "Mailbox")
+        .def(py::init([](std::uint32_t cohort, Send send, Receive receive, const std::vector<std::vector<std::int32_t>>& selections) {
+                 return Mailbox{cohort, send, receive, table_of(selections)};
+             }),
+             py::kw_only(), py::arg("cohort"), py::arg("send"), py::arg("receive"), py::arg("selections"));
+    py::class_<Poll>(module, "Poll")
+        .def(py::init([](double period_seconds, std::int32_t max_steps, std::uint32_t cohort, const std::vector<std::vector<std::int32_t>>& selections) {
+                 return Poll{to_nanoseconds(period_seconds, "poll: period_seconds"), max_steps, cohort, table_of(selections)};
+             }),
+             py::kw_only(), py::arg("period_seconds"), py::arg("max_steps"), py::arg("cohort"), py::arg("selections"));
 }
 
 void register_chunk(py::module_& module) {

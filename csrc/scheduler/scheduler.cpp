@@ -66,7 +66,10 @@ PlanChunk Scheduler::next(std::int32_t max_updates) {
             policy_->on_event(*this, event);
         }
     }
-    if (finished()) close_the_open();
+    if (finished()) {
+        policy_->end(*this);
+        close_the_open();
+    }
     chunk_.live_bases = live_bases();
     chunk_.done = finished();
     return std::move(chunk_);
@@ -112,9 +115,9 @@ void Scheduler::run(Slot slot, std::int64_t start) {
     job.t_finish = start + system_.compute.job(system_.seed, Purpose::compute, job.client, job.k, job.steps);
 }
 
-void Scheduler::send(Slot slot) {
+void Scheduler::send(Slot slot, std::int64_t from) {
     Job& job = open_jobs_[slot];
-    job.t_arrive = job.t_finish + system_.upload.unit(system_.seed, Purpose::upload, job.client, job.k);
+    job.t_arrive = from + system_.upload.unit(system_.seed, Purpose::upload, job.client, job.k);
     at(job.t_arrive, Phase::arrival, job.client, slot);
 }
 
@@ -122,7 +125,7 @@ Scheduler::Slot Scheduler::dispatch(std::uint32_t client) {
     const Slot slot = open(client, version_, now_);
     count_downloads(1);
     run(slot, now_ + system_.download.unit(system_.seed, Purpose::download, client, open_jobs_[slot].k));
-    send(slot);
+    send(slot, open_jobs_[slot].t_finish);
     if (open_jobs_[slot].t_arrive == now_) refuse_standstill(slot);
     return slot;
 }

@@ -6,116 +6,12 @@
 #include <thread>
 #include <vector>
 
-#include "check.hpp"
-#include "fedbench/scheduler.hpp"
+#include "plan.hpp"
 
 namespace {
 
 using namespace fedbench;
-using testing::check;
-using testing::check_throws;
-
-constexpr std::int64_t kSecond = kNanosecondsPerSecond;
-constexpr std::int64_t kQuarter = kSecond / 4;
-
-Durations seconds(const std::string& name, std::vector<double> values) {
-    return Durations(name, DurationKind::constant, std::move(values), {}, false, {});
-}
-
-template <typename T>
-Table<T> table(const std::vector<std::vector<T>>& rows) {
-    Table<T> out;
-    out.offsets.push_back(0);
-    for (const auto& row : rows) {
-        out.values.insert(out.values.end(), row.begin(), row.end());
-        out.offsets.push_back(static_cast<std::int64_t>(out.values.size()));
-    }
-    return out;
-}
-
-SystemModel fixed_system(std::vector<double> compute, double download = 0, double upload = 0) {
-    const auto clients = static_cast<std::uint32_t>(compute.size());
-    return {clients, 0, seconds("compute", std::move(compute)), seconds("download", {download}), seconds("upload", {upload}), Steps::constant({5}), 0};
-}
-
-Budget updates(std::int32_t count) { return {count, 1'000'000 * kSecond, std::int64_t{1} << 40}; }
-
-/// Clients and replacements drawn.
-StreamPolicy stream(std::uint32_t concurrency, std::uint32_t buffer) {
-    StreamPolicy policy;
-    policy.concurrency = concurrency;
-    policy.buffer = buffer;
-    return policy;
-}
-
-/// A whole plan, its chunks put behind one another.
-struct Plan {
-    JobColumns jobs;
-    UpdateColumns updates;
-    std::string ended_by;
-    PlanTotals totals;
-    std::int64_t end = 0;
-
-    Plan(const SystemModel& system, const PolicyConfig& policy, const Budget& budget, std::int32_t chunk_size = 1 << 30) {
-        Scheduler scheduler(system, policy, budget);
-        for (bool done = false; !done;) {
-            const PlanChunk chunk = scheduler.next(chunk_size);
-            check(chunk.first_version == static_cast<std::int32_t>(updates.time.size()), "chunks follow one another");
-            append(chunk);
-            done = chunk.done;
-        }
-        ended_by = scheduler.ended_by();
-        totals = scheduler.totals();
-        end = scheduler.end();
-    }
-
-    Job job(std::size_t i) const {
-        return {static_cast<std::uint32_t>(jobs.client[i]), static_cast<std::uint32_t>(jobs.k[i]), jobs.base[i], jobs.steps[i],
-                jobs.t_dispatch[i], jobs.t_start[i], jobs.t_finish[i], jobs.t_arrive[i]};
-    }
-
-private:
-    template <typename T>
-    static void extend(std::vector<T>& to, const std::vector<T>& from) {
-        to.insert(to.end(), from.begin(), from.end());
-    }
-
-    void append(const PlanChunk& chunk) {
-        const auto shift = static_cast<std::int64_t>(jobs.size());
-        const std::int64_t entries = updates.offsets.back();
-        for (std::int64_t entry : chunk.updates.entries) updates.entries.push_back(entry + shift);
-        for (std::size_t u = 1; u < chunk.updates.offsets.size(); ++u) updates.offsets.push_back(entries + chunk.updates.offsets[u]);
-        extend(updates.time, chunk.updates.time);
-        extend(jobs.client, chunk.jobs.client);
-        extend(jobs.k, chunk.jobs.k);
-        extend(jobs.base, chunk.jobs.base);
-        extend(jobs.steps, chunk.jobs.steps);
-        extend(jobs.consumed_by, chunk.jobs.consumed_by);
-        extend(jobs.t_dispatch, chunk.jobs.t_dispatch);
-        extend(jobs.t_start, chunk.jobs.t_start);
-        extend(jobs.t_finish, chunk.jobs.t_finish);
-        extend(jobs.t_arrive, chunk.jobs.t_arrive);
-    }
-};
-
-struct Entry {
-    std::int32_t client, k, staleness;
-    bool operator==(const Entry&) const = default;
-};
-
-/// Update u happens at `quarters` / 4 seconds and consumes exactly these entries, in this order.
-void check_update(const Plan& plan, std::size_t u, std::int64_t quarters, const std::vector<Entry>& expected,
-                  std::source_location at = std::source_location::current()) {
-    const std::string where = "update " + std::to_string(u);
-    if (u >= plan.updates.time.size()) return check(false, where + " is missing", at);
-    check(plan.updates.time[u] == quarters * kQuarter, where + ": time is " + std::to_string(plan.updates.time[u]), at);
-    std::vector<Entry> got;
-    for (std::int64_t e = plan.updates.offsets[u]; e < plan.updates.offsets[u + 1]; ++e) {
-        const Job job = plan.job(static_cast<std::size_t>(plan.updates.entries[static_cast<std::size_t>(e)]));
-        got.push_back({static_cast<std::int32_t>(job.client), static_cast<std::int32_t>(job.k), static_cast<std::int32_t>(u) - job.base});
-    }
-    check(got == expected, where + ": consumed entries", at);
-}
+using namespace fedbench::testing;
 
 // ---- timelines by hand; times in quarters of a second ----
 
@@ -218,14 +114,6 @@ void budgets() {
 
 // ---- laws ----
 
-SystemModel random_system(std::uint32_t clients, std::uint64_t seed) {
-    std::vector<double> mean(clients);
-    Stream random(seed, Purpose::speed);
-    for (double& m : mean) m = 0.5 + 4 * random.uniform();
-    return {clients, seed, Durations("compute", DurationKind::exponential, mean, {}, false, {}),
-            Durations("download", DurationKind::uniform, {0.01}, {0.2}, false, {}), seconds("upload", {0.05}), Steps::normal(20, 9), 0};
-}
-
 /// Busy clients are always `concurrency`: every dispatch after the first ones happens at the time of an arrival, one for one.
 void conservation() {
     constexpr std::uint32_t concurrency = 20, buffer = 5;
@@ -279,21 +167,18 @@ std::vector<PolicyConfig> all_policies() {
             stream(11, 4),
             StreamPolicy{11, 4, Restart::self, DispatchOrder::before_update, {}, {}, false},
             Broadcast{6, Receive::pop},
-            Broadcast{6, Receive::peek}};
-}
-
-bool same_plan(const Plan& a, const Plan& b) {
-    const JobColumns &x = a.jobs, &y = b.jobs;
-    return x.client == y.client && x.k == y.k && x.base == y.base && x.steps == y.steps && x.consumed_by == y.consumed_by &&
-           x.t_dispatch == y.t_dispatch && x.t_start == y.t_start && x.t_finish == y.t_finish && x.t_arrive == y.t_arrive &&
-           a.updates.time == b.updates.time && a.updates.offsets == b.updates.offsets && a.updates.entries == b.updates.entries &&
-           a.ended_by == b.ended_by && a.end == b.end && a.totals.messages_peak == b.totals.messages_peak &&
-           a.totals.open_jobs_peak == b.totals.open_jobs_peak;
+            Broadcast{6, Receive::peek},
+            Mailbox{7, Send::continuous, Receive::pop, {}},
+            Mailbox{7, Send::continuous, Receive::peek, {}},
+            Mailbox{7, Send::on_demand, Receive::peek, {}},
+            Poll{3 * kSecond, 4, 5, {}}};
 }
 
 void chunk_invariance() {
     SystemModel system = random_system(30, 13);
     system.download = seconds("download", {0.3});  // constant, as Broadcast needs it
+    system.steps = Steps::constant({1});
+    system.compute = Durations("compute", DurationKind::exponential, {2}, {}, true, {});  // per step, as Poll needs it
     std::size_t index = 0;
     for (const PolicyConfig& policy : all_policies()) {
         const std::string name = "policy " + std::to_string(index++);
@@ -350,6 +235,7 @@ void event_queue() {
 void live_bases() {
     SystemModel system = random_system(30, 15);
     system.download = seconds("download", {0.3});
+    system.compute = Durations("compute", DurationKind::exponential, {0.2}, {}, true, {});
     for (const PolicyConfig& policy : all_policies()) {
         Scheduler scheduler(system, policy, updates(40));
         std::vector<std::int32_t> live;
@@ -380,7 +266,7 @@ void refused_arguments() {
     refused(three, stream(0, 1), updates(1), "concurrency must be >= 1");
     refused(three, stream(1, 0), updates(1), "buffer_size must be >= 1");
     refused(three, StreamPolicy{2, 1, Restart::self, DispatchOrder::after_update, {0}, {}, false}, updates(1), "initial lists 1 clients");
-    refused(three, StreamPolicy{2, 1, Restart::self, DispatchOrder::after_update, {1, 1}, {}, false}, updates(1), "while it still works");
+    refused(three, StreamPolicy{2, 1, Restart::self, DispatchOrder::after_update, {1, 1}, {}, false}, updates(1), "initial lists client 1 twice");
     refused(three, StreamPolicy{1, 1, Restart::self, DispatchOrder::after_update, {3}, {}, false}, updates(1), "initial names client 3");
     refused(three, StreamPolicy{1, 1, Restart::resample, DispatchOrder::after_update, {0}, {1}, true}, updates(9), "replacements has 1 entries");
     refused(three, Broadcast{4, Receive::pop}, updates(1), "at most once per version");

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 from fedbench.results.digests import ColumnDigest
-from fedbench.types import Broadcast, Dispatch
+from fedbench.types import Broadcast, Dispatch, Mailbox
 
 PLAN_COLUMNS = ("client", "k", "base", "steps", "t_dispatch", "t_start", "t_finish", "t_arrive")
 
@@ -19,7 +19,7 @@ class Ledger:
 
     def __init__(self, clients: int, dispatch: Dispatch, grid_ns: int) -> None:
         self.clients, self.grid_ns = clients, grid_ns
-        self.broadcasts = isinstance(dispatch, Broadcast)
+        self.broadcasts = isinstance(dispatch, Broadcast | Mailbox)
         self.consumed = self.updates = self.entries = self.uploads = self.used_downloads = 0
         self.consumed_steps = self.created = self.created_steps = 0
         self.busy_ns = 0
@@ -42,6 +42,7 @@ class Ledger:
         self.consumed_steps += int(chunk.steps[used].sum())
         started = chunk.t_start >= 0
         busy = np.minimum(chunk.t_finish, end) - np.minimum(chunk.t_start, end)
+        busy = np.maximum(busy, 0)  # a poll may come before the download is complete
         self.busy_ns += int(busy[started & (chunk.t_finish >= 0)].sum())
         self._count_entries(chunk)
         self._count_transfers(chunk, used, end, announced=not (chunk.done and scheduler.ended_by == "updates"))
@@ -59,7 +60,7 @@ class Ledger:
         np.add.at(self.participation, chunk.client[chunk.entries], 1)
 
     def _count_transfers(self, chunk: Chunk, used: npt.NDArray[np.bool_], end: int, *, announced: bool) -> None:
-        """`announced`: the chunk's last version was still sent out (Broadcast)."""
+        """`announced`: the chunk's last version was still sent out (Broadcast, Mailbox)."""
         finished = (chunk.t_finish >= 0) & (chunk.t_finish <= end)
         arrived = (chunk.t_arrive >= 0) & (chunk.t_arrive <= end)
         self.uploads += int(arrived.sum())

@@ -26,7 +26,7 @@ from fedbench.results.digests import Digest
 from fedbench.results.provenance import provenance
 from fedbench.results.record import SCHEMA, Record, first_hit
 from fedbench.results.store import Store
-from fedbench.types import Rounds
+from fedbench.types import Dispatch, Mailbox, Poll, Rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,12 +89,13 @@ class Run:
             self.setup.x0(),
             wave_bytes=options.wave_bytes,
             wave_size=options.wave_size,
-            step_writes_memory=isinstance(dispatch, Rounds),
+            step_writes_memory=isinstance(dispatch, Rounds | Poll),
         )
-        if execution.memory is not None and isinstance(dispatch, Rounds) and dispatch.select in ("with_replacement", "weighted"):
+        sampling = _repeating_sampling(dispatch)
+        if execution.memory is not None and sampling:
             raise UsageError(
                 f"algorithm {self.spec.algorithm.name}: clients have memory, so a job cannot count twice; sampling must be "
-                f"without_replacement or all, got {dispatch.select}"
+                f"without_replacement or all, got {sampling}"
             )
         return execution
 
@@ -181,6 +182,13 @@ class Run:
 
     def _hit(self, target: dict[str, Any], curves: dict[str, npt.NDArray[Any]], end: float) -> dict[str, Any]:
         return {**target, "seconds": first_hit(curves["seconds"], curves[target["metric"]], target["value"]), "censored_at": end}
+
+
+def _repeating_sampling(dispatch: Dispatch) -> str:
+    """The sampling by which one job can count more than once; empty where none can."""
+    if isinstance(dispatch, Mailbox):
+        return "Mailbox, which draws with replacement"
+    return dispatch.select if isinstance(dispatch, Rounds) and dispatch.select in ("with_replacement", "weighted") else ""
 
 
 def verify(record: Record, options: RunOptions | None = None, progress: Progress | None = None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fedbench import _core
 from fedbench.errors import UsageError
-from fedbench.types import Broadcast, Dispatch, Rounds, Stream, Weights
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Weights
 
 NANOSECONDS = 1_000_000_000
 OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
@@ -226,4 +226,26 @@ def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
             return _core.Broadcast(
                 buffer=dispatch.buffer_size, receive=_named(_core.Receive, dispatch.receive, "broadcast: receive")
             )
-    raise UsageError(f"dispatch: expected Rounds, Stream or Broadcast, got {type(dispatch).__name__}")
+        case Mailbox():
+            return _core.Mailbox(
+                cohort=dispatch.cohort_size,
+                send=_named(_core.Send, dispatch.send, "mailbox: send"),
+                receive=_named(_core.Receive, dispatch.receive, "mailbox: receive"),
+                selections=dispatch.selections,
+            )
+        case Poll():
+            return _poll(dispatch)
+    raise UsageError(f"dispatch: expected Rounds, Stream, Broadcast, Mailbox or Poll, got {type(dispatch).__name__}")
+
+
+def _poll(dispatch: Poll) -> _core.Poll:
+    if dispatch.steps is not None:
+        raise UsageError(
+            f"poll: the steps of a job are known at its poll only; give max_steps, not steps, got steps={dispatch.steps}"
+        )
+    return _core.Poll(
+        period_seconds=dispatch.period_seconds,
+        max_steps=dispatch.max_steps,
+        cohort=dispatch.cohort_size,
+        selections=dispatch.selections,
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, LocalSteps, Scheduler, Timing
 from fedbench.proof.compare import Mismatch, Unsupported
-from fedbench.types import Broadcast, Dispatch, Rounds, Stream
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
 
 Key = tuple[int, int]  # client, k
 TIMES = ("t_dispatch", "t_start", "t_finish", "t_arrive")
@@ -33,6 +33,13 @@ def _dispatch(policy: dict[str, Any]) -> Dispatch:
         if policy["receive"] not in ("pop", "peek"):
             raise Unsupported(f"broadcast with receive {policy['receive']!r}")
         return Broadcast(buffer_size=policy["buffer"], receive=policy["receive"])
+    if kind == "mailbox":
+        if policy["send"] not in ("continuous", "on_demand") or policy["receive"] not in ("pop", "peek"):
+            raise Unsupported(f"mailbox with send {policy['send']!r}, receive {policy['receive']!r}")
+        return Mailbox(send=policy["send"], receive=policy["receive"], selections=tuple(map(tuple, policy["selections"])))
+    if kind == "poll":
+        selections = tuple(map(tuple, policy["selections"]))
+        return Poll(period_seconds=policy["period"], max_steps=policy["max_steps"], selections=selections)
     raise Unsupported(f"policy {kind!r}")
 
 
@@ -45,12 +52,13 @@ def _table(values: Any, rows: list[list[Any]]) -> list[list[Any]]:
 def read_schedule(schedule: dict[str, Any]) -> tuple[Timing, Dispatch]:
     """A vector's `schedule` as our Timing and Dispatch; Unsupported for a policy that is not implemented."""
     dispatch, compute = _dispatch(schedule["policy"]), schedule["compute"]
+    polled = isinstance(dispatch, Poll)  # steps are found at the poll, and `compute` is of one step
     timing = Timing(
         clients=schedule["clients"],
-        compute=Duration(kind="table", rows=compute),
+        compute=Duration(kind="table", rows=compute, per_step=polled),
         download=Duration(a=schedule["download"]),
         upload=Duration(a=schedule["upload"]),
-        steps=LocalSteps(rows=_table(schedule["steps"], compute)),
+        steps=LocalSteps(values=1) if polled else LocalSteps(rows=_table(schedule["steps"], compute)),
         max_updates=schedule["updates"],
     )
     return timing, dispatch
@@ -138,9 +146,11 @@ def _compare_job(got: dict[str, int] | None, want: dict[str, Any], end: int, sla
 
 
 def _compare_job_set(vector: dict[str, Any], got: Timeline, want: set[Key], end: int) -> None:
-    """Consumed jobs, and those dispatched (broadcast: started) strictly before the last update."""
-    begin = "t_start" if vector["schedule"]["policy"]["kind"] == "broadcast" else "t_dispatch"
-    consumed = {key for update in got.updates for key in update[2]}
-    ours = consumed | {key for key, job in got.jobs.items() if 0 <= job[begin] < end}
+    """Consumed jobs, and, but for poll, those dispatched (broadcast, mailbox: started) strictly before the last update."""
+    kind = vector["schedule"]["policy"]["kind"]
+    begin = "t_start" if kind in ("broadcast", "mailbox") else "t_dispatch"
+    ours = {key for update in got.updates for key in update[2]}
+    if kind != "poll":
+        ours |= {key for key, job in got.jobs.items() if 0 <= job[begin] < end}
     if ours != want:
         raise Mismatch(f"jobs: missing {sorted(want - ours)}, not expected {sorted(ours - want)}")

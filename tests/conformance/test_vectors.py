@@ -24,6 +24,8 @@ PREFIXES = (
     "plan-rounds-",
     "plan-stream-",
     "plan-broadcast-",
+    "plan-mailbox-",
+    "plan-poll-",
     "kernel-accumulate-",
     "kernel-staleness",
     "kernel-fedac-",
@@ -129,6 +131,11 @@ FAILING: list[tuple[str, Callable[[Any], Any], str]] = [
     ("plan-broadcast-hand", put(lambda base: base + 1, "expected", "jobs", -1, "base"), "expected base"),
     ("plan-rounds-replacement", put(lambda steps: steps + 1, "expected", "jobs", 0, "steps"), "steps"),
     ("plan-stream-self", put(lambda jobs: [*jobs, jobs[0] | {"job": 999, "k": 999}], "expected", "jobs"), "k=999: missing"),
+    ("plan-mailbox-peek", put(0.5, "expected", "jobs", 0, "t_arrive"), "t_arrive"),
+    ("plan-mailbox-hand", drop("expected", "jobs", -1), "not expected"),
+    ("plan-mailbox-peek", put("on_demand", "schedule", "policy", "send"), "expected"),
+    ("plan-poll-hand", put(another, "schedule", "policy", "period"), "updates[0]: expected"),
+    ("plan-poll-hand", put(lambda steps: steps + 1, "expected", "jobs", -1, "steps"), "expected base"),
     ("plan-rounds-basic", put(lambda s: s[:1], "schedule", "policy", "selections"), "was needed"),
 ]
 
@@ -175,6 +182,7 @@ UNSUPPORTED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("plan-stream-hand", put("elsewhere", "schedule", "policy", "restart"), "restart 'elsewhere'"),
     ("plan-stream-hand", put("at_noon", "schedule", "policy", "dispatch"), "dispatch 'at_noon'"),
     ("plan-broadcast-hand", put("copy", "schedule", "policy", "receive"), "receive 'copy'"),
+    ("plan-mailbox-hand", put("later", "schedule", "policy", "send"), "send 'later'"),
 ]
 
 

@@ -13,7 +13,7 @@ from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
 from fedbench.protocols import Algorithm
 from fedbench.tasks.problems import Quadratic
-from fedbench.types import Info, Rounds
+from fedbench.types import Info, Poll, Rounds
 
 
 def quadratic(clients: int, dim: int = 6, seed: int = 0, dtype: str = "float32") -> Quadratic:
@@ -36,7 +36,7 @@ class World:
     def execution(self, algorithm: Algorithm, **options: Any) -> Execution:
         info = Info(self.problem.clients, self.problem.n(), self.problem.p())
         dtype = self.problem.c.dtype
-        options.setdefault("step_writes_memory", isinstance(algorithm.dispatch(info), Rounds))
+        options.setdefault("step_writes_memory", isinstance(algorithm.dispatch(info), Rounds | Poll))
         x0 = np.linspace(-1, 1, self.problem.dim).astype(dtype)
         return Execution(algorithm, ReferenceTrainer(self.problem, dtype=dtype), info, x0, **options)
 

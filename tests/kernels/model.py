@@ -1,4 +1,4 @@
-"""The three dispatch policies in plain Python, after section 2 of the vectors' FORMAT.md: slow, and easy to check by eye.
+"""The dispatch policies in plain Python, after section 2 of the vectors' FORMAT.md: slow, and easy to check by eye.
 
 Times are integers (quarters of a second in the tests). Jobs are identified by (client, k). Inside one instant: downloads complete,
 local runs end, arrivals in client order (each may fill the buffer), then dispatches and starts.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Key = tuple[int, int]
 DOWNLOADED, RUN_END, ARRIVAL = 0, 1, 2
+NEVER = -1
 
 
 @dataclass(frozen=True)
@@ -148,3 +149,113 @@ def broadcast(system: System, buffer: int, pop: bool) -> Timeline:
             base = received.pop(client) if pop else received[client]
             _, k = out.open(system, client, base, sent[base], now)
             heapq.heappush(events, (out.jobs[client, k].t_finish, RUN_END, client, k))
+
+
+@dataclass
+class MailboxModel:
+    """Receive buffers as in broadcast; results wait in send buffers for the rounds that draw their clients."""
+
+    system: System
+    selections: Sequence[Sequence[int]]
+    pop: bool
+    continuous: bool
+    out: Timeline = field(default_factory=Timeline)
+    received: dict[int, int] = field(default_factory=dict)
+    sent: list[int] = field(default_factory=list)
+    running: set[int] = field(default_factory=set)
+    stored: dict[int, int] = field(default_factory=dict)
+    awaited: set[int] = field(default_factory=set)
+    arrived: list[tuple[int, int, int]] = field(default_factory=list)
+    events: list[tuple[int, int, int, int]] = field(default_factory=list)  # (time, what, client, version or k)
+
+    def new_round(self, now: int) -> None:
+        for client in range(self.system.clients):
+            heapq.heappush(self.events, (now + self.system.download[client], DOWNLOADED, client, len(self.sent)))
+        self.sent.append(now)
+        for client in dict.fromkeys(self.selections[self.out.version]):
+            if client in self.stored:
+                self.take(client, self.stored.pop(client), now)
+            else:
+                self.awaited.add(client)
+
+    def take(self, client: int, k: int, now: int) -> None:
+        job = replace(self.out.jobs[client, k], t_arrive=now + self.system.upload[client])
+        self.out.jobs[client, k] = job
+        heapq.heappush(self.events, (job.t_arrive, ARRIVAL, client, k))
+
+    def run_end(self, client: int, k: int, now: int) -> None:
+        self.running.remove(client)
+        if client in self.awaited:
+            self.awaited.remove(client)
+            self.take(client, k, now)
+        else:
+            self.stored[client] = k
+
+    def arrival(self, client: int, k: int, now: int) -> None:
+        self.arrived.append((now, client, k))
+        selected = self.selections[self.out.version]
+        if len(self.arrived) == len(set(selected)):
+            self.out.updates.append((now, [(c, k) for _, c, k in sorted(self.arrived) for _ in range(selected.count(c))]))
+            self.arrived.clear()
+            if self.out.version < self.system.updates:
+                self.new_round(now)
+
+    def starts(self, now: int) -> None:
+        for client in sorted(self.received.keys() - self.running):
+            if self.continuous or client not in self.stored:
+                self.running.add(client)
+                base = self.received.pop(client) if self.pop else self.received[client]
+                _, k = self.out.open(self.system, client, base, self.sent[base], now)
+                self.out.jobs[client, k] = replace(self.out.jobs[client, k], t_arrive=NEVER)
+                heapq.heappush(self.events, (self.out.jobs[client, k].t_finish, RUN_END, client, k))
+
+    def play(self) -> Timeline:
+        self.new_round(0)
+        while True:
+            now = self.events[0][0]
+            while self.events and self.events[0][0] == now:
+                _, what, client, number = heapq.heappop(self.events)
+                if what == DOWNLOADED:
+                    self.received[client] = number
+                elif what == RUN_END:
+                    self.run_end(client, number, now)
+                else:
+                    self.arrival(client, number, now)
+                    if self.out.version == self.system.updates:
+                        return self.out
+            self.starts(now)
+
+
+def mailbox(system: System, selections: Sequence[Sequence[int]], pop: bool, continuous: bool) -> Timeline:
+    return MailboxModel(system, selections, pop, continuous).play()
+
+
+def poll(system: System, selections: Sequence[Sequence[int]], period: int, max_steps: int) -> Timeline:
+    """system.compute is of one step. Jobs never polled show what they had done when the plan ended."""
+    out, now, polled_at = Timeline(), 0, 0
+    working: dict[int, tuple[int, int, int]] = {}  # client: k, base, dispatched
+
+    def stop(client: int, time: int, arrive: int) -> Key:
+        k, base, dispatched = working.pop(client)
+        start = dispatched + system.download[client]
+        ends = [start + n * system.compute[client][k] for n in range(1, max_steps + 1)]
+        steps = sum(end <= time for end in ends)
+        out.jobs[client, k] = Job(base, steps, dispatched, start, ends[-1] if steps == max_steps else time, arrive)
+        return client, k
+
+    for client in range(system.clients):
+        working[client] = (0, 0, 0)
+    for selected in selections[: system.updates]:
+        polled_at += period
+        while polled_at < now:
+            polled_at += period
+        keys = [stop(client, polled_at, polled_at + system.upload[client]) for client in selected]
+        keys.sort(key=lambda key: (out.jobs[key].t_arrive, key[0]))
+        now = out.jobs[keys[-1]].t_arrive
+        out.updates.append((now, keys))
+        if out.version < system.updates:
+            for client, k in keys:
+                working[client] = (k + 1, out.version, now)
+    for client in list(working):
+        stop(client, now, NEVER)
+    return out

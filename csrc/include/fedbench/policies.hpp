@@ -57,7 +57,31 @@ struct Broadcast {
     Receive receive = Receive::pop;
 };
 
-using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast>;
+enum class Send {
+    continuous,  ///< a client goes on after a run; the new result overwrites an untaken one, whose job is discarded
+    on_demand,   ///< it stays idle until the server has taken the result
+};
+
+/// DeFedAvg-nIID: clients run as under Broadcast into a send buffer each; a round takes the results of its cohort, waiting for those
+/// that are not there, and ends at the last arrival. The uplink does not occupy the client.
+struct Mailbox {
+    std::uint32_t cohort = 1;  ///< draws with replacement, uniform; unless scripted
+    Send send = Send::continuous;
+    Receive receive = Receive::pop;
+    Table<std::int32_t> selections;  ///< round t takes row t; no rows: drawn
+};
+
+/// FAVANO, QuAFL: all clients work at any time, for up to max_steps steps; a poll takes what its cohort has done by then, and they
+/// start again from the version that results. Polls lie on multiples of the period, counted from the first dispatch: the next one
+/// is the first multiple after the last poll that is not earlier than the last update.
+struct Poll {
+    std::int64_t period_ns = 0;
+    std::int32_t max_steps = 1;
+    std::uint32_t cohort = 1;        ///< distinct clients, uniform; unless scripted
+    Table<std::int32_t> selections;  ///< poll t (those that happen, from 0) asks row t; no rows: drawn
+};
+
+using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll>;
 
 class Scheduler;
 struct Event;
@@ -68,6 +92,8 @@ public:
     virtual ~Policy() = default;
     virtual void begin(Scheduler& scheduler) = 0;
     virtual void on_event(Scheduler& scheduler, const Event& event) = 0;
+    /// The plan has ended: last words about jobs still open.
+    virtual void end(Scheduler&) {}
     /// Oldest version that a job may still start from although none has yet (receive buffers, downloads under way).
     virtual std::int32_t oldest_startable(const Scheduler& scheduler) const;
     /// Clients that the policy waits for; what `stalled` reports.
@@ -77,5 +103,7 @@ public:
 std::unique_ptr<Policy> make_policy(Rounds config, std::uint32_t clients);
 std::unique_ptr<Policy> make_policy(StreamPolicy config, std::uint32_t clients);
 std::unique_ptr<Policy> make_policy(Broadcast config, std::uint32_t clients);
+std::unique_ptr<Policy> make_policy(Mailbox config, std::uint32_t clients);
+std::unique_ptr<Policy> make_policy(Poll config, std::uint32_t clients);
 
 }  // namespace fedbench

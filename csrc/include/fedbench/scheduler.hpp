@@ -62,14 +62,17 @@ public:
     void run(Slot slot, std::int64_t start);
     /// Newest model to one client now: download, run, upload and the arrival event in one go.
     Slot dispatch(std::uint32_t client);
-    /// Upload after the run; arrival event.
-    void send(Slot slot);
+    /// The upload begins at `from` (>= now): arrival event.
+    void send(Slot slot, std::int64_t from);
+    /// The job will never be consumed.
+    void discard(Slot slot) { close(slot, kNotConsumed); }
     /// A hint: this client will soon be dispatched.
     void prefetch(std::uint32_t client) const {
         __builtin_prefetch(next_k_.data() + client, 1);
         system_.compute.prefetch(client);
     }
     Job& job(Slot slot) { return open_jobs_[slot]; }
+    const Job& job(Slot slot) const { return open_jobs_[slot]; }
     /// Throws std::invalid_argument: the client would start and arrive for ever in one instant.
     [[noreturn]] void refuse_standstill(Slot slot) const;
     /// One server update now that consumes `slots` (with multiplicity, arrival order).

@@ -1,0 +1,84 @@
+// The receive buffers of Broadcast and Mailbox: every version goes to every client, which holds the newest one that has reached it.
+//
+// A receive buffer is a function of time: client i holds the newest version sent at or before now - download_i. So nothing is
+// stored per client and version; only a client that waits for a model is woken, once. An update costs O(waiting), not O(N).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fedbench/scheduler.hpp"
+
+namespace fedbench {
+
+class ReceiveBuffers {
+public:
+    static constexpr std::int32_t kNone = -1;
+
+    ReceiveBuffers(std::uint32_t clients, Receive receive) : clients_(clients), receive_(receive), used_(clients, kNone) {}
+
+    /// Sends version 0. Every client gets a `downloaded` event when it is there. `policy` is the name in messages.
+    void begin(Scheduler& s, const std::string& policy) {
+        if (!s.system().download.is_constant()) throw std::invalid_argument(policy + ": download times must be constant per client");
+        for (std::uint32_t i = 0; i < clients_; ++i) longest_download_ = std::max(longest_download_, download(s, i));
+        for (std::uint32_t i = 0; i < clients_; ++i) waiting_.push_back(i);
+        announce(s);
+    }
+
+    /// Sends the newest version, and wakes those who wait for it.
+    void announce(Scheduler& s) {
+        sent_.push_back(s.now());
+        s.count_downloads(clients_);
+        for (std::uint32_t i : waiting_) wake(s, i, s.version());
+        waiting_.clear();
+    }
+
+    /// The version that an idle client starts from now; pop empties its buffer. kNone: it has no model that it may use, and a
+    /// `downloaded` event comes when it does.
+    std::int32_t take(Scheduler& s, std::uint32_t client) {
+        const std::int32_t held = newest_sent_by(s.now() - download(s, client));
+        if (held == kNone || (receive_ == Receive::pop && held <= used_[client])) {
+            wait(s, client);
+            return kNone;
+        }
+        return used_[client] = held;
+    }
+
+    std::int64_t sent(std::int32_t version) const { return sent_[static_cast<std::size_t>(version)]; }
+
+    std::int64_t download(const Scheduler& s, std::uint32_t client) const {
+        return s.system().download.unit(s.system().seed, Purpose::download, client, 0);
+    }
+
+    /// Oldest version that some client may still start from.
+    std::int32_t oldest_held(const Scheduler& s) const { return std::max(0, newest_sent_by(s.now() - longest_download_)); }
+
+private:
+    std::int32_t newest_sent_by(std::int64_t time) const {
+        return static_cast<std::int32_t>(std::upper_bound(sent_.begin(), sent_.end(), time) - sent_.begin()) - 1;
+    }
+
+    /// The client is told when `version` has reached it.
+    void wake(Scheduler& s, std::uint32_t client, std::int32_t version) {
+        s.at(sent(version) + download(s, client), Phase::downloaded, client);
+    }
+
+    /// No model that was not used yet: the next one is under way, or comes with a later update.
+    void wait(Scheduler& s, std::uint32_t client) {
+        const std::int32_t next = used_[client] + 1;
+        if (next <= s.version()) wake(s, client, next);
+        else waiting_.push_back(client);
+    }
+
+    std::uint32_t clients_;
+    Receive receive_;
+    std::vector<std::int32_t> used_;      // by client: the version it started from last
+    std::vector<std::int64_t> sent_;      // by version
+    std::vector<std::uint32_t> waiting_;  // idle, and has used the newest version
+    std::int64_t longest_download_ = 0;
+};
+
+}  // namespace fedbench

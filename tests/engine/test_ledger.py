@@ -1,0 +1,69 @@
+"""What the ledger counts under Mailbox and Poll, and which of their runs are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench import registry
+from fedbench.engine.ledger import Ledger
+from fedbench.engine.plan import add_up
+from fedbench.engine.run import Run
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import UsageError
+from fedbench.kernels.scheduler import NANOSECONDS, Duration, Scheduler, Timing
+from fedbench.scenarios.load import load
+from fedbench.types import Dispatch, Mailbox, Poll
+
+
+def summary(timing: Timing, dispatch: Dispatch) -> tuple[Ledger, dict[str, Any]]:
+    """Down and up one vector of one byte."""
+    scheduler, ledger = Scheduler(timing, dispatch), Ledger(timing.clients, dispatch, NANOSECONDS)
+    add_up(scheduler, ledger)
+    return ledger, ledger.summary(scheduler, (1, 1, 1), 1, prelude=False)
+
+
+def test_mailbox_pays_for_every_copy_and_no_overwritten_upload() -> None:
+    """Client 0 takes 1 s, client 1 takes 3 s, every round wants client 1, peek: client 0 runs in vain and uploads nothing."""
+    timing = Timing(clients=2, compute=Duration(a=np.array([1.0, 3.0])), max_updates=2)
+    ledger, facts = summary(timing, Mailbox(receive="peek", selections=((1,), (1, 1))))
+    assert (facts["bytes_down"], facts["bytes_up"], facts["jobs_consumed"]) == (4, 2, 2)
+    assert facts["bytes_wasted"] == 2  # what client 0 received
+    assert facts["busy_seconds"] == 12
+    assert ledger.on_grid("downloads", 7).tolist() == [2, 2, 2, 4, 4, 4, 4]
+
+
+def test_poll_pays_one_download_a_job() -> None:
+    """Steps of 1 s, polled every 2 s: client 0 twice; client 1 never, and has done four of at most five steps by the end."""
+    timing = Timing(clients=2, compute=Duration(a=1.0, per_step=True), max_updates=2)
+    ledger, facts = summary(timing, Poll(period_seconds=2.0, max_steps=5, selections=((0,), (0,))))
+    assert (facts["bytes_down"], facts["bytes_up"], facts["jobs_consumed"], facts["bytes_wasted"]) == (3, 2, 2, 1)
+    assert (facts["trained_steps"], facts["avoided_steps"], facts["busy_seconds"]) == (4, 4, 8)
+    assert ledger.on_grid("downloads", 5).tolist() == [2, 2, 3, 3, 3]
+
+
+def test_a_poll_before_the_download_costs_no_busy_time() -> None:
+    timing = Timing(clients=1, compute=Duration(a=1.0, per_step=True), download=Duration(a=3.0), max_updates=1)
+    _, facts = summary(timing, Poll(period_seconds=2.0, max_steps=5, selections=((0,),)))
+    assert (facts["busy_seconds"], facts["trained_steps"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "may_write"),
+    [(Poll(period_seconds=1.0, max_steps=1, cohort_size=1), True), (Mailbox(cohort_size=1), False)],
+)
+def test_memory_under_mailbox_and_poll(dispatch: Dispatch, may_write: bool) -> None:
+    """SCAFFOLD's clients remember: a Poll lets `step` write their rows, a Mailbox may consume a job twice and is refused."""
+    run = Run(RunSpec(load("digits-demo", ["task.model=softmax"]), registry.algorithm("scaffold"), 0))
+    run.setup.dispatch = dispatch
+    trainer = run._trainer()
+    try:
+        if may_write:
+            assert run._execution(trainer).step_writes_memory
+        else:
+            with pytest.raises(UsageError, match=r"a job cannot count twice; .* got Mailbox, which draws with replacement"):
+                run._execution(trainer)
+    finally:
+        trainer.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -193,8 +193,6 @@ class Dispatch:
 
     steps: int | None = None
     prelude: bool = False
-    repeats_jobs: ClassVar[bool] = False
-    """Can one job be consumed more than once, or by more than one update?"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,29 @@
+"""`fedbench trace`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.cli.output import out
+from fedbench.engine.export import write_parquet, write_trace
+from fedbench.engine.spec import RunSpec
+from fedbench.results.store import read
+
+
+def command(
+    record: Annotated[Path, typer.Argument(help="Folder of a record.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The timeline.")] = Path("trace.json"),
+    parquet: Annotated[Path | None, typer.Option(help="Also write jobs.parquet and updates.parquet into this folder.")] = None,
+) -> None:
+    """Write the timeline of a run; open it at ui.perfetto.dev. The plan is played again, nothing is trained.
+
+    Example: fedbench trace runs/digits-demo/fedbuff/0123456789abcdef -o trace.json
+    """
+    spec = RunSpec.from_dict(read(record).meta["spec"])
+    out.print(f"{write_trace(spec, output)} events -> {output}", markup=False, soft_wrap=True)
+    if parquet is not None:
+        write_parquet(spec, parquet)
+        out.print(f"jobs and updates -> {parquet}", markup=False, soft_wrap=True)

@@ -1,0 +1,44 @@
+"""Plans as files: what is written is what was planned."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from fedbench import registry
+from fedbench.engine.export import write_parquet, write_trace
+from fedbench.engine.plan import plan
+from fedbench.engine.spec import RunSpec
+from fedbench.scenarios.load import load
+
+SPEC = RunSpec(load("digits-demo", ["clients=6", "budget.seconds=4"]), registry.algorithm("fedbuff[buffer_size=2]"), 0)
+
+
+def test_parquet_holds_the_plan(tmp_path: Path) -> None:
+    write_parquet(SPEC, tmp_path)
+    jobs, updates = (pq.read_table(tmp_path / f"{name}.parquet").to_pandas() for name in ("jobs", "updates"))
+    summary = plan(SPEC)
+    assert len(jobs) == summary.jobs_created
+    assert (jobs["consumed_by"] >= 0).sum() == summary.jobs
+    assert updates["version"].tolist() == list(range(1, summary.updates + 1))
+    assert updates["entries"].sum() == summary.jobs
+    tau = jobs["consumed_by"] - jobs["base"]
+    assert np.isclose(tau[jobs["consumed_by"] >= 0].mean(), summary.staleness_mean)
+
+
+def test_the_trace_is_a_timeline(tmp_path: Path) -> None:
+    count = write_trace(SPEC, tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert len(events) == count
+    trained = [e for e in events if e["name"].startswith("train")]
+    assert len(trained) == plan(SPEC).jobs_created
+    assert sum(e["ph"] == "i" for e in events) == plan(SPEC).updates
+    for client in range(6):  # a client trains one job at a time
+        own = sorted((e["ts"], e["dur"]) for e in trained if e["tid"] == client)
+        assert all(a + duration <= b + 1e-6 for (a, duration), (b, _) in itertools.pairwise(own))
+    first = min(trained, key=lambda e: (e["ts"], e["tid"]))
+    assert first["ts"] == 20_000  # 0.25 MB at 100 Mbit/s take 20 ms

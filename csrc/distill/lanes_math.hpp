@@ -34,19 +34,19 @@ struct Lanes<double> {
 };
 
 template <typename Real>
-inline typename Lanes<Real>::V load(const Real* p) {
+[[gnu::always_inline]] inline typename Lanes<Real>::V load(const Real* p) {
     typename Lanes<Real>::V v;
     std::memcpy(&v, p, sizeof v);
     return v;
 }
 
 template <typename V, typename Real>
-inline void store(Real* p, V v) {
+[[gnu::always_inline]] inline void store(Real* p, V v) {
     std::memcpy(p, &v, sizeof v);
 }
 
 template <typename To, typename From>
-inline To bits_of(From from) {
+[[gnu::always_inline]] inline To bits_of(From from) {
     To to;
     static_assert(sizeof to == sizeof from);
     std::memcpy(&to, &from, sizeof to);
@@ -55,7 +55,7 @@ inline To bits_of(From from) {
 
 /// e^d for d <= 0, at most 1.2e-7 off (relative); 0 below -87.3, where float32 has no normal numbers; NaN stays.
 /// d = n ln 2 + r, polynomial of e^r from Cephes; adding 1.5 2^23 rounds to an integer and leaves it in the low bits.
-inline Lanes<float>::V exp_negative(Lanes<float>::V d) {
+[[gnu::always_inline]] inline Lanes<float>::V exp_negative(Lanes<float>::V d) {
     using L = Lanes<float>;
     const L::V shifted = d * 1.44269504f + 12582912.0f;
     const L::V n = shifted - 12582912.0f;
@@ -71,7 +71,7 @@ inline Lanes<float>::V exp_negative(Lanes<float>::V d) {
 }
 
 /// The same in float64: Taylor series to r^13, about 1 ulp; 0 below -708.
-inline Lanes<double>::V exp_negative(Lanes<double>::V d) {
+[[gnu::always_inline]] inline Lanes<double>::V exp_negative(Lanes<double>::V d) {
     using L = Lanes<double>;
     const L::V shifted = d * kInverseLn2 + 6755399441055744.0;  // 1.5 2^52
     const L::V n = shifted - 6755399441055744.0;
@@ -86,7 +86,7 @@ inline Lanes<double>::V exp_negative(Lanes<double>::V d) {
 }
 
 /// Natural logarithm of a normal positive number, the bits of portable_log; infinity and NaN stay.
-inline Lanes<double>::V log_positive(Lanes<double>::V x) {
+[[gnu::always_inline]] inline Lanes<double>::V log_positive(Lanes<double>::V x) {
     using L = Lanes<double>;
     const L::Bits bits = bits_of<L::Bits>(x);
     L::V mantissa = bits_of<L::V>((bits & 0x000FFFFFFFFFFFFFull) | 0x3FE0000000000000ull);                      // [1/2, 1)

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "fedbench/distill.hpp"
-#include "lanes_math.hpp"
+#include "peaks.hpp"
 
 namespace fedbench::distillation {
 namespace {
@@ -36,104 +36,73 @@ struct Group {
     }
 };
 
-template <typename Real>
-struct Peak {
-    Real value;
-    std::int64_t index;
-};
-
-/// Largest element, the first of equals. With NaN: some index in the row.
-template <typename Real>
-Peak<Real> peak_of(const Real* row, std::size_t classes) {
-    using L = Lanes<Real>;
-    Peak<Real> peak{row[0], 0};
-    std::size_t i = 0;
-    if (classes >= L::width) {
-        typename L::V best = load(row);
-        typename L::Index where = L::iota, here = L::iota;
-        for (i = L::width; i + L::width <= classes; i += L::width) {
-            here += static_cast<int>(L::width);
-            const typename L::V v = load(row + i);
-            where = v > best ? here : where;
-            best = v > best ? v : best;
-        }
-        peak = {best[0], where[0]};
-        for (std::size_t j = 1; j < L::width; ++j)
-            if (best[j] > peak.value || (best[j] == peak.value && where[j] < peak.index)) peak = {best[j], where[j]};
-    }
-    for (; i < classes; ++i)
-        if (row[i] > peak.value) peak = {row[i], static_cast<std::int64_t>(i)};
-    return peak;
-}
-
-/// Up to one vector of a row; what is behind the end is `fill`.
-template <typename Real>
-inline typename Lanes<Real>::V load_part(const Real* p, std::size_t count, Real fill) {
-    if (count >= Lanes<Real>::width) return load(p);
-    Real padded[Lanes<Real>::width];
-    for (std::size_t j = 0; j < Lanes<Real>::width; ++j) padded[j] = j < count ? p[j] : fill;
-    return load(padded);
-}
-
-template <typename Real>
-inline void store_part(Real* p, std::size_t count, typename Lanes<Real>::V v) {
-    if (count >= Lanes<Real>::width) return store(p, v);
-    for (std::size_t j = 0; j < count; ++j) p[j] = v[j];
-}
-
-/// Lanes beyond `count` become 0.
-template <typename Real>
-inline typename Lanes<Real>::V keep(typename Lanes<Real>::V v, std::size_t count) {
-    using L = Lanes<Real>;
-    using Signed = std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>;
-    return count >= L::width ? v : (L::iota < static_cast<Signed>(count) ? v : typename L::V{});
-}
-
-/// A lane's running sum: terms in Real, every kTerms of them added to float64.
+/// A lane's sums in float64; add takes the sum of at most kTerms terms.
 template <typename Real>
 struct Total {
-    typename Lanes<Real>::V terms{};
     double lane[Lanes<Real>::width] = {};
 
-    void flush() {
+    void add(typename Lanes<Real>::V terms) {
         for (std::size_t j = 0; j < Lanes<Real>::width; ++j) lane[j] += static_cast<double>(terms[j]);
-        terms = typename Lanes<Real>::V{};
     }
-    double sum() {
-        flush();
+    double sum() const {
         double result = 0;
         for (double value : lane) result += value;
         return result;
     }
 };
 
+/// Four sums of one row, in the vectors' type.
+template <typename Real>
+struct Terms {
+    typename Lanes<Real>::V a{}, b{}, c{}, d{};
+};
+
+template <typename Real>
+struct Totals {
+    Total<Real> a, b, c, d;
+
+    void add(const Terms<Real>& terms) { a.add(terms.a), b.add(terms.b), c.add(terms.c), d.add(terms.d); }
+};
+
+/// step(i, count, terms) for every vector of a row, count < width in the last one only; kTerms of them between additions to float64.
+template <typename Real, typename Step>
+[[gnu::always_inline]] inline Totals<Real> over_row(std::size_t classes, const Step& step) {
+    constexpr std::size_t width = Lanes<Real>::width;
+    const std::size_t whole = classes - classes % width;
+    Totals<Real> totals;
+    for (std::size_t begin = 0; begin < whole; begin += kTerms * width) {
+        const std::size_t end = std::min(whole, begin + kTerms * width);
+        Terms<Real> terms;
+        for (std::size_t i = begin; i < end; i += width) step(i, width, terms);
+        totals.add(terms);
+    }
+    if (whole == classes) return totals;
+    Terms<Real> terms;
+    step(whole, classes - whole, terms);
+    totals.add(terms);
+    return totals;
+}
+
 /// Many classes, teacher logits: row j of the group.
 template <typename Real>
 void logits_row(const Real* teacher, const Real* student, std::size_t classes, Real* e_out, Real* f_out, Group<Real>& group, std::size_t j) {
-    constexpr std::size_t width = Lanes<Real>::width;
     const Peak<Real> t = peak_of(teacher, classes);
-    const Real s = peak_of(student, classes).value;
-    Total<Real> e_total, f_total, weighted, gap;
-    for (std::size_t begin = 0; begin < classes; begin += kTerms * width) {
-        const std::size_t end = std::min(classes, begin + kTerms * width);
-        for (std::size_t i = begin; i < end; i += width) {
-            const std::size_t count = end - i;
-            const auto dt = load_part(teacher + i, count, t.value) - t.value;
-            const auto ds = load_part(student + i, count, s) - s;
-            const auto e = keep<Real>(exp_negative(dt), count), f = keep<Real>(exp_negative(ds), count);
-            store_part(e_out + i, count, e);
-            store_part(f_out + i, count, f);
-            e_total.terms += e;
-            f_total.terms += f;
-            weighted.terms += e * dt;
-            gap.terms += e * (dt - ds);
-        }
-        e_total.flush(), f_total.flush(), weighted.flush(), gap.flush();
-    }
-    group.e[j] = e_total.sum();
-    group.f[j] = f_total.sum();
-    group.weighted[j] = weighted.sum();
-    group.gap[j] = gap.sum();
+    const Real s = largest_of(student, classes);
+    const auto totals = over_row<Real>(classes, [=](std::size_t i, std::size_t count, Terms<Real>& terms) __attribute__((always_inline)) {
+        const auto dt = load_part(teacher + i, count, t.value) - t.value;
+        const auto ds = load_part(student + i, count, s) - s;
+        const auto e = keep<Real>(exp_negative(dt), count), f = keep<Real>(exp_negative(ds), count);
+        store_part(e_out + i, count, e);
+        store_part(f_out + i, count, f);
+        terms.a += e;
+        terms.b += f;
+        terms.c += e * dt;
+        terms.d += e * (dt - ds);
+    });
+    group.e[j] = totals.a.sum();
+    group.f[j] = totals.b.sum();
+    group.weighted[j] = totals.c.sum();
+    group.gap[j] = totals.d.sum();
     group.label[j] = t.index;
     group.at_label[j] = static_cast<double>(student[t.index]) - static_cast<double>(s);
 }
@@ -147,7 +116,7 @@ double negative_entropy(const Real* p, std::size_t classes) {
         for (std::size_t j = 0; j < std::min<std::size_t>(4, classes - i); ++j) values[j] = static_cast<double>(p[i + j]);
         const auto v = load(values);
         const auto none = v < 2.2250738585072014e-308;
-        total.terms += none ? Lanes<double>::V{} : v * log_positive(none ? Lanes<double>::V{} + 1.0 : v);
+        total.add(none ? Lanes<double>::V{} : v * log_positive(none ? Lanes<double>::V{} + 1.0 : v));
     }
     return total.sum();
 }
@@ -155,36 +124,29 @@ double negative_entropy(const Real* p, std::size_t classes) {
 /// Teacher probabilities: row j of the group. e is P itself and its normaliser 1.
 template <typename Real>
 void probabilities_row(const Real* teacher, const Real* student, std::size_t classes, Real* e_out, Real* f_out, Group<Real>& group, std::size_t j) {
-    constexpr std::size_t width = Lanes<Real>::width;
     const Peak<Real> t = peak_of(teacher, classes);
-    const Real s = peak_of(student, classes).value;
-    Total<Real> mass, f_total, cross;
-    for (std::size_t begin = 0; begin < classes; begin += kTerms * width) {
-        const std::size_t end = std::min(classes, begin + kTerms * width);
-        for (std::size_t i = begin; i < end; i += width) {
-            const std::size_t count = end - i;
-            const auto p = load_part(teacher + i, count, Real{0});
-            const auto ds = load_part(student + i, count, s) - s;
-            const auto f = keep<Real>(exp_negative(ds), count);
-            store_part(e_out + i, count, p);
-            store_part(f_out + i, count, f);
-            mass.terms += p;
-            f_total.terms += f;
-            cross.terms += p * ds;
-        }
-        mass.flush(), f_total.flush(), cross.flush();
-    }
+    const Real s = largest_of(student, classes);
+    const auto totals = over_row<Real>(classes, [=](std::size_t i, std::size_t count, Terms<Real>& terms) __attribute__((always_inline)) {
+        const auto p = load_part(teacher + i, count, Real{0});
+        const auto ds = load_part(student + i, count, s) - s;
+        const auto f = keep<Real>(exp_negative(ds), count);
+        store_part(e_out + i, count, p);
+        store_part(f_out + i, count, f);
+        terms.a += p;
+        terms.b += f;
+        terms.c += p * ds;
+    });
     group.weighted[j] = negative_entropy(teacher, classes);
-    group.gap[j] = group.weighted[j] - cross.sum();
-    group.mass[j] = mass.sum();
-    group.f[j] = f_total.sum();
+    group.gap[j] = group.weighted[j] - totals.c.sum();
+    group.mass[j] = totals.a.sum();
+    group.f[j] = totals.b.sum();
     group.label[j] = t.index;
     group.at_label[j] = static_cast<double>(student[t.index]) - static_cast<double>(s);
 }
 
 /// width rows of `from` as columns; a row that is not there repeats the last one.
 template <typename Real>
-inline void transpose_in(const Real* from, std::size_t classes, std::size_t rows, Real* tile) {
+[[gnu::always_inline]] inline void transpose_in(const Real* from, std::size_t classes, std::size_t rows, Real* tile) {
     constexpr std::size_t width = Lanes<Real>::width;
     for (std::size_t j = 0; j < width; ++j) {
         const Real* row = from + std::min(j, rows - 1) * classes;
@@ -193,7 +155,7 @@ inline void transpose_in(const Real* from, std::size_t classes, std::size_t rows
 }
 
 template <typename Real>
-inline void transpose_out(const Real* tile, std::size_t classes, std::size_t rows, Real* to) {
+[[gnu::always_inline]] inline void transpose_out(const Real* tile, std::size_t classes, std::size_t rows, Real* to) {
     constexpr std::size_t width = Lanes<Real>::width;
     for (std::size_t j = 0; j < rows; ++j)
         for (std::size_t c = 0; c < classes; ++c) to[j * classes + c] = tile[c * width + j];
@@ -205,6 +167,7 @@ void logits_group(const Real* teacher, const Real* student, std::size_t classes,
     using L = Lanes<Real>;
     using V = typename L::V;
     alignas(32) Real t[kFew * L::width], s[kFew * L::width];
+    if (classes == 0) return;  // never: spares the compiler a warning
     transpose_in(teacher, classes, group.rows, t);
     transpose_in(student, classes, group.rows, s);
     V t_max = load(t), s_max = load(s), s_label = load(s);

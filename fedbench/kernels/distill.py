@@ -18,7 +18,7 @@ Logits = npt.NDArray[np.floating[Any]]
 Doubles = npt.NDArray[np.float64]
 TeacherKind = Literal["logits", "probabilities"]
 
-_DISTILL = {np.dtype(np.float32): _core.distill_float32, np.dtype(np.float64): _core.distill_float64}
+_DISTILL: dict[Any, Any] = {np.dtype(np.float32): _core.distill_float32, np.dtype(np.float64): _core.distill_float64}
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def distill(
     NaN: a logit that is not finite makes its row NaN, in the teacher the whole result. TypeError for a wrong dtype, shape or
     layout, ValueError for an overlap, an unknown kind, no rows or one class.
     """
-    kernel = _DISTILL.get(getattr(student, "dtype", None))  # type: ignore[call-overload]
+    kernel = _DISTILL.get(getattr(student, "dtype", None))
     if kernel is None:
         raise TypeError(f"student: expected float32 or float64, got {getattr(student, 'dtype', type(student).__name__)}")
     if kind not in ("logits", "probabilities"):

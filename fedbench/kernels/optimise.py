@@ -18,10 +18,10 @@ from fedbench import _core
 from fedbench.kernels.accumulate import Rows
 from fedbench.types import Vector
 
-_SGD = {np.dtype(np.float32): _core.clip_sgd_float32, np.dtype(np.float64): _core.clip_sgd_float64}
-_ADAM = {np.dtype(np.float32): _core.clip_adam_float32, np.dtype(np.float64): _core.clip_adam_float64}
-_ADAPTIVE = {np.dtype(np.float32): _core.adaptive_step_float32, np.dtype(np.float64): _core.adaptive_step_float64}
-_SUM_ADAPTIVE = {np.dtype(np.float32): _core.sum_adaptive_step_float32, np.dtype(np.float64): _core.sum_adaptive_step_float64}
+_SGD: dict[Any, Any] = {np.dtype(np.float32): _core.clip_sgd_float32, np.dtype(np.float64): _core.clip_sgd_float64}
+_ADAM: dict[Any, Any] = {np.dtype(np.float32): _core.clip_adam_float32, np.dtype(np.float64): _core.clip_adam_float64}
+_ADAPTIVE: dict[Any, Any] = {np.dtype(np.float32): _core.adaptive_step_float32, np.dtype(np.float64): _core.adaptive_step_float64}
+_SUM_ADAPTIVE: dict[Any, Any] = {np.dtype(np.float32): _core.sum_adaptive_step_float32, np.dtype(np.float64): _core.sum_adaptive_step_float64}
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class AdamRule:
         return self.rate, self.beta1, self.beta2, self.epsilon, self.bias_correction, self.step
 
 
-def _kernel(table: dict[np.dtype[Any], Any], x: Vector) -> Any:
-    kernel = table.get(getattr(x, "dtype", None))  # type: ignore[call-overload]
+def _kernel(table: dict[Any, Any], x: Vector) -> Any:
+    kernel = table.get(getattr(x, "dtype", None))
     if kernel is None:
         raise TypeError(f"x: expected float32 or float64, got {getattr(x, 'dtype', type(x).__name__)}")
     return kernel
@@ -79,7 +79,15 @@ def clip_adam(
 
 
 def adaptive_step(
-    x: Vector, m: Vector, v: Vector, vhat: Vector | None, direction: Vector, rule: AdamRule, *, use_maximum: bool = True, isa: str = ""
+    x: Vector,
+    m: Vector,
+    v: Vector,
+    vhat: Vector | None,
+    direction: Vector,
+    rule: AdamRule,
+    *,
+    use_maximum: bool = True,
+    isa: str = "",
 ) -> None:
     """The server step of FedAdam and FADAS in one pass, in place [FADAS, Alg. 1].
 

@@ -17,7 +17,8 @@ from fedbench.kernels.reference import Array
 
 def log_softmax(logits: Array) -> Array:
     shifted: Array = logits - logits.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    result: Array = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return result
 
 
 def distill(student: Array, teacher: Array, alpha_min: float, alpha_max: float, kind: str = "logits") -> dict[str, Any]:
@@ -60,7 +61,9 @@ def _power(base: float, exponent: int) -> float:
     return result
 
 
-def adaptive(x: Array, moments: tuple[Array, ...], g: Array, rule: AdamRule, use_maximum: bool) -> tuple[Array, tuple[Array, ...]]:
+def adaptive(
+    x: Array, moments: tuple[Array, ...], g: Array, rule: AdamRule, use_maximum: bool
+) -> tuple[Array, tuple[Array, ...]]:
     """(x', moments'); moments (m, v) or (m, v, vhat)."""
     m = rule.beta1 * moments[0] + (1 - rule.beta1) * g
     v = rule.beta2 * moments[1] + (1 - rule.beta2) * g * g

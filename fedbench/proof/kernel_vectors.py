@@ -59,13 +59,15 @@ def _fedac_server(i: Inputs, cast: Cast) -> dict[str, Any]:
 def _distill(i: Inputs, cast: Cast) -> dict[str, Any]:
     got = k.distill(cast(i["student"]), cast(i["teacher"]), i["alpha_min"], i["alpha_max"])
     names = {"P": "probabilities", "H": "entropy", "Hhat": "relative_entropy"}
-    return {name: getattr(got, names.get(name, name)) for name in ("P", "label", "H", "Hhat", "alpha", "kl", "ce", "loss", "grad")}
+    return {
+        name: getattr(got, names.get(name, name)) for name in ("P", "label", "H", "Hhat", "alpha", "kl", "ce", "loss", "grad")
+    }
 
 
 def _teacher_mean(i: Inputs, cast: Cast) -> dict[str, Any]:
     store = {client: cast(logits) for client, logits in enumerate(i["store"]) if logits is not None}
     first = next(iter(store.values()))
-    table = k.TeacherMean(*first.shape, first.dtype)
+    table = k.TeacherMean(first.shape[0], first.shape[1], first.dtype)
     for client, logits in store.items():
         table.replace(client, logits)
     return {"teacher": table.mean(i["batch"]), "count": table.count}

@@ -21,7 +21,10 @@ from fedbench.types import Vector
 _SGD: dict[Any, Any] = {np.dtype(np.float32): _core.clip_sgd_float32, np.dtype(np.float64): _core.clip_sgd_float64}
 _ADAM: dict[Any, Any] = {np.dtype(np.float32): _core.clip_adam_float32, np.dtype(np.float64): _core.clip_adam_float64}
 _ADAPTIVE: dict[Any, Any] = {np.dtype(np.float32): _core.adaptive_step_float32, np.dtype(np.float64): _core.adaptive_step_float64}
-_SUM_ADAPTIVE: dict[Any, Any] = {np.dtype(np.float32): _core.sum_adaptive_step_float32, np.dtype(np.float64): _core.sum_adaptive_step_float64}
+_SUM_ADAPTIVE: dict[Any, Any] = {
+    np.dtype(np.float32): _core.sum_adaptive_step_float32,
+    np.dtype(np.float64): _core.sum_adaptive_step_float64,
+}
 
 
 @dataclass(frozen=True)

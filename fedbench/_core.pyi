@@ -55,6 +55,82 @@ def weighted_sum_float64(weights: npt.NDArray[np.float64], vectors: Any, out: np
 def dot_float32(a: npt.NDArray[Any], b: npt.NDArray[Any], isa: str = "") -> float: ...
 def dot_float64(a: npt.NDArray[Any], b: npt.NDArray[Any], isa: str = "") -> float: ...
 
+# ---- distill ----
+
+def distill_float32(
+    student: npt.NDArray[Any],
+    teacher: npt.NDArray[Any],
+    alpha_min: float,
+    alpha_max: float,
+    out: tuple[npt.NDArray[Any], ...],
+    probabilities: bool = False,
+    isa: str = "",
+) -> tuple[float, float, float]: ...
+def distill_float64(
+    student: npt.NDArray[Any],
+    teacher: npt.NDArray[Any],
+    alpha_min: float,
+    alpha_max: float,
+    out: tuple[npt.NDArray[Any], ...],
+    probabilities: bool = False,
+    isa: str = "",
+) -> tuple[float, float, float]: ...
+
+# ---- optimise ----
+
+def clip_sgd_float32(x: npt.NDArray[Any], g: npt.NDArray[Any], rate: float, bound: float, isa: str = "") -> tuple[float, float]: ...
+def clip_adam_float32(
+    x: npt.NDArray[Any],
+    moments: tuple[npt.NDArray[Any], ...],
+    g: npt.NDArray[Any],
+    rule: tuple[float, float, float, float, bool, int],
+    bound: float,
+    isa: str = "",
+) -> tuple[float, float]: ...
+def adaptive_step_float32(
+    x: npt.NDArray[Any],
+    moments: tuple[npt.NDArray[Any], ...],
+    direction: npt.NDArray[Any],
+    rule: tuple[float, float, float, float, bool, int],
+    use_maximum: bool,
+    isa: str = "",
+) -> None: ...
+def sum_adaptive_step_float32(
+    x: npt.NDArray[Any],
+    moments: tuple[npt.NDArray[Any], ...],
+    weights: npt.NDArray[np.float64],
+    vectors: Any,
+    rule: tuple[float, float, float, float, bool, int],
+    use_maximum: bool,
+    isa: str = "",
+) -> float: ...
+def clip_sgd_float64(x: npt.NDArray[Any], g: npt.NDArray[Any], rate: float, bound: float, isa: str = "") -> tuple[float, float]: ...
+def clip_adam_float64(
+    x: npt.NDArray[Any],
+    moments: tuple[npt.NDArray[Any], ...],
+    g: npt.NDArray[Any],
+    rule: tuple[float, float, float, float, bool, int],
+    bound: float,
+    isa: str = "",
+) -> tuple[float, float]: ...
+def adaptive_step_float64(
+    x: npt.NDArray[Any],
+    moments: tuple[npt.NDArray[Any], ...],
+    direction: npt.NDArray[Any],
+    rule: tuple[float, float, float, float, bool, int],
+    use_maximum: bool,
+    isa: str = "",
+) -> None: ...
+def sum_adaptive_step_float64(
+    x: npt.NDArray[Any],
+    moments: tuple[npt.NDArray[Any], ...],
+    weights: npt.NDArray[np.float64],
+    vectors: Any,
+    rule: tuple[float, float, float, float, bool, int],
+    use_maximum: bool,
+    isa: str = "",
+) -> float: ...
+
 # ---- scheduler ----
 
 class DurationKind(enum.Enum):

@@ -77,14 +77,20 @@ InstructionSet instruction_set() {
 const char* name_of(InstructionSet isa) { return isa == InstructionSet::avx2 ? "avx2" : "portable"; }
 
 template <typename Real>
+double lanes::weighted_sum_from(std::span<const double> weights, std::span<const Real* const> vectors, std::size_t from, std::span<Real> out,
+                                InstructionSet isa) {
+#if defined(FEDBENCH_HAVE_AVX2)
+    if (isa == InstructionSet::avx2) return weighted_sum_avx2<Real>(weights, vectors, out, from);
+#endif
+    (void)isa;
+    return weighted_sum<Real, PortableOps<Real>>(weights, vectors, out, from);
+}
+
+template <typename Real>
 double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out,
                     InstructionSet isa) {
     check_sizes(weights.size(), vectors.size());
-#if defined(FEDBENCH_HAVE_AVX2)
-    if (isa == InstructionSet::avx2) return lanes::weighted_sum_avx2<Real>(weights, vectors, out);
-#endif
-    (void)isa;
-    return lanes::weighted_sum<Real, PortableOps<Real>>(weights, vectors, out);
+    return lanes::weighted_sum_from<Real>(weights, vectors, 0, out, isa);
 }
 
 template <typename Real>
@@ -99,6 +105,10 @@ double dot(std::span<const Real> a, std::span<const Real> b, InstructionSet isa)
     return lanes::dot<Real, PortableOps<Real>>(a, b);
 }
 
+template double lanes::weighted_sum_from<float>(std::span<const double>, std::span<const float* const>, std::size_t, std::span<float>,
+                                               InstructionSet);
+template double lanes::weighted_sum_from<double>(std::span<const double>, std::span<const double* const>, std::size_t, std::span<double>,
+                                                InstructionSet);
 template double weighted_sum<float>(std::span<const double>, std::span<const float* const>, std::span<float>, InstructionSet);
 template double weighted_sum<double>(std::span<const double>, std::span<const double* const>, std::span<double>, InstructionSet);
 template double dot<float>(std::span<const float>, std::span<const float>, InstructionSet);

@@ -61,12 +61,14 @@ struct DoubleOps : Common {
 }  // namespace
 
 template <>
-double weighted_sum_avx2<float>(std::span<const double> weights, std::span<const float* const> vectors, std::span<float> out) {
-    return weighted_sum<float, FloatOps>(weights, vectors, out);
+double weighted_sum_avx2<float>(std::span<const double> weights, std::span<const float* const> vectors, std::span<float> out,
+                               std::size_t from) {
+    return weighted_sum<float, FloatOps>(weights, vectors, out, from);
 }
 template <>
-double weighted_sum_avx2<double>(std::span<const double> weights, std::span<const double* const> vectors, std::span<double> out) {
-    return weighted_sum<double, DoubleOps>(weights, vectors, out);
+double weighted_sum_avx2<double>(std::span<const double> weights, std::span<const double* const> vectors, std::span<double> out,
+                               std::size_t from) {
+    return weighted_sum<double, DoubleOps>(weights, vectors, out, from);
 }
 template <>
 double dot_avx2<float>(std::span<const float> a, std::span<const float> b) {

@@ -14,10 +14,11 @@ inline constexpr std::size_t kBlock = 4096;
 
 inline double add_lanes(const double (&s)[kLanes]) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
 
+/// Elements from, from + 1, .. of the vectors go to out[0], out[1], ..
 /// Ops supplies: Values (eight Reals), Sums (eight doubles), load, store, broadcast, fma, zero, zero_sums,
 /// add_squares / add_products (one float64 fma per lane), spill(Sums, double[8]).
 template <typename Real, typename Ops>
-double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out) {
+double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from = 0) {
     const std::size_t d = out.size();
     double norm2 = 0;
     for (std::size_t begin = 0; begin < d; begin += kBlock) {
@@ -27,7 +28,7 @@ double weighted_sum(std::span<const double> weights, std::span<const Real* const
         for (; i + kLanes <= end; i += kLanes) {
             auto total = Ops::zero();
             for (std::size_t k = 0; k < vectors.size(); ++k)
-                total = Ops::fma(Ops::broadcast(static_cast<Real>(weights[k])), Ops::load(vectors[k] + i), total);
+                total = Ops::fma(Ops::broadcast(static_cast<Real>(weights[k])), Ops::load(vectors[k] + from + i), total);
             Ops::store(out.data() + i, total);
             sums = Ops::add_products(sums, total, total);
         }
@@ -35,7 +36,7 @@ double weighted_sum(std::span<const double> weights, std::span<const Real* const
         Ops::spill(sums, lane);
         for (std::size_t j = 0; i < end; ++i, ++j) {
             Real total = 0;
-            for (std::size_t k = 0; k < vectors.size(); ++k) total = Ops::fma1(static_cast<Real>(weights[k]), vectors[k][i], total);
+            for (std::size_t k = 0; k < vectors.size(); ++k) total = Ops::fma1(static_cast<Real>(weights[k]), vectors[k][from + i], total);
             out[i] = total;
             lane[j] = Ops::fma1(static_cast<double>(total), static_cast<double>(total), lane[j]);
         }
@@ -63,8 +64,13 @@ double dot(std::span<const Real> a, std::span<const Real> b) {
 }
 
 template <typename Real>
-double weighted_sum_avx2(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out);
+double weighted_sum_avx2(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from);
 template <typename Real>
 double dot_avx2(std::span<const Real> a, std::span<const Real> b);
+
+/// weighted_sum of the vectors' elements from, from + 1, .. as many as `out` has; sizes are not checked.
+template <typename Real>
+double weighted_sum_from(std::span<const double> weights, std::span<const Real* const> vectors, std::size_t from, std::span<Real> out,
+                         InstructionSet isa);
 
 }  // namespace fedbench::lanes

@@ -48,12 +48,26 @@ std::span<const T> vector_of(const std::string& name, const py::handle& object) 
     return {array.data(), static_cast<std::size_t>(array.size())};
 }
 
-/// The same, writeable.
+/// A two-dimensional C-contiguous array of exactly this dtype, as its rows one after another.
+template <typename T>
+std::span<const T> matrix_of(const std::string& name, const py::handle& object) {
+    if (!is_plain<T>(object, 2)) refuse(name, std::string(type_name<T>()) + " (B, C) C-contiguous", object);
+    const auto array = py::reinterpret_borrow<py::array_t<T>>(object);
+    return {array.data(), static_cast<std::size_t>(array.size())};
+}
+
+/// The span, if the array that it views may be written.
+template <typename T>
+std::span<T> writeable(const std::string& name, const py::handle& object, std::span<const T> view) {
+    if (!py::reinterpret_borrow<py::array>(object).writeable()) throw py::type_error(name + ": expected a writeable array, got a read-only one");
+    return {const_cast<T*>(view.data()), view.size()};
+}
+
+/// A vector that will be written.
 template <typename T>
 std::span<T> output_of(const std::string& name, const py::handle& object) {
     const auto view = vector_of<T>(name, object);
-    if (!py::reinterpret_borrow<py::array>(object).writeable()) throw py::type_error(name + ": expected a writeable array, got a read-only one");
-    return {const_cast<T*>(view.data()), view.size()};
+    return writeable<T>(name, object, view);
 }
 
 /// A read-only numpy view of a column; `owner` keeps the memory alive.

@@ -5,17 +5,28 @@ Works without torch. Everything that reduces over model vectors goes through her
 
 from fedbench.kernels.accumulate import dot, mean, norm, total, weighted_sum
 from fedbench.kernels.build import build_info
+from fedbench.kernels.distill import Distilled, TeacherMean, distill, softmax
+from fedbench.kernels.optimise import AdamRule, adaptive_step, clip_adam, clip_sgd, sum_adaptive_step
 from fedbench.kernels.server import cosine, moments, participation_weights, staleness_weight, weights
 
 __all__ = [
+    "AdamRule",
+    "Distilled",
+    "TeacherMean",
+    "adaptive_step",
     "build_info",
+    "clip_adam",
+    "clip_sgd",
     "cosine",
+    "distill",
     "dot",
     "mean",
     "moments",
     "norm",
     "participation_weights",
+    "softmax",
     "staleness_weight",
+    "sum_adaptive_step",
     "total",
     "weighted_sum",
     "weights",

@@ -56,11 +56,76 @@ def _fedac_server(i: Inputs, cast: Cast) -> dict[str, Any]:
     return {"x": out, "m": m, "v": v}
 
 
+def _distill(i: Inputs, cast: Cast) -> dict[str, Any]:
+    got = k.distill(cast(i["student"]), cast(i["teacher"]), i["alpha_min"], i["alpha_max"])
+    names = {"P": "probabilities", "H": "entropy", "Hhat": "relative_entropy"}
+    return {
+        name: getattr(got, names.get(name, name)) for name in ("P", "label", "H", "Hhat", "alpha", "kl", "ce", "loss", "grad")
+    }
+
+
+def _teacher_mean(i: Inputs, cast: Cast) -> dict[str, Any]:
+    store = {client: cast(logits) for client, logits in enumerate(i["store"]) if logits is not None}
+    first = next(iter(store.values()))
+    table = k.TeacherMean(first.shape[0], first.shape[1], first.dtype)
+    for client, logits in store.items():
+        table.replace(client, logits)
+    return {"teacher": table.mean(i["batch"]), "count": table.count}
+
+
+def _clip_step(i: Inputs, cast: Cast) -> dict[str, Any]:
+    """The tensors are one flat vector here, so the norm is the global one; the steps are split again for the comparison."""
+    x, rule = cast(np.concatenate(i["params"])), dict(i["optimizer"])
+    name, rate = rule.pop("name"), rule.pop("lr")
+    if name not in ("sgd", "adam"):
+        raise Unsupported(f"optimizer {name!r}")
+    ends = np.cumsum([len(tensor) for tensor in i["params"]])[:-1]
+    m, v = np.zeros_like(x), np.zeros_like(x)
+    out: dict[str, Any] = {"params": [], "norm": [], "factor": []}
+    for step, tensors in enumerate(i["grads"], start=1):
+        g = cast(np.concatenate(tensors))
+        if name == "sgd":
+            norm, factor = k.clip_sgd(x, g, rate, i["clip"])
+        else:
+            adam = k.AdamRule(rate, rule["beta1"], rule["beta2"], rule["eps"], step=step)
+            norm, factor = k.clip_adam(x, m, v, g, adam, i["clip"])
+        out["params"].append(np.split(x.copy(), ends))
+        out["norm"].append(norm)
+        out["factor"].append(factor)
+    return out
+
+
+def _fadas_rate(i: Inputs, tmax: float) -> float:
+    """eta_g, or the shrunk rate if the largest staleness exceeds tau_c."""
+    if i["shrink"] not in ("code", "paper_min"):
+        raise Unsupported(f"shrink {i['shrink']!r}")
+    if not i["delay_adaptive"] or tmax <= i["tau_c"]:
+        return float(i["eta_g"])
+    return float(i["eta_g"] / tmax if i["shrink"] == "code" else min(i["eta_g"], 1 / tmax))
+
+
+def _fadas_server(i: Inputs, cast: Cast) -> dict[str, Any]:
+    x = cast(i["x"])
+    m, v, vhat = (np.zeros_like(x) for _ in range(3))
+    out: dict[str, Any] = {"x": [], "vhat": [], "eta": []}
+    for step, (D, tmax) in enumerate(zip(i["D"], i["tmax"], strict=True), start=1):
+        rate = _fadas_rate(i, tmax)
+        rule = k.AdamRule(rate, i["beta1"], i["beta2"], i["eps"], i["bias_correction"], step)
+        k.adaptive_step(x, m, v, vhat, cast(D), rule, use_maximum=i["amsgrad"])
+        for name, value in (("x", x.copy()), ("vhat", vhat.copy()), ("eta", rate)):
+            out[name].append(value)
+    return out | {"m": m, "v": v}
+
+
 KERNELS: dict[str, Callable[[Inputs, Cast], dict[str, Any]]] = {
     "accumulate": _accumulate,
     "staleness_weight": _staleness_weight,
     "fedac_weights": _fedac_weights,
     "fedac_server": _fedac_server,
+    "distill": _distill,
+    "teacher_mean": _teacher_mean,
+    "clip_step": _clip_step,
+    "fadas_server": _fadas_server,
 }
 
 

@@ -1,0 +1,141 @@
+#include "fedbench/optimise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "lanes.hpp"
+#include "moments.hpp"
+
+namespace fedbench {
+
+namespace {
+
+using optimising::Factors;
+using optimising::Maximum;
+using optimising::Step;
+
+void check_length(const char* name, std::size_t got, std::size_t wanted) {
+    if (got != wanted)
+        throw std::invalid_argument(std::string(name) + ": expected length " + std::to_string(wanted) + ", got " + std::to_string(got));
+}
+
+template <typename Real>
+void check_moments(std::size_t d, const Moments<Real>& moments, const AdamRule& rule) {
+    check_length("m", moments.m.size(), d);
+    check_length("v", moments.v.size(), d);
+    if (!moments.vhat.empty()) check_length("vhat", moments.vhat.size(), d);
+    if (rule.step < 1) throw std::invalid_argument("step: must be >= 1, got " + std::to_string(rule.step));
+}
+
+/// base^exponent by repeated squaring: no libm.
+double power(double base, std::int64_t exponent) {
+    double result = 1;
+    for (; exponent > 0; exponent >>= 1, base *= base)
+        if (exponent & 1) result *= base;
+    return result;
+}
+
+template <typename Real>
+Factors<Real> factors_of(const AdamRule& rule, double signed_rate, double scale) {
+    const double first = rule.bias_correction ? 1 - power(rule.beta1, rule.step) : 1;
+    const double second = rule.bias_correction ? 1 - power(rule.beta2, rule.step) : 1;
+    const auto real = [](double value) { return static_cast<Real>(value); };
+    return {real(rule.beta1), real(1 - rule.beta1),      real(rule.beta2),           real(1 - rule.beta2),
+            real(scale),      real(signed_rate / first), real(1 / std::sqrt(second)), real(rule.epsilon)};
+}
+
+template <typename Real>
+void adaptive_on(const Step<Real>& step, const Factors<Real>& factors, InstructionSet isa) {
+#if defined(FEDBENCH_HAVE_AVX2)
+    if (isa == InstructionSet::avx2) return optimising::adaptive_avx2<Real>(step, factors);
+#endif
+    (void)isa;
+    optimising::adaptive(step, factors);
+}
+
+template <typename Real>
+Clip clip_of(std::span<const Real> g, double bound, InstructionSet isa) {
+    const double norm = std::sqrt(dot<Real>(g, g, isa));
+    const bool whole = norm <= bound || bound == std::numeric_limits<double>::infinity();
+    return {norm, whole ? 1 : bound / norm};
+}
+
+template <typename Real>
+Maximum maximum_of(const Moments<Real>& moments, std::size_t d, bool use_maximum) {
+    if (use_maximum) check_length("vhat", moments.vhat.size(), d);
+    if (use_maximum) return Maximum::used;
+    return moments.vhat.empty() ? Maximum::none : Maximum::kept;
+}
+
+}  // namespace
+
+template <typename Real>
+Clip clip_sgd(std::span<Real> x, std::span<const Real> g, double rate, double bound, InstructionSet isa) {
+    check_length("g", g.size(), x.size());
+    const Clip clip = clip_of(g, bound, isa);
+    const Real scale = static_cast<Real>(clip.factor), real_rate = static_cast<Real>(rate);
+#if defined(FEDBENCH_HAVE_AVX2)
+    if (isa == InstructionSet::avx2) {
+        optimising::sgd_avx2<Real>(x.data(), g.data(), x.size(), scale, real_rate);
+        return clip;
+    }
+#endif
+    optimising::sgd(x.data(), g.data(), x.size(), scale, real_rate);
+    return clip;
+}
+
+template <typename Real>
+Clip clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const Real> g, const AdamRule& rule, double bound,
+               InstructionSet isa) {
+    check_length("g", g.size(), x.size());
+    check_moments(x.size(), moments, rule);
+    if (!moments.vhat.empty()) throw std::invalid_argument("vhat: clip_adam has no maximum");
+    const Clip clip = clip_of(g, bound, isa);
+    adaptive_on<Real>({x.data(), moments.m.data(), moments.v.data(), nullptr, g.data(), x.size(), Maximum::none},
+                      factors_of<Real>(rule, -rule.rate, clip.factor), isa);
+    return clip;
+}
+
+template <typename Real>
+void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const Real> direction, const AdamRule& rule, bool use_maximum,
+                   InstructionSet isa) {
+    check_length("direction", direction.size(), x.size());
+    check_moments(x.size(), moments, rule);
+    const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
+    adaptive_on<Real>({x.data(), moments.m.data(), moments.v.data(), moments.vhat.data(), direction.data(), x.size(), maximum},
+                      factors_of<Real>(rule, rule.rate, 1), isa);
+}
+
+template <typename Real>
+double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const double> weights,
+                         std::span<const Real* const> vectors, const AdamRule& rule, bool use_maximum, InstructionSet isa) {
+    check_moments(x.size(), moments, rule);
+    const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
+    const auto factors = factors_of<Real>(rule, rule.rate, 1);
+    Real block[lanes::kBlock];  // as long as the norm's blocks, so it is the norm that weighted_sum returns
+    double norm2 = 0;
+    for (std::size_t begin = 0; begin < x.size(); begin += lanes::kBlock) {
+        const std::size_t count = std::min(lanes::kBlock, x.size() - begin);
+        norm2 += lanes::weighted_sum_from<Real>(weights, vectors, begin, {block, count}, isa);
+        Real* vhat = maximum == Maximum::none ? nullptr : moments.vhat.data() + begin;
+        adaptive_on<Real>({x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum}, factors, isa);
+    }
+    return norm2;
+}
+
+#define FEDBENCH_INSTANTIATE(Real)                                                                                                   \
+    template Clip clip_sgd<Real>(std::span<Real>, std::span<const Real>, double, double, InstructionSet);                            \
+    template Clip clip_adam<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, double,             \
+                                  InstructionSet);                                                                                   \
+    template void adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, bool,           \
+                                      InstructionSet);                                                                               \
+    template double sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>,                          \
+                                            std::span<const Real* const>, const AdamRule&, bool, InstructionSet);
+FEDBENCH_INSTANTIATE(float)
+FEDBENCH_INSTANTIATE(double)
+#undef FEDBENCH_INSTANTIATE
+
+}  // namespace fedbench

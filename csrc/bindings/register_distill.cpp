@@ -1,0 +1,79 @@
+#include <pybind11/stl.h>
+
+#include <array>
+
+#include "arrays.hpp"
+#include "fedbench/distill.hpp"
+#include "register.hpp"
+#include "vectors.hpp"
+
+namespace fedbench::bindings {
+
+namespace {
+
+template <typename Real>
+std::span<Real> grid_out(const char* name, const py::handle& object, py::ssize_t rows, py::ssize_t classes) {
+    const auto view = matrix_of<Real>(name, object);
+    const auto array = py::reinterpret_borrow<py::array>(object);
+    if (array.shape(0) != rows || array.shape(1) != classes)
+        refuse(name, "shape (" + std::to_string(rows) + ", " + std::to_string(classes) + ")", object);
+    return writeable<Real>(name, object, view);
+}
+
+template <typename T>
+std::span<T> column_out(const char* name, const py::handle& object, py::ssize_t rows) {
+    const auto view = output_of<T>(name, object);
+    if (static_cast<py::ssize_t>(view.size()) != rows) refuse(name, "length " + std::to_string(rows), object);
+    return view;
+}
+
+/// out = (grad, probabilities, label, entropy, kl, ce).
+template <typename Real>
+DistillRows<Real> rows_out(const py::tuple& out, py::ssize_t rows, py::ssize_t classes, std::vector<double>& workspace) {
+    if (out.size() != 6) throw py::value_error("out: expected (grad, probabilities, label, entropy, kl, ce)");
+    workspace.resize(2 * static_cast<std::size_t>(rows));
+    return {grid_out<Real>("grad", out[0], rows, classes),
+            grid_out<Real>("probabilities", out[1], rows, classes),
+            column_out<std::int64_t>("label", out[2], rows),
+            column_out<double>("entropy", out[3], rows),
+            column_out<double>("kl", out[4], rows),
+            column_out<double>("ce", out[5], rows),
+            workspace};
+}
+
+template <typename Real>
+std::tuple<double, double, double> distill_into(const py::object& student, const py::object& teacher, double alpha_min, double alpha_max,
+                                                const py::tuple& out, bool probabilities, const std::string& isa) {
+    const auto s = matrix_of<Real>("student", student), t = matrix_of<Real>("teacher", teacher);
+    const auto shape = py::reinterpret_borrow<py::array>(student);
+    const auto other = py::reinterpret_borrow<py::array>(teacher);
+    const py::ssize_t rows = shape.shape(0), classes = shape.shape(1);
+    if (other.shape(0) != rows || other.shape(1) != classes)
+        refuse("teacher", "the student's shape (" + std::to_string(rows) + ", " + std::to_string(classes) + ")", teacher);
+    std::vector<double> workspace;
+    const auto to = rows_out<Real>(out, rows, classes, workspace);
+    const std::array<Extent, 8> extents{extent_of("grad", to.grad), extent_of("probabilities", to.probabilities), extent_of("label", to.label),
+                                        extent_of("entropy", to.entropy), extent_of("kl", to.kl), extent_of("ce", to.ce),
+                                        extent_of("student", s), extent_of("teacher", t)};
+    refuse_overlap(extents, 6);
+    const InstructionSet chosen = parse_isa(isa);
+    const Teacher kind = probabilities ? Teacher::probabilities : Teacher::logits;
+    const py::gil_scoped_release release;
+    const Distilled result = distill<Real>(s, t, static_cast<std::size_t>(classes), {alpha_min, alpha_max}, to, kind, chosen);
+    return {result.loss, result.relative_entropy, result.alpha};
+}
+
+template <typename Real>
+void add(py::module_& module, const char* name) {
+    module.def(name, &distill_into<Real>, py::arg("student"), py::arg("teacher"), py::arg("alpha_min"), py::arg("alpha_max"), py::arg("out"),
+               py::arg("probabilities") = false, py::arg("isa") = "");
+}
+
+}  // namespace
+
+void register_distill(py::module_& module) {
+    add<float>(module, "distill_float32");
+    add<double>(module, "distill_float64");
+}
+
+}  // namespace fedbench::bindings

@@ -1,0 +1,127 @@
+#include <pybind11/stl.h>
+
+#include <array>
+#include <tuple>
+
+#include "arrays.hpp"
+#include "fedbench/optimise.hpp"
+#include "register.hpp"
+#include "vectors.hpp"
+
+namespace fedbench::bindings {
+
+namespace {
+
+/// rule = (rate, beta1, beta2, epsilon, bias_correction, step).
+using RuleTuple = std::tuple<double, double, double, double, bool, std::int64_t>;
+
+AdamRule rule_of(const RuleTuple& rule) { return std::make_from_tuple<AdamRule>(rule); }
+
+template <typename Real>
+std::span<const Real> input_of(const char* name, const py::handle& object, std::size_t d) {
+    const auto view = vector_of<Real>(name, object);
+    if (view.size() != d) refuse(name, "length " + std::to_string(d), object);
+    return view;
+}
+
+template <typename Real>
+std::span<Real> state_of(const char* name, const py::handle& object, std::size_t d) {
+    const auto view = output_of<Real>(name, object);
+    if (view.size() != d) refuse(name, "length " + std::to_string(d), object);
+    return view;
+}
+
+/// moments = (m, v) or (m, v, vhat).
+template <typename Real>
+Moments<Real> moments_of(const py::tuple& moments, std::size_t d) {
+    if (moments.size() != 2 && moments.size() != 3) throw py::value_error("moments: expected (m, v) or (m, v, vhat)");
+    Moments<Real> views{state_of<Real>("m", moments[0], d), state_of<Real>("v", moments[1], d), {}};
+    if (moments.size() == 3) views.vhat = state_of<Real>("vhat", moments[2], d);
+    return views;
+}
+
+template <typename Real>
+std::vector<Extent> extents_of(std::span<Real> x, const Moments<Real>& moments) {
+    return {extent_of("x", x), extent_of("m", moments.m), extent_of("v", moments.v), extent_of("vhat", moments.vhat)};
+}
+
+template <typename Real>
+std::pair<double, double> clip_sgd_on(const py::object& x, const py::object& g, double rate, double bound, const std::string& isa) {
+    const auto to = output_of<Real>("x", x);
+    const auto gradient = input_of<Real>("g", g, to.size());
+    const std::array<Extent, 2> extents{extent_of("x", to), extent_of("g", gradient)};
+    refuse_overlap(extents, 1);
+    const InstructionSet chosen = parse_isa(isa);
+    const py::gil_scoped_release release;
+    const Clip clip = clip_sgd<Real>(to, gradient, rate, bound, chosen);
+    return {clip.norm, clip.factor};
+}
+
+template <typename Real>
+std::pair<double, double> clip_adam_on(const py::object& x, const py::tuple& moments, const py::object& g, const RuleTuple& rule, double bound,
+                                       const std::string& isa) {
+    const auto to = output_of<Real>("x", x);
+    const auto state = moments_of<Real>(moments, to.size());
+    const auto gradient = input_of<Real>("g", g, to.size());
+    auto extents = extents_of(to, state);
+    extents.push_back(extent_of("g", gradient));
+    refuse_overlap(extents, 4);
+    const InstructionSet chosen = parse_isa(isa);
+    const py::gil_scoped_release release;
+    const Clip clip = clip_adam<Real>(to, state, gradient, rule_of(rule), bound, chosen);
+    return {clip.norm, clip.factor};
+}
+
+template <typename Real>
+void adaptive_on(const py::object& x, const py::tuple& moments, const py::object& direction, const RuleTuple& rule, bool use_maximum,
+                 const std::string& isa) {
+    const auto to = output_of<Real>("x", x);
+    const auto state = moments_of<Real>(moments, to.size());
+    const auto view = input_of<Real>("direction", direction, to.size());
+    auto extents = extents_of(to, state);
+    extents.push_back(extent_of("direction", view));
+    refuse_overlap(extents, 4);
+    const InstructionSet chosen = parse_isa(isa);
+    const py::gil_scoped_release release;
+    adaptive_step<Real>(to, state, view, rule_of(rule), use_maximum, chosen);
+}
+
+template <typename Real>
+double sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::object& weights, const py::object& vectors,
+                       const RuleTuple& rule, bool use_maximum, const std::string& isa) {
+    const auto to = output_of<Real>("x", x);
+    const auto state = moments_of<Real>(moments, to.size());
+    const auto w = vector_of<double>("weights", weights);
+    py::list kept;
+    const auto rows = rows_of<Real>(vectors, to.size(), kept);
+    if (rows.size() != w.size())
+        throw py::value_error("weights: expected one weight per vector, got " + std::to_string(w.size()) + " weights for " +
+                              std::to_string(rows.size()) + " vectors");
+    auto extents = extents_of(to, state);
+    for (const Real* row : rows) extents.push_back({"one of the vectors", row, to.size_bytes()});
+    refuse_overlap(extents, 4);
+    const InstructionSet chosen = parse_isa(isa);
+    const py::gil_scoped_release release;
+    return sum_adaptive_step<Real>(to, state, w, rows, rule_of(rule), use_maximum, chosen);
+}
+
+template <typename Real>
+void add(py::module_& module, const std::string& type) {
+    const py::arg_v isa = py::arg("isa") = "";
+    module.def(("clip_sgd_" + type).c_str(), &clip_sgd_on<Real>, py::arg("x"), py::arg("g"), py::arg("rate"), py::arg("bound"), isa);
+    module.def(("clip_adam_" + type).c_str(), &clip_adam_on<Real>, py::arg("x"), py::arg("moments"), py::arg("g"), py::arg("rule"),
+               py::arg("bound"), isa);
+    module.def(("adaptive_step_" + type).c_str(), &adaptive_on<Real>, py::arg("x"), py::arg("moments"), py::arg("direction"), py::arg("rule"),
+               py::arg("use_maximum"), isa);
+    module.def(("sum_adaptive_step_" + type).c_str(), &sum_adaptive_on<Real>, py::arg("x"), py::arg("moments"), py::arg("weights"),
+               py::arg("vectors"), py::arg("rule"), py::arg("use_maximum"), isa);
+}
+
+}  // namespace
+
+void register_optimise(py::module_& module) {
+    add<float>(module, "float32");
+    add<double>(module, "float64");
+}
+
+}  // namespace fedbench::bindings

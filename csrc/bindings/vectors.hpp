@@ -1,0 +1,57 @@
+// What the bindings of the numerical kernels share: the instruction set by name, rows, overlap.
+#pragma once
+
+#include "arrays.hpp"
+#include "fedbench/accumulate.hpp"
+
+namespace fedbench::bindings {
+
+inline InstructionSet parse_isa(const std::string& name) {
+    if (name.empty()) return instruction_set();
+    if (name == "portable") return InstructionSet::portable;
+    if (name == "avx2" && std::string(name_of(instruction_set())) == "avx2") return InstructionSet::avx2;
+    throw py::value_error("isa: expected portable, or avx2 where it is in use, got " + name);
+}
+
+/// Rows of a (K, d) array, or a sequence of K vectors of length d; `kept` holds what a lazy sequence hands out.
+template <typename Real>
+std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d, py::list& kept) {
+    std::vector<const Real*> rows;
+    if (py::isinstance<py::array>(vectors)) {
+        if (!is_plain<Real>(vectors, 2)) refuse("vectors", std::string(type_name<Real>()) + " (K, d) C-contiguous", vectors);
+        const auto matrix = py::reinterpret_borrow<py::array_t<Real>>(vectors);
+        if (static_cast<std::size_t>(matrix.shape(1)) != d) refuse("vectors", "rows of length " + std::to_string(d), vectors);
+        for (py::ssize_t k = 0; k < matrix.shape(0); ++k) rows.push_back(matrix.data() + k * matrix.shape(1));
+        return rows;
+    }
+    for (const py::handle& vector : vectors) {
+        kept.append(vector);
+        const auto view = vector_of<Real>("vectors[" + std::to_string(rows.size()) + "]", vector);
+        if (view.size() != d) refuse("vectors[" + std::to_string(rows.size()) + "]", "length " + std::to_string(d), vector);
+        rows.push_back(view.data());
+    }
+    return rows;
+}
+
+/// Memory of one array of a call.
+struct Extent {
+    const char* name;
+    const void* begin;
+    std::size_t bytes;
+};
+
+template <typename T>
+Extent extent_of(const char* name, std::span<T> view) {
+    return {name, view.data(), view.size_bytes()};
+}
+
+/// The first `outputs` arrays may overlap neither each other nor the rest.
+inline void refuse_overlap(std::span<const Extent> arrays, std::size_t outputs) {
+    const auto start = [](const Extent& e) { return reinterpret_cast<std::uintptr_t>(e.begin); };
+    for (std::size_t i = 0; i < outputs; ++i)
+        for (std::size_t j = i + 1; j < arrays.size(); ++j)
+            if (start(arrays[i]) < start(arrays[j]) + arrays[j].bytes && start(arrays[j]) < start(arrays[i]) + arrays[i].bytes)
+                throw py::value_error(std::string(arrays[i].name) + ": must not overlap " + arrays[j].name);
+}
+
+}  // namespace fedbench::bindings

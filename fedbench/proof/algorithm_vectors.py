@@ -17,7 +17,7 @@ from fedbench.proof.compare import Mismatch, Unsupported, compare
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
 from fedbench.tasks.problems import Problem, read_problem
-from fedbench.types import Info, Rounds, State, Vector
+from fedbench.types import Info, State, Vector
 
 OPTIONS = {"eta_l": "local_lr", "eta_g": "server_lr"}
 OPTIONS_OF: dict[str, dict[str, str]] = {
@@ -135,7 +135,7 @@ def _execute(
         info,
         x0,
         wave_size=wave,
-        step_writes_memory=isinstance(algorithm.dispatch(info), Rounds),
+        step_writes_memory=algorithm.dispatch(info).starts_from_later_version,
         given=[{key: value for key, value in update.items() if key != "jobs"} for update in plan["updates"]],
     )
     versions = Versions(x0)

@@ -73,6 +73,12 @@ def test_run_build_verify(tmp_path: Path) -> None:
     assert rows(verified.stdout)[0]["verdict"] == "identical"
     again = fedbench("run", "digits-demo", "-a", "fedavg[cohort_size=2]", *SMALL, "--resume", cwd=tmp_path)
     assert "in the store" in again.stderr
+    assert fedbench("trace", records[0]["record"], cwd=tmp_path).returncode == 0
+    assert (tmp_path / "trace.json").exists()
+    unwritable = fedbench("trace", records[0]["record"], "-o", "trace.json/t.json", cwd=tmp_path)
+    assert unwritable.returncode == 2
+    assert "cannot be written" in unwritable.stderr
+    assert "Traceback" not in unwritable.stderr
     truncated = tmp_path / records[1]["record"] / "record.json"
     truncated.write_bytes(truncated.read_bytes()[:1000])
     for arguments in (["leaderboard", "build"], ["verify", str(truncated.parent)]):

@@ -31,8 +31,7 @@ struct PortableOps {
     }
     template <typename A>
     static Sums add_products(Sums sums, const A& a, const A& b) {
-        for (std::size_t j = 0; j < lanes::kLanes; ++j)
-            sums[j] = std::fma(static_cast<double>(a[j]), static_cast<double>(b[j]), sums[j]);
+        for (std::size_t j = 0; j < lanes::kLanes; ++j) sums[j] = std::fma(static_cast<double>(a[j]), static_cast<double>(b[j]), sums[j]);
         return sums;
     }
     static void spill(const Sums& sums, double (&lane)[lanes::kLanes]) {
@@ -77,8 +76,8 @@ InstructionSet instruction_set() {
 const char* name_of(InstructionSet isa) { return isa == InstructionSet::avx2 ? "avx2" : "portable"; }
 
 template <typename Real>
-double lanes::weighted_sum_from(std::span<const double> weights, std::span<const Real* const> vectors, std::size_t from, std::span<Real> out,
-                                InstructionSet isa) {
+double lanes::weighted_sum_from(std::span<const double> weights, std::span<const Real* const> vectors, std::size_t from,
+                                std::span<Real> out, InstructionSet isa) {
 #if defined(FEDBENCH_HAVE_AVX2)
     if (isa == InstructionSet::avx2) return weighted_sum_avx2<Real>(weights, vectors, out, from);
 #endif
@@ -87,8 +86,7 @@ double lanes::weighted_sum_from(std::span<const double> weights, std::span<const
 }
 
 template <typename Real>
-double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out,
-                    InstructionSet isa) {
+double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, InstructionSet isa) {
     check_sizes(weights.size(), vectors.size());
     return lanes::weighted_sum_from<Real>(weights, vectors, 0, out, isa);
 }
@@ -106,9 +104,9 @@ double dot(std::span<const Real> a, std::span<const Real> b, InstructionSet isa)
 }
 
 template double lanes::weighted_sum_from<float>(std::span<const double>, std::span<const float* const>, std::size_t, std::span<float>,
-                                               InstructionSet);
-template double lanes::weighted_sum_from<double>(std::span<const double>, std::span<const double* const>, std::size_t, std::span<double>,
                                                 InstructionSet);
+template double lanes::weighted_sum_from<double>(std::span<const double>, std::span<const double* const>, std::size_t, std::span<double>,
+                                                 InstructionSet);
 template double weighted_sum<float>(std::span<const double>, std::span<const float* const>, std::span<float>, InstructionSet);
 template double weighted_sum<double>(std::span<const double>, std::span<const double* const>, std::span<double>, InstructionSet);
 template double dot<float>(std::span<const float>, std::span<const float>, InstructionSet);

@@ -62,12 +62,12 @@ struct DoubleOps : Common {
 
 template <>
 double weighted_sum_avx2<float>(std::span<const double> weights, std::span<const float* const> vectors, std::span<float> out,
-                               std::size_t from) {
+                                std::size_t from) {
     return weighted_sum<float, FloatOps>(weights, vectors, out, from);
 }
 template <>
 double weighted_sum_avx2<double>(std::span<const double> weights, std::span<const double* const> vectors, std::span<double> out,
-                               std::size_t from) {
+                                 std::size_t from) {
     return weighted_sum<double, DoubleOps>(weights, vectors, out, from);
 }
 template <>

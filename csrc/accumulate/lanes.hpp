@@ -56,8 +56,7 @@ double dot(std::span<const Real> a, std::span<const Real> b) {
         for (; i + kLanes <= end; i += kLanes) sums = Ops::add_products(sums, Ops::load(a.data() + i), Ops::load(b.data() + i));
         double lane[kLanes];
         Ops::spill(sums, lane);
-        for (std::size_t j = 0; i < end; ++i, ++j)
-            lane[j] = Ops::fma1(static_cast<double>(a[i]), static_cast<double>(b[i]), lane[j]);
+        for (std::size_t j = 0; i < end; ++i, ++j) lane[j] = Ops::fma1(static_cast<double>(a[i]), static_cast<double>(b[i]), lane[j]);
         result += add_lanes(lane);
     }
     return result;

@@ -37,7 +37,7 @@ void sgd(Real* __restrict x, const Real* __restrict g, std::size_t d, Real scale
 
 template <typename Real, Maximum maximum>
 void adaptive_loop(const Step<Real>& step, Factors<Real> f) {
-    Real *__restrict x = step.x, *__restrict m = step.m, *__restrict v = step.v, *__restrict vhat = step.vhat;
+    Real* __restrict x = step.x, * __restrict m = step.m, * __restrict v = step.v, * __restrict vhat = step.vhat;
     const Real* __restrict g = step.g;
     for (std::size_t i = 0; i < step.d; ++i) {
         const Real direction = f.scale * g[i];

@@ -43,8 +43,8 @@ Factors<Real> factors_of(const AdamRule& rule, double signed_rate, double scale)
     const double first = rule.bias_correction ? 1 - power(rule.beta1, rule.step) : 1;
     const double second = rule.bias_correction ? 1 - power(rule.beta2, rule.step) : 1;
     const auto real = [](double value) { return static_cast<Real>(value); };
-    return {real(rule.beta1), real(1 - rule.beta1),      real(rule.beta2),           real(1 - rule.beta2),
-            real(scale),      real(signed_rate / first), real(1 / std::sqrt(second)), real(rule.epsilon)};
+    return {real(rule.beta1),          real(1 - rule.beta1),        real(rule.beta2),  real(1 - rule.beta2), real(scale),
+            real(signed_rate / first), real(1 / std::sqrt(second)), real(rule.epsilon)};
 }
 
 template <typename Real>
@@ -121,19 +121,19 @@ double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::s
         const std::size_t count = std::min(lanes::kBlock, x.size() - begin);
         norm2 += lanes::weighted_sum_from<Real>(weights, vectors, begin, {block, count}, isa);
         Real* vhat = maximum == Maximum::none ? nullptr : moments.vhat.data() + begin;
-        adaptive_on<Real>({x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum}, factors, isa);
+        adaptive_on<Real>({x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum}, factors,
+                          isa);
     }
     return norm2;
 }
 
-#define FEDBENCH_INSTANTIATE(Real)                                                                                                   \
-    template Clip clip_sgd<Real>(std::span<Real>, std::span<const Real>, double, double, InstructionSet);                            \
-    template Clip clip_adam<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, double,             \
-                                  InstructionSet);                                                                                   \
-    template void adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, bool,           \
-                                      InstructionSet);                                                                               \
-    template double sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>,                          \
-                                            std::span<const Real* const>, const AdamRule&, bool, InstructionSet);
+#define FEDBENCH_INSTANTIATE(Real)                                                                                                        \
+    template Clip clip_sgd<Real>(std::span<Real>, std::span<const Real>, double, double, InstructionSet);                                 \
+    template Clip clip_adam<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, double, InstructionSet); \
+    template void adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const Real>, const AdamRule&, bool,                \
+                                      InstructionSet);                                                                                    \
+    template double sum_adaptive_step<Real>(std::span<Real>, const Moments<Real>&, std::span<const double>, std::span<const Real* const>, \
+                                            const AdamRule&, bool, InstructionSet);
 FEDBENCH_INSTANTIATE(float)
 FEDBENCH_INSTANTIATE(double)
 #undef FEDBENCH_INSTANTIATE

@@ -59,7 +59,8 @@ std::span<const T> matrix_of(const std::string& name, const py::handle& object) 
 /// The span, if the array that it views may be written.
 template <typename T>
 std::span<T> writeable(const std::string& name, const py::handle& object, std::span<const T> view) {
-    if (!py::reinterpret_borrow<py::array>(object).writeable()) throw py::type_error(name + ": expected a writeable array, got a read-only one");
+    if (!py::reinterpret_borrow<py::array>(object).writeable())
+        throw py::type_error(name + ": expected a writeable array, got a read-only one");
     return {const_cast<T*>(view.data()), view.size()};
 }
 
@@ -73,7 +74,8 @@ std::span<T> output_of(const std::string& name, const py::handle& object) {
 /// A read-only numpy view of a column; `owner` keeps the memory alive.
 template <typename T>
 py::array column(const std::vector<T>& values, const py::object& owner) {
-    py::array view(py::dtype::of<T>(), {static_cast<py::ssize_t>(values.size())}, {static_cast<py::ssize_t>(sizeof(T))}, values.data(), owner);
+    py::array view(py::dtype::of<T>(), {static_cast<py::ssize_t>(values.size())}, {static_cast<py::ssize_t>(sizeof(T))}, values.data(),
+                   owner);
     view.attr("setflags")(py::arg("write") = false);
     return view;
 }
@@ -83,7 +85,8 @@ template <typename T>
 py::array take(std::vector<T>&& values) {
     auto* heap = new std::vector<T>(std::move(values));
     const py::capsule owner(heap, [](void* p) { delete static_cast<std::vector<T>*>(p); });
-    return py::array(py::dtype::of<T>(), {static_cast<py::ssize_t>(heap->size())}, {static_cast<py::ssize_t>(sizeof(T))}, heap->data(), owner);
+    return py::array(py::dtype::of<T>(), {static_cast<py::ssize_t>(heap->size())}, {static_cast<py::ssize_t>(sizeof(T))}, heap->data(),
+                     owner);
 }
 
 }  // namespace fedbench::bindings

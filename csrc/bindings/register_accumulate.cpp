@@ -34,8 +34,10 @@ double dot_of(const py::object& a, const py::object& b, const std::string& isa) 
 }  // namespace
 
 void register_accumulate(py::module_& module) {
-    module.def("weighted_sum_float32", &weighted_sum_into<float>, py::arg("weights"), py::arg("vectors"), py::arg("out"), py::arg("isa") = "");
-    module.def("weighted_sum_float64", &weighted_sum_into<double>, py::arg("weights"), py::arg("vectors"), py::arg("out"), py::arg("isa") = "");
+    module.def("weighted_sum_float32", &weighted_sum_into<float>, py::arg("weights"), py::arg("vectors"), py::arg("out"),
+               py::arg("isa") = "");
+    module.def("weighted_sum_float64", &weighted_sum_into<double>, py::arg("weights"), py::arg("vectors"), py::arg("out"),
+               py::arg("isa") = "");
     module.def("dot_float32", &dot_of<float>, py::arg("a"), py::arg("b"), py::arg("isa") = "");
     module.def("dot_float64", &dot_of<double>, py::arg("a"), py::arg("b"), py::arg("isa") = "");
 }

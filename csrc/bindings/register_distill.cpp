@@ -52,9 +52,10 @@ std::tuple<double, double, double> distill_into(const py::object& student, const
         refuse("teacher", "the student's shape (" + std::to_string(rows) + ", " + std::to_string(classes) + ")", teacher);
     std::vector<double> workspace;
     const auto to = rows_out<Real>(out, rows, classes, workspace);
-    const std::array<Extent, 8> extents{extent_of("grad", to.grad), extent_of("probabilities", to.probabilities), extent_of("label", to.label),
-                                        extent_of("entropy", to.entropy), extent_of("kl", to.kl), extent_of("ce", to.ce),
-                                        extent_of("student", s), extent_of("teacher", t)};
+    const std::array<Extent, 8> extents{extent_of("grad", to.grad),   extent_of("probabilities", to.probabilities),
+                                        extent_of("label", to.label), extent_of("entropy", to.entropy),
+                                        extent_of("kl", to.kl),       extent_of("ce", to.ce),
+                                        extent_of("student", s),      extent_of("teacher", t)};
     refuse_overlap(extents, 6);
     const InstructionSet chosen = parse_isa(isa);
     const Teacher kind = probabilities ? Teacher::probabilities : Teacher::logits;
@@ -65,8 +66,8 @@ std::tuple<double, double, double> distill_into(const py::object& student, const
 
 template <typename Real>
 void add(py::module_& module, const char* name) {
-    module.def(name, &distill_into<Real>, py::arg("student"), py::arg("teacher"), py::arg("alpha_min"), py::arg("alpha_max"), py::arg("out"),
-               py::arg("probabilities") = false, py::arg("isa") = "");
+    module.def(name, &distill_into<Real>, py::arg("student"), py::arg("teacher"), py::arg("alpha_min"), py::arg("alpha_max"),
+               py::arg("out"), py::arg("probabilities") = false, py::arg("isa") = "");
 }
 
 }  // namespace

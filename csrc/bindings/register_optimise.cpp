@@ -58,8 +58,8 @@ std::pair<double, double> clip_sgd_on(const py::object& x, const py::object& g, 
 }
 
 template <typename Real>
-std::pair<double, double> clip_adam_on(const py::object& x, const py::tuple& moments, const py::object& g, const RuleTuple& rule, double bound,
-                                       const std::string& isa) {
+std::pair<double, double> clip_adam_on(const py::object& x, const py::tuple& moments, const py::object& g, const RuleTuple& rule,
+                                       double bound, const std::string& isa) {
     const auto to = output_of<Real>("x", x);
     const auto state = moments_of<Real>(moments, to.size());
     const auto gradient = input_of<Real>("g", g, to.size());
@@ -111,8 +111,8 @@ void add(py::module_& module, const std::string& type) {
     module.def(("clip_sgd_" + type).c_str(), &clip_sgd_on<Real>, py::arg("x"), py::arg("g"), py::arg("rate"), py::arg("bound"), isa);
     module.def(("clip_adam_" + type).c_str(), &clip_adam_on<Real>, py::arg("x"), py::arg("moments"), py::arg("g"), py::arg("rule"),
                py::arg("bound"), isa);
-    module.def(("adaptive_step_" + type).c_str(), &adaptive_on<Real>, py::arg("x"), py::arg("moments"), py::arg("direction"), py::arg("rule"),
-               py::arg("use_maximum"), isa);
+    module.def(("adaptive_step_" + type).c_str(), &adaptive_on<Real>, py::arg("x"), py::arg("moments"), py::arg("direction"),
+               py::arg("rule"), py::arg("use_maximum"), isa);
     module.def(("sum_adaptive_step_" + type).c_str(), &sum_adaptive_on<Real>, py::arg("x"), py::arg("moments"), py::arg("weights"),
                py::arg("vectors"), py::arg("rule"), py::arg("use_maximum"), isa);
 }

@@ -49,17 +49,22 @@ void register_random(py::module_& module) {
         .finalize();
 
     module.def(
-        "philox4x32",
-        [](std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) { return philox4x32(counter, key); },
+        "philox4x32", [](std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) { return philox4x32(counter, key); },
         py::arg("counter"), py::arg("key"), "One Philox4x32-10 block: four 32-bit words.");
 
     py::class_<Stream>(module, "Stream", "Words of one (seed, purpose, client, k), in order.")
-        .def(py::init<std::uint64_t, Purpose, std::uint32_t, std::uint32_t>(), py::arg("seed"), py::arg("purpose"),
-             py::arg("client") = 0, py::arg("k") = 0)
-        .def("words", [](Stream& s, py::ssize_t n) { return fill<std::uint32_t>(s, n, [](Stream& r) { return r.word(); }); }, py::arg("count"))
-        .def("uniform", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.uniform(); }); }, py::arg("count"))
-        .def("normal", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.normal(); }); }, py::arg("count"))
-        .def("exponential", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.exponential(); }); }, py::arg("count"))
+        .def(py::init<std::uint64_t, Purpose, std::uint32_t, std::uint32_t>(), py::arg("seed"), py::arg("purpose"), py::arg("client") = 0,
+             py::arg("k") = 0)
+        .def(
+            "words", [](Stream& s, py::ssize_t n) { return fill<std::uint32_t>(s, n, [](Stream& r) { return r.word(); }); },
+            py::arg("count"))
+        .def(
+            "uniform", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.uniform(); }); }, py::arg("count"))
+        .def(
+            "normal", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.normal(); }); }, py::arg("count"))
+        .def(
+            "exponential", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.exponential(); }); },
+            py::arg("count"))
         .def(
             "below",
             [](Stream& s, std::uint32_t n) {
@@ -71,7 +76,8 @@ void register_random(py::module_& module) {
 
     module.def(
         "draw_batches",
-        [](std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::uint32_t examples, std::uint32_t batch_size, std::int64_t steps) {
+        [](std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::uint32_t examples, std::uint32_t batch_size,
+           std::int64_t steps) {
             Batches batches = draw_batches(Stream(seed, Purpose::data_order, client, k), examples, batch_size, steps);
             return py::make_tuple(take(std::move(batches.rows)), take(std::move(batches.offsets)));
         },

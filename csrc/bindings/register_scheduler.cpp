@@ -52,8 +52,10 @@ void register_inputs(py::module_& module) {
             },
             py::kw_only(), py::arg("name"), py::arg("rows"), py::arg("per_step"));
     py::class_<Steps>(module, "Steps", "Local steps for every (client, job).")
-        .def_static("constant", [](const py::object& values) { return Steps::constant(copied<std::int32_t>("steps", values)); }, py::arg("values"))
-        .def_static("table", [](const std::vector<std::vector<std::int32_t>>& rows) { return Steps::table(table_of(rows)); }, py::arg("rows"))
+        .def_static(
+            "constant", [](const py::object& values) { return Steps::constant(copied<std::int32_t>("steps", values)); }, py::arg("values"))
+        .def_static(
+            "table", [](const std::vector<std::vector<std::int32_t>>& rows) { return Steps::table(table_of(rows)); }, py::arg("rows"))
         .def_static("normal", &Steps::normal, py::arg("mean"), py::arg("variance"));
 }
 
@@ -82,7 +84,8 @@ void register_policies(py::module_& module) {
         .value("on_demand", Send::on_demand)
         .finalize();
     py::class_<Rounds>(module, "Rounds")
-        .def(py::init([](Select select, std::uint32_t cohort, std::vector<double> probabilities, const std::vector<std::vector<std::int32_t>>& selections) {
+        .def(py::init([](Select select, std::uint32_t cohort, std::vector<double> probabilities,
+                         const std::vector<std::vector<std::int32_t>>& selections) {
                  return Rounds{select, cohort, std::move(probabilities), table_of(selections)};
              }),
              py::kw_only(), py::arg("select"), py::arg("cohort"), py::arg("probabilities"), py::arg("selections"));
@@ -94,15 +97,18 @@ void register_policies(py::module_& module) {
              py::kw_only(), py::arg("concurrency"), py::arg("buffer"), py::arg("restart"), py::arg("order"), py::arg("initial"),
              py::arg("replacements"), py::arg("scripted"));
     py::class_<Broadcast>(module, "Broadcast")
-        .def(py::init([](std::uint32_t buffer, Receive receive) { return Broadcast{buffer, receive}; }), py::kw_only(),
-             py::arg("buffer"), py::arg("receive"));
+        .def(py::init([](std::uint32_t buffer, Receive receive) {
+                 return Broadcast{buffer, receive};
+             }),
+             py::kw_only(), py::arg("buffer"), py::arg("receive"));
     py::class_<Mailbox>(module, "Mailbox")
         .def(py::init([](std::uint32_t cohort, Send send, Receive receive, const std::vector<std::vector<std::int32_t>>& selections) {
                  return Mailbox{cohort, send, receive, table_of(selections)};
              }),
              py::kw_only(), py::arg("cohort"), py::arg("send"), py::arg("receive"), py::arg("selections"));
     py::class_<Poll>(module, "Poll")
-        .def(py::init([](double period_seconds, std::int32_t max_steps, std::uint32_t cohort, const std::vector<std::vector<std::int32_t>>& selections) {
+        .def(py::init([](double period_seconds, std::int32_t max_steps, std::uint32_t cohort,
+                         const std::vector<std::vector<std::int32_t>>& selections) {
                  return Poll{to_nanoseconds(period_seconds, "poll: period_seconds"), max_steps, cohort, table_of(selections)};
              }),
              py::kw_only(), py::arg("period_seconds"), py::arg("max_steps"), py::arg("cohort"), py::arg("selections"));
@@ -124,7 +130,8 @@ void register_chunk(py::module_& module) {
         .def_property_readonly("time", &chunk_column<&PlanChunk::updates, &UpdateColumns::time>)
         .def_property_readonly("offsets", &chunk_column<&PlanChunk::updates, &UpdateColumns::offsets>)
         .def_property_readonly("entries", &chunk_column<&PlanChunk::updates, &UpdateColumns::entries>)
-        .def_property_readonly("live_bases", [](const py::object& chunk) { return column(chunk.cast<const PlanChunk&>().live_bases, chunk); });
+        .def_property_readonly("live_bases",
+                               [](const py::object& chunk) { return column(chunk.cast<const PlanChunk&>().live_bases, chunk); });
 }
 
 }  // namespace
@@ -145,8 +152,8 @@ void register_scheduler(py::module_& module) {
                  return Scheduler(SystemModel{clients, seed, compute, download, upload, steps, start_ns}, std::move(policy),
                                   Budget{max_updates, to_nanoseconds(max_seconds, "budget.seconds"), max_jobs});
              }),
-             py::kw_only(), py::arg("clients"), py::arg("seed"), py::arg("compute"), py::arg("download"), py::arg("upload"), py::arg("steps"),
-             py::arg("start_ns"), py::arg("policy"), py::arg("max_updates"), py::arg("max_seconds"), py::arg("max_jobs"))
+             py::kw_only(), py::arg("clients"), py::arg("seed"), py::arg("compute"), py::arg("download"), py::arg("upload"),
+             py::arg("steps"), py::arg("start_ns"), py::arg("policy"), py::arg("max_updates"), py::arg("max_seconds"), py::arg("max_jobs"))
         .def("next", &Scheduler::next, py::arg("max_updates"), py::call_guard<py::gil_scoped_release>())
         .def_property_readonly("outcome", &Scheduler::outcome)
         .def_property_readonly("ended_by", &Scheduler::ended_by)

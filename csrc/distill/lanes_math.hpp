@@ -89,8 +89,8 @@ template <typename To, typename From>
 [[gnu::always_inline]] inline Lanes<double>::V log_positive(Lanes<double>::V x) {
     using L = Lanes<double>;
     const L::Bits bits = bits_of<L::Bits>(x);
-    L::V mantissa = bits_of<L::V>((bits & 0x000FFFFFFFFFFFFFull) | 0x3FE0000000000000ull);                      // [1/2, 1)
-    L::V exponent = bits_of<L::V>((bits >> 52) | 0x4330000000000000ull) - (4503599627370496.0 + 1022.0);        // from 2^52 + e
+    L::V mantissa = bits_of<L::V>((bits & 0x000FFFFFFFFFFFFFull) | 0x3FE0000000000000ull);                // [1/2, 1)
+    L::V exponent = bits_of<L::V>((bits >> 52) | 0x4330000000000000ull) - (4503599627370496.0 + 1022.0);  // from 2^52 + e
     const auto low = mantissa < 0.70710678118654752440;
     mantissa = low ? mantissa * 2.0 : mantissa;
     exponent = low ? exponent - 1.0 : exponent;

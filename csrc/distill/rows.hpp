@@ -20,11 +20,11 @@ template <typename Real>
 struct Group {
     static constexpr std::size_t size = Lanes<Real>::width;
     std::size_t rows = 0;
-    double e[size], f[size];          // sums of e and f
-    double weighted[size];            // sum e (teacher - max)
-    double gap[size];                 // sum e ((teacher - max) - (student - max))
-    double mass[size];                // sum P
-    double at_label[size];            // student[label] - max
+    double e[size], f[size];  // sums of e and f
+    double weighted[size];    // sum e (teacher - max)
+    double gap[size];         // sum e ((teacher - max) - (student - max))
+    double mass[size];        // sum P
+    double at_label[size];    // student[label] - max
     std::int64_t label[size];
 
     explicit Group(std::size_t count) : rows(count) {
@@ -85,20 +85,22 @@ template <typename Real, typename Step>
 
 /// Many classes, teacher logits: row j of the group.
 template <typename Real>
-void logits_row(const Real* teacher, const Real* student, std::size_t classes, Real* e_out, Real* f_out, Group<Real>& group, std::size_t j) {
+void logits_row(const Real* teacher, const Real* student, std::size_t classes, Real* e_out, Real* f_out, Group<Real>& group,
+                std::size_t j) {
     const Peak<Real> t = peak_of(teacher, classes);
     const Real s = largest_of(student, classes);
-    const auto totals = over_row<Real>(classes, [=](std::size_t i, std::size_t count, Terms<Real>& terms) __attribute__((always_inline)) {
-        const auto dt = load_part(teacher + i, count, t.value) - t.value;
-        const auto ds = load_part(student + i, count, s) - s;
-        const auto e = keep<Real>(exp_negative(dt), count), f = keep<Real>(exp_negative(ds), count);
-        store_part(e_out + i, count, e);
-        store_part(f_out + i, count, f);
-        terms.a += e;
-        terms.b += f;
-        terms.c += e * dt;
-        terms.d += e * (dt - ds);
-    });
+    const auto totals = over_row<Real>(
+        classes, [=](std::size_t i, std::size_t count, Terms<Real> & terms) __attribute__((always_inline)) {
+            const auto dt = load_part(teacher + i, count, t.value) - t.value;
+            const auto ds = load_part(student + i, count, s) - s;
+            const auto e = keep<Real>(exp_negative(dt), count), f = keep<Real>(exp_negative(ds), count);
+            store_part(e_out + i, count, e);
+            store_part(f_out + i, count, f);
+            terms.a += e;
+            terms.b += f;
+            terms.c += e * dt;
+            terms.d += e * (dt - ds);
+        });
     group.e[j] = totals.a.sum();
     group.f[j] = totals.b.sum();
     group.weighted[j] = totals.c.sum();
@@ -123,19 +125,21 @@ double negative_entropy(const Real* p, std::size_t classes) {
 
 /// Teacher probabilities: row j of the group. e is P itself and its normaliser 1.
 template <typename Real>
-void probabilities_row(const Real* teacher, const Real* student, std::size_t classes, Real* e_out, Real* f_out, Group<Real>& group, std::size_t j) {
+void probabilities_row(const Real* teacher, const Real* student, std::size_t classes, Real* e_out, Real* f_out, Group<Real>& group,
+                       std::size_t j) {
     const Peak<Real> t = peak_of(teacher, classes);
     const Real s = largest_of(student, classes);
-    const auto totals = over_row<Real>(classes, [=](std::size_t i, std::size_t count, Terms<Real>& terms) __attribute__((always_inline)) {
-        const auto p = load_part(teacher + i, count, Real{0});
-        const auto ds = load_part(student + i, count, s) - s;
-        const auto f = keep<Real>(exp_negative(ds), count);
-        store_part(e_out + i, count, p);
-        store_part(f_out + i, count, f);
-        terms.a += p;
-        terms.b += f;
-        terms.c += p * ds;
-    });
+    const auto totals = over_row<Real>(
+        classes, [=](std::size_t i, std::size_t count, Terms<Real> & terms) __attribute__((always_inline)) {
+            const auto p = load_part(teacher + i, count, Real{0});
+            const auto ds = load_part(student + i, count, s) - s;
+            const auto f = keep<Real>(exp_negative(ds), count);
+            store_part(e_out + i, count, p);
+            store_part(f_out + i, count, f);
+            terms.a += p;
+            terms.b += f;
+            terms.c += p * ds;
+        });
     group.weighted[j] = negative_entropy(teacher, classes);
     group.gap[j] = group.weighted[j] - totals.c.sum();
     group.mass[j] = totals.a.sum();
@@ -223,7 +227,8 @@ void finish(const Group<Real>& group, std::size_t first, const DistillRows<Real>
 
 /// First pass: exponentials and sums of every row.
 template <typename Real>
-void measure(std::span<const Real> student, std::span<const Real> teacher, std::size_t classes, const DistillRows<Real>& out, Teacher kind) {
+void measure(std::span<const Real> student, std::span<const Real> teacher, std::size_t classes, const DistillRows<Real>& out,
+             Teacher kind) {
     const std::size_t rows = out.label.size();
     for (std::size_t first = 0; first < rows; first += Group<Real>::size) {
         Group<Real> group(std::min(Group<Real>::size, rows - first));
@@ -260,8 +265,8 @@ void normalise(std::size_t classes, double alpha, const DistillRows<Real>& out) 
 }
 
 template <typename Real>
-Distilled run(std::span<const Real> student, std::span<const Real> teacher, std::size_t classes, Alphas alphas, const DistillRows<Real>& out,
-              Teacher kind) {
+Distilled run(std::span<const Real> student, std::span<const Real> teacher, std::size_t classes, Alphas alphas,
+              const DistillRows<Real>& out, Teacher kind) {
     const double rows = static_cast<double>(out.label.size());
     measure(student, teacher, classes, out, kind);
     double entropy = 0, loss = 0;

@@ -13,8 +13,9 @@ public:
     BroadcastPolicy(Broadcast config, std::uint32_t clients) : config_(config), received_(clients, config.receive), is_busy_(clients, 0) {
         if (config_.buffer < 1) throw std::invalid_argument("broadcast: buffer (cohort_size) must be >= 1, got 0");
         if (config_.receive == Receive::pop && config_.buffer > clients)
-            throw std::invalid_argument("broadcast: an update needs " + std::to_string(config_.buffer) + " arrivals, but with receive = pop each of the " +
-                                        std::to_string(clients) + " clients reports at most once per version: it would never come");
+            throw std::invalid_argument("broadcast: an update needs " + std::to_string(config_.buffer) +
+                                        " arrivals, but with receive = pop each of the " + std::to_string(clients) +
+                                        " clients reports at most once per version: it would never come");
     }
 
     void begin(Scheduler& s) override { received_.begin(s, "broadcast"); }
@@ -22,9 +23,15 @@ public:
     void on_event(Scheduler& s, const Event& event) override {
         const std::uint32_t client = event.client();
         switch (event.phase()) {
-            case Phase::downloaded: s.at(s.now(), Phase::dispatch, client); break;
-            case Phase::arrival: receive(s, event); break;
-            default: start(s, client); break;
+            case Phase::downloaded:
+                s.at(s.now(), Phase::dispatch, client);
+                break;
+            case Phase::arrival:
+                receive(s, event);
+                break;
+            default:
+                start(s, client);
+                break;
         }
     }
 
@@ -61,8 +68,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Policy> make_policy(Broadcast config, std::uint32_t clients) {
-    return std::make_unique<BroadcastPolicy>(config, clients);
-}
+std::unique_ptr<Policy> make_policy(Broadcast config, std::uint32_t clients) { return std::make_unique<BroadcastPolicy>(config, clients); }
 
 }  // namespace fedbench

@@ -49,15 +49,21 @@ const std::vector<std::uint32_t>& Cohort::draw(std::uint64_t seed, std::uint32_t
     selected_.clear();
     Stream random(seed, Purpose::selection, 0, t);
     switch (config_.select) {
-        case Select::all: selected_ = pool_; break;
-        case Select::without_replacement: draw_distinct(random); break;
+        case Select::all:
+            selected_ = pool_;
+            break;
+        case Select::without_replacement:
+            draw_distinct(random);
+            break;
         case Select::with_replacement:
             for (std::uint32_t i = 0; i < config_.cohort; ++i) selected_.push_back(random.below(clients_));
             break;
         case Select::weighted:
             for (std::uint32_t i = 0; i < config_.cohort; ++i) selected_.push_back(draw_weighted(random.uniform()));
             break;
-        case Select::scripted: read_script(t); break;
+        case Select::scripted:
+            read_script(t);
+            break;
     }
     return selected_;
 }
@@ -87,7 +93,8 @@ void Cohort::read_script(std::uint32_t t) {
     for (std::int64_t i = table.offsets[t]; i < table.offsets[t + 1]; ++i) {
         const std::int32_t client = table.values[static_cast<std::size_t>(i)];
         if (client < 0 || static_cast<std::uint32_t>(client) >= clients_)
-            throw std::invalid_argument(where + " name client " + std::to_string(client) + ", there are " + std::to_string(clients_) + " clients");
+            throw std::invalid_argument(where + " name client " + std::to_string(client) + ", there are " + std::to_string(clients_) +
+                                        " clients");
         selected_.push_back(static_cast<std::uint32_t>(client));
     }
     if (selected_.empty()) throw std::invalid_argument(where + " are empty");

@@ -15,8 +15,7 @@ std::string number(double value) {
     return text;
 }
 
-void require(bool ok, const std::string& name, const std::string& parameter, const std::string& range, double value,
-             std::size_t client) {
+void require(bool ok, const std::string& name, const std::string& parameter, const std::string& range, double value, std::size_t client) {
     if (!ok)
         throw std::invalid_argument(name + ": " + parameter + " must be " + range + ", got " + number(value) + " (client " +
                                     std::to_string(client) + ")");
@@ -49,8 +48,7 @@ const T& Table<T>::at(const std::string& what, std::uint32_t row, std::uint32_t 
 template struct Table<std::int64_t>;
 template struct Table<std::int32_t>;
 
-Durations::Durations(std::string name, DurationKind kind, std::vector<double> a, std::vector<double> b, bool per_step,
-                     Table<double> table)
+Durations::Durations(std::string name, DurationKind kind, std::vector<double> a, std::vector<double> b, bool per_step, Table<double> table)
     : name_(std::move(name)), kind_(kind), a_(std::move(a)), b_(std::move(b)), per_step_(per_step) {
     if (kind_ == DurationKind::table) {
         table_ns_.offsets = std::move(table.offsets);
@@ -84,16 +82,23 @@ std::int64_t Durations::unit(std::uint64_t seed, Purpose purpose, std::uint32_t 
     const double a = parameter(a_, client);
     double seconds = 0;
     switch (kind_) {
-        case DurationKind::uniform: seconds = a + (parameter(b_, client) - a) * stream.uniform(); break;
-        case DurationKind::exponential: seconds = a * stream.exponential(); break;
-        case DurationKind::lognormal: seconds = portable_exp(a + parameter(b_, client) * stream.normal()); break;
-        default: seconds = a * portable_exp(stream.exponential() / parameter(b_, client)); break;  // pareto
+        case DurationKind::uniform:
+            seconds = a + (parameter(b_, client) - a) * stream.uniform();
+            break;
+        case DurationKind::exponential:
+            seconds = a * stream.exponential();
+            break;
+        case DurationKind::lognormal:
+            seconds = portable_exp(a + parameter(b_, client) * stream.normal());
+            break;
+        default:
+            seconds = a * portable_exp(stream.exponential() / parameter(b_, client));
+            break;  // pareto
     }
     return to_nanoseconds(seconds, name_ + " of client " + std::to_string(client) + ", job " + std::to_string(k));
 }
 
-std::int64_t Durations::job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k,
-                            std::int32_t steps) const {
+std::int64_t Durations::job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int32_t steps) const {
     const std::int64_t one = unit(seed, purpose, client, k);
     if (!per_step_) return one;
     constexpr std::int64_t longest = static_cast<std::int64_t>(kLongestSeconds) * kNanosecondsPerSecond;
@@ -131,8 +136,8 @@ Steps Steps::table(Table<std::int32_t> rows) {
 
 Steps Steps::normal(double mean, double variance) {
     if (!(std::isfinite(mean) && variance >= 0 && std::abs(mean) + 50 * std::sqrt(variance) < 2e9))
-        throw std::invalid_argument("steps: expected a finite mean and a variance >= 0, got mean " + number(mean) +
-                                    ", variance " + number(variance));
+        throw std::invalid_argument("steps: expected a finite mean and a variance >= 0, got mean " + number(mean) + ", variance " +
+                                    number(variance));
     Steps steps;
     steps.mean_ = mean;
     steps.deviation_ = std::sqrt(variance);

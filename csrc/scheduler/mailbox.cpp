@@ -14,9 +14,13 @@ namespace {
 class MailboxPolicy final : public Policy {
 public:
     MailboxPolicy(Mailbox config, std::uint32_t clients)
-        : send_(config.send), receive_(config.receive), received_(clients, config.receive),
+        : send_(config.send),
+          receive_(config.receive),
+          received_(clients, config.receive),
           cohort_("mailbox", "round", scripted_or(Select::with_replacement, config.cohort, std::move(config.selections)), clients),
-          stored_(clients, kEmpty), is_awaited_(clients, 0), copies_(clients, 0) {}
+          stored_(clients, kEmpty),
+          is_awaited_(clients, 0),
+          copies_(clients, 0) {}
 
     void begin(Scheduler& s) override {
         received_.begin(s, "mailbox");
@@ -25,10 +29,18 @@ public:
 
     void on_event(Scheduler& s, const Event& event) override {
         switch (event.phase()) {
-            case Phase::downloaded: make_ready(s, event.client()); break;
-            case Phase::run_end: store(s, event); break;
-            case Phase::arrival: receive(s, event); break;
-            case Phase::dispatch: start_the_ready(s); break;
+            case Phase::downloaded:
+                make_ready(s, event.client());
+                break;
+            case Phase::run_end:
+                store(s, event);
+                break;
+            case Phase::arrival:
+                receive(s, event);
+                break;
+            case Phase::dispatch:
+                start_the_ready(s);
+                break;
         }
     }
 

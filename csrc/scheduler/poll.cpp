@@ -12,7 +12,8 @@ namespace {
 class PollPolicy final : public Policy {
 public:
     PollPolicy(Poll config, std::uint32_t clients)
-        : period_(config.period_ns), max_steps_(config.max_steps),
+        : period_(config.period_ns),
+          max_steps_(config.max_steps),
           cohort_("poll", "poll", scripted_or(Select::without_replacement, config.cohort, std::move(config.selections)), clients),
           is_polled_(clients, 0) {
         if (period_ < 1) throw std::invalid_argument("poll: period_seconds must be > 0, got " + std::to_string(period_) + " nanoseconds");
@@ -20,7 +21,8 @@ public:
     }
 
     void begin(Scheduler& s) override {
-        if (!s.system().compute.per_step()) throw std::invalid_argument("poll: compute durations must be per step, got durations of whole jobs");
+        if (!s.system().compute.per_step())
+            throw std::invalid_argument("poll: compute durations must be per step, got durations of whole jobs");
         slot_.resize(is_polled_.size());
         for (std::uint32_t client = 0; client < slot_.size(); ++client) start(s, client);
         schedule(s);
@@ -64,7 +66,8 @@ private:
         polled_ = cohort_.draw(s.system().seed, static_cast<std::uint32_t>(s.version()));
         for (std::uint32_t client : polled_) {
             if (is_polled_[client])
-                throw std::invalid_argument("poll: selections of poll " + std::to_string(s.version()) + " name client " + std::to_string(client) + " twice");
+                throw std::invalid_argument("poll: selections of poll " + std::to_string(s.version()) + " name client " +
+                                            std::to_string(client) + " twice");
             is_polled_[client] = 1;
             count_steps(s, s.job(slot_[client]), s.now());
             s.send(slot_[client], s.now());
@@ -92,8 +95,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Policy> make_policy(Poll config, std::uint32_t clients) {
-    return std::make_unique<PollPolicy>(std::move(config), clients);
-}
+std::unique_ptr<Policy> make_policy(Poll config, std::uint32_t clients) { return std::make_unique<PollPolicy>(std::move(config), clients); }
 
 }  // namespace fedbench

@@ -29,7 +29,9 @@ void check(const SystemModel& system, const Budget& budget) {
         throw std::invalid_argument("clients: must be between 1 and 2147483647, got " + std::to_string(system.clients));
     if (budget.updates < 1) throw std::invalid_argument("budget.updates: must be >= 1, got " + std::to_string(budget.updates));
     if (budget.jobs < 1) throw std::invalid_argument("budget.jobs: must be >= 1, got " + std::to_string(budget.jobs));
-    if (system.start_ns < 0) throw std::invalid_argument("start_seconds: must be >= 0, got " + std::to_string(static_cast<double>(system.start_ns) / kNanosecondsPerSecond));
+    if (system.start_ns < 0)
+        throw std::invalid_argument("start_seconds: must be >= 0, got " +
+                                    std::to_string(static_cast<double>(system.start_ns) / kNanosecondsPerSecond));
     if (budget.time_ns < 0) throw std::invalid_argument("budget.seconds: must be >= 0");
     system.compute.check_clients(system.clients);
     system.download.check_clients(system.clients);

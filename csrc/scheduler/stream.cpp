@@ -10,8 +10,7 @@ namespace {
 
 class BufferedStream final : public Policy {
 public:
-    BufferedStream(StreamPolicy config, std::uint32_t clients)
-        : config_(std::move(config)), clients_(clients) {
+    BufferedStream(StreamPolicy config, std::uint32_t clients) : config_(std::move(config)), clients_(clients) {
         check();
         if (draws()) {
             idle_.resize(clients);
@@ -76,7 +75,8 @@ private:
 
     void start(Scheduler& s, std::uint32_t client) {
         if (!draws()) {  // a drawn client is idle by construction
-            if (busy_[client]) throw std::invalid_argument("stream: client " + std::to_string(client) + " is dispatched while it still works");
+            if (busy_[client])
+                throw std::invalid_argument("stream: client " + std::to_string(client) + " is dispatched while it still works");
             busy_[client] = 1;
         }
         s.dispatch(client);
@@ -109,8 +109,8 @@ private:
         if (config_.restart == Restart::self) return start(s, arrived);
         if (config_.scripted) {
             if (next_replacement_ == config_.replacements.size())
-                throw std::invalid_argument("stream: replacements has " + std::to_string(config_.replacements.size()) +
-                                            " entries, entry " + std::to_string(next_replacement_) + " was needed");
+                throw std::invalid_argument("stream: replacements has " + std::to_string(config_.replacements.size()) + " entries, entry " +
+                                            std::to_string(next_replacement_) + " was needed");
             return start(s, checked(config_.replacements[next_replacement_++], "replacements"));
         }
         const std::uint32_t place = random_->below(static_cast<std::uint32_t>(idle_.size()));

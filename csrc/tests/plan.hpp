@@ -31,7 +31,13 @@ Table<T> table(const std::vector<std::vector<T>>& rows) {
 
 inline SystemModel fixed_system(std::vector<double> compute, double download = 0, double upload = 0) {
     const auto clients = static_cast<std::uint32_t>(compute.size());
-    return {clients, 0, seconds("compute", std::move(compute)), seconds("download", {download}), seconds("upload", {upload}), Steps::constant({5}), 0};
+    return {clients,
+            0,
+            seconds("compute", std::move(compute)),
+            seconds("download", {download}),
+            seconds("upload", {upload}),
+            Steps::constant({5}),
+            0};
 }
 
 inline Budget updates(std::int32_t count) { return {count, 1'000'000 * kSecond, std::int64_t{1} << 40}; }
@@ -66,8 +72,14 @@ struct Plan {
     }
 
     Job job(std::size_t i) const {
-        return {static_cast<std::uint32_t>(jobs.client[i]), static_cast<std::uint32_t>(jobs.k[i]), jobs.base[i], jobs.steps[i],
-                jobs.t_dispatch[i], jobs.t_start[i], jobs.t_finish[i], jobs.t_arrive[i]};
+        return {static_cast<std::uint32_t>(jobs.client[i]),
+                static_cast<std::uint32_t>(jobs.k[i]),
+                jobs.base[i],
+                jobs.steps[i],
+                jobs.t_dispatch[i],
+                jobs.t_start[i],
+                jobs.t_finish[i],
+                jobs.t_arrive[i]};
     }
 
 private:
@@ -101,7 +113,7 @@ struct Entry {
 
 /// Update u happens at `quarters` / 4 seconds and consumes exactly these entries, in this order.
 inline void check_update(const Plan& plan, std::size_t u, std::int64_t quarters, const std::vector<Entry>& expected,
-                  std::source_location at = std::source_location::current()) {
+                         std::source_location at = std::source_location::current()) {
     const std::string where = "update " + std::to_string(u);
     if (u >= plan.updates.time.size()) return check(false, where + " is missing", at);
     check(plan.updates.time[u] == quarters * kQuarter, where + ": time is " + std::to_string(plan.updates.time[u]), at);
@@ -117,8 +129,13 @@ inline SystemModel random_system(std::uint32_t clients, std::uint64_t seed) {
     std::vector<double> mean(clients);
     Stream random(seed, Purpose::speed);
     for (double& m : mean) m = 0.5 + 4 * random.uniform();
-    return {clients, seed, Durations("compute", DurationKind::exponential, mean, {}, false, {}),
-            Durations("download", DurationKind::uniform, {0.01}, {0.2}, false, {}), seconds("upload", {0.05}), Steps::normal(20, 9), 0};
+    return {clients,
+            seed,
+            Durations("compute", DurationKind::exponential, mean, {}, false, {}),
+            Durations("download", DurationKind::uniform, {0.01}, {0.2}, false, {}),
+            seconds("upload", {0.05}),
+            Steps::normal(20, 9),
+            0};
 }
 
 inline bool same_plan(const Plan& a, const Plan& b) {

@@ -22,7 +22,12 @@ struct Result {
     Distilled total{};
 
     Result(const std::vector<Real>& s, const std::vector<Real>& t, std::size_t classes, Teacher kind, InstructionSet isa)
-        : grad(s.size()), p(s.size()), label(s.size() / classes), entropy(label.size()), kl(label.size()), ce(label.size()),
+        : grad(s.size()),
+          p(s.size()),
+          label(s.size() / classes),
+          entropy(label.size()),
+          kl(label.size()),
+          ce(label.size()),
           workspace(2 * label.size()) {
         total = distill<Real>(s, t, classes, {0.2, 0.8}, {grad, p, label, entropy, kl, ce, workspace}, kind, isa);
     }
@@ -47,7 +52,8 @@ void against_formulas(const Result<Real>& got, const std::vector<Real>& s, const
     const double tolerance = sizeof(Real) == 4 ? 1e-6 : 1e-12;
     for (std::size_t u = 0; u < rows; ++u) {
         long double e = 0, f = 0;
-        for (std::size_t c = 0; c < classes; ++c) e += std::exp((long double)t[u * classes + c]), f += std::exp((long double)s[u * classes + c]);
+        for (std::size_t c = 0; c < classes; ++c)
+            e += std::exp((long double)t[u * classes + c]), f += std::exp((long double)s[u * classes + c]);
         bool ok = true;
         for (std::size_t c = 0; c < classes; ++c) {
             const std::size_t i = u * classes + c;
@@ -66,12 +72,14 @@ void same_bits_everywhere() {
     for (std::size_t classes : {2, 7, 8, 9, 31, 32, 33, 40, 255, 256, 257, 1000})
         for (std::size_t rows : {1, 3, 4, 8, 11}) {
             const auto s = random_logits<Real>(stream, rows * classes), t = random_logits<Real>(stream, rows * classes);
-            const Result<Real> a(s, t, classes, Teacher::logits, InstructionSet::portable), b(s, t, classes, Teacher::logits, instruction_set());
+            const Result<Real> a(s, t, classes, Teacher::logits, InstructionSet::portable),
+                b(s, t, classes, Teacher::logits, instruction_set());
             const Result<Real> c(s, a.p, classes, Teacher::probabilities, InstructionSet::portable);
             const Result<Real> d(s, a.p, classes, Teacher::probabilities, instruction_set());
             const std::string where = std::to_string(rows) + " x " + std::to_string(classes);
             check(same(a.grad, b.grad) && same(a.p, b.p) && same(a.kl, b.kl) && same(a.ce, b.ce) && a.total.loss == b.total.loss, where);
-            check(same(c.grad, d.grad) && same(c.kl, d.kl) && same(c.entropy, d.entropy) && c.total.loss == d.total.loss, where + " given P");
+            check(same(c.grad, d.grad) && same(c.kl, d.kl) && same(c.entropy, d.entropy) && c.total.loss == d.total.loss,
+                  where + " given P");
             check(std::abs(c.total.loss - a.total.loss) < 1e-5 * (1 + std::abs(a.total.loss)), "given P, the same loss, " + where);
             against_formulas(b, s, t, classes);
         }
@@ -79,7 +87,8 @@ void same_bits_everywhere() {
 
 void errors() {
     const std::vector<double> s(6), t(5);
-    check_throws<std::invalid_argument>([&] { Result<double>(s, t, 3, Teacher::logits, instruction_set()); }, "6 elements in teacher, got 5");
+    check_throws<std::invalid_argument>([&] { Result<double>(s, t, 3, Teacher::logits, instruction_set()); },
+                                        "6 elements in teacher, got 5");
     check_throws<std::invalid_argument>([&] { Result<double>(s, s, 1, Teacher::logits, instruction_set()); }, "at least 2 classes");
 }
 

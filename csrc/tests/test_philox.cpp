@@ -117,7 +117,8 @@ std::uint64_t ulps(double a, double b) {
         return bits < 0 ? std::numeric_limits<std::int64_t>::min() - bits : bits;
     };
     const std::int64_t x = rank(a), y = rank(b);
-    return x > y ? static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y) : static_cast<std::uint64_t>(y) - static_cast<std::uint64_t>(x);
+    return x > y ? static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y)
+                 : static_cast<std::uint64_t>(y) - static_cast<std::uint64_t>(x);
 }
 
 void elementary_functions() {
@@ -133,8 +134,8 @@ void elementary_functions() {
         try_log(x);
     for (double x = -745.5; x < 710; x += 1.0 / 64) try_exp(x);
     for (double x = -1; x < 1; x += 1.0 / 4096) try_exp(x);
-    for (double x : {0.0, -0.0, 1e-300, -1e-300, 1e-17, -1e-17, 709.78271289338397, 709.79, 709.9, 1e308, -708.4, -744.44, -745.13, -745.2, -745.3,
-                     -1e308, Limits::infinity(), -Limits::infinity()})
+    for (double x : {0.0, -0.0, 1e-300, -1e-300, 1e-17, -1e-17, 709.78271289338397, 709.79, 709.9, 1e308, -708.4, -744.44, -745.13, -745.2,
+                     -745.3, -1e308, Limits::infinity(), -Limits::infinity()})
         try_exp(x);
     check(worst_log <= 2, "portable_log within 2 ulp, worst " + std::to_string(worst_log));
     check(worst_exp <= 2, "portable_exp within 2 ulp, worst " + std::to_string(worst_exp));

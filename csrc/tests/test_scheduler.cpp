@@ -22,7 +22,8 @@ void rounds_by_hand() {
     check_update(plan, 0, 15, {{0, 0, 0}, {1, 0, 0}});
     check_update(plan, 1, 30, {{0, 1, 0}, {1, 1, 0}});
     const Job last = plan.job(3);
-    check(last.t_dispatch == 15 * kQuarter && last.t_start == 17 * kQuarter && last.t_finish == 29 * kQuarter && last.t_arrive == 30 * kQuarter,
+    check(last.t_dispatch == 15 * kQuarter && last.t_start == 17 * kQuarter && last.t_finish == 29 * kQuarter &&
+              last.t_arrive == 30 * kQuarter,
           "dispatch + download = start, + compute = finish, + upload = arrival");
     check(plan.ended_by == "updates" && plan.jobs.size() == 4 && plan.totals.jobs_created == 4 && plan.totals.downloads == 4, "totals");
 
@@ -82,7 +83,8 @@ void broadcast_by_hand() {
 /// Client 0 has the model at once and takes 1 s; every arrival is an update. Client 1 starts version 0 at 0.5 s and arrives at 2.75 s;
 /// by then versions 1 and 2 have come, and it starts the newer one. At 5 s both arrive, in client order.
 void broadcast_keeps_the_newest() {
-    const SystemModel system{2, 0, seconds("compute", {1, 2.25}), seconds("download", {0, 0.5}), seconds("upload", {0}), Steps::constant({1}), 0};
+    const SystemModel system{
+        2, 0, seconds("compute", {1, 2.25}), seconds("download", {0, 0.5}), seconds("upload", {0}), Steps::constant({1}), 0};
     const Plan plan(system, Broadcast{1, Receive::pop}, updates(7));
     check_update(plan, 0, 4, {{0, 0, 0}});
     check_update(plan, 1, 8, {{0, 1, 0}});
@@ -185,7 +187,8 @@ void chunk_invariance() {
         for (const Budget& budget : {updates(60), Budget{1000, 100 * kSecond, 1 << 20}, Budget{1000, 1000 * kSecond, 300}}) {
             const Plan whole(system, policy, budget);
             check(whole.updates.time.size() > 2, name + " has updates");
-            for (std::int32_t size : {1, 2, 7}) check(same_plan(whole, Plan(system, policy, budget, size)), name + " in chunks of " + std::to_string(size));
+            for (std::int32_t size : {1, 2, 7})
+                check(same_plan(whole, Plan(system, policy, budget, size)), name + " in chunks of " + std::to_string(size));
         }
     }
 }
@@ -266,9 +269,11 @@ void refused_arguments() {
     refused(three, stream(0, 1), updates(1), "concurrency must be >= 1");
     refused(three, stream(1, 0), updates(1), "buffer_size must be >= 1");
     refused(three, StreamPolicy{2, 1, Restart::self, DispatchOrder::after_update, {0}, {}, false}, updates(1), "initial lists 1 clients");
-    refused(three, StreamPolicy{2, 1, Restart::self, DispatchOrder::after_update, {1, 1}, {}, false}, updates(1), "initial lists client 1 twice");
+    refused(three, StreamPolicy{2, 1, Restart::self, DispatchOrder::after_update, {1, 1}, {}, false}, updates(1),
+            "initial lists client 1 twice");
     refused(three, StreamPolicy{1, 1, Restart::self, DispatchOrder::after_update, {3}, {}, false}, updates(1), "initial names client 3");
-    refused(three, StreamPolicy{1, 1, Restart::resample, DispatchOrder::after_update, {0}, {1}, true}, updates(9), "replacements has 1 entries");
+    refused(three, StreamPolicy{1, 1, Restart::resample, DispatchOrder::after_update, {0}, {1}, true}, updates(9),
+            "replacements has 1 entries");
     refused(three, Broadcast{4, Receive::pop}, updates(1), "at most once per version");
     refused(three, Broadcast{0, Receive::pop}, updates(1), "must be >= 1");
     refused(three, Rounds{Select::without_replacement, 4, {}, {}}, updates(1), "more than the 3 clients");

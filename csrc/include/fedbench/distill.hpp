@@ -31,10 +31,10 @@ struct Alphas {
 /// What `distill` writes.
 template <typename Real>
 struct DistillRows {
-    std::span<Real> grad, probabilities;   // (B, C): d loss / d student; P
-    std::span<std::int64_t> label;         // (B)
-    std::span<double> entropy, kl, ce;     // (B): H; KL(P || Q); -log Q[label]
-    std::span<double> workspace;           // (2 B): no meaning afterwards
+    std::span<Real> grad, probabilities;  // (B, C): d loss / d student; P
+    std::span<std::int64_t> label;        // (B)
+    std::span<double> entropy, kl, ce;    // (B): H; KL(P || Q); -log Q[label]
+    std::span<double> workspace;          // (2 B): no meaning afterwards
 };
 
 struct Distilled {

@@ -40,8 +40,7 @@ enum class DurationKind {
 /// parameters outside the distribution's range and on durations outside [0, 1e9] seconds.
 class Durations {
 public:
-    Durations(std::string name, DurationKind kind, std::vector<double> a, std::vector<double> b, bool per_step,
-              Table<double> table);
+    Durations(std::string name, DurationKind kind, std::vector<double> a, std::vector<double> b, bool per_step, Table<double> table);
 
     /// Nanoseconds of one unit (job or step) of job k of `client`.
     std::int64_t unit(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k) const;

@@ -22,22 +22,22 @@ namespace fedbench {
 
 /// What a stream is for: the fourth counter word. Values are frozen: changing one changes every published run.
 enum class Purpose : std::uint32_t {
-    partition = 1,    ///< client 0, k = step of the partition
-    speed = 2,        ///< per client, k 0
-    compute = 3,      ///< per client and job k
-    download = 4,     ///< per client and job k
-    upload = 5,       ///< per client and job k
-    steps = 6,        ///< per client and job k
-    selection = 7,    ///< client 0, k = round
-    initial = 8,      ///< client 0, k 0: the clients that a stream dispatches at time 0
-    replacement = 9,  ///< client 0, k 0: one endless stream of replacement draws
-    parameters = 10,  ///< client 0, k = index of the parameter tensor (x0)
-    data_order = 11,  ///< per client and job k
-    dropout = 12,     ///< per client and job k
-    module_seed = 13, ///< per client and job k: seed of the forked generator of a foreign module
-    evaluation = 14,  ///< client 0, k 0: the fixed examples of the training loss
-    holdout = 15,     ///< client 0, k = class: validation and public sets
-    availability = 16,///< per client and window k
+    partition = 1,      ///< client 0, k = step of the partition
+    speed = 2,          ///< per client, k 0
+    compute = 3,        ///< per client and job k
+    download = 4,       ///< per client and job k
+    upload = 5,         ///< per client and job k
+    steps = 6,          ///< per client and job k
+    selection = 7,      ///< client 0, k = round
+    initial = 8,        ///< client 0, k 0: the clients that a stream dispatches at time 0
+    replacement = 9,    ///< client 0, k 0: one endless stream of replacement draws
+    parameters = 10,    ///< client 0, k = index of the parameter tensor (x0)
+    data_order = 11,    ///< per client and job k
+    dropout = 12,       ///< per client and job k
+    module_seed = 13,   ///< per client and job k: seed of the forked generator of a foreign module
+    evaluation = 14,    ///< client 0, k 0: the fixed examples of the training loss
+    holdout = 15,       ///< client 0, k = class: validation and public sets
+    availability = 16,  ///< per client and window k
 };
 
 /// One block: four independent 32-bit words for one counter value.

@@ -7,14 +7,14 @@
 
 namespace fedbench {
 
-inline constexpr std::int64_t kNever = -1;      ///< a time that did not happen
+inline constexpr std::int64_t kNever = -1;  ///< a time that did not happen
 inline constexpr std::int32_t kNotConsumed = -1;
 
 /// One local training run. Times are nanoseconds of virtual time.
 struct Job {
     std::uint32_t client = 0;
-    std::uint32_t k = 0;       ///< the client's own job counter
-    std::int32_t base = 0;     ///< version whose model it starts from
+    std::uint32_t k = 0;    ///< the client's own job counter
+    std::int32_t base = 0;  ///< version whose model it starts from
     std::int32_t steps = 0;
     std::int64_t t_dispatch = kNever, t_start = kNever, t_finish = kNever, t_arrive = kNever;
 };

@@ -99,12 +99,12 @@ private:
     std::string ended_by_;
     bool begun_ = false;
 
-    std::vector<Job> open_jobs_;              // by slot; a freed slot is reused
-    std::vector<std::int64_t> emitted_;       // by slot: index in the chunk once consumed in the current update
+    std::vector<Job> open_jobs_;         // by slot; a freed slot is reused
+    std::vector<std::int64_t> emitted_;  // by slot: index in the chunk once consumed in the current update
     std::vector<Slot> free_slots_;
-    std::vector<std::uint32_t> next_k_;       // by client
-    std::vector<std::uint32_t> open_on_;      // by version: open jobs that start from it
-    std::int64_t versions_open_ = 0;          // versions with at least one open job
+    std::vector<std::uint32_t> next_k_;   // by client
+    std::vector<std::uint32_t> open_on_;  // by version: open jobs that start from it
+    std::int64_t versions_open_ = 0;      // versions with at least one open job
     PlanTotals totals_;
     PlanChunk chunk_;
 };

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -43,23 +42,6 @@ struct PortableOps {
     }
 };
 
-bool has_avx2() {
-#if defined(FEDBENCH_HAVE_AVX2)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return false;
-#endif
-}
-
-InstructionSet choose() {
-    const char* wish = std::getenv("FEDBENCH_ISA");
-    if (wish == nullptr || *wish == '\0') return has_avx2() ? InstructionSet::avx2 : InstructionSet::portable;
-    const std::string name = wish;
-    if (name == "portable") return InstructionSet::portable;
-    if (name == "avx2" && has_avx2()) return InstructionSet::avx2;
-    throw std::invalid_argument("FEDBENCH_ISA: expected portable or avx2 as far as this machine has it, got " + name);
-}
-
 void check_sizes(std::size_t weights, std::size_t vectors) {
     if (weights != vectors)
         throw std::invalid_argument("weighted_sum: expected one weight per vector, got " + std::to_string(weights) + " weights for " +
@@ -68,18 +50,11 @@ void check_sizes(std::size_t weights, std::size_t vectors) {
 
 }  // namespace
 
-InstructionSet instruction_set() {
-    static const InstructionSet chosen = choose();
-    return chosen;
-}
-
-const char* name_of(InstructionSet isa) { return isa == InstructionSet::avx2 ? "avx2" : "portable"; }
-
 template <typename Real>
 double lanes::weighted_sum_from(std::span<const double> weights, std::span<const Real* const> vectors, std::size_t from,
                                 std::span<Real> out, InstructionSet isa) {
-#if defined(FEDBENCH_HAVE_AVX2)
-    if (isa == InstructionSet::avx2) return weighted_sum_avx2<Real>(weights, vectors, out, from);
+#if defined(FEDBENCH_HAVE_X86)
+    if (isa != InstructionSet::portable) return weighted_sum_avx2<Real>(weights, vectors, out, from);
 #endif
     (void)isa;
     return weighted_sum<Real, PortableOps<Real>>(weights, vectors, out, from);
@@ -96,8 +71,8 @@ double dot(std::span<const Real> a, std::span<const Real> b, InstructionSet isa)
     if (a.size() != b.size())
         throw std::invalid_argument("dot: expected vectors of one length, got " + std::to_string(a.size()) + " and " +
                                     std::to_string(b.size()));
-#if defined(FEDBENCH_HAVE_AVX2)
-    if (isa == InstructionSet::avx2) return lanes::dot_avx2<Real>(a, b);
+#if defined(FEDBENCH_HAVE_X86)
+    if (isa != InstructionSet::portable) return lanes::dot_avx2<Real>(a, b);
 #endif
     (void)isa;
     return lanes::dot<Real, PortableOps<Real>>(a, b);

@@ -49,8 +49,8 @@ Factors<Real> factors_of(const AdamRule& rule, double signed_rate, double scale)
 
 template <typename Real>
 void adaptive_on(const Step<Real>& step, const Factors<Real>& factors, InstructionSet isa) {
-#if defined(FEDBENCH_HAVE_AVX2)
-    if (isa == InstructionSet::avx2) return optimising::adaptive_avx2<Real>(step, factors);
+#if defined(FEDBENCH_HAVE_X86)
+    if (isa != InstructionSet::portable) return optimising::adaptive_avx2<Real>(step, factors);
 #endif
     (void)isa;
     optimising::adaptive(step, factors);
@@ -61,6 +61,26 @@ Clip clip_of(std::span<const Real> g, double bound, InstructionSet isa) {
     const double norm = std::sqrt(dot<Real>(g, g, isa));
     const bool whole = norm <= bound || bound == std::numeric_limits<double>::infinity();
     return {norm, whole ? 1 : bound / norm};
+}
+
+/// part(begin, count) for blocks from the end to the beginning: after the norm's pass over g its end is still in a cache.
+template <typename Part>
+void backwards(std::size_t d, const Part& part) {
+    constexpr std::size_t block = 1 << 16;
+    for (std::size_t end = d; end > 0;) {
+        const std::size_t begin = (end - 1) / block * block;
+        part(begin, end - begin);
+        end = begin;
+    }
+}
+
+template <typename Real>
+void sgd_on(Real* x, const Real* g, std::size_t d, Real scale, Real rate, InstructionSet isa) {
+#if defined(FEDBENCH_HAVE_X86)
+    if (isa != InstructionSet::portable) return optimising::sgd_avx2<Real>(x, g, d, scale, rate);
+#endif
+    (void)isa;
+    optimising::sgd(x, g, d, scale, rate);
 }
 
 template <typename Real>
@@ -77,13 +97,7 @@ Clip clip_sgd(std::span<Real> x, std::span<const Real> g, double rate, double bo
     check_length("g", g.size(), x.size());
     const Clip clip = clip_of(g, bound, isa);
     const Real scale = static_cast<Real>(clip.factor), real_rate = static_cast<Real>(rate);
-#if defined(FEDBENCH_HAVE_AVX2)
-    if (isa == InstructionSet::avx2) {
-        optimising::sgd_avx2<Real>(x.data(), g.data(), x.size(), scale, real_rate);
-        return clip;
-    }
-#endif
-    optimising::sgd(x.data(), g.data(), x.size(), scale, real_rate);
+    backwards(x.size(), [&](std::size_t i, std::size_t count) { sgd_on<Real>(&x[i], &g[i], count, scale, real_rate, isa); });
     return clip;
 }
 
@@ -94,8 +108,10 @@ Clip clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const 
     check_moments(x.size(), moments, rule);
     if (!moments.vhat.empty()) throw std::invalid_argument("vhat: clip_adam has no maximum");
     const Clip clip = clip_of(g, bound, isa);
-    adaptive_on<Real>({x.data(), moments.m.data(), moments.v.data(), nullptr, g.data(), x.size(), Maximum::none},
-                      factors_of<Real>(rule, -rule.rate, clip.factor), isa);
+    const auto factors = factors_of<Real>(rule, -rule.rate, clip.factor);
+    backwards(x.size(), [&](std::size_t i, std::size_t count) {
+        adaptive_on<Real>({&x[i], &moments.m[i], &moments.v[i], nullptr, &g[i], count, Maximum::none}, factors, isa);
+    });
     return clip;
 }
 

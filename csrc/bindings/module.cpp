@@ -1,6 +1,6 @@
 #include <pybind11/pybind11.h>
 
-#include "fedbench/accumulate.hpp"
+#include "fedbench/instruction_set.hpp"
 #include "register.hpp"
 
 namespace py = pybind11;
@@ -22,6 +22,10 @@ PYBIND11_MODULE(_core, module) {
 #endif
             info["cuda"] = false;
             info["instruction_set"] = fedbench::name_of(fedbench::instruction_set());
+            py::list sets;
+            for (auto isa : {fedbench::InstructionSet::portable, fedbench::InstructionSet::avx2, fedbench::InstructionSet::avx512})
+                if (isa <= fedbench::instruction_set()) sets.append(fedbench::name_of(isa));
+            info["instruction_sets"] = sets;
             return info;
         },
         "How this extension was built, and the instruction set that it uses on this machine.");

@@ -17,7 +17,7 @@ double weighted_sum_into(const py::object& weights, const py::object& vectors, c
     for (const Real* row : rows)
         if (row < result.data() + result.size() && result.data() < row + result.size())
             throw py::value_error("out: must not overlap one of the vectors");
-    const InstructionSet chosen = parse_isa(isa);
+    const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
     return weighted_sum<Real>(w, rows, result, chosen);
 }
@@ -26,7 +26,7 @@ template <typename Real>
 double dot_of(const py::object& a, const py::object& b, const std::string& isa) {
     const auto x = vector_of<Real>("a", a);
     const auto y = vector_of<Real>("b", b);
-    const InstructionSet chosen = parse_isa(isa);
+    const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
     return dot<Real>(x, y, chosen);
 }

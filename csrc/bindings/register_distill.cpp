@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include <array>
+#include <vector>
 
 #include "arrays.hpp"
 #include "fedbench/distill.hpp"
@@ -27,18 +28,30 @@ std::span<T> column_out(const char* name, const py::handle& object, py::ssize_t 
     return view;
 }
 
-/// out = (grad, probabilities, label, entropy, kl, ce).
+/// out = (grad,) or (grad, probabilities, label, entropy, kl, ce).
 template <typename Real>
-DistillRows<Real> rows_out(const py::tuple& out, py::ssize_t rows, py::ssize_t classes, std::vector<double>& workspace) {
-    if (out.size() != 6) throw py::value_error("out: expected (grad, probabilities, label, entropy, kl, ce)");
-    workspace.resize(2 * static_cast<std::size_t>(rows));
-    return {grid_out<Real>("grad", out[0], rows, classes),
-            grid_out<Real>("probabilities", out[1], rows, classes),
-            column_out<std::int64_t>("label", out[2], rows),
-            column_out<double>("entropy", out[3], rows),
-            column_out<double>("kl", out[4], rows),
-            column_out<double>("ce", out[5], rows),
-            workspace};
+DistillRows<Real> rows_out(const py::tuple& out, py::ssize_t rows, py::ssize_t classes) {
+    if (out.size() != 1 && out.size() != 6) throw py::value_error("out: expected (grad,) or (grad, probabilities, label, entropy, kl, ce)");
+    DistillRows<Real> to{};
+    to.grad = grid_out<Real>("grad", out[0], rows, classes);
+    if (out.size() == 1) return to;
+    to.probabilities = grid_out<Real>("probabilities", out[1], rows, classes);
+    to.label = column_out<std::int64_t>("label", out[2], rows);
+    to.entropy = column_out<double>("entropy", out[3], rows);
+    to.kl = column_out<double>("kl", out[4], rows);
+    to.ce = column_out<double>("ce", out[5], rows);
+    return to;
+}
+
+/// Kept from call to call, one a thread: a fresh megabyte costs more than the arithmetic on it.
+template <typename Real>
+DistillWorkspace<Real> workspace_for(std::size_t rows, std::size_t classes) {
+    thread_local std::vector<TeacherRow> teacher;
+    thread_local std::vector<Real> logits;
+    const std::size_t count = distill_workspace(rows, classes);
+    if (teacher.size() < rows) teacher.resize(rows);
+    if (logits.size() < count) logits.resize(count);
+    return {std::span(teacher).first(rows), std::span(logits).first(count)};
 }
 
 template <typename Real>
@@ -50,17 +63,18 @@ std::tuple<double, double, double> distill_into(const py::object& student, const
     const py::ssize_t rows = shape.shape(0), classes = shape.shape(1);
     if (other.shape(0) != rows || other.shape(1) != classes)
         refuse("teacher", "the student's shape (" + std::to_string(rows) + ", " + std::to_string(classes) + ")", teacher);
-    std::vector<double> workspace;
-    const auto to = rows_out<Real>(out, rows, classes, workspace);
+    const auto to = rows_out<Real>(out, rows, classes);
     const std::array<Extent, 8> extents{extent_of("grad", to.grad),   extent_of("probabilities", to.probabilities),
                                         extent_of("label", to.label), extent_of("entropy", to.entropy),
                                         extent_of("kl", to.kl),       extent_of("ce", to.ce),
                                         extent_of("student", s),      extent_of("teacher", t)};
     refuse_overlap(extents, 6);
-    const InstructionSet chosen = parse_isa(isa);
-    const Teacher kind = probabilities ? Teacher::probabilities : Teacher::logits;
+    const InstructionSet chosen = instruction_set_named(isa);
+    const DistillRule rule{
+        static_cast<std::size_t>(classes), {alpha_min, alpha_max}, probabilities ? Teacher::probabilities : Teacher::logits};
     const py::gil_scoped_release release;
-    const Distilled result = distill<Real>(s, t, static_cast<std::size_t>(classes), {alpha_min, alpha_max}, to, kind, chosen);
+    const auto workspace = workspace_for<Real>(static_cast<std::size_t>(rows), rule.classes);
+    const Distilled result = distill<Real>(s, t, rule, to, workspace, chosen);
     return {result.loss, result.relative_entropy, result.alpha};
 }
 

@@ -51,7 +51,7 @@ std::pair<double, double> clip_sgd_on(const py::object& x, const py::object& g, 
     const auto gradient = input_of<Real>("g", g, to.size());
     const std::array<Extent, 2> extents{extent_of("x", to), extent_of("g", gradient)};
     refuse_overlap(extents, 1);
-    const InstructionSet chosen = parse_isa(isa);
+    const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
     const Clip clip = clip_sgd<Real>(to, gradient, rate, bound, chosen);
     return {clip.norm, clip.factor};
@@ -66,7 +66,7 @@ std::pair<double, double> clip_adam_on(const py::object& x, const py::tuple& mom
     auto extents = extents_of(to, state);
     extents.push_back(extent_of("g", gradient));
     refuse_overlap(extents, 4);
-    const InstructionSet chosen = parse_isa(isa);
+    const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
     const Clip clip = clip_adam<Real>(to, state, gradient, rule_of(rule), bound, chosen);
     return {clip.norm, clip.factor};
@@ -81,7 +81,7 @@ void adaptive_on(const py::object& x, const py::tuple& moments, const py::object
     auto extents = extents_of(to, state);
     extents.push_back(extent_of("direction", view));
     refuse_overlap(extents, 4);
-    const InstructionSet chosen = parse_isa(isa);
+    const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
     adaptive_step<Real>(to, state, view, rule_of(rule), use_maximum, chosen);
 }
@@ -100,7 +100,7 @@ double sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::
     auto extents = extents_of(to, state);
     for (const Real* row : rows) extents.push_back({"one of the vectors", row, to.size_bytes()});
     refuse_overlap(extents, 4);
-    const InstructionSet chosen = parse_isa(isa);
+    const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
     return sum_adaptive_step<Real>(to, state, w, rows, rule_of(rule), use_maximum, chosen);
 }

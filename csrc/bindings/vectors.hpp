@@ -6,13 +6,6 @@
 
 namespace fedbench::bindings {
 
-inline InstructionSet parse_isa(const std::string& name) {
-    if (name.empty()) return instruction_set();
-    if (name == "portable") return InstructionSet::portable;
-    if (name == "avx2" && std::string(name_of(instruction_set())) == "avx2") return InstructionSet::avx2;
-    throw py::value_error("isa: expected portable, or avx2 where it is in use, got " + name);
-}
-
 /// Rows of a (K, d) array, or a sequence of K vectors of length d; `kept` holds what a lazy sequence hands out.
 template <typename Real>
 std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d, py::list& kept) {

@@ -1,18 +1,18 @@
-// Compiled with -mavx2; called only where the machine has it.
-#include "avx2.hpp"
-#include "rows.hpp"
+// Compiled with -mavx2 -mfma; called only where the machine has them.
+#include "instruction_sets.hpp"
+#include "run.hpp"
 
 namespace fedbench::distillation {
 
 template <>
-Distilled distill_avx2<float>(std::span<const float> student, std::span<const float> teacher, std::size_t classes, Alphas alphas,
-                              const DistillRows<float>& out, Teacher kind) {
-    return run<float>(student, teacher, classes, alphas, out, kind);
+Distilled distill_avx2<float>(std::span<const float> student, std::span<const float> teacher, const DistillRule& rule,
+                              const DistillRows<float>& out, const DistillWorkspace<float>& workspace) {
+    return run<float>(student, teacher, rule, out, workspace);
 }
 template <>
-Distilled distill_avx2<double>(std::span<const double> student, std::span<const double> teacher, std::size_t classes, Alphas alphas,
-                               const DistillRows<double>& out, Teacher kind) {
-    return run<double>(student, teacher, classes, alphas, out, kind);
+Distilled distill_avx2<double>(std::span<const double> student, std::span<const double> teacher, const DistillRule& rule,
+                               const DistillRows<double>& out, const DistillWorkspace<double>& workspace) {
+    return run<double>(student, teacher, rule, out, workspace);
 }
 
 }  // namespace fedbench::distillation

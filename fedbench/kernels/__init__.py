@@ -5,12 +5,13 @@ Works without torch. Everything that reduces over model vectors goes through her
 
 from fedbench.kernels.accumulate import dot, mean, norm, total, weighted_sum
 from fedbench.kernels.build import build_info
-from fedbench.kernels.distill import Distilled, TeacherMean, distill, softmax
+from fedbench.kernels.distill import Distilled, DistillGradient, TeacherMean, distill, distill_gradient, softmax
 from fedbench.kernels.optimise import AdamRule, adaptive_step, clip_adam, clip_sgd, sum_adaptive_step
 from fedbench.kernels.server import cosine, moments, participation_weights, staleness_weight, weights
 
 __all__ = [
     "AdamRule",
+    "DistillGradient",
     "Distilled",
     "TeacherMean",
     "adaptive_step",
@@ -19,6 +20,7 @@ __all__ = [
     "clip_sgd",
     "cosine",
     "distill",
+    "distill_gradient",
     "dot",
     "mean",
     "moments",

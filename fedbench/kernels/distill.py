@@ -7,7 +7,7 @@ float64, C-contiguous, of one dtype; nothing is cast silently. csrc/include/fedb
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,14 +60,47 @@ def distill(
     NaN: a logit that is not finite makes its row NaN, in the teacher the whole result. TypeError for a wrong dtype, shape or
     layout, ValueError for an overlap, an unknown kind, no rows or one class.
     """
+    kernel = _kernel(student, kind)
+    arrays = _empty(student) if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
+    loss, relative, alpha = kernel(student, teacher, alpha_min, alpha_max, arrays, kind == "probabilities", isa)
+    return Distilled(loss, relative, alpha, *arrays)
+
+
+class DistillGradient(NamedTuple):
+    """What `distill_gradient` returns: loss, alpha, and d loss / d student (B, C)."""
+
+    loss: float
+    alpha: float
+    grad: Logits
+
+
+def distill_gradient(
+    student: Logits,
+    teacher: Logits,
+    alpha_min: float,
+    alpha_max: float,
+    *,
+    kind: TeacherKind = "logits",
+    out: Logits | None = None,
+    isa: str = "",
+) -> DistillGradient:
+    """The loss, alpha and gradient of `distill`, the same bits, without what it tells of every row: what a training step needs.
+
+    `out` (B, C) receives the gradient if given; it must not overlap the inputs. Errors and NaN as in `distill`.
+    """
+    kernel = _kernel(student, kind)
+    grad = np.empty(student.shape, student.dtype) if out is None else out
+    loss, _, alpha = kernel(student, teacher, alpha_min, alpha_max, (grad,), kind == "probabilities", isa)
+    return DistillGradient(loss, alpha, grad)
+
+
+def _kernel(student: Logits, kind: str) -> Any:
     kernel = _DISTILL.get(getattr(student, "dtype", None))
     if kernel is None:
         raise TypeError(f"student: expected float32 or float64, got {getattr(student, 'dtype', type(student).__name__)}")
     if kind not in ("logits", "probabilities"):
         raise ValueError(f"kind: expected logits or probabilities, got {kind!r}")
-    arrays = _empty(student) if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
-    loss, relative, alpha = kernel(student, teacher, alpha_min, alpha_max, arrays, kind == "probabilities", isa)
-    return Distilled(loss, relative, alpha, *arrays)
+    return kernel
 
 
 def _empty(student: Logits) -> Arrays:

@@ -36,14 +36,14 @@ def teacher_of(kind: str, t: Array) -> Array:
     return (p / p.sum(axis=1, keepdims=True)).astype(t.dtype)
 
 
-@pytest.fixture(params=["reference", "portable", "avx2"])
+@pytest.fixture(params=["reference", "portable", "avx2", "avx512"])
 def backend(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """A backend that is truly active; what this machine lacks is skipped by name."""
     name = request.param
-    if name == "avx2" and kernels.build_info()["instruction_set"] != "avx2":
-        pytest.skip("avx2: this machine lacks it, or FEDBENCH_ISA=portable")
     if name == "reference":
         return lambda s, t, low, high, kind="logits": Distilled(**reference_steps.distill(s, t, low, high, kind))
+    if name not in kernels.build_info()["instruction_sets"]:
+        pytest.skip(f"{name}: this machine lacks it, or FEDBENCH_ISA forbids it")
     return lambda s, t, low, high, kind="logits": distill(s, t, low, high, kind=kind, isa=name)
 
 
@@ -72,9 +72,13 @@ def test_agrees_with_the_reference(backend: Any, rows: int, classes: int, dtype:
 def test_same_bits_on_every_instruction_set(rows: int, classes: int, dtype: Any, kind: Any) -> None:
     s, t = logits(7, rows, classes, dtype, 20.0)
     t = teacher_of(kind, t)
-    a, b = distill(s, t, 0.2, 0.8, kind=kind, isa="portable"), distill(s, t, 0.2, 0.8, kind=kind)
-    for name in NAMES:
-        assert np.asarray(getattr(a, name)).tobytes() == np.asarray(getattr(b, name)).tobytes(), name
+    a = distill(s, t, 0.2, 0.8, kind=kind, isa="portable")
+    for isa in kernels.build_info()["instruction_sets"]:
+        b = distill(s, t, 0.2, 0.8, kind=kind, isa=isa)
+        for name in NAMES:
+            assert np.asarray(getattr(a, name)).tobytes() == np.asarray(getattr(b, name)).tobytes(), (name, isa)
+        short = kernels.distill_gradient(s, t, 0.2, 0.8, kind=kind, isa=isa)
+        assert (short.loss, short.alpha, short.grad.tobytes()) == (a.loss, a.alpha, a.grad.tobytes()), isa
 
 
 @pytest.mark.parametrize(("rows", "classes"), [(1, 2), (64, 10), (7, 100)])
@@ -204,7 +208,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
         r"grad: expected shape \(3, 4\)",
         lambda: distill(S32, T32, 0, 1, out=replace(OUT, grad=np.ones((4, 3), np.float32))),
     ),
-    (ValueError, "isa: expected portable", lambda: distill(S32, T32, 0, 1, isa="neon")),
+    (ValueError, "isa: expected one of portable", lambda: distill(S32, T32, 0, 1, isa="neon")),
     (ValueError, "at least one client with logits", lambda: TeacherMean(3, 4).mean()),
     (TypeError, r"logits: expected float32 \(3, 4\), got float64", lambda: TeacherMean(3, 4).replace(0, np.ones((3, 4)))),
     (ValueError, "logits: expected finite", lambda: TeacherMean(3, 4).replace(0, np.full((3, 4), np.nan, np.float32))),

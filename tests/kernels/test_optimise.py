@@ -20,11 +20,11 @@ DTYPES = [np.float32, np.float64]
 LENGTHS = [0, 1, 7, 8, 9, 4095, 4097, 9000]
 
 
-@pytest.fixture(params=["portable", "avx2"])
+@pytest.fixture(params=["portable", "avx2", "avx512"])
 def isa(request: pytest.FixtureRequest) -> str:
     """An instruction set that is truly active; the third backend, the reference, is what the tests compare with."""
-    if request.param == "avx2" and kernels.build_info()["instruction_set"] != "avx2":
-        pytest.skip("avx2: this machine lacks it, or FEDBENCH_ISA=portable")
+    if request.param not in kernels.build_info()["instruction_sets"]:
+        pytest.skip(f"{request.param}: this machine lacks it, or FEDBENCH_ISA forbids it")
     return str(request.param)
 
 

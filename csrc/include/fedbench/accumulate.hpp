@@ -10,14 +10,9 @@
 #include <cstddef>
 #include <span>
 
+#include "fedbench/instruction_set.hpp"
+
 namespace fedbench {
-
-enum class InstructionSet { portable, avx2 };
-
-/// The best instruction set of this machine, or what FEDBENCH_ISA (portable, avx2) asks for. Throws std::invalid_argument if the
-/// machine lacks it or the name is unknown.
-InstructionSet instruction_set();
-const char* name_of(InstructionSet isa);
 
 /// Weighted sum of K vectors of length d, one pass over memory; returns the squared L2 norm of the result.
 /// `out` may not alias a vector. O(K d).

@@ -1,0 +1,87 @@
+// A few rows' sums, and what follows from them: H, KL and CE.
+#pragma once
+
+#include "fedbench/distill.hpp"
+#include "sums.hpp"
+
+namespace fedbench::distillation {
+namespace {
+
+inline constexpr std::size_t kGroup = 16;  // rows, at most
+
+/// With e = exp(teacher - its maximum) and f = exp(student - its maximum), of one row each:
+struct Group {
+    std::size_t rows;
+    double sum[kGroup];               // E = sum of e; 1 if the teacher is P
+    double log_sum[kGroup];           // log E
+    double negative_entropy[kGroup];  // sum e (teacher - max)
+    double normaliser[kGroup];        // F = sum of f
+    double gap[kGroup];               // sum e ((teacher - max) - (student - max))
+    double mass[kGroup];              // sum P
+    double at_label[kGroup];          // student[label] - max
+    std::int64_t label[kGroup];
+
+    explicit Group(std::size_t count) : rows(count) {
+        for (std::size_t j = 0; j < kGroup; ++j) {
+            sum[j] = normaliser[j] = mass[j] = 1;
+            log_sum[j] = negative_entropy[j] = gap[j] = at_label[j] = 0;
+            label[j] = 0;
+        }
+    }
+};
+
+/// Over all rows, in row order.
+struct LossSums {
+    double entropy = 0, kl = 0, ce = 0;
+};
+
+template <typename T>
+void write(std::span<T> out, std::size_t at, T value) {
+    if (!out.empty()) out[at] = value;
+}
+
+/// log E and H = log E - sum e (teacher - max) / E.
+template <typename Real>
+void finish_teacher(Group& group, std::size_t first, const DistillRows<Real>& out, LossSums& sums) {
+    double entropy[kGroup];
+    for (std::size_t k = 0; k < group.rows; k += Pack<double>::width) {
+        const auto e = load(group.sum + k), log_e = log_positive(e);
+        store(group.log_sum + k, log_e);
+        store(entropy + k, log_e - load(group.negative_entropy + k) / e);
+    }
+    for (std::size_t j = 0; j < group.rows; ++j) {
+        sums.entropy += entropy[j];
+        write(out.entropy, first + j, entropy[j]);
+        write(out.label, first + j, group.label[j]);
+    }
+}
+
+/// KL = gap / E - log E + mass log F, CE = log F - at_label.
+template <typename Real>
+void finish_student(const Group& group, std::size_t first, const DistillRows<Real>& out, LossSums& sums) {
+    double kl[kGroup], ce[kGroup];
+    for (std::size_t k = 0; k < group.rows; k += Pack<double>::width) {
+        const auto log_f = log_positive(load(group.normaliser + k));
+        store(kl + k, (load(group.gap + k) / load(group.sum + k) - load(group.log_sum + k)) + load(group.mass + k) * log_f);
+        store(ce + k, log_f - load(group.at_label + k));
+    }
+    for (std::size_t j = 0; j < group.rows; ++j) {
+        sums.kl += kl[j];
+        sums.ce += ce[j];
+        write(out.kl, first + j, kl[j]);
+        write(out.ce, first + j, ce[j]);
+    }
+}
+
+/// alpha once the entropies are known.
+inline Distilled with_alpha(const DistillRule& rule, std::size_t rows, const LossSums& sums) {
+    const double relative = sums.entropy / static_cast<double>(rows) / portable_log(static_cast<double>(rule.classes));
+    return {0, relative, relative * rule.alphas.max + (1 - relative) * rule.alphas.min};
+}
+
+inline double loss_of(double alpha, std::size_t rows, const LossSums& sums) {
+    return (alpha * sums.kl + (1 - alpha) * sums.ce) / static_cast<double>(rows);
+}
+
+}  // namespace
+}  // namespace fedbench::distillation

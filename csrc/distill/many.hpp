@@ -1,0 +1,106 @@
+// Many classes: a lane is every width-th class of a row. The teacher's rows first, which give alpha; then row by row, so that a row
+// stays in the second-level cache, e and f of both and grad from them. That is one exponential more, and half the memory traffic.
+#pragma once
+
+#include "groups.hpp"
+#include "peaks.hpp"
+
+namespace fedbench::distillation {
+namespace {
+
+template <typename Real>
+TeacherRow teacher_row(const Real* teacher, std::size_t classes) {
+    const Real peak = largest_of(teacher, classes);
+    const auto t_max = broadcast(peak);
+    const auto totals = over_row<Real, 2>(
+        classes, [=](std::size_t i, std::size_t keep, Terms<Real, 2> & terms) __attribute__((always_inline)) {
+            const auto dt = load(teacher + i) - t_max;
+            auto e = exp_negative(dt);
+            if (keep > 0) e = from_lane(keep, e);
+            terms[0] = terms[0] + e;
+            terms[1] = fma(e, dt, terms[1]);
+        });
+    return {static_cast<double>(peak), totals[0].sum(), 0, totals[1].sum(), first_place_of(teacher, classes, peak)};
+}
+
+/// e and f of one row into `e_out` and `f_out`; sets row j of the group.
+template <typename Real>
+void student_row(const Real* teacher, const Real* student, std::size_t classes, const TeacherRow& row, Real* e_out, Real* f_out,
+                 Group& group, std::size_t j) {
+    const Real peak = largest_of(student, classes);
+    const auto t_max = broadcast(static_cast<Real>(row.peak)), s_max = broadcast(peak);
+    const auto totals = over_row<Real, 2>(
+        classes, [=](std::size_t i, std::size_t keep, Terms<Real, 2> & terms) __attribute__((always_inline)) {
+            const auto dt = load(teacher + i) - t_max, ds = load(student + i) - s_max;
+            auto e = exp_negative(dt), f = exp_negative(ds);
+            store(e_out + i, e);
+            store(f_out + i, f);
+            if (keep > 0) e = from_lane(keep, e), f = from_lane(keep, f);
+            terms[0] = terms[0] + f;
+            terms[1] = fma(e, dt - ds, terms[1]);
+        });
+    group.sum[j] = row.sum;
+    group.log_sum[j] = row.log_sum;
+    group.normaliser[j] = totals[0].sum();
+    group.gap[j] = totals[1].sum();
+    group.at_label[j] = static_cast<double>(student[row.label]) - static_cast<double>(peak);
+}
+
+/// grad, which holds f, becomes (f / F - alpha e / E) / B, and e becomes P = e / E; each element once.
+template <typename Real>
+void combine_row(Real* grad, Real* e, std::size_t classes, Real one_over_f, Real one_over_e, Real alpha, Real one_over_rows) {
+    constexpr std::size_t width = Pack<Real>::width;
+    const auto of_f = broadcast(one_over_f), of_e = broadcast(one_over_e), minus_alpha = broadcast(-alpha),
+               scale = broadcast(one_over_rows);
+    const auto of = [&](const Pack<Real>& p, std::size_t i) { return fma(p, minus_alpha, load(grad + i) * of_f) * scale; };
+    const auto last_p = load(e + classes - width) * of_e, last = of(last_p, classes - width);
+    for (std::size_t i = 0; i + width <= classes; i += width) {
+        const auto p = load(e + i) * of_e;
+        store(grad + i, of(p, i));
+        store(e + i, p);
+    }
+    store(grad + classes - width, last);
+    store(e + classes - width, last_p);
+}
+
+template <typename Real>
+void teacher_group(std::span<const Real> teacher, std::size_t classes, std::size_t first, std::span<TeacherRow> rows,
+                   const DistillRows<Real>& out, LossSums& sums) {
+    Group group(rows.size());
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+        rows[j] = teacher_row(teacher.data() + (first + j) * classes, classes);
+        group.sum[j] = rows[j].sum, group.negative_entropy[j] = rows[j].negative_entropy, group.label[j] = rows[j].label;
+    }
+    finish_teacher(group, first, out, sums);
+    for (std::size_t j = 0; j < rows.size(); ++j) rows[j].log_sum = group.log_sum[j];
+}
+
+template <typename Real>
+Distilled many_classes(std::span<const Real> student, std::span<const Real> teacher, const DistillRule& rule, const DistillRows<Real>& out,
+                       const DistillWorkspace<Real>& workspace) {
+    const std::size_t classes = rule.classes, rows = workspace.rows.size();
+    const double count = static_cast<double>(rows);
+    LossSums sums;
+    for (std::size_t first = 0; first < rows; first += kGroup)
+        teacher_group(teacher, classes, first, workspace.rows.subspan(first, std::min(kGroup, rows - first)), out, sums);
+    Distilled result = with_alpha(rule, rows, sums);
+    for (std::size_t first = 0; first < rows; first += kGroup) {
+        Group group(std::min(kGroup, rows - first));
+        for (std::size_t j = 0; j < group.rows; ++j) {
+            const std::size_t u = first + j, at = u * classes;
+            const TeacherRow& row = workspace.rows[u];
+            Real* const e = out.probabilities.empty() ? workspace.logits.data() : out.probabilities.data() + at;
+            Real* const grad = out.grad.data() + at;
+            student_row(teacher.data() + at, student.data() + at, classes, row, e, grad, group, j);
+            combine_row(grad, e, classes, static_cast<Real>(1 / group.normaliser[j]), static_cast<Real>(1 / row.sum),
+                        static_cast<Real>(result.alpha), static_cast<Real>(1 / count));
+            grad[row.label] -= static_cast<Real>((1 - result.alpha) / count);
+        }
+        finish_student(group, first, out, sums);
+    }
+    result.loss = loss_of(result.alpha, rows, sums);
+    return result;
+}
+
+}  // namespace
+}  // namespace fedbench::distillation

@@ -1,0 +1,74 @@
+// Sums over the classes of a row.
+#pragma once
+
+#include <algorithm>
+
+#include "elementary.hpp"
+
+namespace fedbench::distillation {
+namespace {
+
+inline constexpr std::size_t kFew = 32;    // classes; up to here a lane is a row
+inline constexpr std::size_t kTerms = 32;  // terms of a lane that are added before they go to float64
+
+/// A lane's sums in float64; add takes the sum of at most kTerms terms.
+template <typename Real>
+struct Total {
+    static constexpr std::size_t packs = sizeof(double) / sizeof(Real);
+    Pack<double> part[packs];
+
+    Total() {
+        for (auto& pack : part) pack = broadcast(0.0);
+    }
+    [[gnu::always_inline]] void add(const Pack<Real>& terms) { add_widened(part, terms); }
+    [[gnu::always_inline]] double sum() const { return sum_of_lanes(packs == 2 ? part[0] + part[packs - 1] : part[0]); }
+};
+
+/// Up to N sums of one row: packs of terms, and their totals.
+template <typename Real, std::size_t N>
+using Terms = std::array<Pack<Real>, N>;
+template <typename Real, std::size_t N>
+using Totals = std::array<Total<Real>, N>;
+
+/// N sums over a row of at least one pack. step(i, keep, terms) adds the packs at i = 0, width, .. to the terms; the last one ends
+/// with the row, and its lanes before `keep` were had already.
+template <typename Real, std::size_t N, typename Step>
+[[gnu::always_inline]] inline Totals<Real, N> over_row(std::size_t classes, const Step& step) {
+    constexpr std::size_t width = Pack<Real>::width;
+    const std::size_t tail = classes % width, whole = classes - tail;
+    Totals<Real, N> totals;
+    const auto add = [&](const Terms<Real, N>& terms) __attribute__((always_inline)) {
+        for (std::size_t k = 0; k < N; ++k) totals[k].add(terms[k]);
+    };
+    Terms<Real, N> zero;
+    zero.fill(broadcast(Real{0}));
+    for (std::size_t begin = 0; begin < whole; begin += kTerms * width) {
+        const std::size_t end = std::min(whole, begin + kTerms * width);
+        Terms<Real, N> terms = zero;
+        for (std::size_t i = begin; i < end; i += width) step(i, std::size_t{0}, terms);
+        add(terms);
+    }
+    if (tail == 0) return totals;
+    Terms<Real, N> terms = zero;
+    step(classes - width, width - tail, terms);
+    add(terms);
+    return totals;
+}
+
+/// sum P log P in float64; a P below the normal numbers counts as 0.
+template <typename Real>
+double negative_entropy(const Real* p, std::size_t classes) {
+    constexpr std::size_t width = Pack<double>::width;
+    Total<double> total;
+    for (std::size_t i = 0; i < classes; i += width) {
+        double values[width] = {};
+        for (std::size_t j = 0; j < std::min(width, classes - i); ++j) values[j] = static_cast<double>(p[i + j]);
+        const auto v = load(values);
+        const auto least = broadcast(2.2250738585072014e-308), one = broadcast(1.0);
+        total.add(where_greater(least, v, broadcast(0.0), v * log_positive(where_greater(least, v, one, v))));
+    }
+    return total.sum();
+}
+
+}  // namespace
+}  // namespace fedbench::distillation

@@ -52,6 +52,12 @@ def portable_exp(x: float) -> float: ...
 
 def weighted_sum_float32(weights: npt.NDArray[np.float64], vectors: Any, out: npt.NDArray[Any], isa: str = "") -> float: ...
 def weighted_sum_float64(weights: npt.NDArray[np.float64], vectors: Any, out: npt.NDArray[Any], isa: str = "") -> float: ...
+def movement_float32(
+    x: npt.NDArray[Any], base: npt.NDArray[Any], delta: npt.NDArray[Any], isa: str = ""
+) -> tuple[float, float, float, float]: ...
+def movement_float64(
+    x: npt.NDArray[Any], base: npt.NDArray[Any], delta: npt.NDArray[Any], isa: str = ""
+) -> tuple[float, float, float, float]: ...
 def dot_float32(a: npt.NDArray[Any], b: npt.NDArray[Any], isa: str = "") -> float: ...
 def dot_float64(a: npt.NDArray[Any], b: npt.NDArray[Any], isa: str = "") -> float: ...
 
@@ -76,6 +82,34 @@ def distill_float64(
     isa: str = "",
 ) -> tuple[float, float, float]: ...
 
+# ---- cache ----
+
+class CacheOrder(enum.Enum):
+    deferred = 0
+    immediate = 1
+    newest = 2
+
+def update_cache_float32(
+    weights: npt.NDArray[np.float64],
+    vectors: Any,
+    rows: Any,
+    sum: npt.NDArray[np.float64],
+    scale: float,
+    order: CacheOrder,
+    out: npt.NDArray[Any],
+    isa: str = "",
+) -> None: ...
+def update_cache_float64(
+    weights: npt.NDArray[np.float64],
+    vectors: Any,
+    rows: Any,
+    sum: npt.NDArray[np.float64],
+    scale: float,
+    order: CacheOrder,
+    out: npt.NDArray[Any],
+    isa: str = "",
+) -> None: ...
+
 # ---- optimise ----
 
 def clip_sgd_float32(x: npt.NDArray[Any], g: npt.NDArray[Any], rate: float, bound: float, isa: str = "") -> tuple[float, float]: ...
@@ -83,7 +117,7 @@ def clip_adam_float32(
     x: npt.NDArray[Any],
     moments: tuple[npt.NDArray[Any], ...],
     g: npt.NDArray[Any],
-    rule: tuple[float, float, float, float, bool, int],
+    rule: tuple[float, float, float, float, bool, int, bool],
     bound: float,
     isa: str = "",
 ) -> tuple[float, float]: ...
@@ -91,7 +125,7 @@ def adaptive_step_float32(
     x: npt.NDArray[Any],
     moments: tuple[npt.NDArray[Any], ...],
     direction: npt.NDArray[Any],
-    rule: tuple[float, float, float, float, bool, int],
+    rule: tuple[float, float, float, float, bool, int, bool],
     use_maximum: bool,
     isa: str = "",
 ) -> None: ...
@@ -100,7 +134,7 @@ def sum_adaptive_step_float32(
     moments: tuple[npt.NDArray[Any], ...],
     weights: npt.NDArray[np.float64],
     vectors: Any,
-    rule: tuple[float, float, float, float, bool, int],
+    rule: tuple[float, float, float, float, bool, int, bool],
     use_maximum: bool,
     isa: str = "",
 ) -> float: ...
@@ -109,7 +143,7 @@ def clip_adam_float64(
     x: npt.NDArray[Any],
     moments: tuple[npt.NDArray[Any], ...],
     g: npt.NDArray[Any],
-    rule: tuple[float, float, float, float, bool, int],
+    rule: tuple[float, float, float, float, bool, int, bool],
     bound: float,
     isa: str = "",
 ) -> tuple[float, float]: ...
@@ -117,7 +151,7 @@ def adaptive_step_float64(
     x: npt.NDArray[Any],
     moments: tuple[npt.NDArray[Any], ...],
     direction: npt.NDArray[Any],
-    rule: tuple[float, float, float, float, bool, int],
+    rule: tuple[float, float, float, float, bool, int, bool],
     use_maximum: bool,
     isa: str = "",
 ) -> None: ...
@@ -126,7 +160,7 @@ def sum_adaptive_step_float64(
     moments: tuple[npt.NDArray[Any], ...],
     weights: npt.NDArray[np.float64],
     vectors: Any,
-    rule: tuple[float, float, float, float, bool, int],
+    rule: tuple[float, float, float, float, bool, int, bool],
     use_maximum: bool,
     isa: str = "",
 ) -> float: ...

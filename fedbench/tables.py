@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from fedbench.types import frozen
 class ClientTable:
     """One row per client, allocated at first write; an absent row reads as `default`.
 
-    `sum` runs over all N rows (float64 inside, so that it does not drift), `count` is the number of rows written. Rows live in
+    `sum` runs over all N rows (`total` in float64, so that it does not drift), `count` is the number of rows written. Rows live in
     blocks of 64; once they pass `spill_bytes` new blocks are memory-mapped temporary files.
     """
 
@@ -28,7 +28,7 @@ class ClientTable:
         self.writeable = True
         self._place: dict[int, int] = {}
         self._blocks: list[npt.NDArray[Any]] = []
-        self._sum = default.astype(np.float64) * clients
+        self.total = default.astype(np.float64) * clients
 
     def __getitem__(self, client: int) -> npt.NDArray[Any]:
         """The client's row: a view, not to be written."""
@@ -49,11 +49,25 @@ class ClientTable:
             raise TypeError(
                 f"client table: expected {self.default.dtype} {self.default.shape}, got {row.dtype} {row.shape} for client {client}"
             )
-        self._sum += row.astype(np.float64) - self[client]
-        place = self._place.setdefault(int(client), len(self._place))
+        self.total += row.astype(np.float64) - self[client]
+        self._allocated(int(client))[:] = row
+
+    def open(self, clients: Iterable[int]) -> list[npt.NDArray[Any]]:
+        """The clients' rows to be written in place, allocated if absent; who writes them keeps `total` true."""
+        if not self.writeable:
+            raise PermissionError("client memory: rows are overwritten in place by a server's own tables only")
+        return [self._allocated(int(client)) for client in clients]
+
+    def _allocated(self, client: int) -> npt.NDArray[Any]:
+        self._check(client)
+        new = client not in self._place
+        place = self._place.setdefault(client, len(self._place))
         if place // self.BLOCK == len(self._blocks):
             self._blocks.append(self._new_block())
-        self._blocks[place // self.BLOCK][place % self.BLOCK] = row
+        row = self._blocks[place // self.BLOCK][place % self.BLOCK]
+        if new:
+            row[:] = self.default
+        return np.asarray(row)
 
     def _check(self, client: int) -> None:
         if not 0 <= client < self.clients:
@@ -72,7 +86,7 @@ class ClientTable:
 
     @property
     def sum(self) -> npt.NDArray[Any]:
-        return self._sum.astype(self.default.dtype)
+        return self.total.astype(self.default.dtype)
 
     @property
     def count(self) -> int:
@@ -80,7 +94,7 @@ class ClientTable:
 
     def mean(self) -> npt.NDArray[Any]:
         """Mean over all N rows, absent ones counted as the default."""
-        return (self._sum / self.clients).astype(self.default.dtype)
+        return (self.total / self.clients).astype(self.default.dtype)
 
     def written(self) -> list[int]:
         """Clients whose row was written, in the order of their first write."""
@@ -96,7 +110,7 @@ class ClientTable:
         return {
             "clients": np.array(list(self._place), np.int64),
             "rows": np.stack(rows) if rows else np.empty((0, *self.default.shape), self.default.dtype),
-            "sum": self._sum.copy(),
+            "sum": self.total.copy(),
             "spill_bytes": np.array(self.spill_bytes),
             "default": self.default,
             "size": np.array(self.clients),
@@ -107,5 +121,5 @@ class ClientTable:
         table = cls(int(arrays["size"]), arrays["default"], spill_bytes=int(arrays["spill_bytes"]))
         for client, row in zip(arrays["clients"], arrays["rows"], strict=True):
             table[int(client)] = row
-        table._sum = arrays["sum"].copy()
+        table.total = arrays["sum"].copy()
         return table

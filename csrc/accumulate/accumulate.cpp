@@ -28,8 +28,13 @@ struct PortableOps {
         for (std::size_t j = 0; j < lanes::kLanes; ++j) total[j] = std::fma(w, v[j], total[j]);
         return total;
     }
-    template <typename A>
-    static Sums add_products(Sums sums, const A& a, const A& b) {
+    static Values sub(const Real* a, const Real* b) {
+        Values difference;
+        for (std::size_t j = 0; j < lanes::kLanes; ++j) difference[j] = a[j] - b[j];
+        return difference;
+    }
+    template <typename A, typename B>
+    static Sums add_products(Sums sums, const A& a, const B& b) {
         for (std::size_t j = 0; j < lanes::kLanes; ++j) sums[j] = std::fma(static_cast<double>(a[j]), static_cast<double>(b[j]), sums[j]);
         return sums;
     }
@@ -78,6 +83,20 @@ double dot(std::span<const Real> a, std::span<const Real> b, InstructionSet isa)
     return lanes::dot<Real, PortableOps<Real>>(a, b);
 }
 
+template <typename Real>
+Movement movement(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta, InstructionSet isa) {
+    if (x.size() != base.size() || x.size() != delta.size())
+        throw std::invalid_argument("movement: expected vectors of one length, got " + std::to_string(x.size()) + ", " +
+                                    std::to_string(base.size()) + " and " + std::to_string(delta.size()));
+#if defined(FEDBENCH_HAVE_X86)
+    if (isa != InstructionSet::portable) return lanes::movement_avx2<Real>(x, base, delta);
+#endif
+    (void)isa;
+    return lanes::movement<Real, PortableOps<Real>>(x, base, delta);
+}
+
+template Movement movement<float>(std::span<const float>, std::span<const float>, std::span<const float>, InstructionSet);
+template Movement movement<double>(std::span<const double>, std::span<const double>, std::span<const double>, InstructionSet);
 template double lanes::weighted_sum_from<float>(std::span<const double>, std::span<const float* const>, std::size_t, std::span<float>,
                                                 InstructionSet);
 template double lanes::weighted_sum_from<double>(std::span<const double>, std::span<const double* const>, std::size_t, std::span<double>,

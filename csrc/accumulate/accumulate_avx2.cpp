@@ -30,6 +30,7 @@ struct FloatOps : Common {
     static __m256 broadcast(float w) { return _mm256_set1_ps(w); }
     static __m256 load(const float* p) { return _mm256_loadu_ps(p); }
     static void store(float* p, __m256 v) { _mm256_storeu_ps(p, v); }
+    static __m256 sub(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
     static __m256 fma(__m256 w, __m256 v, __m256 total) { return _mm256_fmadd_ps(w, v, total); }
     static Sums add_products(Sums s, __m256 a, __m256 b) {
         const auto low = [](__m256 v) { return _mm256_cvtps_pd(_mm256_castps256_ps128(v)); };
@@ -50,6 +51,7 @@ struct DoubleOps : Common {
         _mm256_storeu_pd(p, v.low);
         _mm256_storeu_pd(p + 4, v.high);
     }
+    static Doubles sub(Doubles a, Doubles b) { return {_mm256_sub_pd(a.low, b.low), _mm256_sub_pd(a.high, b.high)}; }
     static Doubles fma(__m256d w, Doubles v, Doubles total) {
         return {_mm256_fmadd_pd(w, v.low, total.low), _mm256_fmadd_pd(w, v.high, total.high)};
     }
@@ -69,6 +71,14 @@ template <>
 double weighted_sum_avx2<double>(std::span<const double> weights, std::span<const double* const> vectors, std::span<double> out,
                                  std::size_t from) {
     return weighted_sum<double, DoubleOps>(weights, vectors, out, from);
+}
+template <>
+Movement movement_avx2<float>(std::span<const float> x, std::span<const float> base, std::span<const float> delta) {
+    return movement<float, FloatOps>(x, base, delta);
+}
+template <>
+Movement movement_avx2<double>(std::span<const double> x, std::span<const double> base, std::span<const double> delta) {
+    return movement<double, DoubleOps>(x, base, delta);
 }
 template <>
 double dot_avx2<float>(std::span<const float> a, std::span<const float> b) {

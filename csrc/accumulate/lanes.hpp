@@ -62,6 +62,38 @@ double dot(std::span<const Real> a, std::span<const Real> b) {
     return result;
 }
 
+template <typename Real, typename Ops>
+Movement movement(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta) {
+    const std::size_t d = x.size();
+    double total[4] = {};
+    for (std::size_t begin = 0; begin < d; begin += kBlock) {
+        const std::size_t end = begin + kBlock < d ? begin + kBlock : d;
+        auto x2 = Ops::zero_sums(), moved2 = x2, delta2 = x2, product = x2;
+        std::size_t i = begin;
+        for (; i + kLanes <= end; i += kLanes) {
+            const auto at = Ops::load(x.data() + i), other = Ops::load(delta.data() + i);
+            const auto moved = Ops::sub(at, Ops::load(base.data() + i));
+            x2 = Ops::add_products(x2, at, at);
+            moved2 = Ops::add_products(moved2, moved, moved);
+            delta2 = Ops::add_products(delta2, other, other);
+            product = Ops::add_products(product, moved, other);
+        }
+        double lane[4][kLanes];
+        Ops::spill(x2, lane[0]), Ops::spill(moved2, lane[1]), Ops::spill(delta2, lane[2]), Ops::spill(product, lane[3]);
+        for (std::size_t j = 0; i < end; ++i, ++j) {
+            const double at = static_cast<double>(x[i]), moved = static_cast<double>(x[i] - base[i]), other = static_cast<double>(delta[i]);
+            lane[0][j] = Ops::fma1(at, at, lane[0][j]);
+            lane[1][j] = Ops::fma1(moved, moved, lane[1][j]);
+            lane[2][j] = Ops::fma1(other, other, lane[2][j]);
+            lane[3][j] = Ops::fma1(moved, other, lane[3][j]);
+        }
+        for (std::size_t k = 0; k < 4; ++k) total[k] += add_lanes(lane[k]);
+    }
+    return {total[0], total[1], total[2], total[3]};
+}
+
+template <typename Real>
+Movement movement_avx2(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta);
 template <typename Real>
 double weighted_sum_avx2(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from);
 template <typename Real>

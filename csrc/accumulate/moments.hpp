@@ -14,6 +14,7 @@ struct Factors {
 };
 
 enum class Maximum { none, kept, used };
+enum class Momentum { now, ahead };
 
 template <typename Real>
 struct Step {
@@ -21,6 +22,7 @@ struct Step {
     const Real* g;
     std::size_t d;
     Maximum maximum;
+    Momentum momentum = Momentum::now;
 };
 
 template <typename Real>
@@ -35,7 +37,7 @@ void sgd(Real* __restrict x, const Real* __restrict g, std::size_t d, Real scale
     for (std::size_t i = 0; i < d; ++i) x[i] = x[i] - rate * (scale * g[i]);
 }
 
-template <typename Real, Maximum maximum>
+template <typename Real, Maximum maximum, Momentum momentum>
 void adaptive_loop(const Step<Real>& step, Factors<Real> f) {
     Real* __restrict x = step.x, * __restrict m = step.m, * __restrict v = step.v, * __restrict vhat = step.vhat;
     const Real* __restrict g = step.g;
@@ -51,15 +53,22 @@ void adaptive_loop(const Step<Real>& step, Factors<Real> f) {
         }
         m[i] = first;
         v[i] = second;
-        x[i] = x[i] + (f.rate * first) / (std::sqrt(u) * f.root + f.epsilon);
+        const Real used = momentum == Momentum::now ? first : f.beta1 * first + f.rest1 * direction;
+        x[i] = x[i] + (f.rate * used) / (std::sqrt(u) * f.root + f.epsilon);
     }
+}
+
+template <typename Real, Momentum momentum>
+void adaptive_with(const Step<Real>& step, const Factors<Real>& factors) {
+    if (step.maximum == Maximum::none) return adaptive_loop<Real, Maximum::none, momentum>(step, factors);
+    if (step.maximum == Maximum::kept) return adaptive_loop<Real, Maximum::kept, momentum>(step, factors);
+    adaptive_loop<Real, Maximum::used, momentum>(step, factors);
 }
 
 template <typename Real>
 void adaptive(const Step<Real>& step, const Factors<Real>& factors) {
-    if (step.maximum == Maximum::none) return adaptive_loop<Real, Maximum::none>(step, factors);
-    if (step.maximum == Maximum::kept) return adaptive_loop<Real, Maximum::kept>(step, factors);
-    adaptive_loop<Real, Maximum::used>(step, factors);
+    if (step.momentum == Momentum::now) return adaptive_with<Real, Momentum::now>(step, factors);
+    adaptive_with<Real, Momentum::ahead>(step, factors);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace {
 
 using optimising::Factors;
 using optimising::Maximum;
+using optimising::Momentum;
 using optimising::Step;
 
 void check_length(const char* name, std::size_t got, std::size_t wanted) {
@@ -27,6 +28,7 @@ void check_moments(std::size_t d, const Moments<Real>& moments, const AdamRule& 
     check_length("m", moments.m.size(), d);
     check_length("v", moments.v.size(), d);
     if (!moments.vhat.empty()) check_length("vhat", moments.vhat.size(), d);
+    if (rule.ahead && rule.bias_correction) throw std::invalid_argument("ahead: is defined without bias correction only");
     if (rule.step < 1) throw std::invalid_argument("step: must be >= 1, got " + std::to_string(rule.step));
 }
 
@@ -83,6 +85,8 @@ void sgd_on(Real* x, const Real* g, std::size_t d, Real scale, Real rate, Instru
     optimising::sgd(x, g, d, scale, rate);
 }
 
+Momentum momentum_of(const AdamRule& rule) { return rule.ahead ? Momentum::ahead : Momentum::now; }
+
 template <typename Real>
 Maximum maximum_of(const Moments<Real>& moments, std::size_t d, bool use_maximum) {
     if (use_maximum) check_length("vhat", moments.vhat.size(), d);
@@ -110,7 +114,7 @@ Clip clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const 
     const Clip clip = clip_of(g, bound, isa);
     const auto factors = factors_of<Real>(rule, -rule.rate, clip.factor);
     backwards(x.size(), [&](std::size_t i, std::size_t count) {
-        adaptive_on<Real>({&x[i], &moments.m[i], &moments.v[i], nullptr, &g[i], count, Maximum::none}, factors, isa);
+        adaptive_on<Real>({&x[i], &moments.m[i], &moments.v[i], nullptr, &g[i], count, Maximum::none, momentum_of(rule)}, factors, isa);
     });
     return clip;
 }
@@ -121,8 +125,9 @@ void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<co
     check_length("direction", direction.size(), x.size());
     check_moments(x.size(), moments, rule);
     const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
-    adaptive_on<Real>({x.data(), moments.m.data(), moments.v.data(), moments.vhat.data(), direction.data(), x.size(), maximum},
-                      factors_of<Real>(rule, rule.rate, 1), isa);
+    adaptive_on<Real>(
+        {x.data(), moments.m.data(), moments.v.data(), moments.vhat.data(), direction.data(), x.size(), maximum, momentum_of(rule)},
+        factors_of<Real>(rule, rule.rate, 1), isa);
 }
 
 template <typename Real>
@@ -137,8 +142,9 @@ double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::s
         const std::size_t count = std::min(lanes::kBlock, x.size() - begin);
         norm2 += lanes::weighted_sum_from<Real>(weights, vectors, begin, {block, count}, isa);
         Real* vhat = maximum == Maximum::none ? nullptr : moments.vhat.data() + begin;
-        adaptive_on<Real>({x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum}, factors,
-                          isa);
+        adaptive_on<Real>(
+            {x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum, momentum_of(rule)}, factors,
+            isa);
     }
     return norm2;
 }

@@ -32,6 +32,7 @@ PYBIND11_MODULE(_core, module) {
     fedbench::bindings::register_random(module);
     fedbench::bindings::register_scheduler(module);
     fedbench::bindings::register_accumulate(module);
+    fedbench::bindings::register_cache(module);
     fedbench::bindings::register_distill(module);
     fedbench::bindings::register_optimise(module);
 }

@@ -31,6 +31,18 @@ double dot_of(const py::object& a, const py::object& b, const std::string& isa) 
     return dot<Real>(x, y, chosen);
 }
 
+template <typename Real>
+std::tuple<double, double, double, double> movement_of(const py::object& x, const py::object& base, const py::object& delta,
+                                                       const std::string& isa) {
+    const auto at = vector_of<Real>("x", x), from = vector_of<Real>("base", base), other = vector_of<Real>("delta", delta);
+    if (from.size() != at.size()) refuse("base", "length " + std::to_string(at.size()), base);
+    if (other.size() != at.size()) refuse("delta", "length " + std::to_string(at.size()), delta);
+    const InstructionSet chosen = instruction_set_named(isa);
+    const py::gil_scoped_release release;
+    const Movement sums = movement<Real>(at, from, other, chosen);
+    return {sums.x2, sums.moved2, sums.delta2, sums.product};
+}
+
 }  // namespace
 
 void register_accumulate(py::module_& module) {
@@ -38,6 +50,8 @@ void register_accumulate(py::module_& module) {
                py::arg("isa") = "");
     module.def("weighted_sum_float64", &weighted_sum_into<double>, py::arg("weights"), py::arg("vectors"), py::arg("out"),
                py::arg("isa") = "");
+    module.def("movement_float32", &movement_of<float>, py::arg("x"), py::arg("base"), py::arg("delta"), py::arg("isa") = "");
+    module.def("movement_float64", &movement_of<double>, py::arg("x"), py::arg("base"), py::arg("delta"), py::arg("isa") = "");
     module.def("dot_float32", &dot_of<float>, py::arg("a"), py::arg("b"), py::arg("isa") = "");
     module.def("dot_float64", &dot_of<double>, py::arg("a"), py::arg("b"), py::arg("isa") = "");
 }

@@ -12,8 +12,8 @@ namespace fedbench::bindings {
 
 namespace {
 
-/// rule = (rate, beta1, beta2, epsilon, bias_correction, step).
-using RuleTuple = std::tuple<double, double, double, double, bool, std::int64_t>;
+/// rule = (rate, beta1, beta2, epsilon, bias_correction, step, ahead).
+using RuleTuple = std::tuple<double, double, double, double, bool, std::int64_t, bool>;
 
 AdamRule rule_of(const RuleTuple& rule) { return std::make_from_tuple<AdamRule>(rule); }
 

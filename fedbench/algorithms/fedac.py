@@ -49,7 +49,7 @@ class FedAC(Algorithm):
 
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)
-        return State(x=x0, C=zero, m=zero, v=zero, memory=ClientTable(tools.info.clients, zero))
+        return State(x=x0.copy(), C=zero, m=zero.copy(), v=zero.copy(), memory=ClientTable(tools.info.clients, zero))
 
     def broadcast(self, state: State, tools: Tools) -> Message:
         return Message(x=state.x, C=state.C)
@@ -64,30 +64,13 @@ class FedAC(Algorithm):
         rows = enumerate(zip(batch.delta, batch.staleness, strict=True))
         r = np.array([agreement(state.x, batch.base_x(i), delta, tau) for i, (delta, tau) in rows])
         w = r / r.sum()
-        D = k.weighted_sum(w, batch.delta)
-        state.x, state.m, state.v = adaptive_step(state.x, state.m, state.v, D, self.server_lr, self.beta1, self.beta2, self.eps)
+        rule = k.AdamRule(self.server_lr, self.beta1, self.beta2, self.eps, bias_correction=False, ahead=True)
+        k.sum_adaptive_step(state.x, state.m, state.v, None, w, batch.delta, rule, use_maximum=False)
         f = len(r) / tools.info.clients if self.scaffold_scale else 1.0
         state.C = state.C + k.weighted_sum(f * w, batch.dC)
 
 
 def agreement(x: Vector, base: Vector, delta: Vector, tau: int) -> float:
     """r of one arrival: 1 if the server has not moved since `base`, else the cosine, at least 0.1."""
-    cos = direction_cosine(x, base, delta, tau)
+    cos = None if tau == 0 else k.direction_cosine(x, base, delta)
     return 1.0 if cos is None else max(cos, 0.1)
-
-
-def direction_cosine(x: Vector, base: Vector, delta: Vector, tau: int) -> float | None:
-    """cos(x - base, delta); None where it is undefined because the server has not moved; 0 for a vanishing delta."""
-    moved = x - base
-    if tau == 0 or k.norm(moved) == 0:
-        return None
-    return 0.0 if k.norm(delta) <= 1e-12 * k.norm(x) else k.cosine(moved, delta)
-
-
-def adaptive_step(
-    x: Vector, m: Vector, v: Vector, D: Vector, server_lr: float, beta1: float, beta2: float, eps: float
-) -> tuple[Vector, Vector, Vector]:
-    """New x, m, v for the aggregated direction D: the momentum looks one step ahead, no bias correction."""
-    m, v = k.moments(m, v, D, beta1, beta2)
-    ahead = beta1 * m + (1 - beta1) * D
-    return x + server_lr * ahead / (np.sqrt(v) + eps), m, v

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from fedbench.types import Vector
 Rows = npt.NDArray[np.floating[Any]] | Sequence[Vector]
 
 _WEIGHTED_SUM = {np.dtype(np.float32): _core.weighted_sum_float32, np.dtype(np.float64): _core.weighted_sum_float64}
+_MOVEMENT: dict[Any, Any] = {np.dtype(np.float32): _core.movement_float32, np.dtype(np.float64): _core.movement_float64}
 _DOT = {np.dtype(np.float32): _core.dot_float32, np.dtype(np.float64): _core.dot_float64}
 
 
@@ -60,6 +61,26 @@ def dot(a: Vector, b: Vector, *, isa: str = "") -> float:
     if kernel is None or a.dtype != b.dtype:
         raise TypeError(f"a, b: expected two float32 or two float64 vectors, got {a.dtype} and {b.dtype}")
     return kernel(a, b, isa)
+
+
+class Movement(NamedTuple):
+    """Float64 sums over the elements of x, of u = x - base, and of delta."""
+
+    x2: float  # |x|^2
+    moved2: float  # |u|^2
+    delta2: float  # |delta|^2
+    product: float  # u . delta
+
+
+def movement(x: Vector, base: Vector, delta: Vector, *, isa: str = "") -> Movement:
+    """How far the server has moved since `base`, and how `delta` agrees with that; x, base, delta (d,) of one dtype, in one pass.
+
+    Each sum as in `dot`. NaN and infinity propagate. TypeError for a wrong dtype, shape or layout.
+    """
+    kernel = _MOVEMENT.get(getattr(x, "dtype", None))
+    if kernel is None:
+        raise TypeError(f"x: expected float32 or float64, got {getattr(x, 'dtype', type(x).__name__)}")
+    return Movement(*kernel(x, base, delta, isa))
 
 
 def norm(a: Vector) -> float:

@@ -29,7 +29,10 @@ _SUM_ADAPTIVE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class AdamRule:
-    """rate > 0, beta1 and beta2 in [0, 1), epsilon >= 0 outside the root; `step` t counts from 1 and matters for the correction."""
+    """rate > 0, beta1 and beta2 in [0, 1), epsilon >= 0 outside the root; `step` t counts from 1 and matters for the correction.
+
+    `ahead`: the step takes beta1 m + (1 - beta1) D of the new m instead of m [FedAC]; only without bias_correction (ValueError).
+    """
 
     rate: float
     beta1: float = 0.9
@@ -37,9 +40,10 @@ class AdamRule:
     epsilon: float = 1e-8
     bias_correction: bool = True
     step: int = 1
+    ahead: bool = False
 
-    def _numbers(self) -> tuple[float, float, float, float, bool, int]:
-        return self.rate, self.beta1, self.beta2, self.epsilon, self.bias_correction, self.step
+    def _numbers(self) -> tuple[float, float, float, float, bool, int, bool]:
+        return self.rate, self.beta1, self.beta2, self.epsilon, self.bias_correction, self.step, self.ahead
 
 
 def _kernel(table: dict[Any, Any], x: Vector) -> Any:

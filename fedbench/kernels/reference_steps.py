@@ -72,7 +72,8 @@ def adaptive(
     first = 1 - _power(rule.beta1, rule.step) if rule.bias_correction else 1.0
     second = 1 - _power(rule.beta2, rule.step) if rule.bias_correction else 1.0
     root = float(1 / np.sqrt(np.float64(second)))
-    return x + (rule.rate / first * m) / (np.sqrt(u) * root + rule.epsilon), new
+    used = rule.beta1 * m + (1 - rule.beta1) * g if rule.ahead else m
+    return x + (rule.rate / first * used) / (np.sqrt(u) * root + rule.epsilon), new
 
 
 def clip_adam(
@@ -83,6 +84,21 @@ def clip_adam(
     descent = AdamRule(-rule.rate, rule.beta1, rule.beta2, rule.epsilon, rule.bias_correction, rule.step)
     x, moments = adaptive(x, moments, factor * g, descent, False)
     return x, moments, norm, factor
+
+
+def update_cache(
+    order: str, weights: list[float], vectors: list[Array], clients: list[int], rows: Array, total: Array, scale: float
+) -> tuple[Array, Array, Array]:
+    """(v, rows', total'); `rows` (N, d), `total` (d,) float64."""
+    real, rows, total = rows.dtype.type, rows.copy(), total.copy()
+    v, before = (scale * total).astype(rows.dtype), rows.copy()
+    for k, (vector, client) in enumerate(zip(vectors, clients, strict=True)):
+        if order != "newest":
+            old = before[client] if order == "deferred" else rows[client]
+            v = reference.fma(np.full_like(v, real(weights[k])), vector - old, v)
+        total += vector.astype(np.float64) - rows[client]
+        rows[client] = vector
+    return (scale * total).astype(rows.dtype) if order == "newest" else v, rows, total
 
 
 def teacher_mean(store: list[npt.NDArray[Any] | None], batch: list[int]) -> Array:

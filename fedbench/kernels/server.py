@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError
-from fedbench.kernels.accumulate import dot, norm
+from fedbench.kernels.accumulate import movement
 from fedbench.types import Batch, Info, Vector, Weights
 
 WeightRule = Literal["uniform", "examples", "p", "p_normalised", "unbiased"]
@@ -66,7 +67,15 @@ def moments(m: Vector, v: Vector, direction: Vector, beta1: float, beta2: float)
     return beta1 * m + (1 - beta1) * direction, beta2 * v + (1 - beta2) * direction * direction
 
 
-def cosine(a: Vector, b: Vector) -> float:
-    """a.b / (|a| |b|), 0 if one of them is zero."""
-    size = norm(a) * norm(b)
-    return dot(a, b) / size if size > 0 else 0.0
+def direction_cosine(x: Vector, base: Vector, delta: Vector) -> float | None:
+    """cos(x - base, delta), how far an arrival agrees with the server's own movement since `base` [FedAC]; one pass over memory.
+
+    None where it is undefined because the server has not moved. A delta with |delta| <= 1e-12 |x| counts as zero, whose cosine is 0:
+    the rounding noise of a vanished delta must not decide.
+    """
+    sums = movement(x, base, delta)
+    if sums.moved2 == 0:
+        return None
+    if sums.delta2 <= 1e-24 * sums.x2:
+        return 0.0
+    return sums.product / (math.sqrt(sums.moved2) * math.sqrt(sums.delta2))

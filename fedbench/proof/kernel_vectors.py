@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import kernels as k
-from fedbench.algorithms.fedac import adaptive_step, agreement, direction_cosine
+from fedbench.algorithms.fedac import agreement
 from fedbench.proof.compare import Unsupported, compare
 
 Inputs = dict[str, Any]
@@ -40,7 +40,7 @@ def _fedac_weights(i: Inputs, cast: Cast) -> dict[str, Any]:
     rows = list(zip(cast(i["bases"]), deltas, i["staleness"], strict=True))
     r = np.array([agreement(x, *row) for row in rows])
     return {
-        "cos": [direction_cosine(x, *row) for row in rows],
+        "cos": [None if tau == 0 else k.direction_cosine(x, base, delta) for base, delta, tau in rows],
         "r": r,
         "w": r / r.sum(),
         "D": k.weighted_sum(r / r.sum(), deltas),
@@ -49,10 +49,11 @@ def _fedac_weights(i: Inputs, cast: Cast) -> dict[str, Any]:
 
 def _fedac_server(i: Inputs, cast: Cast) -> dict[str, Any]:
     x, out = cast(i["x"]), []
-    m = v = np.zeros_like(x)
+    m, v = np.zeros_like(x), np.zeros_like(x)
+    rule = k.AdamRule(i["eta_g"], i["beta1"], i["beta2"], i["eps"], bias_correction=False, ahead=True)
     for D in i["D"]:
-        x, m, v = adaptive_step(x, m, v, cast(D), i["eta_g"], i["beta1"], i["beta2"], i["eps"])
-        out.append(x)
+        k.adaptive_step(x, m, v, None, cast(D), rule, use_maximum=False)
+        out.append(x.copy())
     return {"x": out, "m": m, "v": v}
 
 

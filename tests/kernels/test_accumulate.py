@@ -271,3 +271,15 @@ def test_inputs_are_not_written_and_may_be_read_only() -> None:
 def test_mean_of_nothing_is_refused_like_the_others() -> None:
     with pytest.raises(ValueError, match="expected at least one vector"):
         kernels.mean([])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [0, 1, 8, 9, 4096, 4099, 10_000])
+def test_movement_is_four_dots_in_one_pass(d: int, dtype: Any) -> None:
+    x, base, delta = vectors(d, 3, d, dtype, 4)
+    for isa in kernels.build_info()["instruction_sets"]:
+        got = accumulate.movement(x, base, delta, isa=isa)
+        u = x - base
+        assert got == tuple(accumulate.dot(a, b) for a, b in ((x, x), (u, u), (delta, delta), (u, delta)))
+    with pytest.raises(TypeError, match=r"delta: expected length 3, got"):
+        accumulate.movement(np.zeros(3, dtype), np.zeros(3, dtype), np.zeros(4, dtype))

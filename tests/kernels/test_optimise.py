@@ -61,18 +61,18 @@ def test_clipped_steps_are_the_reference(isa: str, d: int, dtype: Any, clip: flo
         same([y, m, v], [x, *moments])
 
 
-@pytest.mark.parametrize("correction", [True, False])
+@pytest.mark.parametrize("momentum", ["corrected", "plain", "ahead"])
 @pytest.mark.parametrize("maximum", ["used", "kept", "none"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("d", LENGTHS)
-def test_adaptive_steps_are_the_reference(isa: str, d: int, dtype: Any, maximum: str, correction: bool) -> None:
+def test_adaptive_steps_are_the_reference(isa: str, d: int, dtype: Any, maximum: str, momentum: str) -> None:
     x, m, *deltas = vectors(d, 5, d, dtype)
     v, vhat = np.zeros(d, dtype), None if maximum == "none" else np.full(d, 0.5, dtype)
     moments = (m.copy(), v.copy()) if vhat is None else (m.copy(), v.copy(), vhat.copy())
     y, fused = x.copy(), [x.copy(), m.copy(), v.copy(), None if vhat is None else vhat.copy()]
     weights = np.array([0.25, -0.5, 0.3])
     for step in (1, 2, 5):
-        rule = AdamRule(0.01, 0.9, 0.99, 1e-3, correction, step)
+        rule = AdamRule(0.01, 0.9, 0.99, 1e-3, momentum == "corrected", step, momentum == "ahead")
         direction, norm2 = accumulate.weighted_sum_norm(weights * step, deltas)
         x, moments = ref.adaptive(x, moments, direction, rule, maximum == "used")
         adaptive_step(y, m, v, vhat, direction, rule, use_maximum=maximum == "used", isa=isa)
@@ -156,6 +156,11 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (TypeError, r"v: expected length 4", lambda: clip_adam(A, B, np.ones(5, np.float32), D, RULE)),
     (ValueError, "step: must be >= 1, got 0", lambda: clip_adam(A, B, C, D, AdamRule(0.1, step=0))),
     (ValueError, "vhat: expected length 4, got 0", lambda: adaptive_step(A, B, C, None, D, RULE)),
+    (
+        ValueError,
+        "ahead: is defined without",
+        lambda: adaptive_step(A, B, C, None, D, AdamRule(1, ahead=True), use_maximum=False),
+    ),
     (ValueError, "vhat: must not overlap direction", lambda: adaptive_step(A, B, C, D, D, RULE)),
     (ValueError, "m: must not overlap one of the vectors", lambda: sum_adaptive_step(A, B, C, D, [1.0], [B], RULE)),
     (ValueError, "one weight per vector, got 2 weights for 1", lambda: sum_adaptive_step(A, B, C, D, [1.0, 2], [A + 1], RULE)),

@@ -1,4 +1,4 @@
-"""Server mathematics by hand: aggregation weights, staleness weights, moments, cosine."""
+"""Server mathematics by hand: aggregation weights, staleness weights, moments, agreement of directions."""
 
 from __future__ import annotations
 
@@ -128,10 +128,12 @@ def test_moments() -> None:
     assert kernels.moments(*(np.ones(2, np.float32) for _ in range(3)), 0.9, 0.99)[0].dtype == np.float32
 
 
-def test_cosine() -> None:
-    a = np.array([3.0, 4.0])
-    assert kernels.cosine(a, np.array([4.0, 3.0])) == pytest.approx(24 / 25, rel=1e-15)
-    assert kernels.cosine(a, 7 * a) == pytest.approx(1, rel=1e-15)
-    assert kernels.cosine(a, -a) == pytest.approx(-1, rel=1e-15)
-    assert kernels.cosine(a, np.array([-4.0, 3.0])) == 0
-    assert kernels.cosine(a, np.zeros(2)) == kernels.cosine(np.zeros(2), a) == kernels.cosine(np.zeros(2), np.zeros(2)) == 0
+def test_direction_cosine() -> None:
+    base, moved = np.array([1.0, 1.0]), np.array([3.0, 4.0])
+    x = base + moved
+    assert kernels.direction_cosine(x, base, np.array([4.0, 3.0])) == pytest.approx(24 / 25, rel=1e-15)
+    assert kernels.direction_cosine(x, base, 7 * moved) == pytest.approx(1, rel=1e-15)
+    assert kernels.direction_cosine(x, base, -moved) == pytest.approx(-1, rel=1e-15)
+    assert kernels.direction_cosine(x, base, np.array([-4.0, 3.0])) == 0
+    assert kernels.direction_cosine(x, base, np.zeros(2)) == 0
+    assert kernels.direction_cosine(base, base, moved) is None

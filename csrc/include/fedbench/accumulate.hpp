@@ -24,4 +24,13 @@ double weighted_sum(std::span<const double> weights, std::span<const Real* const
 template <typename Real>
 double dot(std::span<const Real> a, std::span<const Real> b, InstructionSet isa = instruction_set());
 
+/// Sums over the elements of u = x - base (in the vectors' type) and of delta; see `movement`.
+struct Movement {
+    double x2, moved2, delta2, product;  // |x|^2, |u|^2, |delta|^2, u . delta
+};
+
+/// How far the server has moved since `base`, and how well `delta` agrees with it, in one pass [FedAC]; each sum as in `dot`. O(d).
+template <typename Real>
+Movement movement(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta, InstructionSet isa = instruction_set());
+
 }  // namespace fedbench

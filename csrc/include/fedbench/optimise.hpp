@@ -5,6 +5,7 @@
 //   clip_adam      m = beta1 m + (1 - beta1) g';  v = beta2 v + (1 - beta2) g'^2;  x -= rate m^ / (sqrt(v^) + epsilon)
 //   adaptive_step  the same with D for g' and x += ..; vhat = max(vhat, v), uncorrected [FADAS, Alg. 1; FedAdam]; u = vhat or v:
 //                  x += rate m^ / (sqrt(u)^ + epsilon)
+//   ahead          m looks one step further: b1 m + (1 - b1) D of the new m takes the place of m^ [FedAC]; without bias correction
 //   hats           m^ = m / (1 - beta1^t), sqrt(u)^ = sqrt(u) / sqrt(1 - beta2^t) with bias correction, t = 1, 2, ..; else m, sqrt(u)
 //
 // Contract: elementwise in the vectors' type, in the order (beta1 m) + ((1 - beta1) g), (beta2 v) + (((1 - beta2) g) g),
@@ -26,6 +27,7 @@ struct AdamRule {
     double rate, beta1, beta2, epsilon;
     bool bias_correction = true;
     std::int64_t step = 1;  // t, counted from 1
+    bool ahead = false;     // the momentum of the step after this one, if D stayed
 };
 
 /// What a clipping step saw and did.

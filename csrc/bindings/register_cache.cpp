@@ -1,0 +1,71 @@
+#include <pybind11/native_enum.h>
+#include <pybind11/stl.h>
+
+#include "fedbench/cache.hpp"
+#include "register.hpp"
+#include "vectors.hpp"
+
+namespace fedbench::bindings {
+
+namespace {
+
+/// Rows to be overwritten; the same array may stand for several arrivals.
+template <typename Real>
+std::vector<Real*> rows_to_write(const py::sequence& rows, std::size_t d) {
+    std::vector<Real*> pointers;
+    for (const py::handle& row : rows) {
+        const std::string name = "rows[" + std::to_string(pointers.size()) + "]";
+        const auto view = output_of<Real>(name, row);
+        if (view.size() != d) refuse(name, "length " + std::to_string(d), row);
+        pointers.push_back(view.data());
+    }
+    return pointers;
+}
+
+template <typename Real>
+void refuse_overlaps(std::span<Real> out, std::span<double> sum, const std::vector<Real*>& rows, const std::vector<const Real*>& vectors) {
+    std::vector<Extent> extents{extent_of("out", out), extent_of("sum", sum)};
+    std::vector<Real*> distinct = rows;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    for (const Real* row : distinct) extents.push_back({"one of the rows", row, out.size_bytes()});
+    const std::size_t outputs = extents.size();
+    for (const Real* vector : vectors) extents.push_back({"one of the vectors", vector, out.size_bytes()});
+    refuse_overlap(extents, outputs);
+}
+
+template <typename Real>
+void update_cache_in(const py::object& weights, const py::object& vectors, const py::sequence& rows, const py::object& sum, double scale,
+                     CacheOrder order, const py::object& out, const std::string& isa) {
+    const auto to = output_of<Real>("out", out);
+    const auto total = output_of<double>("sum", sum);
+    if (total.size() != to.size()) refuse("sum", "length " + std::to_string(to.size()), sum);
+    py::list kept;
+    const auto from = rows_of<Real>(vectors, to.size(), kept);
+    const auto cached = rows_to_write<Real>(rows, to.size());
+    refuse_overlaps<Real>(to, total, cached, from);
+    const CacheUpdate<Real> update{vector_of<double>("weights", weights), from, cached, total, scale, order};
+    const InstructionSet chosen = instruction_set_named(isa);
+    const py::gil_scoped_release release;
+    update_cache<Real>(update, to, chosen);
+}
+
+template <typename Real>
+void add(py::module_& module, const char* name) {
+    module.def(name, &update_cache_in<Real>, py::arg("weights"), py::arg("vectors"), py::arg("rows"), py::arg("sum"), py::arg("scale"),
+               py::arg("order"), py::arg("out"), py::arg("isa") = "");
+}
+
+}  // namespace
+
+void register_cache(py::module_& module) {
+    py::native_enum<CacheOrder>(module, "CacheOrder", "enum.Enum", "When an arrival replaces its client's cached row.")
+        .value("deferred", CacheOrder::deferred)
+        .value("immediate", CacheOrder::immediate)
+        .value("newest", CacheOrder::newest)
+        .finalize();
+    add<float>(module, "update_cache_float32");
+    add<double>(module, "update_cache_float64");
+}
+
+}  // namespace fedbench::bindings

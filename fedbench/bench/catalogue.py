@@ -28,3 +28,8 @@ def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool =
         return named
     rest = [case for case in CASES.values() if group in (None, case.group) and (heavy or not case.heavy)]
     return named + [case for case in rest if case not in named]
+
+
+def alone() -> list[Case]:
+    """What is worth timing without rivals, as asv and `make regress` do: the curve does what the hold cases do."""
+    return [case for case in select() if case.group != "queue-curve"]

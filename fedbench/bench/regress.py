@@ -23,7 +23,7 @@ import numpy as np
 from rich.console import Console
 
 from fedbench.bench.case import Case
-from fedbench.bench.catalogue import select
+from fedbench.bench.catalogue import alone, select
 from fedbench.bench.compare import THRESHOLD, Change, verdict
 from fedbench.bench.measure import Ratio
 from fedbench.bench.worker import Worker
@@ -98,7 +98,7 @@ def _arguments(arguments: Sequence[str] | None) -> Any:
 
 
 def _main(given: Any) -> int:
-    cases = select(given.case)
+    cases = select(given.case) if given.case else alone()
     with contextlib.ExitStack() as stack:
         console.print(f"building {given.base}", style="dim") if not given.json else None
         base = stack.enter_context(build(given.base, given.repository))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fedbench.bench import CASES, GROUPS, find, select
+from fedbench.bench.catalogue import alone
 from fedbench.errors import UsageError
 
 VERSUS = {
@@ -36,6 +37,7 @@ def test_select() -> None:
     assert [case.name for case in select(group="plan", heavy=True)] == ["plan-stream-1m", "plan-stream-10m"]
     assert {case.name for case in select(heavy=True)} - {case.name for case in select()} == {"plan-stream-10m"}
     assert find("plan-stream-10m").heavy
+    assert {case.name for case in select()} - {case.name for case in alone()} == {f"queue-curve-{10**p}" for p in range(2, 7)}
 
 
 def test_an_unknown_name_is_met_with_the_nearest_one() -> None:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import venv
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +66,20 @@ def change(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float
     found = _measure(case, pythons, rounds, threshold, small)
     if found.verdict == "slower":
         again = _measure(case, pythons, 2 * rounds, threshold, small)
-        return again if again.verdict == "slower" else Change(**{**vars(again), "note": "seemed slower once"})
+        return again if again.verdict == "slower" else replace(again, note="seemed slower once")
     return found
 
 
 def _measure(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float, small: bool) -> Change:
     with Worker(pythons[0]) as before, Worker(pythons[1]) as after:
-        for name, worker in (("before", before), ("after", after)):
-            if why := worker.ask(prepare=case.name, small=small)["skipped"]:
-                return Change(case.name, "not comparable", note=f"{name}: {why}")
+        try:
+            why = before.ask(prepare=case.name, small=small)["skipped"]
+        except FedbenchError as error:  # the old build may have had another signature, or a bug
+            why = str(error)
+        if why:
+            return Change(case.name, "not comparable", note=f"before: {why}")
+        if why := after.ask(prepare=case.name, small=small)["skipped"]:
+            return Change(case.name, "not comparable", note=f"after: {why}")
         seconds: dict[Worker, list[float]] = {before: [], after: []}
         for number in range(rounds):
             for worker in (before, after) if number % 2 == 0 else (after, before):

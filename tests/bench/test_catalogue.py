@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
+import numpy as np
 import pytest
 
-from fedbench.bench import CASES, GROUPS, find, select
+from fedbench.bench import CASES, GROUPS, Case, Ready, find, select
+from fedbench.bench.case import WrongResult
 from fedbench.bench.catalogue import alone
+from fedbench.bench.torch_ways import RESNET18, cuts
 from fedbench.errors import UsageError
 
 VERSUS = {
@@ -45,3 +51,26 @@ def test_an_unknown_name_is_met_with_the_nearest_one() -> None:
         select(["sum10-12m"])
     with pytest.raises(UsageError, match="unknown group 'sever'; did you mean 'server'"):
         select(group="sever")
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_every_check_notices_every_wrong_value(case: Case) -> None:
+    """Each outcome of ours in turn is off by a twentieth of its largest value, in one place."""
+    given = case.inputs(case.small)
+    ready, want = case.ours.start(given), case.reference(given)
+    right = dict(ready.read(ready.act()))
+    for name, value in right.items():
+        array = np.array(value)
+        array.flat[array.size // 2] += 1 if array.dtype.kind in "iu" else 0.05 * np.abs(array).max()
+        wrong: dict[str, Any] = right | {name: array}
+        with pytest.raises(WrongResult, match=f"{case.name}: fedbench has another {name}"):
+            case.check(case.ours, Ready(lambda wrong=wrong: wrong, lambda result: result), want)
+
+
+def test_state_dicts_have_the_resnet_s_tensors() -> None:
+    assert (len(RESNET18), sum(RESNET18)) == (62, 11_173_962)
+    for d in (100, 10_007, 11_173_962):
+        pieces = cuts(d)
+        assert (len(pieces), pieces[0][0], pieces[-1][1]) == (62, 0, d)
+        assert all(a[1] == b[0] for a, b in itertools.pairwise(pieces))
+    assert [b - a for a, b in cuts(11_173_962)] == RESNET18

@@ -50,6 +50,18 @@ def test_a_worker_that_ends_is_an_error(tmp_path: Path) -> None:
         worker.ask(sample=True)
 
 
+def test_a_base_that_cannot_run_a_case_is_not_comparable_a_head_that_cannot_is_an_error(tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    case = CASES["queue-hold-100"]
+    change = regress.change(case, (program, HERE), 3, 1.3, small=True)
+    assert change.verdict == "not comparable"
+    assert change.note.startswith("before: worker of ")
+    with pytest.raises(FedbenchError, match="the process ended with 3"):
+        regress.change(case, (HERE, program), 3, 1.3, small=True)
+
+
 def test_what_was_slow_once_is_not_slower(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Change("c", "slower", 2.0, 1.9, 2.1), Change("c", "same", 1.0, 0.9, 1.1)]
     rounds: list[int] = []

@@ -165,6 +165,14 @@ def sum_adaptive_step_float64(
     isa: str = "",
 ) -> float: ...
 
+# ---- probe ----
+
+class Hold:
+    def __init__(self, times: npt.NDArray[np.int64]) -> None: ...
+    def run(self, increments: npt.NDArray[np.int64]) -> tuple[int, int]: ...
+
+def read_rows(vectors: npt.NDArray[np.float32]) -> int: ...
+
 # ---- scheduler ----
 
 class DurationKind(enum.Enum):

@@ -35,4 +35,5 @@ PYBIND11_MODULE(_core, module) {
     fedbench::bindings::register_cache(module);
     fedbench::bindings::register_distill(module);
     fedbench::bindings::register_optimise(module);
+    fedbench::bindings::register_probe(module);
 }

@@ -10,5 +10,6 @@ void register_accumulate(pybind11::module_& module);
 void register_cache(pybind11::module_& module);
 void register_distill(pybind11::module_& module);
 void register_optimise(pybind11::module_& module);
+void register_probe(pybind11::module_& module);
 
 }  // namespace fedbench::bindings

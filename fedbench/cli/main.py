@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from fedbench.cli import conformance, info, leaderboard, listing, plan, run, trace, verify
+from fedbench.cli import bench, conformance, info, leaderboard, listing, plan, run, trace, verify
 from fedbench.cli.output import show_error
 from fedbench.errors import FedbenchError
 
@@ -25,6 +25,7 @@ app.command("run")(run.command)
 app.command("verify")(verify.command)
 app.command("trace")(trace.command)
 app.command("conformance")(conformance.command)
+app.command("bench")(bench.command)
 app.add_typer(leaderboard.app, name="leaderboard")
 
 

@@ -11,6 +11,7 @@ import matplotlib as mpl
 import pytest
 
 from fedbench import registry
+from fedbench.bench import select
 from fedbench.scenarios.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,3 +36,5 @@ def test_commands_name_things_that_exist() -> None:
                 registry.algorithm(value)
         if command[1] in ("plan", "run"):
             load(command[2])
+        if command[1] == "bench":
+            assert select(group=command[command.index("--group") + 1])

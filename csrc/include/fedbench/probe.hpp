@@ -1,0 +1,56 @@
+// What benchmarks need from inside: the hold model of the event queue, and a reader as fast as the memory.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "fedbench/event_queue.hpp"
+
+namespace fedbench {
+
+/// The hold model, the usual measure of an event queue: n events are pending; the earliest is popped and pushed again later.
+/// Ties go to the lowest client. Not thread-safe.
+class Hold {
+public:
+    struct Result {
+        std::int64_t time;       ///< of the last event, nanoseconds; 0 if there was none
+        std::uint64_t checksum;  ///< FNV-1a over the clients in the order in which they came up
+    };
+
+    /// Client i's first event is at times[i] (ns); n >= 1.
+    explicit Hold(std::span<const std::int64_t> times) {
+        for (std::size_t i = 0; i < times.size(); ++i) queue_.push({times[i], Phase::arrival, static_cast<std::uint32_t>(i), 0});
+    }
+
+    /// One event per increment (ns, >= 0): whoever comes up is pushed again that much later. O(log n) each.
+    Result run(std::span<const std::int64_t> increments) {
+        Result result{0, 0xcbf29ce484222325};
+        for (const std::int64_t increment : increments) {
+            Event event = queue_.pop();
+            result = {event.time, (result.checksum ^ event.client()) * 0x100000001b3};
+            event.time += increment;
+            queue_.push(event);
+        }
+        return result;
+    }
+
+private:
+    EventQueue queue_;
+};
+
+/// Exclusive or of all bits of K rows of d floats, 2 KiB of each row in turn: K streams, and no arithmetic to wait for.
+inline std::uint32_t read_rows(std::span<const float* const> rows, std::size_t d) {
+    constexpr std::size_t block = 512;
+    std::uint32_t bits = 0;
+    for (std::size_t begin = 0; begin < d; begin += block) {
+        const std::size_t end = std::min(d, begin + block);
+        for (const float* row : rows)
+            for (std::size_t i = begin; i < end; ++i) bits ^= std::bit_cast<std::uint32_t>(row[i]);
+    }
+    return bits;
+}
+
+}  // namespace fedbench

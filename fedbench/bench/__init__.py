@@ -1,0 +1,10 @@
+"""The core's speed, as ratios: cases defined once, for `fedbench bench`, pytest-benchmark, asv and `make regress`.
+
+Needs numpy only; torch and simpy are rivals, imported when a case meets them. The cases use nothing of fedbench but its kernels and
+errors, so that they run over the kernels of any commit (`graft`).
+"""
+
+from fedbench.bench.case import Case, Ready, Way, missing
+from fedbench.bench.catalogue import CASES, GROUPS, find, select
+
+__all__ = ["CASES", "GROUPS", "Case", "Ready", "Way", "find", "missing", "select"]

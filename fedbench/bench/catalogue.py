@@ -1,0 +1,35 @@
+"""All cases by name, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fedbench.bench import distill, hold, plans, server
+from fedbench.bench.case import Case
+from fedbench.errors import UsageError, nearest
+
+CASES: dict[str, Case] = {case.name: case for case in (*hold.CASES, *plans.CASES, *server.CASES, *distill.CASES)}
+GROUPS: tuple[str, ...] = tuple(dict.fromkeys(case.group for case in CASES.values()))
+
+
+def find(name: str) -> Case:
+    """UsageError with the nearest name if there is no such case."""
+    if name not in CASES:
+        raise UsageError(f"unknown case {name!r}{nearest(name, CASES)}")
+    return CASES[name]
+
+
+def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool = False) -> list[Case]:
+    """The named cases and those of the group; all if neither is given. Heavy ones come when named, or with `heavy`."""
+    if group is not None and group not in GROUPS:
+        raise UsageError(f"unknown group {group!r}{nearest(group, GROUPS)}")
+    named = [find(name) for name in dict.fromkeys(names)]
+    if named and group is None:
+        return named
+    rest = [case for case in CASES.values() if group in (None, case.group) and (heavy or not case.heavy)]
+    return named + [case for case in rest if case not in named]
+
+
+def alone() -> list[Case]:
+    """What is worth timing without rivals, as asv and `make regress` do: the curve does what the hold cases do."""
+    return [case for case in select() if case.group != "queue-curve"]

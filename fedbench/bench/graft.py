@@ -1,0 +1,30 @@
+"""The cases of this tree over the kernels of another build, which may know nothing of them.
+
+Run by path, in the Python of the other build: `runpy.run_path("fedbench/bench/graft.py")["graft"]()`, or as a program, which then
+serves `fedbench.bench.worker`.
+"""
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+
+def graft() -> None:
+    """From now on `fedbench.bench` is the folder of this file; everything else of fedbench is the installed build's."""
+    folder = Path(__file__).resolve().parent
+    import fedbench  # noqa: F401  # the parent has to be there first
+
+    spec = importlib.util.spec_from_file_location(
+        "fedbench.bench", folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["fedbench.bench"] = module
+    spec.loader.exec_module(module)
+
+
+if __name__ == "__main__":
+    graft()
+    importlib.import_module("fedbench.bench.worker").serve(sys.stdin, sys.stdout)

@@ -1,0 +1,64 @@
+"""The process in which is measured: its allocator, its threads, its memory."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from fedbench.bench.case import Case
+from fedbench.errors import FedbenchError
+
+# glibc maps and unmaps every large temporary anew, so that a program of tensor expressions spends most of its time in page faults.
+# Kept memory makes torch rivals up to seven times faster; without it our ratios would be inflated.
+MALLOC = {
+    "MALLOC_MMAP_THRESHOLD_": "8589934592",
+    "MALLOC_TRIM_THRESHOLD_": "17179869184",
+    "MALLOC_TOP_PAD_": "268435456",
+}
+
+
+def allocator_settings() -> str:
+    """Which of `MALLOC` this process was not started with, as a shell would set them; nothing if none."""
+    return " ".join(f"{name}={value}" for name, value in MALLOC.items() if os.environ.get(name) != value)
+
+
+def start_again() -> None:
+    """Replace this process by the same command with `MALLOC` in its environment: glibc reads it when a process starts."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **MALLOC})
+
+
+def set_threads(threads: int, cases: Iterable[Case]) -> None:
+    """Threads inside one operation of torch, if a case needs torch at all; our kernels use one."""
+    if any(way.library == "torch" for case in cases for way in case.versus) and importlib.util.find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(threads)
+
+
+def peak_mb(case: Case) -> float:
+    """Peak memory (MB) of a fresh process that does the case's work once, interpreter and numpy included."""
+    environment = {name: value for name, value in os.environ.items() if name not in MALLOC}
+    code = f"from fedbench.bench.host import work_once; work_once({case.name!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    if done.returncode != 0:
+        raise FedbenchError(f"{case.name}: the process that measures memory failed: {done.stderr.strip().splitlines()[-1]}")
+    return float(done.stdout)
+
+
+def work_once(name: str) -> None:
+    """What the fresh process does: prints its peak resident memory in MB. A parent's peak is not inherited."""
+    from fedbench.bench.catalogue import find
+
+    case = find(name)
+    case.ours.start(case.inputs(case.size)).act()
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    if found is None:
+        raise FedbenchError("/proc/self/status: expected a line VmHWM")
+    print(int(found.group(1)) / 1024)

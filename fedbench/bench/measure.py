@@ -1,0 +1,102 @@
+"""Times of several ways, taken in turns, so that what else the machine does meets all of them alike."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.bench.case import Act, Case, Outcome, Ready, Way, missing
+from fedbench.bench.hold import CALIBRATION
+
+SAMPLE_SECONDS = 0.02  # a sample repeats the call until it lasts about this long
+
+Seconds = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Median and quartiles of (their time / our time) over the rounds."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, theirs: Seconds, ours: Seconds) -> Ratio:
+        low, median, high = np.quantile(theirs / ours, (0.25, 0.5, 0.75)).tolist()
+        return cls(median, low, high)
+
+
+class Sampler:
+    """Seconds per call of one way. The first call has been made by the check; the second decides how often a sample repeats it."""
+
+    def __init__(self, act: Act, sample_seconds: float = SAMPLE_SECONDS) -> None:
+        self._act, self._calls = act, 1
+        self._calls = max(1, math.ceil(sample_seconds / max(self(), 1e-7)))
+
+    def __call__(self) -> float:
+        act, calls = self._act, range(self._calls)
+        start = time.perf_counter()
+        for _ in calls:
+            act()
+        return (time.perf_counter() - start) / len(calls)
+
+
+def in_turns(acts: Mapping[str, Act], rounds: int, sample_seconds: float = SAMPLE_SECONDS) -> dict[str, Seconds]:
+    """Seconds per call (rounds,) of every way. One sample of each a round, every other round backwards; no garbage collection."""
+    samplers = {name: Sampler(act, sample_seconds) for name, act in acts.items()}
+    taken: dict[str, list[float]] = {name: [] for name in acts}
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for number in range(rounds):
+            for name in list(acts)[:: 1 if number % 2 == 0 else -1]:
+                taken[name].append(samplers[name]())
+            gc.collect()
+    finally:
+        if collecting:
+            gc.enable()
+    return {name: np.array(seconds) for name, seconds in taken.items()}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds per call of every way that ran, ours first, and why others did not."""
+
+    seconds: dict[Way, Seconds]
+    skipped: dict[Way, str]
+
+
+def prepare(case: Case, size: Any) -> tuple[dict[Way, Ready], dict[Way, str]]:
+    """Every way that can run here, started and checked; the others with the reason. A case that nobody rivals gets the calibration.
+
+    WrongResult if a way, ours or a rival, does not compute what the reference does.
+    """
+    ways = (case.ours, *case.versus)
+    skipped = {way: reason for way in ways if (reason := missing(way))}
+    if case.ours in skipped:
+        return {}, {case.ours: skipped[case.ours]}
+    given = case.inputs(size)
+    want: Outcome = case.reference(given)
+    ready = {}
+    for way in ways:
+        if way not in skipped:
+            ready[way] = way.start(given)
+            case.check(way, ready[way], want)
+    if all(way.limit for way in ready if way is not case.ours):
+        ready[CALIBRATION] = CALIBRATION.start(given)
+    return ready, skipped
+
+
+def measure(case: Case, size: Any, rounds: int, sample_seconds: float = SAMPLE_SECONDS) -> Measured:
+    """Checked, then timed in turns over so many rounds."""
+    ready, skipped = prepare(case, size)
+    seconds = in_turns({way.name: r.act for way, r in ready.items()}, rounds, sample_seconds)
+    return Measured({way: seconds[way.name] for way in ready}, skipped)

@@ -1,0 +1,136 @@
+"""Whether the core has become slower since a commit: python -m fedbench.bench.regress BASE (or `make regress BASE=..`).
+
+BASE is built in a temporary worktree and installed into a temporary environment that shares this one's packages. A process of each
+build runs the cases of this tree, one sample each in turns. A case is slower if the median over the rounds of (after / before)
+exceeds the threshold and its lower quartile exceeds 1, and if fresh processes find the same again: where code and arrays happen to
+lie in memory belongs to the noise. Exit 1 if a case is slower.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from fedbench.bench.case import Case
+from fedbench.bench.catalogue import alone, select
+from fedbench.bench.compare import THRESHOLD, Change, verdict
+from fedbench.bench.measure import Ratio
+from fedbench.bench.worker import Worker
+from fedbench.errors import FedbenchError, UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+console = Console(highlight=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def build(commit: str, repository: Path) -> Iterator[Path]:
+    """The Python of a temporary environment in which that commit is installed. Nothing of it stays, whatever happens."""
+    if _run("git", "-C", repository, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", check=False).returncode:
+        raise UsageError(f"unknown commit {commit!r} in {repository}")
+    with tempfile.TemporaryDirectory(prefix="fedbench-regress-") as folder:
+        tree, environment = Path(folder, "tree"), Path(folder, "environment")
+        _run("git", "-C", repository, "worktree", "add", "--detach", tree, commit)
+        try:
+            venv.create(environment, symlinks=True)
+            (packages,) = environment.glob("lib/python*/site-packages")
+            # Path lines only: the hook of an editable install in a shared folder is not run.
+            (packages / "shared.pth").write_text("".join(f"{p}\n" for p in sys.path if p.endswith("site-packages")))
+            pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+            _run(*pip, "--no-build-isolation", "--target", packages, tree)
+            yield environment / "bin/python"
+        finally:
+            _run("git", "-C", repository, "worktree", "remove", "--force", tree)
+
+
+def _run(*command: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if check and done.returncode != 0:
+        raise FedbenchError(f"{' '.join(map(str, command))} failed:\n{done.stderr.strip()[-2000:]}")
+    return done
+
+
+def change(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float, *, small: bool = False) -> Change:
+    """The case before and after, in the builds of two Pythons. What seems slower is measured again in fresh processes."""
+    found = _measure(case, pythons, rounds, threshold, small)
+    if found.verdict == "slower":
+        again = _measure(case, pythons, 2 * rounds, threshold, small)
+        return again if again.verdict == "slower" else replace(again, note="seemed slower once")
+    return found
+
+
+def _measure(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float, small: bool) -> Change:
+    with Worker(pythons[0]) as before, Worker(pythons[1]) as after:
+        try:
+            why = before.ask(prepare=case.name, small=small)["skipped"]
+        except FedbenchError as error:  # the old build may have had another signature, or a bug
+            why = str(error)
+        if why:
+            return Change(case.name, "not comparable", note=f"before: {why}")
+        if why := after.ask(prepare=case.name, small=small)["skipped"]:
+            return Change(case.name, "not comparable", note=f"after: {why}")
+        seconds: dict[Worker, list[float]] = {before: [], after: []}
+        for number in range(rounds):
+            for worker in (before, after) if number % 2 == 0 else (after, before):
+                seconds[worker].append(worker.ask(sample=True)["seconds"])
+    ratio = Ratio.of(np.array(seconds[after]), np.array(seconds[before]))
+    return Change(case.name, verdict(ratio.median, ratio.low, ratio.high, threshold), ratio.median, ratio.low, ratio.high)
+
+
+def _arguments(arguments: Sequence[str] | None) -> Any:
+    parser = argparse.ArgumentParser(prog="python -m fedbench.bench.regress", description=__doc__.partition("\n")[0])
+    parser.add_argument("base", help="the commit before")
+    parser.add_argument("--head", help="the commit after; default: what is installed here")
+    parser.add_argument("--repository", type=Path, default=ROOT, help="checkout that holds the commits")
+    parser.add_argument(
+        "--case", action="append", default=[], help="a case, may be given several times; default: all but heavy ones"
+    )
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--threshold", type=float, default=THRESHOLD)
+    parser.add_argument("--small", action="store_true", help="tiny inputs: to see that it works, not to judge")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    return parser.parse_args(arguments)
+
+
+def _main(given: Any) -> int:
+    cases = select(given.case) if given.case else alone()
+    with contextlib.ExitStack() as stack:
+        console.print(f"building {given.base}", style="dim") if not given.json else None
+        base = stack.enter_context(build(given.base, given.repository))
+        head = stack.enter_context(build(given.head, given.repository)) if given.head else Path(sys.executable)
+        slower = []
+        for case in cases:
+            found = change(case, (base, head), given.rounds, given.threshold, small=given.small)
+            print(json.dumps(vars(found))) if given.json else console.print(_line(found))
+            slower += [case.name] if found.verdict == "slower" else []
+    console.print(f"slower by more than {given.threshold:g}: {', '.join(slower) or 'none'}") if not given.json else None
+    return 1 if slower else 0
+
+
+def _line(found: Change) -> str:
+    times = "" if found.slowdown is None else f"{found.slowdown:5.2f}x ({found.low:.2f}-{found.high:.2f})"
+    return f"{found.case:<22} {found.verdict:<15} {times:<20} {found.note}".rstrip()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 nothing is slower, 1 something is or it went wrong, 2 used wrongly."""
+    try:
+        return _main(_arguments(arguments))
+    except FedbenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

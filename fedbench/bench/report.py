@@ -1,0 +1,100 @@
+"""Rows of a measurement, and the file that keeps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbench.bench.case import Case, Way
+from fedbench.bench.measure import Measured, Ratio, Seconds
+from fedbench.errors import UsageError
+
+SCHEMA = 1
+PUBLIC = ("case", "versus", "ratio", "ours_us", "theirs_us", "threads", "note")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case beside one other way. `ratio` = median of theirs / ours over the rounds, quartiles `low` and `high`; microseconds a
+    call are medians. None where a way did not run. `library`: whose release decides about the other way's speed."""
+
+    case: str
+    versus: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    ours_us: float | None
+    theirs_us: float | None
+    threads: int
+    library: str
+    note: str
+
+    def public(self) -> dict[str, Any]:
+        """The row of `--json`."""
+        return {name: value for name, value in asdict(self).items() if name in PUBLIC}
+
+
+def rows(case: Case, measured: Measured, threads: int, peak_mb: float | None = None) -> Iterator[Row]:
+    """Rivals in the case's order, the fastest of its limits, then what was skipped."""
+    about = _about(case, measured, peak_mb)
+    ours = measured.seconds.get(case.ours)
+    if ours is not None:
+        others = [way for way in measured.seconds if way is not case.ours and not way.limit]
+        yield from (_row(case, way, ours, measured.seconds[way], threads, about) for way in others)
+        yield from _limit(case, measured, ours, threads)
+    for way, reason in measured.skipped.items():
+        versus = "" if way is case.ours else way.name
+        yield Row(case.name, versus, None, None, None, None, None, threads, way.library, f"skipped: {reason}")
+
+
+def _row(case: Case, way: Way, ours: Seconds, theirs: Seconds, threads: int, note: str) -> Row:
+    ratio = Ratio.of(theirs, ours)
+    ours_us, theirs_us = (float(np.median(seconds)) * 1e6 for seconds in (ours, theirs))
+    return Row(case.name, way.name, ratio.median, ratio.low, ratio.high, ours_us, theirs_us, threads, way.library, note)
+
+
+def _limit(case: Case, measured: Measured, ours: Seconds, threads: int) -> Iterator[Row]:
+    medians = {way: float(np.median(seconds)) for way, seconds in measured.seconds.items() if way.limit}
+    if medians:
+        best = min(medians, key=lambda way: medians[way])
+        others = [f"{way.name} takes {medians[way] / medians[best]:.2f}x" for way in medians if way is not best]
+        note = ", ".join([f"fraction of the fastest reading: {best.name}", *others])
+        yield _row(case, best, ours, measured.seconds[best], threads, note)
+
+
+def _about(case: Case, measured: Measured, peak_mb: float | None) -> str:
+    """Time per unit, if the case has one, and memory."""
+    parts = []
+    if case.ours in measured.seconds and case.unit:
+        each = float(np.median(measured.seconds[case.ours])) / case.units(case.size)
+        parts.append(f"{each * 1e9:.0f} ns per {case.unit}")
+    if peak_mb is not None:
+        parts.append(f"peak {peak_mb:.0f} MB")
+    return ", ".join(parts)
+
+
+def save(path: Path, found: Sequence[Row], provenance: dict[str, Any]) -> None:
+    """One JSON object, readable by `load`."""
+    document = {"schema": SCHEMA, "provenance": provenance, "rows": [asdict(row) for row in found]}
+    try:
+        path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def load(path: Path) -> tuple[list[Row], dict[str, Any]]:
+    """(rows, provenance) of a file that `--save` wrote; UsageError names the file and what is wrong with it."""
+    try:
+        document = json.loads(path.read_text())
+        if document["schema"] != SCHEMA:
+            raise UsageError(f"{path}: schema {document['schema']}, expected {SCHEMA}")
+        return [Row(**row) for row in document["rows"]], dict(document["provenance"])
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: expected a file of `fedbench bench --save`, got {type(error).__name__}: {error}") from None

@@ -1,0 +1,199 @@
+"""One-pass server kernels on flat float32 vectors of d elements, beside what torch programs do; one thread.
+
+11,173,962 is the CIFAR ResNet-18. Such vectors lie in main memory, so its bandwidth is the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fedbench import kernels as k
+from fedbench.bench import torch_ways as torches
+from fedbench.bench.case import Case, Outcome, Ready, Way, draws
+from fedbench.bench.torch_ways import CLIP, RATE
+
+D, SMALL = 11_173_962, 10_007
+TORCH = ("torch",)
+
+
+class Sum(NamedTuple):
+    weights: Any  # (10,) float64
+    deltas: Any  # (10, d)
+
+
+class Step(NamedTuple):
+    x: Any  # (d,), as all others
+    m: Any
+    v: Any
+    vhat: Any
+    g: Any
+
+
+class SumStep(NamedTuple):
+    sum: Sum
+    step: Step
+
+
+def sum_inputs(d: int) -> Sum:
+    return Sum(np.linspace(0.05, 0.15, 10), draws("deltas", d).standard_normal((10, d), np.float32))
+
+
+def step_inputs(d: int) -> Step:
+    x, m, v, vhat, g = draws("moments", d).standard_normal((5, d), np.float32)
+    return Step(x, m, v * v, vhat * vhat, g)
+
+
+def sum_step_inputs(d: int) -> SumStep:
+    return SumStep(sum_inputs(d), step_inputs(d))
+
+
+# ---- ours ----
+
+
+def ours_sum(given: Sum) -> Ready:
+    from fedbench.kernels.accumulate import weighted_sum_norm
+
+    out = np.empty_like(given.deltas[0])
+    return Ready(
+        lambda: weighted_sum_norm(given.weights, given.deltas, out=out),
+        lambda result: {"sum": result[0], "norm2": result[1]},
+    )
+
+
+def ours_amsgrad(given: Step) -> Ready:
+    x, m, v, vhat = (a.copy() for a in given[:4])
+    rule = k.AdamRule(RATE)
+    return Ready(lambda: k.adaptive_step(x, m, v, vhat, given.g, rule), lambda _: {"x": x, "m": m, "v": v, "vhat": vhat})
+
+
+def ours_clip_adam(given: Step) -> Ready:
+    x, m, v = (a.copy() for a in given[:3])
+    rule = k.AdamRule(RATE)
+    return Ready(lambda: k.clip_adam(x, m, v, given.g, rule, CLIP), lambda result: {"x": x, "m": m, "v": v, "norm": result[0]})
+
+
+def ours_sum_amsgrad(given: SumStep) -> Ready:
+    x, m, v, vhat = (a.copy() for a in given.step[:4])
+    rule = k.AdamRule(RATE)
+    return Ready(
+        lambda: k.sum_adaptive_step(x, m, v, vhat, *given.sum, rule),
+        lambda norm2: {"x": x, "m": m, "v": v, "vhat": vhat, "norm2": norm2},
+    )
+
+
+# ---- the truth, in float64 ----
+
+
+def true_sum(given: Sum) -> Outcome:
+    total = np.zeros(given.deltas.shape[1])
+    for weight, delta in zip(given.weights, given.deltas, strict=True):
+        total += weight * delta
+    rows, bits = given.deltas.sum(axis=1, dtype=np.float64), np.bitwise_xor.reduce(given.deltas.view(np.uint32), axis=None)
+    return {"sum": total, "norm2": float(total @ total), "rows": rows, "bits": bits}
+
+
+def true_step(x: Any, moments: tuple[Any, ...], g: Any, rate: float, *, maximum: bool) -> Outcome:
+    from fedbench.kernels import reference_steps
+
+    doubles = tuple(np.asarray(a, np.float64) for a in moments)
+    x, new = reference_steps.adaptive(np.asarray(x, np.float64), doubles, np.asarray(g, np.float64), k.AdamRule(rate), maximum)
+    return {"x": x, **dict(zip(("m", "v", "vhat"), new, strict=False))}
+
+
+def true_amsgrad(given: Step) -> Outcome:
+    return true_step(given.x, given[1:4], given.g, RATE, maximum=True)
+
+
+def true_clip_adam(given: Step) -> Outcome:
+    g = given.g.astype(np.float64)
+    norm = float(np.sqrt(g @ g))
+    return {"norm": norm, **true_step(given.x, given[1:3], min(1.0, CLIP / norm) * g, -RATE, maximum=False)}
+
+
+def true_sum_amsgrad(given: SumStep) -> Outcome:
+    total = true_sum(given.sum)
+    return {"norm2": total["norm2"], **true_step(given.step.x, given.step[1:4], total["sum"], RATE, maximum=True)}
+
+
+# ---- how fast ten deltas can be read ----
+
+
+def read_in_cpp(given: Sum) -> Ready:
+    from fedbench.kernels.probe import read_rows
+
+    return Ready(lambda: read_rows(given.deltas), lambda bits: {"bits": np.uint32(bits)})
+
+
+def read_in_numpy(given: Sum) -> Ready:
+    rows = [row.view(np.uint32) for row in given.deltas]
+    return Ready(
+        lambda: [np.bitwise_xor.reduce(row) for row in rows],
+        lambda bits: {"bits": np.bitwise_xor.reduce(bits)},
+    )
+
+
+READERS = (
+    Way("read-cpp", read_in_cpp, ("fedbench.kernels.probe:read_rows",), limit=True),
+    Way("read-numpy", read_in_numpy, limit=True),
+    Way("read-torch", torches.read, TORCH, limit=True),
+)
+
+
+def _case(name: str, inputs: Any, ours: Way, reference: Callable[[Any], Outcome], *versus: Way) -> Case:
+    return Case(
+        name=name,
+        group="server",
+        size=D,
+        small=SMALL,
+        inputs=inputs,
+        ours=ours,
+        versus=versus,
+        reference=reference,
+        tolerance=1e-5,  # float32 against float64, of the largest value
+    )
+
+
+def _ours(start: Callable[[Any], Ready], kernel: str) -> Way:
+    return Way("fedbench", start, (f"fedbench.kernels.{kernel}",))
+
+
+CASES = (
+    _case(
+        "sum10-11m",
+        sum_inputs,
+        _ours(ours_sum, "accumulate:weighted_sum_norm"),
+        true_sum,
+        Way("state-dict", torches.sum_state_dicts, TORCH),
+        Way("flat-add", torches.sum_flat, TORCH),
+        *READERS,
+    ),
+    _case(
+        "amsgrad-11m",
+        step_inputs,
+        _ours(ours_amsgrad, "optimise:adaptive_step"),
+        true_amsgrad,
+        Way("torch-eager", torches.amsgrad_eager, TORCH),
+        Way("torch-foreach", torches.amsgrad("foreach"), TORCH),
+        Way("torch-fused", torches.amsgrad("fused"), TORCH),
+    ),
+    _case(
+        "clip-adam-11m",
+        step_inputs,
+        _ours(ours_clip_adam, "optimise:clip_adam"),
+        true_clip_adam,
+        # clip_grad_norm_ sums 11 million squares in float32: its norm is off by 4e-4.
+        Way("torch-eager", torches.clip_adam_eager, TORCH, tolerance=1e-3),
+        Way("torch-foreach", torches.clip_adam("foreach"), TORCH, tolerance=1e-3),
+        Way("torch-fused", torches.clip_adam("fused"), TORCH, tolerance=1e-3),
+    ),
+    _case(
+        "sum10-amsgrad-11m",
+        sum_step_inputs,
+        _ours(ours_sum_amsgrad, "optimise:sum_adaptive_step"),
+        true_sum_amsgrad,
+        Way("torch-eager", torches.sum_amsgrad_eager, TORCH),
+    ),
+)

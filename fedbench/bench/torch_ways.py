@@ -1,0 +1,175 @@
+"""The server cases as torch programs write them. torch is imported when a way starts, so this file needs numpy only.
+
+`torch-eager` is the equations on flat tensors, as a paper's code has them; `torch-foreach` and `torch-fused` are torch.optim.Adam
+with that option. Optimisers get the case's moments and are at their first step, as ours are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from fedbench.bench.case import Ready
+
+RATE, BETA1, BETA2, EPSILON, CLIP = 1e-3, 0.9, 0.999, 1e-8, 5.0
+FIRST, ROOT = 1 - BETA1, float(np.sqrt(1 - BETA2))  # bias corrections of the first step
+# Elements of the 62 tensors of a ResNet-18 for CIFAR, in order: a stem, four layers of two blocks, a classifier.
+_NORM = [[n, n] for n in (64, 128, 256, 512)]
+RESNET18 = [1728, *_NORM[0], *4 * [36_864, *_NORM[0]]]
+for _n, _pair in zip((128, 256, 512), _NORM[1:], strict=True):
+    RESNET18 += [9 * _n * _n // 2, *_pair, 9 * _n * _n, *_pair, _n * _n // 2, *_pair, *2 * [9 * _n * _n, *_pair]]
+RESNET18 += [5120, 10]
+
+
+def cuts(d: int) -> list[tuple[int, int]]:
+    """[0, d) in 62 pieces as uneven as the ResNet-18's tensors."""
+    ends = np.rint(np.cumsum(RESNET18) * (d / sum(RESNET18))).astype(int).tolist()
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def tensors(arrays: Any) -> list[Any]:
+    """Tensors on the arrays' memory."""
+    import torch
+
+    return [torch.from_numpy(a) for a in arrays]
+
+
+def read(given: Any) -> Ready:
+    rows = tensors(given.deltas)
+    return Ready(lambda: [row.sum() for row in rows], lambda sums: {"rows": np.array([s.item() for s in sums])})
+
+
+def sum_state_dicts(given: Any) -> Ready:
+    """The loop over named tensors that most simulators have."""
+    import torch
+
+    pieces = cuts(given.deltas.shape[1])
+    weights = given.weights.tolist()
+    deltas = [{f"tensor{i}": row[a:b] for i, (a, b) in enumerate(pieces)} for row in tensors(given.deltas)]
+
+    def act() -> Any:
+        total = {name: torch.zeros_like(tensor) for name, tensor in deltas[0].items()}
+        for weight, delta in zip(weights, deltas, strict=True):
+            for name in total:
+                total[name] += weight * delta[name]
+        return total
+
+    return Ready(act, lambda total: {"sum": torch.cat(list(total.values())).numpy()})
+
+
+def sum_flat(given: Any) -> Ready:
+    add, total = _adder(given)
+    return Ready(add, lambda _: {"sum": total.numpy()})
+
+
+def _adder(given: Any) -> tuple[Callable[[], Any], Any]:
+    """(acc.add_(delta, alpha=w) for every delta, acc)."""
+    import torch
+
+    rows, weights = tensors(given.deltas), given.weights.tolist()
+    total = torch.empty_like(rows[0])
+
+    def add() -> Any:
+        total.zero_()
+        for weight, row in zip(weights, rows, strict=True):
+            total.add_(row, alpha=weight)
+        return total
+
+    return add, total
+
+
+def _equations(moments: Any, x: Any, rate: float) -> Callable[[Any], dict[str, Any]]:
+    """One step of Adam, of AMSGrad if there is a vhat, with bias correction, as written: every operation makes a tensor."""
+    import torch
+
+    x, m, v, *vhat = tensors((x, *moments))
+
+    def step(g: Any) -> dict[str, Any]:
+        nonlocal x, m, v, vhat
+        m = BETA1 * m + (1 - BETA1) * g
+        v = BETA2 * v + (1 - BETA2) * g * g
+        vhat = [torch.maximum(old, v) for old in vhat]
+        u = vhat[0] if vhat else v
+        x = x + rate / FIRST * m / (u.sqrt() / ROOT + EPSILON)
+        return {"x": x, "m": m, "v": v, **({"vhat": vhat[0]} if vhat else {})}
+
+    return step
+
+
+def _arrays(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: tensor.numpy() for name, tensor in state.items()}
+
+
+def amsgrad_eager(given: Any) -> Ready:
+    (g,), step = tensors([given.g]), _equations(given[1:4], given.x, RATE)
+    return Ready(lambda: step(g), _arrays)
+
+
+def sum_amsgrad_eager(given: Any) -> Ready:
+    (add, _), step = _adder(given.sum), _equations(given.step[1:4], given.step.x, RATE)
+    return Ready(lambda: step(add()), _arrays)
+
+
+def clip_adam_eager(given: Any) -> Ready:
+    import torch
+
+    (g,), step = tensors([given.g.copy()]), _equations(given[1:3], given.x, -RATE)
+    p = torch.empty_like(g, requires_grad=True)
+    p.grad = g
+
+    def act() -> Any:
+        norm = torch.nn.utils.clip_grad_norm_([p], CLIP)
+        return {**step(g), "norm": norm}
+
+    return Ready(act, _arrays)
+
+
+Kind = Literal["foreach", "fused"]
+_NAMES = {"m": "exp_avg", "v": "exp_avg_sq", "vhat": "max_exp_avg_sq"}
+
+
+def _adam(x: Any, moments: dict[str, Any], g: Any, kind: Kind) -> tuple[Any, Any]:
+    """(parameter, torch.optim.Adam) with the given moments; descends along g."""
+    import torch
+
+    p = torch.from_numpy(x).requires_grad_(True)
+    p.grad = torch.from_numpy(g)
+    optimizer = torch.optim.Adam([p], RATE, (BETA1, BETA2), EPSILON, amsgrad="vhat" in moments, **{kind: True})
+    state = {_NAMES[name]: torch.from_numpy(a.copy()) for name, a in moments.items()}
+    optimizer.state[p] = {"step": torch.tensor(0.0), **state}
+    return p, optimizer
+
+
+def _read_adam(p: Any, optimizer: Any, sign: float) -> dict[str, Any]:
+    state = optimizer.state[p]
+    return {"x": sign * p.detach().numpy()} | {name: state[key].numpy() for name, key in _NAMES.items() if key in state}
+
+
+def amsgrad(kind: Kind) -> Callable[[Any], Ready]:
+    """torch.optim.Adam(amsgrad=True). Ours climbs and torch descends, so torch gets -x: the same numbers but for the sign."""
+
+    def start(given: Any) -> Ready:
+        p, optimizer = _adam(-given.x, {"m": given.m, "v": given.v, "vhat": given.vhat}, given.g, kind)
+        return Ready(optimizer.step, lambda _: _read_adam(p, optimizer, -1.0))
+
+    return start
+
+
+def clip_adam(kind: Kind) -> Callable[[Any], Ready]:
+    """clip_grad_norm_, then torch.optim.Adam."""
+
+    def start(given: Any) -> Ready:
+        import torch
+
+        p, optimizer = _adam(given.x.copy(), {"m": given.m, "v": given.v}, given.g.copy(), kind)
+
+        def act() -> Any:
+            norm = torch.nn.utils.clip_grad_norm_([p], CLIP, foreach=True)
+            optimizer.step()
+            return norm
+
+        return Ready(act, lambda norm: {"norm": norm.numpy(), **_read_adam(p, optimizer, 1.0)})
+
+    return start

@@ -1,0 +1,76 @@
+"""One build's side of `make regress`: takes samples when told to, one JSON object a line each way.
+
+{"prepare": case, "small": bool} -> {"skipped": why, or ""}      {"sample": true} -> {"seconds": a call's}
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+from fedbench.bench.case import missing
+from fedbench.bench.catalogue import find
+from fedbench.bench.measure import Sampler
+from fedbench.errors import FedbenchError
+
+
+def serve(requests: TextIO, answers: TextIO) -> None:
+    """Until the requests end. What goes wrong is an answer too: {"error": ..}."""
+    sampler: Callable[[], float] | None = None
+    for line in requests:
+        request = json.loads(line)
+        try:
+            if "prepare" in request:
+                sampler, answer = _prepare(request)
+            else:
+                answer = {"seconds": sampler() if sampler else None}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _prepare(request: dict[str, Any]) -> tuple[Sampler | None, dict[str, Any]]:
+    case = find(request["prepare"])
+    if why := missing(case.ours):
+        return None, {"skipped": why}
+    given = case.inputs(case.small if request["small"] else case.size)
+    ready = case.ours.start(given)
+    case.check(case.ours, ready, case.reference(given))
+    return Sampler(ready.act), {"skipped": ""}
+
+
+class Worker:
+    """The other end: a process of the given Python that runs this tree's cases over the build installed there."""
+
+    def __init__(self, python: Path) -> None:
+        self.python = python
+        # -P: the folder of the script holds modules of ours, which must not hide others' of the same name.
+        self._process = subprocess.Popen(
+            [python, "-P", Path(__file__).with_name("graft.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """FedbenchError if the worker's answer is an error, or none."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        answer: dict[str, Any] = json.loads(line) if line else {"error": f"the process ended with {self._process.wait()}"}
+        if "error" in answer:
+            raise FedbenchError(f"worker of {self.python}: {answer['error']}")
+        return answer
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.communicate()

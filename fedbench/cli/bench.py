@@ -1,0 +1,127 @@
+"""`fedbench bench`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fedbench.bench import GROUPS, Case, host, select
+from fedbench.bench.compare import THRESHOLD, Change, compare
+from fedbench.bench.measure import measure
+from fedbench.bench.report import Row, load, rows, save
+from fedbench.cli.output import err, out, print_json, print_table
+from fedbench.errors import UsageError
+from fedbench.kernels import build_info
+from fedbench.results.provenance import provenance
+
+
+def command(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[CASE]...", help="Cases; all if neither these nor a group.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help=f"A group: {', '.join(GROUPS)}.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Also the heavy cases, such as a plan of ten million jobs.")] = False,
+    rounds: Annotated[int, typer.Option(help="Samples of each way; the ways take turns.", min=3)] = 9,
+    threads: Annotated[int, typer.Option(help="Threads inside a torch operation; our kernels use one.", min=1)] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    save_to: Annotated[Path | None, typer.Option("--save", help="Keep the rows, with quartiles and provenance.")] = None,
+    files: Annotated[
+        tuple[Path, Path] | None, typer.Option("--compare", help="Two saved files, before and after; measures nothing.")
+    ] = None,
+    threshold: Annotated[float, typer.Option(help="With --compare: slowdown that is too much.", min=1.0)] = THRESHOLD,
+) -> None:
+    """Measure the core's speed beside other ways of doing the same work, which are checked to compute the same.
+
+    ratio = their time / ours, median over rounds. Exit 1 if --compare finds a slower case. Example: fedbench bench --group distill
+    """
+    if files is not None:
+        return _compare(files, threshold, as_json)
+    cases = select(names or (), group, heavy=full)
+    if settings := host.allocator_settings():
+        err.print(f"starting again with an allocator that keeps its memory: {settings}", markup=False, soft_wrap=True)
+        host.start_again()
+    host.set_threads(threads, cases)
+    found = []
+    for row in _measured(cases, rounds, threads):
+        found.append(row)
+        if as_json:
+            print_json(row.public())
+    if not as_json:
+        _show(found, rounds, threads)
+    if save_to is not None:
+        save(save_to, found, _provenance(rounds, threads))
+    return None
+
+
+def _measured(cases: Sequence[Case], rounds: int, threads: int) -> Iterator[Row]:
+    for number, case in enumerate(cases, 1):
+        with err.status(f"{case.name} ({number} of {len(cases)})"):
+            result = measure(case, case.size, rounds)
+            memory = host.peak_mb(case) if case.memory and case.ours in result.seconds else None
+        yield from rows(case, result, threads, memory)
+
+
+def _show(found: Sequence[Row], rounds: int, threads: int) -> None:
+    lines = [
+        (row.case, row.versus, _number(row.ratio), _quartiles(row), _time(row.ours_us), _time(row.theirs_us), row.note)
+        for row in found
+    ]  # fmt: skip
+    title = f"ratio = theirs / ours; {rounds} rounds, torch threads: {threads}"
+    print_table(title, ["case", "versus", "ratio", "quartiles", "ours", "theirs", ""], lines)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def _quartiles(row: Row) -> str:
+    return "" if row.low is None else f"{_number(row.low)}-{_number(row.high)}"
+
+
+def _time(us: float | None) -> str:
+    if us is None:
+        return ""
+    for unit, scale in (("us", 1.0), ("ms", 1e3)):
+        if us < 1e3 * scale:
+            return f"{us / scale:.3g} {unit}"
+    return f"{us / 1e6:.3g} s"
+
+
+def _provenance(rounds: int, threads: int) -> dict[str, Any]:
+    where = provenance(build_info(), rounds=rounds, threads=threads, allocator=host.MALLOC)
+    with contextlib.suppress(PackageNotFoundError):
+        where["libraries"]["simpy"] = version("simpy")
+    return where
+
+
+def _compare(files: tuple[Path, Path], threshold: float, as_json: bool) -> None:
+    (before, origin), (after, now) = (load(file) for file in files)
+    for name in ("cpu", "threads"):
+        if origin.get(name) != now.get(name):
+            err.print(f"the two files differ in {name}: {origin.get(name)} and {now.get(name)}", markup=False, soft_wrap=True)
+    changes = compare(before, after, (origin.get("libraries", {}), now.get("libraries", {})), threshold)
+    if all(change.slowdown is None for change in changes):
+        raise UsageError(f"{files[0]}, {files[1]}: expected a case that both measured beside the same rival, found none")
+    if as_json:
+        for change in changes:
+            print_json(asdict(change))
+    else:
+        _show_changes(changes, threshold)
+    if any(change.verdict == "slower" for change in changes):
+        raise typer.Exit(1)
+
+
+def _show_changes(changes: Sequence[Change], threshold: float) -> None:
+    lines = [
+        (c.case, c.verdict, "" if c.slowdown is None else f"{c.slowdown:.2f} ({c.low:.2f}-{c.high:.2f})", c.note)
+        for c in changes
+    ]  # fmt: skip
+    print_table("after / before, in units of the rivals' time", ["case", "verdict", "slowdown", ""], lines)
+    slower = [change.case for change in changes if change.verdict == "slower"]
+    out.print(f"slower by more than {threshold:g}: {', '.join(slower) or 'none'}", markup=False)

@@ -1,0 +1,76 @@
+"""The cases by name."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench.bench import CASES, GROUPS, Case, Ready, find, select
+from fedbench.bench.case import WrongResult
+from fedbench.bench.catalogue import alone
+from fedbench.bench.torch_ways import RESNET18, cuts
+from fedbench.errors import UsageError
+
+VERSUS = {
+    "queue-hold-100": ["heapq", "simpy"],
+    "queue-hold-1000": ["heapq", "simpy"],
+    "queue-hold-100000": ["heapq", "simpy"],
+    "queue-hold-1000000": ["heapq", "simpy"],
+    "plan-stream-1m": [],
+    "sum10-11m": ["state-dict", "flat-add", "read-cpp", "read-numpy", "read-torch"],
+    "amsgrad-11m": ["torch-eager", "torch-foreach", "torch-fused"],
+    "clip-adam-11m": ["torch-eager", "torch-foreach", "torch-fused"],
+    "sum10-amsgrad-11m": ["torch-eager"],
+    "distill-64x10": ["torch-autograd"],
+    "distill-128x100": ["torch-autograd"],
+    "distill-2000x10": ["torch-autograd"],
+    "distill-64x30000": ["torch-autograd"],
+}
+
+
+def test_names_and_rivals_that_others_rely_on() -> None:
+    assert {name: [way.name for way in CASES[name].versus] for name in VERSUS} == VERSUS
+    assert GROUPS == ("queue-hold", "queue-curve", "plan", "server", "distill")
+    assert [case.size for case in select(group="queue-curve")] == [10**power for power in range(2, 7)]
+
+
+def test_select() -> None:
+    assert [case.name for case in select(["distill-64x10", "sum10-11m", "distill-64x10"])] == ["distill-64x10", "sum10-11m"]
+    assert [case.name for case in select(["sum10-11m"], "plan")] == ["sum10-11m", "plan-stream-1m"]
+    assert [case.name for case in select(group="plan", heavy=True)] == ["plan-stream-1m", "plan-stream-10m"]
+    assert {case.name for case in select(heavy=True)} - {case.name for case in select()} == {"plan-stream-10m"}
+    assert find("plan-stream-10m").heavy
+    assert {case.name for case in select()} - {case.name for case in alone()} == {f"queue-curve-{10**p}" for p in range(2, 7)}
+
+
+def test_an_unknown_name_is_met_with_the_nearest_one() -> None:
+    with pytest.raises(UsageError, match="unknown case 'sum10-12m'; did you mean 'sum10-11m'"):
+        select(["sum10-12m"])
+    with pytest.raises(UsageError, match="unknown group 'sever'; did you mean 'server'"):
+        select(group="sever")
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_every_check_notices_every_wrong_value(case: Case) -> None:
+    """Each outcome of ours in turn is off by a twentieth of its largest value, in one place."""
+    given = case.inputs(case.small)
+    ready, want = case.ours.start(given), case.reference(given)
+    right = dict(ready.read(ready.act()))
+    for name, value in right.items():
+        array = np.array(value)
+        array.flat[array.size // 2] += 1 if array.dtype.kind in "iu" else 0.05 * np.abs(array).max()
+        wrong: dict[str, Any] = right | {name: array}
+        with pytest.raises(WrongResult, match=f"{case.name}: fedbench has another {name}"):
+            case.check(case.ours, Ready(lambda wrong=wrong: wrong, lambda result: result), want)
+
+
+def test_state_dicts_have_the_resnet_s_tensors() -> None:
+    assert (len(RESNET18), sum(RESNET18)) == (62, 11_173_962)
+    for d in (100, 10_007, 11_173_962):
+        pieces = cuts(d)
+        assert (len(pieces), pieces[0][0], pieces[-1][1]) == (62, 0, d)
+        assert all(a[1] == b[0] for a, b in itertools.pairwise(pieces))
+    assert [b - a for a, b in cuts(11_173_962)] == RESNET18

@@ -1,0 +1,64 @@
+"""asv's side: the configuration, and the benchmarks in a build of this tree."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from fedbench.bench.catalogue import alone
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def history() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("history", ROOT / "benchmarks/history.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_environments_lie_elsewhere_and_hold_numpy_only(tmp_path: Path) -> None:
+    conf = history().configuration(tmp_path)
+    assert conf["matrix"] == {"req": {"numpy": [""]}}
+    assert conf["env_dir"] == str(tmp_path / "env")
+    assert (Path(conf["benchmark_dir"]) / "cases.py").exists()
+    assert conf["results_dir"] == str(ROOT / "results/asv")
+    assert "--no-deps" in conf["install_command"][0]
+
+
+def test_a_machine_goes_by_its_label() -> None:
+    facts = history().machine("a-label")
+    assert facts["machine"] == "a-label"
+    assert platform.node() not in facts.values()
+    assert set(facts) == {"machine", "os", "arch", "cpu", "num_cpu", "ram"}
+
+
+def asv_runs(code: str) -> str:
+    """What `code` prints in a process of its own, where `found` are asv's classes: the graft replaces modules."""
+    start = "import runpy, sys\nfound = runpy.run_path(sys.argv[1])\nkernels, memory = found['Kernels'](), found['Memory']()\n"
+    command = [sys.executable, "-c", start + code, str(ROOT / "benchmarks/asv_cases/cases.py")]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+
+def test_what_asv_runs() -> None:
+    text = asv_runs(
+        "kernels.setup('queue-hold-100'); kernels.time_case('queue-hold-100')\n"
+        "print(kernels.params, memory.params, 'torch' in sys.modules)"
+    )
+    assert text == f"{[case.name for case in alone()]} ['plan-stream-1m'] False"
+
+
+def test_a_commit_without_the_kernel_skips() -> None:
+    text = asv_runs(
+        "import fedbench.kernels.probe\n"
+        "del fedbench.kernels.probe.Hold\n"
+        "try: kernels.setup('queue-hold-100')\n"
+        "except NotImplementedError as reason: print(reason)"
+    )
+    assert text == "this build has no fedbench.kernels.probe.Hold"

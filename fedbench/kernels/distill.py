@@ -125,8 +125,9 @@ class TeacherMean:
         client = checks.whole("client", client, 0, LARGEST)
         if not checks.is_plain(logits) or logits.dtype != self.dtype or logits.shape != self._sum.shape:
             checks.refuse("logits", f"{self.dtype} {self._sum.shape} C-contiguous", logits)
-        if not np.isfinite(logits).all():
-            raise ValueError(f"logits: expected finite values, got some that are not (client {client})")
+        finite = np.isfinite(logits)
+        if not finite.all():
+            raise ValueError(f"logits: expected finite values, got {logits[~finite][0]} (client {client})")
         new = logits.copy() if self.kind == "logits" else softmax(logits)
         old = self._stored.get(client)
         if old is not None:

@@ -1,5 +1,6 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
+# make tidy    clang-tidy over the core, where it is installed
 # VENV=path takes another environment's place; it is created if it is not there.
 
 VENV ?= .venv
@@ -7,7 +8,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fedbench-installed
 
-.PHONY: demo test slow golden lint types format native clean
+.PHONY: demo test slow golden lint types format native tidy clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/include/fedbench/*.hpp)
@@ -47,6 +48,9 @@ native:
 	cmake --workflow --preset dev
 	cmake --workflow --preset asan
 	cmake --workflow --preset tsan
+
+tidy:
+	if command -v clang-tidy >/dev/null; then cmake --workflow --preset tidy; else echo "skipped: no clang-tidy"; fi
 
 clean:
 	rm -rf build demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -124,7 +124,7 @@ DOORS: dict[str, Door] = {
         lambda a: k.weighted_sum(a["weights"], list(a["vectors"]) if type(a["vectors"]) is np.ndarray else a["vectors"], out=a["out"]),
         lambda a: ref.weighted_sum(a["weights"], a["vectors"]),
         frozenset({"out"}), F64,
-        also={"weights": LISTS, "vectors": frozenset({"reversed"})},
+        also={"weights": LISTS, "vectors": frozenset({"reversed"}), "out": frozenset({"None"})},
     ),
     "weighted_sum_norm": Door(
         SUMMED, lambda a: weighted_sum_norm(a["weights"], a["vectors"])[1],

@@ -1,6 +1,6 @@
-"""Arguments as users get them wrong: every way of spoiling a plain array, and the hypothesis profiles of this folder.
+"""Arguments as users get them wrong: every way of spoiling a plain array, and the hypothesis profile of this folder.
 
-FEDBENCH_FUZZ=long runs many more examples, drawn anew each time.
+FEDBENCH_FUZZ=2000 runs that many examples of every test, drawn anew each time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,15 @@ from hypothesis import HealthCheck, settings
 
 Array = npt.NDArray[Any]
 
-COMMON: dict[str, Any] = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
-settings.register_profile("fedbench-short", derandomize=True, max_examples=100, **COMMON)
-settings.register_profile("fedbench-long", max_examples=20_000, print_blob=True, **COMMON)
-PROFILE = settings.get_profile(f"fedbench-{os.environ.get('FEDBENCH_FUZZ', 'short')}")
+LONG = os.environ.get("FEDBENCH_FUZZ")
+PROFILE = settings(
+    max_examples=int(LONG or 100),
+    derandomize=LONG is None,
+    print_blob=LONG is not None,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 REFUSAL = re.compile(r"[a-zA-Z_][\w\[\]., :]*: .*(expected|must)")
 

@@ -1,6 +1,7 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
 # make regress BASE=commit    is the core slower than there?     make history COMMITS="a b"    asv over commits, into results/asv
+# make tidy    clang-tidy over the core, where it is installed
 # VENV=path takes another environment's place; it is created if it is not there.
 
 VENV ?= .venv
@@ -8,7 +9,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fedbench-installed
 
-.PHONY: demo test slow golden lint types format native regress history clean
+.PHONY: demo test slow golden lint types format native tidy regress history clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/include/fedbench/*.hpp)
@@ -48,6 +49,9 @@ native:
 	cmake --workflow --preset dev
 	cmake --workflow --preset asan
 	cmake --workflow --preset tsan
+
+tidy:
+	if command -v clang-tidy >/dev/null; then cmake --workflow --preset tidy; else echo "skipped: no clang-tidy"; fi
 
 regress: $(STAMP)
 	$(BIN)/python -m fedbench.bench.regress $(or $(BASE),$(error BASE=commit is needed))

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from fedbench import sources
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
 
@@ -45,7 +46,12 @@ def names(kind: str) -> list[str]:
 
 
 def find(kind: str, name: str) -> Any:
-    """The object behind a name; hyphens are accepted. UsageError with the nearest match if there is none."""
+    """The object behind a name; hyphens are accepted. An algorithm may also be `path/to/mine.py:MyAlgorithm`.
+
+    UsageError with the nearest match if there is none.
+    """
+    if kind == "algorithm" and sources.is_in_file(name):
+        return _not_built_in(sources.from_file(name), name)
     table = _table(kind)
     target = table.get(plain(name))
     if target is None:
@@ -54,9 +60,16 @@ def find(kind: str, name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
+def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:
+    """Records are filed by name, so a name has one meaning."""
+    if cls.name in ALGORITHMS:
+        raise UsageError(f"algorithm {selector}: its name {cls.name!r} is that of a built-in algorithm; choose another `name`")
+    return cls
+
+
 def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
-    """`name[param=value,...]` to (name, options); values are read as YAML scalars or flow lists."""
-    match = re.fullmatch(r"\s*([\w-]+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
+    """`name[param=value,...]` or `file.py:Class[param=value,...]` to (name, options); values are YAML scalars or flow lists."""
+    match = re.fullmatch(r"\s*([\w-]+|[^\[\]]+\.py:\w+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
     if match is None:
         raise UsageError(f"selector {text!r}: expected name or name[param=value,...], such as 'fedbuff[buffer_size=10]'")
     name, body = match.groups()
@@ -66,7 +79,7 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
         if not equals or not key.strip():
             raise UsageError(f"selector {text!r}: expected param=value, got {part.strip()!r}")
         options[key.strip().replace("-", "_")] = scalar(value.strip())
-    return plain(name), options
+    return (name if sources.is_in_file(name) else plain(name)), options
 
 
 def scalar(text: str) -> Any:

@@ -13,11 +13,21 @@ namespace fedbench::bindings {
 
 namespace py = pybind11;
 
+/// A numpy array itself: a masked array or another subclass may mean something else than its memory says.
+inline bool is_exact(const py::handle& object) {
+    return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_);
+}
+
+inline bool is_aligned(const py::array& array) { return (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0; }
+
 inline std::string describe(const py::handle& object) {
-    if (!py::isinstance<py::array>(object)) return py::str(py::type::of(object).attr("__name__"));
+    const std::string type = py::str(py::type::of(object).attr("__name__"));
+    if (!py::isinstance<py::array>(object)) return type;
     const auto array = py::reinterpret_borrow<py::array>(object);
-    std::string text = std::string(py::str(array.dtype())) + " " + std::string(py::str(array.attr("shape")));
+    std::string text = is_exact(object) ? "" : type + " ";
+    text += std::string(py::str(array.dtype())) + " " + std::string(py::str(array.attr("shape")));
     if (!(array.flags() & py::array::c_style)) text += " not C-contiguous";
+    if (!is_aligned(array)) text += " not aligned";
     return text;
 }
 
@@ -27,9 +37,9 @@ inline std::string describe(const py::handle& object) {
 
 template <typename T>
 bool is_plain(const py::handle& object, py::ssize_t ndim) {
-    if (!py::isinstance<py::array_t<T>>(object)) return false;
+    if (!is_exact(object) || !py::isinstance<py::array_t<T>>(object)) return false;
     const auto array = py::reinterpret_borrow<py::array>(object);
-    return array.ndim() == ndim && (array.flags() & py::array::c_style);
+    return array.ndim() == ndim && (array.flags() & py::array::c_style) && is_aligned(array);
 }
 
 template <typename T>

@@ -14,9 +14,9 @@ double weighted_sum_into(const py::object& weights, const py::object& vectors, c
     const auto result = output_of<Real>("out", out);
     py::list kept;
     const auto rows = rows_of<Real>(vectors, result.size(), kept);
-    for (const Real* row : rows)
-        if (row < result.data() + result.size() && result.data() < row + result.size())
-            throw py::value_error("out: must not overlap one of the vectors");
+    std::vector<Extent> extents{extent_of("out", result), extent_of("the weights", w)};
+    for (const Real* row : rows) extents.push_back({"one of the vectors", row, result.size_bytes()});
+    refuse_overlap(extents, 1);
     const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
     return weighted_sum<Real>(w, rows, result, chosen);

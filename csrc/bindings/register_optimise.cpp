@@ -98,6 +98,7 @@ double sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::
         throw py::value_error("weights: expected one weight per vector, got " + std::to_string(w.size()) + " weights for " +
                               std::to_string(rows.size()) + " vectors");
     auto extents = extents_of(to, state);
+    extents.push_back(extent_of("the weights", w));
     for (const Real* row : rows) extents.push_back({"one of the vectors", row, to.size_bytes()});
     refuse_overlap(extents, 4);
     const InstructionSet chosen = instruction_set_named(isa);

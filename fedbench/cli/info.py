@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from fedbench import registry
+from fedbench import registry, sources
+from fedbench.cli import completion
 from fedbench.cli.output import out, print_json, print_table
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm, describe, hints
@@ -32,14 +33,16 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="An algorithm or a scenario.")],
+    name: Annotated[
+        str, typer.Argument(help="An algorithm (or file.py:Class), or a scenario.", autocompletion=completion.things)
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Show an algorithm's equations, source and options, or a scenario with all its keys.
 
     Example: fedbench info fedbuff
     """
-    if registry.plain(name) in registry.names("algorithm"):
+    if sources.is_in_file(name) or registry.plain(name) in registry.names("algorithm"):
         facts = describe_algorithm(registry.find("algorithm", name))
         if as_json:
             return print_json(facts)

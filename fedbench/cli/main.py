@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from fedbench.cli import bench, conformance, info, leaderboard, listing, plan, run, trace, verify
+from fedbench.cli import bench, conformance, doctor, info, leaderboard, listing, new, plan, run, trace, verify
 from fedbench.cli.output import show_error
 from fedbench.errors import FedbenchError
 
@@ -26,13 +26,15 @@ app.command("verify")(verify.command)
 app.command("trace")(trace.command)
 app.command("conformance")(conformance.command)
 app.command("bench")(bench.command)
+app.command("doctor")(doctor.command)
 app.add_typer(leaderboard.app, name="leaderboard")
+app.add_typer(new.app, name="new")
 
 
 def main() -> None:
     """Entry point: users' errors become one screen and an exit code, never a traceback."""
     try:
-        app()
+        app(prog_name="fedbench")  # whatever started it: completion asks for the program by this name
     except FedbenchError as error:
         show_error(error)
         sys.exit(error.exit_code)

@@ -7,14 +7,23 @@ from typing import Annotated
 import typer
 
 from fedbench import registry
+from fedbench.cli import completion
 from fedbench.cli.output import print_json, print_table
 from fedbench.engine.plan import plan
 from fedbench.engine.spec import RunSpec
 from fedbench.scenarios.load import load
 
-ScenarioArgument = Annotated[str, typer.Argument(help="A scenario's name, or a path to a .yaml file.")]
+ScenarioArgument = Annotated[
+    str, typer.Argument(help="A scenario's name, or a path to a .yaml file.", autocompletion=completion.scenarios)
+]
 AlgorithmOption = Annotated[
-    list[str], typer.Option("--algorithm", "-a", help="name or name[param=value,...]; may be given several times.")
+    list[str],
+    typer.Option(
+        "--algorithm",
+        "-a",
+        help="name, name[param=value,...] or file.py:Class[..]; may be given several times.",
+        autocompletion=completion.algorithms,
+    ),
 ]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="Override a key of the scenario: key.path=value.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fedbench.cli.output import out
+from fedbench.cli.verify import FileOption
 from fedbench.engine.export import write_parquet, write_trace
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
@@ -17,13 +18,14 @@ from fedbench.results.store import read
 def command(
     record: Annotated[Path, typer.Argument(help="Folder of a record.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The timeline.")] = Path("trace.json"),
+    algorithm: FileOption = None,
     parquet: Annotated[Path | None, typer.Option(help="Also write jobs.parquet and updates.parquet into this folder.")] = None,
 ) -> None:
     """Write the timeline of a run; open it at ui.perfetto.dev. The plan is played again, nothing is trained.
 
     Example: fedbench trace runs/digits-demo/fedbuff/0123456789abcdef -o trace.json
     """
-    spec = RunSpec.from_dict(read(record).meta["spec"])
+    spec = RunSpec.from_dict(read(record).meta["spec"], algorithm)
     try:
         out.print(f"{write_trace(spec, output)} events -> {output}", markup=False, soft_wrap=True)
         if parquet is not None:

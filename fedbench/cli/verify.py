@@ -12,10 +12,15 @@ from fedbench.cli.plan import JsonOption
 from fedbench.engine.run import RunOptions, verify
 from fedbench.results.store import read
 
+FileOption = Annotated[
+    str | None, typer.Option("--algorithm", "-a", help="file.py:Class, where the record's algorithm is in a file of your own.")
+]
+
 
 def command(
     record: Annotated[list[Path], typer.Argument(help="Folder of a record.")],
     workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
+    algorithm: FileOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a record's specification again and say whether the result is identical, within tolerance, or where it differs first.
@@ -24,7 +29,7 @@ def command(
     """
     verdicts = []
     for folder in record:
-        result = verify(read(folder), RunOptions(workers=workers))
+        result = verify(read(folder), RunOptions(workers=workers), algorithm=algorithm)
         verdicts.append(result["verdict"])
         if as_json:
             print_json({"record": str(folder), **result})

@@ -191,13 +191,16 @@ def _repeating_sampling(dispatch: Dispatch) -> str:
     return dispatch.select if isinstance(dispatch, Rounds) and dispatch.select in ("with_replacement", "weighted") else ""
 
 
-def verify(record: Record, options: RunOptions | None = None, progress: Progress | None = None) -> dict[str, Any]:
+def verify(
+    record: Record, options: RunOptions | None = None, progress: Progress | None = None, algorithm: str | None = None
+) -> dict[str, Any]:
     """Run a record's specification again and compare.
 
     `verdict`: identical (all digests equal); within tolerance (inputs and plan equal, final accuracy within 0.01: another
-    machine or library version); or differs, with the first digest that does in `first_difference`.
+    machine or library version); or differs, with the first digest that does in `first_difference`. `algorithm`: file.py:Class,
+    where the record's own is neither built in nor an entry point. RecordError if it cannot be found, or is another one.
     """
-    spec = RunSpec.from_dict(record.meta["spec"])
+    spec = RunSpec.from_dict(record.meta["spec"], algorithm)
     if spec.run_id != record.run_id:
         raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
     again = Run(spec, options=options, progress=progress).record()

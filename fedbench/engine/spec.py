@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fedbench import registry
+from fedbench import registry, sources
 from fedbench.errors import RecordError
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import overrides_of, validate
@@ -29,7 +30,14 @@ class RunSpec:
     def run_id(self) -> str:
         """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers or waves."""
         content = [SPEC_VERSION, self.scenario.content_hash(), self.algorithm.name, self.algorithm.options(), self.seed]
+        if "sha256" in self.origin:
+            content.append(self.origin["sha256"])
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    @functools.cached_property
+    def origin(self) -> dict[str, str]:
+        """Where the algorithm comes from; empty if it is built in."""
+        return sources.origin(type(self.algorithm))
 
     @property
     def selector(self) -> str:
@@ -45,18 +53,22 @@ class RunSpec:
             "task": self.scenario.task.model_dump(mode="json"),
             "scenario": self.scenario.resolved(),
             "scenario_hash": self.scenario.content_hash(),
-            "algorithm": {"name": self.algorithm.name, "options": self.algorithm.options()},
+            "algorithm": {"name": self.algorithm.name, "options": self.algorithm.options()} | self._origin(),
             "selector": self.selector,
             "overrides": overrides_of(self.scenario),
             "seed": self.seed,
         }
 
+    def _origin(self) -> dict[str, Any]:
+        return {"origin": self.origin} if self.origin else {}
+
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> RunSpec:
-        """The specification in a record."""
+    def from_dict(cls, content: Mapping[str, Any], algorithm: str | None = None) -> RunSpec:
+        """The specification in a record. `algorithm`: file.py:Class, for one that is neither built in nor an entry point."""
         try:
             scenario = validate(content["scenario"], "record")
-            cls_algorithm: type[Algorithm] = registry.find("algorithm", content["algorithm"]["name"])
+            name, where = content["algorithm"]["name"], content["algorithm"].get("origin", {})
+            cls_algorithm: type[Algorithm] = sources.recorded(name, where, algorithm) or registry.find("algorithm", name)
             return cls(scenario, cls_algorithm.make(dict(content["algorithm"]["options"])), int(content["seed"]))
         except (KeyError, TypeError) as error:
             raise RecordError(f"record: its specification lacks {error}") from None

@@ -5,24 +5,25 @@ csrc/include/fedbench/cache.hpp states the arithmetic; the bits are the same on 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench import _core
-from fedbench.kernels.accumulate import Rows
+from fedbench.kernels import checks
+from fedbench.kernels.checks import Rows
 from fedbench.tables import ClientTable
-from fedbench.types import Integers, Vector
+from fedbench.types import Integers, Vector, Weights
 
 _UPDATE: dict[Any, Any] = {np.dtype(np.float32): _core.update_cache_float32, np.dtype(np.float64): _core.update_cache_float64}
 
 
 def calibrated_mean(
     table: ClientTable,
-    clients: Integers | list[int],
+    clients: Integers | Sequence[int],
     vectors: Rows,
-    weights: npt.ArrayLike,
+    weights: Weights | Sequence[float],
     *,
     divisor: int,
     cache: Literal["deferred", "immediate"] = "deferred",
@@ -37,19 +38,19 @@ def calibrated_mean(
     order = {"deferred": _core.CacheOrder.deferred, "immediate": _core.CacheOrder.immediate}.get(cache)
     if order is None:
         raise ValueError(f"cache: expected deferred or immediate, got {cache!r}")
-    return _update(table, clients, vectors, np.ascontiguousarray(weights, np.float64), divisor, order, isa)
+    return _update(table, clients, vectors, checks.weights(weights), divisor, order, isa)
 
 
-def newest_mean(table: ClientTable, clients: Integers | list[int], vectors: Rows, *, divisor: int, isa: str = "") -> Vector:
+def newest_mean(table: ClientTable, clients: Integers | Sequence[int], vectors: Rows, *, divisor: int, isa: str = "") -> Vector:
     """h_c(k) = d_k, in order; then v = (1/divisor) sum_c h_c [MIFA, ACE]. Shapes and errors as in `calibrated_mean`."""
     return _update(table, clients, vectors, np.empty(0), divisor, _core.CacheOrder.newest, isa)
 
 
 def _update(
     table: ClientTable,
-    clients: Integers | list[int],
+    clients: Integers | Sequence[int],
     vectors: Rows,
-    weights: npt.NDArray[np.float64],
+    weights: Weights,
     divisor: int,
     order: Any,
     isa: str,
@@ -57,10 +58,10 @@ def _update(
     kernel = _UPDATE.get(table.default.dtype)
     if kernel is None or table.default.ndim != 1:
         raise TypeError(f"table: expected rows of float32 or float64 (d,), got {table.default.dtype} {table.default.shape}")
-    if divisor < 1:
-        raise ValueError(f"divisor: must be >= 1, got {divisor}")
-    if len(clients) != len(vectors):
-        raise ValueError(f"vectors: expected one per client, got {len(vectors)} for {len(clients)} clients")
+    checks.whole("divisor", divisor, 1, (1 << 63) - 1)
+    checked = checks.integers("clients", clients)
+    if len(checked) != checks.count(vectors):
+        raise ValueError(f"vectors: expected one per client, got {len(vectors)} for {len(checked)} clients")
     out = cast(Vector, np.empty_like(table.default))
-    kernel(weights, vectors, table.open(clients), table.total, 1.0 / divisor, order, out, isa)
+    kernel(weights, vectors, table.open(checked), table.total, 1.0 / divisor, order, out, isa)
     return out

@@ -1,11 +1,12 @@
 """Uncertainty-aware distillation on logits: loss, gradient and everything per row in one call, and the teacher's running mean.
 
 The kernel knows no model: it takes the student's logits and returns the gradient with respect to them. Arrays are float32 or
-float64, C-contiguous, of one dtype; nothing is cast silently. csrc/include/fedbench/distill.hpp states the arithmetic.
+float64, C-contiguous, of one dtype, plain numpy arrays; nothing is cast silently. csrc/include/fedbench/distill.hpp states the arithmetic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -13,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import _core
+from fedbench.kernels import checks
 
 Logits = npt.NDArray[np.floating[Any]]
 Doubles = npt.NDArray[np.float64]
 TeacherKind = Literal["logits", "probabilities"]
+
+LARGEST = (1 << 31) - 1  # rows, classes and clients are counted in 32 bits
 
 _DISTILL: dict[Any, Any] = {np.dtype(np.float32): _core.distill_float32, np.dtype(np.float64): _core.distill_float64}
 
@@ -61,8 +65,9 @@ def distill(
     layout, ValueError for an overlap, an unknown kind, no rows or one class.
     """
     kernel = _kernel(student, kind)
+    low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     arrays = _empty(student) if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
-    loss, relative, alpha = kernel(student, teacher, alpha_min, alpha_max, arrays, kind == "probabilities", isa)
+    loss, relative, alpha = kernel(student, teacher, low, high, arrays, kind == "probabilities", isa)
     return Distilled(loss, relative, alpha, *arrays)
 
 
@@ -89,18 +94,21 @@ def distill_gradient(
     `out` (B, C) receives the gradient if given; it must not overlap the inputs. Errors and NaN as in `distill`.
     """
     kernel = _kernel(student, kind)
+    low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     grad = np.empty(student.shape, student.dtype) if out is None else out
-    loss, _, alpha = kernel(student, teacher, alpha_min, alpha_max, (grad,), kind == "probabilities", isa)
+    loss, _, alpha = kernel(student, teacher, low, high, (grad,), kind == "probabilities", isa)
     return DistillGradient(loss, alpha, grad)
 
 
 def _kernel(student: Logits, kind: str) -> Any:
-    kernel = _DISTILL.get(getattr(student, "dtype", None))
-    if kernel is None:
-        raise TypeError(f"student: expected float32 or float64, got {getattr(student, 'dtype', type(student).__name__)}")
+    kernel = _DISTILL[checks.array("student", student, "(B, C)").dtype]
+    _check_kind(kind)
+    return kernel
+
+
+def _check_kind(kind: str) -> None:
     if kind not in ("logits", "probabilities"):
         raise ValueError(f"kind: expected logits or probabilities, got {kind!r}")
-    return kernel
 
 
 def _empty(student: Logits) -> Arrays:
@@ -118,6 +126,7 @@ def _empty(student: Logits) -> Arrays:
 
 def softmax(logits: Logits, *, isa: str = "") -> Logits:
     """softmax of every row (B, C), with the bits that `distill` gives its P."""
+    checks.array("logits", logits, "(B, C)")
     return distill(logits, logits, 1.0, 1.0, isa=isa).probabilities
 
 
@@ -131,13 +140,13 @@ class TeacherMean:
     """
 
     def __init__(self, rows: int, classes: int, dtype: npt.DTypeLike = np.float32, kind: TeacherKind = "logits") -> None:
-        if rows < 1 or classes < 2:
-            raise ValueError(f"rows, classes: must be >= 1 and >= 2, got {rows} and {classes}")
-        if kind not in ("logits", "probabilities"):
-            raise ValueError(f"kind: expected logits or probabilities, got {kind!r}")
+        shape = checks.whole("rows", rows, 1, LARGEST), checks.whole("classes", classes, 2, LARGEST)
+        _check_kind(kind)
         self.kind: TeacherKind = kind
         self.dtype = np.dtype(dtype)
-        self._sum: Doubles = np.zeros((rows, classes))
+        if self.dtype not in checks.FLOATS:
+            raise TypeError(f"dtype: expected float32 or float64, got {self.dtype}")
+        self._sum: Doubles = np.zeros(shape)
         self._stored: dict[int, Logits] = {}
 
     @property
@@ -147,11 +156,13 @@ class TeacherMean:
 
     def replace(self, client: int, logits: Logits) -> None:
         """Set the client's logits (P, C) of the table's dtype. Logits that are not finite are refused: they would stay in the sum."""
-        if logits.dtype != self.dtype or logits.shape != self._sum.shape:
-            raise TypeError(f"logits: expected {self.dtype} {self._sum.shape}, got {logits.dtype} {logits.shape}")
-        if not np.isfinite(logits).all():
-            raise ValueError(f"logits: expected finite values, got some that are not (client {client})")
-        new = logits.copy() if self.kind == "logits" else softmax(np.ascontiguousarray(logits))
+        client = checks.whole("client", client, 0, LARGEST)
+        if not checks.is_plain(logits) or logits.dtype != self.dtype or logits.shape != self._sum.shape:
+            checks.refuse("logits", f"{self.dtype} {self._sum.shape} C-contiguous", logits)
+        finite = np.isfinite(logits)
+        if not finite.all():
+            raise ValueError(f"logits: expected finite values, got {logits[~finite][0]} (client {client})")
+        new = logits.copy() if self.kind == "logits" else softmax(logits)
         old = self._stored.get(client)
         if old is not None:
             self._sum -= old
@@ -164,9 +175,17 @@ class TeacherMean:
         for client in sorted(self._stored):
             self._sum += self._stored[client]
 
-    def mean(self, batch: npt.ArrayLike | None = None) -> Logits:
-        """Rows `batch` of the mean, in the given order (all if None), in the table's dtype. ValueError if nobody has logits."""
+    def mean(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int] | None = None) -> Logits:
+        """Rows `batch` of the mean, in the given order (all if None), in the table's dtype. ValueError if nobody has logits, or
+        for a row outside 0 .. P - 1."""
         if not self._stored:
             raise ValueError("TeacherMean: expected at least one client with logits, got none")
-        total = self._sum if batch is None else self._sum[np.asarray(batch, np.int64)]
+        total = self._sum if batch is None else self._sum[self._rows(batch)]
         return np.asarray(total / self.count).astype(self.dtype)
+
+    def _rows(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int]) -> npt.NDArray[np.int64]:
+        rows = checks.integers("batch", batch)
+        outside = rows[(rows < 0) | (rows >= len(self._sum))]
+        if len(outside):
+            raise ValueError(f"batch: expected rows 0 .. {len(self._sum) - 1}, got {outside[0]}")
+        return rows

@@ -1,22 +1,26 @@
 """Optimiser steps on flat vectors, in place: clipping fused with SGD or Adam, and the adaptive server step.
 
-x, m, v, vhat (d,) are float32 or float64 of one dtype, C-contiguous, writeable, and are overwritten; no two arrays of a call may
-overlap. A wrong array is a TypeError in the form `m: expected float32 (d,) C-contiguous, got ..`, an overlap a ValueError.
+x, m, v, vhat (d,) are plain numpy arrays, float32 or float64 of one dtype, C-contiguous, writeable, and are overwritten; no two
+arrays of a call may overlap. A wrong array is a TypeError in the form `m: expected float32 (d,) C-contiguous, got ..`, an overlap
+a ValueError.
 csrc/include/fedbench/optimise.hpp states the order of operations; the bits are the same on every instruction set.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench import _core
-from fedbench.kernels.accumulate import Rows
-from fedbench.types import Vector
+from fedbench.kernels import checks
+from fedbench.kernels.checks import Rows
+from fedbench.types import Vector, Weights
+
+LAST_STEP = (1 << 63) - 1
 
 _SGD: dict[Any, Any] = {np.dtype(np.float32): _core.clip_sgd_float32, np.dtype(np.float64): _core.clip_sgd_float64}
 _ADAM: dict[Any, Any] = {np.dtype(np.float32): _core.clip_adam_float32, np.dtype(np.float64): _core.clip_adam_float64}
@@ -29,8 +33,9 @@ _SUM_ADAPTIVE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class AdamRule:
-    """rate > 0, beta1 and beta2 in [0, 1), epsilon >= 0 outside the root; `step` t counts from 1 and matters for the correction.
+    """beta1 and beta2 in [0, 1), epsilon >= 0 outside the root; `step` t counts from 1 and matters for the correction.
 
+    A negative rate turns the direction. ValueError for values out of range or not finite, TypeError for what is no number.
     `ahead`: the step takes beta1 m + (1 - beta1) D of the new m instead of m [FedAC]; only without bias_correction (ValueError).
     """
 
@@ -42,23 +47,30 @@ class AdamRule:
     step: int = 1
     ahead: bool = False
 
+    def __post_init__(self) -> None:
+        checks.within("rate", self.rate, "finite")
+        checks.within("beta1", self.beta1, ">= 0 and < 1", 0, 1)
+        checks.within("beta2", self.beta2, ">= 0 and < 1", 0, 1)
+        checks.within("epsilon", self.epsilon, "finite and >= 0", 0)
+        checks.whole("step", self.step, 1, LAST_STEP)
+        if self.ahead and self.bias_correction:
+            raise ValueError("ahead: is defined without bias correction only")
+
     def _numbers(self) -> tuple[float, float, float, float, bool, int, bool]:
-        return self.rate, self.beta1, self.beta2, self.epsilon, self.bias_correction, self.step, self.ahead
+        return self.rate, self.beta1, self.beta2, self.epsilon, bool(self.bias_correction), self.step, bool(self.ahead)
 
 
 def _kernel(table: dict[Any, Any], x: Vector) -> Any:
-    kernel = table.get(getattr(x, "dtype", None))
-    if kernel is None:
-        raise TypeError(f"x: expected float32 or float64, got {getattr(x, 'dtype', type(x).__name__)}")
-    return kernel
+    return table[checks.array("x", x, "(d,)").dtype]
 
 
 def _bound(clip: float | None) -> float:
     if clip is None:
         return math.inf
-    if not clip > 0:
-        raise ValueError(f"clip: must be > 0 or None, got {clip}")
-    return clip
+    bound = checks.number("clip", clip)
+    if not bound > 0:
+        raise ValueError(f"clip: must be > 0 or None, got {bound:g}")
+    return bound
 
 
 def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, isa: str = "") -> tuple[float, float]:
@@ -67,7 +79,7 @@ def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, is
     NaN: without `clip` an element that is not finite stays in its place; with it, a NaN makes all of x NaN, an infinity makes the
     factor 0 and its own element NaN.
     """
-    norm, factor = _kernel(_SGD, x)(x, g, rate, _bound(clip), isa)
+    norm, factor = _kernel(_SGD, x)(x, g, checks.within("rate", rate, "finite"), _bound(clip), isa)
     return norm, factor
 
 
@@ -112,7 +124,7 @@ def sum_adaptive_step(
     m: Vector,
     v: Vector,
     vhat: Vector | None,
-    weights: npt.ArrayLike,
+    weights: Weights | Sequence[float],
     vectors: Rows,
     rule: AdamRule,
     *,
@@ -120,9 +132,9 @@ def sum_adaptive_step(
     isa: str = "",
 ) -> float:
     """`adaptive_step` with D = weighted_sum(weights, vectors), the same bits, without a vector for D. Returns |D|_2^2 (float64)."""
-    if len(vectors) == 0:
-        raise ValueError("vectors: expected at least one vector, got none")
+    kernel = _kernel(_SUM_ADAPTIVE, x)
+    checks.count(vectors)
     moments = (m, v) if vhat is None else (m, v, vhat)
-    factors = np.ascontiguousarray(weights, np.float64)
-    norm2: float = _kernel(_SUM_ADAPTIVE, x)(x, moments, factors, vectors, rule._numbers(), use_maximum, isa)
+    factors = checks.weights(weights)
+    norm2: float = kernel(x, moments, factors, vectors, rule._numbers(), use_maximum, isa)
     return norm2

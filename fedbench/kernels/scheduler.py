@@ -12,14 +12,16 @@ import numpy.typing as npt
 
 from fedbench import _core
 from fedbench.errors import UsageError
+from fedbench.kernels import checks, inputs
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Weights
 
-NANOSECONDS = 1_000_000_000
 OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
     _core.Outcome.running: "running",
     _core.Outcome.finished: "finished",
     _core.Outcome.stalled: "stalled",
 }
+NANOSECONDS = inputs.NANOSECONDS
+LARGEST_64 = (1 << 64) - 1
 Kind = Literal["constant", "uniform", "exponential", "lognormal", "pareto", "table"]
 
 
@@ -113,25 +115,25 @@ class Scheduler:
     def __init__(self, timing: Timing, dispatch: Dispatch, *, p: Weights | None = None) -> None:
         try:
             self._core = _core.Scheduler(
-                clients=timing.clients,
-                seed=timing.seed,
+                clients=checks.whole("clients", timing.clients, 0, inputs.LARGEST),
+                seed=checks.whole("seed", timing.seed, 0, LARGEST_64),
                 compute=_duration("compute", timing.compute),
                 download=_duration("download", timing.download),
                 upload=_duration("upload", timing.upload),
                 steps=_steps(timing.steps if dispatch.steps is None else LocalSteps(values=dispatch.steps)),
-                start_ns=round(timing.start_seconds * NANOSECONDS),
+                start_ns=inputs.nanoseconds("start_seconds", timing.start_seconds),
                 policy=_policy(dispatch, p),
-                max_updates=timing.max_updates,
-                max_seconds=timing.max_seconds,
-                max_jobs=timing.max_jobs,
+                max_updates=checks.whole("budget.updates", timing.max_updates, 0, inputs.LARGEST),
+                max_seconds=checks.number("budget.seconds", timing.max_seconds),
+                max_jobs=checks.whole("budget.jobs", timing.max_jobs, 0, LARGEST_64 >> 1),
             )
         except (ValueError, TypeError) as error:
             raise UsageError(str(error)) from None
 
     def next(self, max_updates: int = 1 << 30) -> Chunk:
         try:
-            return self._core.next(max_updates)
-        except ValueError as error:
+            return self._core.next(checks.whole("max_updates", max_updates, 0, inputs.LARGEST))
+        except (ValueError, TypeError) as error:
             raise UsageError(str(error)) from None
 
     @property
@@ -167,38 +169,35 @@ class Scheduler:
         return f"stalled before update {self._core.version + 1}: {whom}, at {self._core.now / NANOSECONDS:g} virtual seconds"
 
 
-def _parameter(value: float | Weights | None) -> Weights:
-    return np.empty(0) if value is None else np.ascontiguousarray(np.atleast_1d(value), np.float64)
-
-
 def _duration(name: str, d: Duration) -> _core.Durations:
-    if d.kind == "table":
-        return _core.Durations.table(name=name, rows=d.rows, per_step=d.per_step)
+    kind = _named(_core.DurationKind, d.kind, f"{name}: kind")
+    if kind is _core.DurationKind.table:
+        return _core.Durations.table(
+            name=name, rows=inputs.table(name, d.rows, checks.number), per_step=inputs.flag(f"{name}: per_step", d.per_step)
+        )
     return _core.Durations(
         name=name,
-        kind=_named(_core.DurationKind, d.kind, f"{name}: kind"),
-        a=_parameter(d.a),
-        b=_parameter(d.b),
-        per_step=d.per_step,
+        kind=kind,
+        a=inputs.parameter(f"{name}: a", d.a),
+        b=inputs.not_infinite(f"{name}: b", d.b),
+        per_step=inputs.flag(f"{name}: per_step", d.per_step),
     )
 
 
 def _steps(steps: LocalSteps) -> _core.Steps:
     if steps.normal is not None:
-        return _core.Steps.normal(*steps.normal)
-    if steps.rows:
-        return _core.Steps.table(steps.rows)
-    values = np.atleast_1d(np.asarray(steps.values if steps.values is not None else ()))
-    if values.size == 0 or values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= 1 << 31:
-        raise UsageError(f"steps: expected whole numbers between 0 and 2147483647, one or one per client, got {steps.values!r}")
-    return _core.Steps.constant(np.ascontiguousarray(values, np.int32))
+        return _core.Steps.normal(*inputs.mean_and_variance("steps", steps.normal))
+    rows = inputs.table("steps", steps.rows, inputs.size)
+    if rows:
+        return _core.Steps.table(rows)
+    return _core.Steps.constant(inputs.whole_numbers("steps", () if steps.values is None else steps.values))
 
 
 E = TypeVar("E", bound=enum.Enum)
 
 
-def _named(kind: type[E], name: str, what: str) -> E:
-    if name not in kind.__members__:
+def _named(kind: type[E], name: object, what: str) -> E:
+    if not isinstance(name, str) or name not in kind.__members__:
         raise UsageError(f"{what} must be one of {', '.join(kind.__members__)}, got {name!r}")
     return kind[name]
 
@@ -208,30 +207,33 @@ def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
         case Rounds():
             return _core.Rounds(
                 select=_named(_core.Select, dispatch.select, "rounds: select"),
-                cohort=dispatch.cohort_size,
-                probabilities=[] if p is None else p.tolist(),
-                selections=dispatch.selections,
+                cohort=inputs.size("rounds: cohort_size", dispatch.cohort_size),
+                probabilities=inputs.parameter("rounds: p", p).tolist(),
+                selections=inputs.table("rounds: selections", dispatch.selections, inputs.client),
             )
         case Stream():
             return _core.StreamPolicy(
-                concurrency=dispatch.concurrency,
-                buffer=dispatch.buffer_size,
+                concurrency=inputs.size("stream: concurrency", dispatch.concurrency),
+                buffer=inputs.size("stream: buffer_size", dispatch.buffer_size),
                 restart=_named(_core.Restart, dispatch.restart, "stream: restart"),
                 order=_named(_core.DispatchOrder, dispatch.order, "stream: order"),
-                initial=dispatch.initial,
-                replacements=dispatch.replacements or (),
+                initial=inputs.clients("stream: initial", dispatch.initial),
+                replacements=inputs.clients(
+                    "stream: replacements", () if dispatch.replacements is None else dispatch.replacements
+                ),
                 scripted=dispatch.replacements is not None,
             )
         case Broadcast():
             return _core.Broadcast(
-                buffer=dispatch.buffer_size, receive=_named(_core.Receive, dispatch.receive, "broadcast: receive")
+                buffer=inputs.size("broadcast: buffer_size", dispatch.buffer_size),
+                receive=_named(_core.Receive, dispatch.receive, "broadcast: receive"),
             )
         case Mailbox():
             return _core.Mailbox(
-                cohort=dispatch.cohort_size,
+                cohort=inputs.size("mailbox: cohort_size", dispatch.cohort_size),
                 send=_named(_core.Send, dispatch.send, "mailbox: send"),
                 receive=_named(_core.Receive, dispatch.receive, "mailbox: receive"),
-                selections=dispatch.selections,
+                selections=inputs.table("mailbox: selections", dispatch.selections, inputs.client),
             )
         case Poll():
             return _poll(dispatch)
@@ -244,8 +246,8 @@ def _poll(dispatch: Poll) -> _core.Poll:
             f"poll: the steps of a job are known at its poll only; give max_steps, not steps, got steps={dispatch.steps}"
         )
     return _core.Poll(
-        period_seconds=dispatch.period_seconds,
-        max_steps=dispatch.max_steps,
-        cohort=dispatch.cohort_size,
-        selections=dispatch.selections,
+        period_seconds=checks.number("poll: period_seconds", dispatch.period_seconds),
+        max_steps=inputs.size("poll: max_steps", dispatch.max_steps),
+        cohort=inputs.size("poll: cohort_size", dispatch.cohort_size),
+        selections=inputs.table("poll: selections", dispatch.selections, inputs.client),
     )

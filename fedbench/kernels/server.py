@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError
+from fedbench.kernels import checks
 from fedbench.kernels.accumulate import movement
 from fedbench.types import Batch, Info, Vector, Weights
 
@@ -20,25 +21,43 @@ def weights(rule: WeightRule, batch: Batch, info: Info) -> Weights:
     """Aggregation weights a (K,), one per consumed entry (multiplicities count).
 
     uniform 1/K; examples n_i / sum n_j; p p_i (all clients must take part, else UsageError); p_normalised p_i / sum p_j;
-    unbiased N p_i / K.
+    unbiased N p_i / K. `batch.n` and `batch.p` are float64 (K,), K >= 1, finite and >= 0 with a sum > 0 where they are used.
     """
-    size = len(batch.clients)
+    size = len(checks.integers("batch.clients", batch.clients))
+    if size == 0:
+        raise ValueError("batch.clients: expected at least one entry, got none")
     if rule == "uniform":
         return np.full(size, 1.0 / size)
     if rule == "examples":
-        return np.asarray(batch.n / batch.n.sum())
+        return _shares("batch.n", batch.n, size)
     if rule == "p":
         if not _everybody(batch, info):
             raise UsageError(
                 f"weights p: needs every one of the {info.clients} clients exactly once in an update, got {size} entries "
                 f"of {len(np.unique(batch.clients))} clients; use weights = p_normalised, examples or unbiased"
             )
-        return batch.p
+        return _sizes("batch.p", batch.p, size)
     if rule == "p_normalised":
-        return np.asarray(batch.p / batch.p.sum())
+        return _shares("batch.p", batch.p, size)
     if rule == "unbiased":
-        return info.clients * batch.p / size
+        return info.clients * _sizes("batch.p", batch.p, size) / size
     raise UsageError(f"weights: unknown rule {rule!r}")
+
+
+def _sizes(name: str, values: Weights, size: int) -> Weights:
+    checks.array(name, values, "(K,)", (np.dtype(np.float64),))
+    if len(values) != size:
+        raise ValueError(f"{name}: expected {size} values, one per entry, got {len(values)}")
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError(f"{name}: expected finite values >= 0, got {values.tolist()[:10]}")
+    return values
+
+
+def _shares(name: str, values: Weights, size: int) -> Weights:
+    total = _sizes(name, values, size).sum()
+    if not total > 0:
+        raise ValueError(f"{name}: expected a sum > 0, got {total:g}")
+    return np.asarray(values / total)
 
 
 def _everybody(batch: Batch, info: Info) -> bool:
@@ -51,8 +70,12 @@ def participation_weights(batch: Batch, info: Info) -> Weights:
 
 
 def staleness_weight(rule: StalenessRule, tau: npt.ArrayLike, a: float = 0.5, b: float = 4.0) -> Weights:
-    """s(tau), float64: constant 1; poly (1 + tau)^-a; hinge 1 if tau <= b else 1 / (a (tau - b) + 1) [FedAsync, sec. 5.2]."""
-    tau = np.asarray(tau, np.float64)
+    """s(tau), float64: constant 1; poly (1 + tau)^-a; hinge 1 if tau <= b else 1 / (a (tau - b) + 1) [FedAsync, sec. 5.2].
+
+    `tau`: numbers >= 0 of any shape, one number included. a, b >= 0. ValueError for others and for what is not finite.
+    """
+    a, b = checks.within("a", a, "finite and >= 0", 0), checks.within("b", b, "finite and >= 0", 0)
+    tau = _staleness(tau)
     if rule == "constant":
         return np.ones_like(tau)
     if rule == "poly":
@@ -62,8 +85,25 @@ def staleness_weight(rule: StalenessRule, tau: npt.ArrayLike, a: float = 0.5, b:
     raise UsageError(f"staleness: unknown rule {rule!r}")
 
 
+def _staleness(tau: Any) -> Weights:
+    found = tau if isinstance(tau, np.ndarray) else np.array(tau)
+    if type(found) is not np.ndarray or (found.dtype.kind not in "iuf" and found.size):
+        checks.refuse("tau", "numbers", found)
+    if not (np.isfinite(found) & (found >= 0)).all():
+        raise ValueError(f"tau: expected finite values >= 0, got {found.ravel().tolist()[:10]}")
+    return found.astype(np.float64)
+
+
 def moments(m: Vector, v: Vector, direction: Vector, beta1: float, beta2: float) -> tuple[Vector, Vector]:
-    """m' = beta1 m + (1 - beta1) D and v' = beta2 v + (1 - beta2) D^2, elementwise."""
+    """m' = beta1 m + (1 - beta1) D and v' = beta2 v + (1 - beta2) D^2, elementwise; all (d,) of one dtype, which is kept.
+
+    beta1, beta2 finite. NaN and infinity stay in their places.
+    """
+    beta1, beta2 = checks.within("beta1", beta1, "finite"), checks.within("beta2", beta2, "finite")
+    dtype, length = checks.array("m", m, "(d,)").dtype, len(m)
+    for name, vector in (("v", v), ("direction", direction)):
+        if len(checks.array(name, vector, "(d,)", (dtype,))) != length:
+            checks.refuse(name, f"length {length}", vector)
     return beta1 * m + (1 - beta1) * direction, beta2 * v + (1 - beta2) * direction * direction
 
 

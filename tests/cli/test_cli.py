@@ -12,15 +12,10 @@ from typing import Any
 
 import pytest
 
+from .commands import fedbench
+
 SMALL = ["--set", "clients=6", "--set", "budget.seconds=4", "--set", "local.steps=2", "--set", "task.model=softmax"]
 PLAN_1M = ["plan", "defedavg-fashion-iid", "-a", "fedbuff[concurrency=10000,buffer_size=100]", "--set", "clients=100000"]
-
-
-def fedbench(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from fedbench.cli.main import main; main()", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, cwd=cwd, env={**os.environ, **environment}, check=False
-    )
 
 
 def rows(text: str) -> list[dict[str, Any]]:

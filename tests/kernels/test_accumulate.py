@@ -190,11 +190,15 @@ def read_only(array: Array) -> Array:
 
 
 REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
-    (TypeError, r"vectors: expected float32 or float64, got int64", lambda: kernels.weighted_sum(W, np.ones((3, 4), np.int64))),
-    (TypeError, r"vectors: expected float32 or float64, got float16", lambda: kernels.weighted_sum(W, V32.astype(np.float16))),
     (
         TypeError,
-        r"vectors: expected float32 \(K, d\) C-contiguous, got float32 \(3, 4\) not C-contiguous",
+        r"vectors: expected float32 or float64 \(K, d\) C-contiguous, got int64 \(3, 4\)",
+        lambda: kernels.weighted_sum(W, np.ones((3, 4), np.int64)),
+    ),
+    (TypeError, r"vectors: expected float32 or float64 .* got float16", lambda: kernels.weighted_sum(W, V32.astype(np.float16))),
+    (
+        TypeError,
+        r"vectors: expected float32 or float64 \(K, d\) C-contiguous, got float32 \(3, 4\) not C-contiguous",
         lambda: kernels.weighted_sum(W, np.asfortranarray(V32)),
     ),
     (TypeError, r"vectors: .* got float64 \(3, 2\) not C-contiguous", lambda: kernels.weighted_sum(W, V64[:, ::2])),
@@ -210,9 +214,13 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     ),
     (TypeError, r"vectors\[1\]: .* not C-contiguous", lambda: kernels.weighted_sum(W[:2], [V32[0], np.ones(8, np.float32)[::2]])),
     (TypeError, r"vectors\[1\]: expected .* got list", lambda: kernels.weighted_sum(W[:2], [V32[0], [1.0] * 4])),  # type: ignore[list-item]
-    (TypeError, r"out: expected float32 \(d,\)", lambda: kernels.weighted_sum(W, np.ones((3, 2, 2), np.float32))),
+    (
+        TypeError,
+        r"vectors: expected .* \(K, d\) .* got float32 \(3, 2, 2\)",
+        lambda: kernels.weighted_sum(W, np.ones((3, 2, 2), np.float32)),
+    ),
     (ValueError, r"expected one weight per vector, got 2 weights for 3 vectors", lambda: kernels.weighted_sum(W[:2], V32)),
-    (TypeError, r"weights: expected float64 \(d,\)", lambda: kernels.weighted_sum(np.ones((3, 1)), V32)),
+    (TypeError, r"weights: expected float64 \(K,\)", lambda: kernels.weighted_sum(np.ones((3, 1)), V32)),
     (ValueError, r"vectors: expected at least one vector, got none", lambda: kernels.weighted_sum([], [])),
     (ValueError, r"vectors: expected at least one vector, got none", lambda: kernels.total([])),
     (
@@ -233,11 +241,11 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (TypeError, r"out: .* not C-contiguous", lambda: kernels.weighted_sum(W, V32, out=np.ones(8, np.float32)[::2])),
     (
         TypeError,
-        r"a, b: expected two float32 or two float64 vectors, got float32 and float64",
+        r"b: expected float32 \(d,\) C-contiguous, got float64 \(4,\)",
         lambda: kernels.dot(V32[0], V64[0]),
     ),
-    (TypeError, r"a, b: expected two float32 or two float64 vectors, got int64 and int64", lambda: kernels.norm(np.arange(3))),  # type: ignore[arg-type]
-    (TypeError, r"a: expected float64 \(d,\) C-contiguous, got float64 \(3, 4\)", lambda: kernels.dot(V64, V64)),
+    (TypeError, r"a: expected float32 or float64 \(d,\) C-contiguous, got int64 \(3,\)", lambda: kernels.norm(np.arange(3))),  # type: ignore[arg-type]
+    (TypeError, r"a: expected float32 or float64 \(d,\) C-contiguous, got float64 \(3, 4\)", lambda: kernels.dot(V64, V64)),
     (TypeError, r"b: .* got float64 \(4,\) not C-contiguous", lambda: kernels.dot(V64[0], np.ones(8)[::2])),
     (ValueError, r"dot: expected vectors of one length, got 4 and 3", lambda: kernels.dot(V64[0], V64[0, :3])),
 ]

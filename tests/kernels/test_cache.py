@@ -83,7 +83,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (TypeError, r"table: expected rows of float32 or float64 \(d,\), got int64", lambda: newest_mean(WHOLE, [0], [ROW], divisor=1)),
     (TypeError, r"vectors\[0\]: expected float32 \(d,\)", lambda: newest_mean(T, [0], [np.ones(4)], divisor=1)),
     (ValueError, "vectors: expected one per client, got 1 for 2 clients", lambda: newest_mean(T, [0, 1], [ROW], divisor=1)),
-    (ValueError, "divisor: must be >= 1, got 0", lambda: newest_mean(T, [0], [ROW], divisor=0)),
+    (ValueError, "divisor: must be a whole number", lambda: newest_mean(T, [0], [ROW], divisor=0)),
     (ValueError, "cache: expected deferred or immediate", lambda: calibrated_mean(T, [0], [ROW], [1.0], divisor=1, cache="x")),  # type: ignore[arg-type]
     (ValueError, "expected 1 weights and 1 rows for 1 vectors, got 2", lambda: calibrated_mean(T, [0], [ROW], [1.0, 2.0], divisor=1)),
     (ValueError, "one of the rows: must not overlap one of the vectors", lambda: newest_mean(T, [0], [T.open([0])[0]], divisor=1)),

@@ -185,11 +185,19 @@ def frozen(array: Array) -> Array:
 
 
 REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
-    (TypeError, "student: expected float32 or float64, got int64", lambda: distill(np.ones((3, 4), np.int64), T32, 0, 1)),  # type: ignore[arg-type]
-    (TypeError, "student: expected float32 or float64, got list", lambda: distill([[1.0]], T32, 0, 1)),  # type: ignore[arg-type]
+    (
+        TypeError,
+        r"student: expected float32 or float64 \(B, C\) C-contiguous, got int64 \(3, 4\)",
+        lambda: distill(np.ones((3, 4), np.int64), T32, 0, 1),
+    ),  # type: ignore[arg-type]
+    (TypeError, "student: expected .* got list", lambda: distill([[1.0]], T32, 0, 1)),  # type: ignore[arg-type]
     (TypeError, r"teacher: expected float32 \(B, C\) C-contiguous, got float64", lambda: distill(S32, T32.astype(float), 0, 1)),
     (TypeError, r"student: .* not C-contiguous", lambda: distill(np.asfortranarray(S32), T32, 0, 1)),
-    (TypeError, r"student: expected float32 \(B, C\)", lambda: distill(S32[0], T32[0], 0, 1)),
+    (
+        TypeError,
+        r"student: expected float32 or float64 \(B, C\) C-contiguous, got float32 \(4,\)",
+        lambda: distill(S32[0], T32[0], 0, 1),
+    ),
     (TypeError, r"teacher: expected the student's shape \(3, 4\)", lambda: distill(S32, T32[:2], 0, 1)),
     (ValueError, "at least 2 classes, got 1", lambda: distill(S32[:, :1].copy(), T32[:, :1].copy(), 0, 1)),
     (ValueError, "at least one row", lambda: distill(S32[:0], T32[:0], 0, 1)),
@@ -210,9 +218,13 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     ),
     (ValueError, "isa: expected one of portable", lambda: distill(S32, T32, 0, 1, isa="neon")),
     (ValueError, "at least one client with logits", lambda: TeacherMean(3, 4).mean()),
-    (TypeError, r"logits: expected float32 \(3, 4\), got float64", lambda: TeacherMean(3, 4).replace(0, np.ones((3, 4)))),
+    (
+        TypeError,
+        r"logits: expected float32 \(3, 4\) C-contiguous, got float64",
+        lambda: TeacherMean(3, 4).replace(0, np.ones((3, 4))),
+    ),
     (ValueError, "logits: expected finite", lambda: TeacherMean(3, 4).replace(0, np.full((3, 4), np.nan, np.float32))),
-    (ValueError, "rows, classes", lambda: TeacherMean(0, 4)),
+    (ValueError, "rows: must be a whole number", lambda: TeacherMean(0, 4)),
     (ValueError, "kind: expected", lambda: TeacherMean(1, 4, kind="odds")),  # type: ignore[arg-type]
 ]
 

@@ -1,0 +1,30 @@
+"""`fedbench doctor`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from fedbench.cli.output import out, print_json
+from fedbench.cli.plan import JsonOption
+from fedbench.cli.run import StoreOption
+from fedbench.proof.doctor import examine
+
+
+def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> None:
+    """Look at this machine and this installation: build, instruction set, memory, clock, data sets, disk, torch.
+
+    Exit 1 if there is a problem; a warning says what would be better. Example: fedbench doctor
+    """
+    problems = 0
+    for finding in examine(store):
+        problems += finding.status == "problem"
+        if as_json:
+            print_json(finding.as_dict())
+            continue
+        out.print(f"{finding.status:<8} {finding.check:<20} {finding.value}", markup=False, soft_wrap=True)
+        if finding.advice:
+            out.print(f"{'':<29} -> {finding.advice}", markup=False, soft_wrap=True)
+    if problems:
+        raise typer.Exit(1)

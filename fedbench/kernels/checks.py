@@ -1,0 +1,106 @@
+"""What the front doors share: arguments are taken as they are or refused by name, never cast, copied or guessed.
+
+An array is a plain numpy array, C-contiguous and aligned, of this machine's byte order; np.matrix, masked arrays and other
+subclasses are refused, since a kernel reads memory only. The extension checks the same (csrc/bindings/arrays.hpp), with the same words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.floating[Any]] | Sequence[npt.NDArray[np.floating[Any]]]
+
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def describe(value: Any) -> str:
+    """`float64 (3, 4) not C-contiguous`, `MaskedArray float32 (3,)`, or the name of what is no array."""
+    if not isinstance(value, np.ndarray):
+        return type(value).__name__
+    kind = "" if type(value) is np.ndarray else f"{type(value).__name__} "
+    layout = "" if value.flags.c_contiguous else " not C-contiguous"
+    return f"{kind}{value.dtype} {value.shape}{layout}{'' if value.flags.aligned else ' not aligned'}"
+
+
+def refuse(name: str, wanted: str, value: Any) -> NoReturn:
+    """TypeError `name: expected .., got ..`."""
+    raise TypeError(f"{name}: expected {wanted}, got {describe(value)}")
+
+
+def is_plain(value: Any) -> bool:
+    """A numpy array whose memory is what it says."""
+    return type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned
+
+
+def array(name: str, value: Any, shape: str, dtypes: Sequence[np.dtype[Any]] = FLOATS) -> npt.NDArray[Any]:
+    """The value, if it is a plain array of one of the dtypes with as many axes as `shape`, such as `(B, C)`, has letters."""
+    axes = sum(letter.isalpha() for letter in shape)
+    if not is_plain(value) or value.ndim != axes or value.dtype not in dtypes:
+        refuse(name, f"{' or '.join(map(str, dtypes))} {shape} C-contiguous", value)
+    checked: npt.NDArray[Any] = value
+    return checked
+
+
+def count(vectors: Any) -> int:
+    """K of a (K, d) array or of a sequence of K vectors, K >= 1."""
+    if isinstance(vectors, np.ndarray):
+        array("vectors", vectors, "(K, d)")
+    elif not isinstance(vectors, Sequence) or isinstance(vectors, str | bytes):
+        refuse("vectors", "a (K, d) array or a sequence of K vectors", vectors)
+    if len(vectors) == 0:
+        raise ValueError("vectors: expected at least one vector, got none")
+    return len(vectors)
+
+
+def first_of(vectors: Any) -> npt.NDArray[np.floating[Any]]:
+    """The first of K >= 1 vectors, which tells dtype and length."""
+    count(vectors)
+    return vectors[0] if isinstance(vectors, np.ndarray) else array("vectors[0]", vectors[0], "(d,)")
+
+
+def weights(values: Any) -> npt.NDArray[np.float64]:
+    """Weights (K,): a float64 array, or a list or tuple of numbers."""
+    if isinstance(values, list | tuple):
+        return np.array([number(f"weights[{k}]", value) for k, value in enumerate(values)], np.float64)
+    return array("weights", values, "(K,)", (np.dtype(np.float64),))
+
+
+def number(name: str, value: Any) -> float:
+    """A real number, NaN and infinity included."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        refuse(name, "a number", value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name}: expected a number below 1.8e308, got a larger integer") from None
+
+
+def within(name: str, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite number with low <= number < high; ValueError says what was `wanted`."""
+    checked = number(name, value)
+    if not (math.isfinite(checked) and low <= checked < high):
+        raise ValueError(f"{name}: must be {wanted}, got {checked:g}")
+    return checked
+
+
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    """An integer with low <= integer <= high."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        refuse(name, "a whole number", value)
+    if not low <= value <= high:
+        raise ValueError(f"{name}: must be a whole number between {low} and {high}, got {value}")
+    return int(value)
+
+
+def integers(name: str, values: Any) -> npt.NDArray[np.int64]:
+    """Integers (n,): an array of any integer dtype, or a list or tuple of integers."""
+    found = np.array(values) if isinstance(values, list | tuple) else values
+    empty = isinstance(values, list | tuple) and len(values) == 0
+    if type(found) is not np.ndarray or found.ndim != 1 or (found.dtype.kind not in "iu" and not empty):
+        refuse(name, "integers (n,)", found)
+    return found.astype(np.int64)

@@ -1,0 +1,101 @@
+"""Inputs of the scheduler: what is no number, or does not fit the core's integers, is refused by name; the core checks the ranges.
+
+Everything is copied into the plan's own memory, so an array may have any layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.kernels import checks
+from fedbench.types import Weights
+
+NANOSECONDS = 1_000_000_000
+LONGEST_SECONDS = 1e9
+LARGEST = (1 << 31) - 1  # clients, steps and updates are counted in 32 bits
+
+T = TypeVar("T")
+
+
+def parameter(name: str, value: Any) -> Weights:
+    """A parameter of a distribution (1,) or (N,): a number, a list of numbers, or an array of float64 or integers; empty for None."""
+    if value is None:
+        return np.empty(0)
+    if isinstance(value, np.ndarray):
+        if type(value) is not np.ndarray or value.ndim != 1 or not (value.dtype == np.float64 or value.dtype.kind in "iu"):
+            checks.refuse(name, "a number, or float64 (N,)", value)
+        return value.astype(np.float64)
+    if isinstance(value, list | tuple):
+        return np.array([checks.number(f"{name}[{i}]", item) for i, item in enumerate(value)], np.float64)
+    return np.array([checks.number(name, value)])
+
+
+def not_infinite(name: str, value: Any) -> Weights:
+    """A parameter of which every range is open above."""
+    values = parameter(name, value)
+    if np.isinf(values).any():
+        client = int(np.argmax(np.isinf(values)))
+        raise ValueError(f"{name}: must be finite, got {values[client]} (client {client})")
+    return values
+
+
+def whole_numbers(name: str, value: Any) -> npt.NDArray[np.int32]:
+    """Local steps (1,) or (N,): an integer, a list of integers or an array of any integer dtype."""
+    found = np.array(value) if isinstance(value, list | tuple) else np.atleast_1d(value)
+    fits = type(found) is np.ndarray and found.ndim == 1 and found.dtype.kind in "iu" and found.size > 0
+    if not fits or found.min() < 0 or found.max() > LARGEST:
+        raise ValueError(f"{name}: expected whole numbers between 0 and {LARGEST}, one or one per client, got {value!r:.80}")
+    return found.astype(np.int32)
+
+
+def table(name: str, rows: Any, entry: Callable[[str, Any], T]) -> list[list[T]]:
+    """Rows of different length, one per client or round; `entry` checks one number."""
+    return [
+        [entry(f"{name}[{i}][{k}]", value) for k, value in enumerate(_sequence(f"{name}[{i}]", row))]
+        for i, row in enumerate(_sequence(name, rows))
+    ]
+
+
+def clients(name: str, numbers: Any) -> list[int]:
+    return [client(f"{name}[{i}]", number) for i, number in enumerate(_sequence(name, numbers))]
+
+
+def client(name: str, value: Any) -> int:
+    return checks.whole(name, value, -LARGEST, LARGEST)
+
+
+def size(name: str, value: Any) -> int:
+    """How many."""
+    return checks.whole(name, value, 0, LARGEST)
+
+
+def _sequence(name: str, value: Any) -> Sequence[Any]:
+    if isinstance(value, np.ndarray) and value.ndim:
+        return list(value)
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        checks.refuse(name, "a sequence", value)
+    return value
+
+
+def nanoseconds(name: str, value: Any) -> int:
+    """Virtual seconds as nanoseconds."""
+    found = checks.number(name, value)
+    if not abs(found) <= LONGEST_SECONDS:
+        raise ValueError(f"{name}: must be between 0 and 1e9 seconds, got {found:g}")
+    return round(found * NANOSECONDS)
+
+
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        checks.refuse(name, "true or false", value)
+    return value
+
+
+def mean_and_variance(name: str, value: Any) -> tuple[float, float]:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        checks.refuse(name, "(mean, variance)", value)
+    return checks.number(f"{name}: mean", value[0]), checks.number(f"{name}: variance", value[1])

@@ -1,0 +1,216 @@
+"""Is this machine, and this installation, fit to run? Facts with a verdict in words, and what to do. No host or user names."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+import fedbench
+from fedbench.errors import nearest
+from fedbench.results.provenance import DISTRIBUTION, cpu, library_versions
+
+Status = Literal["ok", "warning", "problem"]
+
+SWITCHES = ("FEDBENCH_ISA", "FEDBENCH_DOWNLOAD", "FEDBENCH_FUZZ", "FEDBENCH_WRITE_GOLDEN", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+FOLDERS = ("FEDBENCH_DATA", "FEDBENCH_STORE")
+ALLOCATOR = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
+GIB = 1 << 30
+COARSE_CLOCK = 1e-6  # seconds
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check: what was found, what it means, and what to do if it is not ok."""
+
+    check: str
+    value: str
+    status: Status = "ok"
+    advice: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def examine(store: Path) -> Iterator[Finding]:
+    """One finding after the other; torch, which takes seconds to import, comes last."""
+    for check in (
+        _python,
+        _extension,
+        _instruction_set,
+        _processor,
+        _memory,
+        _clock,
+        _allocator,
+        _environment,
+        _digits,
+        _fashion,
+    ):
+        yield _guarded(check)
+    yield _disk(store)
+    yield _guarded(_torch)
+
+
+def _guarded(check: Callable[[], Finding]) -> Finding:
+    """A check that itself fails has found a problem."""
+    try:
+        return check()
+    except Exception as error:
+        what = f"{type(error).__name__}: {anonymous(str(error))}"
+        return Finding(check.__name__.strip("_").replace("_", " "), what, "problem", "this check should not fail; report it")
+
+
+def anonymous(text: str) -> str:
+    """Without the folders whose names can be a person's: the data root by its variable, the home folder as ~."""
+    for folder, name in ((os.environ.get("FEDBENCH_DATA", ""), "$FEDBENCH_DATA"), (str(Path.home()), "~")):
+        if len(folder) > 1:
+            text = text.replace(folder, name)
+    return text
+
+
+def _python() -> Finding:
+    return Finding("python", ", ".join([platform.python_version(), *(f"{k} {v}" for k, v in library_versions().items())]))
+
+
+def _extension() -> Finding:
+    """Does the compiled part belong to the Python part, and was it built to be fast?"""
+    rebuild = "install again: python -m pip install --no-build-isolation -e ."
+    try:
+        from fedbench.kernels.build import build_info
+    except ImportError as error:
+        return Finding("extension", f"cannot be imported: {anonymous(str(error))}", "problem", rebuild)
+    try:
+        info = build_info()
+    except ValueError as error:
+        return Finding("extension", str(error), "problem", "unset FEDBENCH_ISA, or set it to portable")
+    try:
+        installed = version(DISTRIBUTION)
+    except PackageNotFoundError:
+        installed = "none"
+    value = f"{info['version']}, {info['compiler']}, {info['flags']}, CUDA {'yes' if info['cuda'] else 'none'}"
+    if {info["version"], installed} != {fedbench.__version__}:
+        mismatch = f"package {fedbench.__version__}, extension {info['version']}, installed {installed}"
+        return Finding("extension", mismatch, "problem", rebuild)
+    if not info["ndebug"]:
+        return Finding("extension", value, "warning", f"built with assertions on, so it is slow; {rebuild}")
+    return Finding("extension", value)
+
+
+def available_instruction_sets() -> list[str]:
+    """What this machine has, as far as the kernel says."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        return ["portable"]
+    needs = {"avx2": {"avx2", "fma"}, "avx512": {"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"}}
+    return ["portable", *(name for name, wanted in needs.items() if wanted.issubset(flags))]
+
+
+def _instruction_set() -> Finding:
+    from fedbench.kernels.build import build_info
+
+    try:
+        chosen = build_info()["instruction_set"]
+    except ValueError as error:
+        return Finding("instruction set", str(error), "problem", "unset FEDBENCH_ISA, or set it to portable")
+    available = available_instruction_sets()
+    value = f"{chosen}, available: {', '.join(available)}"
+    if chosen != available[-1]:
+        return Finding("instruction set", value, "warning", f"{available[-1]} is faster, with the same bits; unset FEDBENCH_ISA")
+    return Finding("instruction set", value)
+
+
+def _processor() -> Finding:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Finding("processor", f"{cpu()}, {usable} of {os.cpu_count()} threads usable")
+
+
+def _memory() -> Finding:
+    try:
+        rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        total, free = (int(rows[name].split()[0]) / (1 << 20) for name in ("MemTotal", "MemAvailable"))
+    except (OSError, KeyError, ValueError):
+        return Finding("memory", "unknown", "warning", "this system does not say how much memory is free")
+    value = f"{free:.1f} of {total:.1f} GiB free"
+    if free < 2:
+        return Finding("memory", value, "warning", "a run takes 1 to 2 GiB; close other programs, or run with -j 1")
+    return Finding("memory", value)
+
+
+def _clock() -> Finding:
+    resolution = time.get_clock_info("perf_counter").resolution
+    if resolution > COARSE_CLOCK:
+        return Finding("clock", f"{resolution:g} s", "warning", "too coarse for benchmarks; results do not depend on it")
+    return Finding("clock", f"resolution {resolution:g} s")
+
+
+def _allocator() -> Finding:
+    found = [name for name in ALLOCATOR if os.environ.get(name)]
+    return Finding(
+        "allocator", f"benchmark settings on: {', '.join(found)}" if found else "benchmark settings off (runs need none)"
+    )
+
+
+def _environment() -> Finding:
+    """Variables that matter. Values of the folders are not shown: they may hold a name."""
+    found = {name: value for name, value in os.environ.items() if name.startswith("FEDBENCH_") or name in SWITCHES}
+    value = (
+        ", ".join(f"{name}={text}" if name in SWITCHES else f"{name} set" for name, text in sorted(found.items()))
+        or "nothing set"
+    )
+    unknown = sorted(set(found) - {*SWITCHES, *FOLDERS})
+    if unknown:
+        known = [name for name in (*SWITCHES, *FOLDERS) if name.startswith("FEDBENCH_")]
+        return Finding("environment", value, "warning", f"unknown variable {unknown[0]}{nearest(unknown[0], known)}")
+    return Finding("environment", value)
+
+
+def _digits() -> Finding:
+    return Finding("data digits", f"comes with scikit-learn {version('scikit-learn')}")
+
+
+def _fashion() -> Finding:
+    from fedbench.errors import MissingDataError
+    from fedbench.tasks.fashion_mnist import DEBIAN, data_root, locate, raw_folder
+
+    folders = (DEBIAN, raw_folder(data_root()))
+    try:
+        files = locate(folders)
+    except MissingDataError:
+        return Finding(
+            "data fashion_mnist",
+            anonymous(f"not in {' or '.join(map(str, folders))}"),
+            "warning",
+            "apt-get install dataset-fashion-mnist, or set FEDBENCH_DATA; scenarios on digits need neither",
+        )
+    return Finding("data fashion_mnist", anonymous(str(next(iter(files.values())).parent)))
+
+
+def _disk(store: Path) -> Finding:
+    place = store.absolute()
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free / GIB
+    value = f"{free:.1f} GiB free"
+    if not os.access(place, os.W_OK):
+        return Finding("store", f"{value}, not writable", "problem", "choose another folder with --store")
+    if free < 1:
+        return Finding("store", value, "warning", "a record takes about 0.1 MB, a checkpoint as much as the model; make room")
+    return Finding("store", value)
+
+
+def _torch() -> Finding:
+    try:
+        import torch
+    except ImportError as error:
+        return Finding(
+            "torch", f"cannot be imported: {anonymous(str(error))}", "problem", "python -m pip install torch torchvision"
+        )
+    cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "no CUDA"
+    return Finding("torch", f"{torch.__version__}, {torch.get_num_threads()} threads, built with {cuda}")

@@ -1,0 +1,148 @@
+"""Where an algorithm comes from: built in, an entry point, a class in a file, or an object; enough to find it again."""
+
+from __future__ import annotations
+
+import copyreg
+import hashlib
+import importlib.util
+import re
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fedbench.errors import RecordError, UsageError, nearest
+from fedbench.protocols import Algorithm
+
+GROUP = "fedbench.algorithms"
+IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+_PREFIX = "_fedbench_file_"
+_FILES: dict[str, tuple[Path, str]] = {}  # by module: the file, and the sha256 of what was run
+
+
+def is_in_file(selector: str) -> bool:
+    """Is it `path/to/mine.py:MyAlgorithm`?"""
+    return IN_FILE.fullmatch(selector) is not None
+
+
+def from_file(selector: str) -> type[Algorithm]:
+    """The class behind `path/to/mine.py:MyAlgorithm`. The file is run, once for one content; its folder is not on the path.
+
+    UsageError if file or class is missing (with the nearest match), the file fails, or the class is no Algorithm with a name.
+    """
+    match = IN_FILE.fullmatch(selector)
+    if match is None:
+        raise UsageError(f"algorithm {selector!r}: expected path/to/file.py:Class")
+    file, name = Path(match["file"]), match["name"]
+    module = _run(file, selector)
+    if not hasattr(module, name):
+        own = [key for key, value in vars(module).items() if isinstance(value, type) and value.__module__ == module.__name__]
+        raise UsageError(f"algorithm {selector}: {file.name} has no class {name!r}{nearest(name, own)}")
+    return _checked(getattr(module, name), selector)
+
+
+def _run(file: Path, selector: str) -> ModuleType:
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"algorithm {selector}: {file} cannot be read ({error.strerror}); expected path/to/file.py:Class"
+        ) from None
+    place = str(file.resolve())
+    name = _PREFIX + hashlib.sha256(place.encode() + content).hexdigest()[:16]
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up while it runs
+    try:
+        exec(compile(content, str(file), "exec"), module.__dict__)
+    except Exception as error:
+        del sys.modules[name]
+        raise UsageError(f"algorithm {selector}: {file} cannot be imported: {type(error).__name__}: {error}") from error
+    _FILES[name] = file.resolve(), hashlib.sha256(content).hexdigest()
+    return module
+
+
+def _checked(found: Any, selector: str) -> type[Algorithm]:
+    if not (isinstance(found, type) and issubclass(found, Algorithm)):
+        raise UsageError(f"algorithm {selector}: expected a class that extends fedbench.Algorithm, got {found!r:.60}")
+    if not NAME.fullmatch(found.name):
+        raise UsageError(
+            f"algorithm {selector}: the class attribute `name` must be small letters, digits and underscores, got {found.name!r}"
+        )
+    copyreg.pickle(found, _reduced)
+    return found
+
+
+def _reduced(algorithm: Algorithm) -> tuple[Any, ...]:
+    """Other processes run the file again: its module has no name by which they could import it."""
+    cls = type(algorithm)
+    return _again, (f"{_FILES[cls.__module__][0]}:{cls.__name__}", algorithm.options())
+
+
+def _again(selector: str, options: dict[str, Any]) -> Algorithm:
+    return from_file(selector).make(options)
+
+
+def origin(cls: type[Algorithm]) -> dict[str, str]:
+    """How to find the class again: empty if built in, else its `kind` and what belongs to it; no folders, no user names.
+
+    file: name of the file, its sha256, class. entry point: package and version. object: class.
+    """
+    if cls.__module__.startswith("fedbench.algorithms."):
+        return {}
+    if cls.__module__ in _FILES:
+        file, content = _FILES[cls.__module__]
+        return {"kind": "file", "file": file.name, "sha256": content, "class": cls.__name__}
+    for point in entry_points(group=GROUP):
+        if point.value.replace(" ", "") == f"{cls.__module__}:{cls.__qualname__}":
+            return {"kind": "entry point", "class": cls.__name__, **_package(point)}
+    return {"kind": "object", "class": cls.__name__}
+
+
+def _package(point: EntryPoint) -> dict[str, str]:
+    return {} if point.dist is None else {"package": point.dist.name, "version": point.dist.version}
+
+
+def recorded(name: str, where: dict[str, str], given: str | None) -> type[Algorithm] | None:
+    """The class of a record whose algorithm is not built in; None: ask the registry. RecordError says where it can be found.
+
+    `given`: the user's `path/to/mine.py:MyAlgorithm`. Without it a file is looked for in the current folder.
+    """
+    kind = where.get("kind", "")
+    if given is not None:
+        return _same(from_file(given), name, where)
+    if kind == "file":
+        if not Path(where["file"]).is_file():
+            raise RecordError(
+                f"record: its algorithm {name!r} is {where['class']} in a file {where['file']} with sha256 {where['sha256'][:16]}.., "
+                f"which is not in this folder; say where it is with --algorithm path/to/{where['file']}:{where['class']}"
+            )
+        return _same(from_file(f"{where['file']}:{where['class']}"), name, where)
+    if kind == "object":
+        raise RecordError(
+            f"record: its algorithm {name!r} was given in Python as an object of class {where['class']}; the record does not say "
+            f"where that class is. Put it into a file and say --algorithm path/to/file.py:{where['class']}"
+        )
+    if kind == "entry point" and name not in {point.name.replace("-", "_").lower() for point in entry_points(group=GROUP)}:
+        package = " ".join(where.get(key, "") for key in ("package", "version")).strip() or "a package"
+        raise RecordError(f"record: its algorithm {name!r} is an entry point of {package}, which is not installed here")
+    return None
+
+
+def _same(cls: type[Algorithm], name: str, where: dict[str, str]) -> type[Algorithm]:
+    """The class, if it can be the record's."""
+    if cls.name != name:
+        raise RecordError(f"record: its algorithm is {name!r}, the class {cls.__name__} is named {cls.name!r}")
+    got = origin(cls)
+    if where.get("kind") == "file" and got.get("sha256") != where["sha256"]:
+        raise RecordError(
+            f"record: its algorithm {name!r} is from {where['file']} with sha256 {where['sha256'][:16]}..; the {got['file']} here has "
+            f"{got['sha256'][:16]}..: it was changed after the run"
+        )
+    return cls

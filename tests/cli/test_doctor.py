@@ -1,0 +1,79 @@
+"""`fedbench doctor`: what it finds, what it says to do, and that it names nobody."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedbench.kernels import build
+from fedbench.proof import doctor
+
+from .commands import fedbench
+
+CHECKS = {
+    "python", "extension", "instruction set", "processor", "memory", "clock", "allocator", "environment", "data digits",
+    "data fashion_mnist", "store", "torch",
+}  # fmt: skip
+
+
+def findings(text: str) -> dict[str, dict[str, Any]]:
+    return {row["check"]: row for row in map(json.loads, text.splitlines())}
+
+
+def test_a_healthy_machine(tmp_path: Path) -> None:
+    result = fedbench("doctor", "--json", cwd=tmp_path)
+    found = findings(result.stdout)
+    assert result.returncode == 0, result.stdout
+    assert set(found) == CHECKS
+    assert all(set(row) == {"check", "value", "status", "advice"} for row in found.values())
+    assert all((row["status"] == "ok") == (row["advice"] == "") for row in found.values())
+    assert list(found)[-1] == "torch"
+    assert platform.node() not in result.stdout or len(platform.node()) < 4
+    assert str(tmp_path) not in result.stdout
+    assert f"/{getpass.getuser()}/" not in result.stdout
+
+
+def test_warnings_and_problems_say_what_to_do(tmp_path: Path) -> None:
+    warned = fedbench(
+        "doctor", "--json", cwd=tmp_path, FEDBENCH_ISA="portable", FEDBENCH_STOR="x", FEDBENCH_DATA=str(tmp_path / "secret")
+    )
+    found = findings(warned.stdout)
+    assert warned.returncode == 0
+    assert "did you mean 'FEDBENCH_STORE'?" in found["environment"]["advice"]
+    if "avx2" in found["instruction set"]["value"]:
+        assert found["instruction set"]["status"] == "warning"
+    assert "secret" not in warned.stdout
+    broken = fedbench("doctor", cwd=tmp_path, FEDBENCH_ISA="neon")
+    assert broken.returncode == 1
+    assert "problem  extension" in broken.stdout
+    assert "-> unset FEDBENCH_ISA" in broken.stdout
+
+
+def test_an_extension_of_another_version_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    info = build.build_info()
+    monkeypatch.setattr(build, "build_info", lambda: info | {"version": "0.0.1"})
+    finding = doctor._extension()
+    assert (finding.status, "extension 0.0.1" in finding.value) == ("problem", True)
+    monkeypatch.setattr(build, "build_info", lambda: info | {"ndebug": False})
+    assert doctor._extension().status == "warning"
+
+
+def test_missing_data_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("fedbench.tasks.fashion_mnist.DEBIAN", tmp_path / "none")
+    monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
+    finding = doctor._fashion()
+    assert finding.status == "warning"
+    assert finding.value.startswith("not in $FEDBENCH_DATA/none or $FEDBENCH_DATA/FashionMNIST/raw")
+
+
+def test_a_check_that_fails_is_a_problem_not_a_crash() -> None:
+    def _strange() -> doctor.Finding:
+        raise RuntimeError(f"cannot see {Path.home()}/x")
+
+    finding = doctor._guarded(_strange)
+    assert (finding.check, finding.status, finding.value) == ("strange", "problem", "RuntimeError: cannot see ~/x")

@@ -1,0 +1,147 @@
+"""`fedbench new algorithm`, algorithms in files, and what a record says of where its algorithm is."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import fedbench as fb
+from fedbench import registry, sources
+from fedbench.cli.new import check_name
+from fedbench.engine.run import verify
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import RecordError, UsageError
+from fedbench.scenarios.load import load
+
+from .commands import fedbench
+
+SMALL = ["--set", "clients=6", "--set", "budget.seconds=1", "--set", "local.steps=1", "--set", "task.model=softmax"]
+
+
+@pytest.fixture(scope="module", name="folder")
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("new")
+    made = fedbench("new", "algorithm", "my_rule", "--directory", str(folder))
+    assert made.returncode == 0, made.stderr
+    assert "my_rule.py:MyRule" in made.stdout
+    return folder
+
+
+def test_what_new_writes_passes_as_it_stands(folder: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_rule.py"]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert "3 passed" in result.stdout, result.stdout
+    assert (
+        subprocess.run([sys.executable, "-m", "ruff", "check", "--isolated", "my_rule.py"], cwd=folder, check=False).returncode
+        == 0
+    )
+
+
+def test_new_overwrites_nothing(folder: Path) -> None:
+    before = (folder / "my_rule.py").read_text()
+    again = fedbench("new", "algorithm", "my_rule", "--directory", str(folder))
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert (folder / "my_rule.py").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("1st", "must be small letters, digits and underscores, such as my_rule, got '1st'"),
+        ("my-rule", "got 'my-rule'"),
+        ("MyRule", "got 'MyRule'"),
+        ("lambda", "'lambda' is a word of Python"),
+        ("match", "'match' is a word of Python"),
+        ("fedbuff", "'fedbuff' is taken by 'fedbuff'"),
+        ("fed_avg", "'fed_avg' is taken by 'fedavg'"),
+        ("numpy", "'numpy' is an installed module"),
+    ],
+)
+def test_bad_names(name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        check_name(name)
+
+
+def test_a_file_works_wherever_a_name_does(folder: Path) -> None:
+    """In processes of their own too; from another folder only when told where the file is, and only the same file."""
+    run = fedbench(
+        "run", "digits-demo", "-a", "./my_rule.py:MyRule[damping=0.5]", *SMALL, "--seeds", "2", "-j", "2", "--json", cwd=folder
+    )
+    assert run.returncode == 0, run.stderr
+    record = json.loads(run.stdout.splitlines()[0])
+    origin = record["spec"]["algorithm"]["origin"]
+    assert (origin["kind"], origin["file"], origin["class"], len(origin["sha256"])) == ("file", "my_rule.py", "MyRule", 64)
+    assert str(folder) not in json.dumps(record["spec"])
+    assert record["spec"]["selector"] == "my_rule[damping=0.5]"
+    assert fedbench("verify", record["record"], cwd=folder).returncode == 0
+    for arguments, message in (
+        ([], "which is not in this folder; say where it is with --algorithm path/to/my_rule.py:MyRule"),
+        (["-a", "changed.py:MyRule"], "it was changed after the run"),
+    ):
+        shutil.copy(folder / "my_rule.py", folder.parent / "changed.py")
+        (folder.parent / "changed.py").write_text((folder / "my_rule.py").read_text() + "\n")
+        failed = fedbench("verify", str(folder / record["record"]), *arguments, cwd=folder.parent)
+        assert failed.returncode == 1
+        assert message in failed.stderr
+    found = fedbench("trace", str(folder / record["record"]), "-a", str(folder / "my_rule.py:MyRule"), cwd=folder.parent)
+    assert found.returncode == 0, found.stderr
+    assert "damping" in fedbench("info", str(folder / "my_rule.py:MyRule")).stdout
+
+
+def test_two_contents_are_two_runs(tmp_path: Path, folder: Path) -> None:
+    specs = []
+    for name, more in (("a.py", ""), ("b.py", ""), ("c.py", "\nlater = 1\n")):
+        (tmp_path / name).write_text((folder / "my_rule.py").read_text() + more)
+        specs.append(RunSpec(load("digits-demo"), registry.algorithm(f"{tmp_path / name}:MyRule"), 0))
+    assert specs[0].run_id == specs[1].run_id != specs[2].run_id
+    assert pickle.loads(pickle.dumps(specs[0])) == specs[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "selector", "message"),
+    [
+        (None, "gone.py:X", "gone.py cannot be read"),
+        ("x = 1 +", "f.py:X", "cannot be imported: SyntaxError"),
+        ("1 / 0", "f.py:X", "cannot be imported: ZeroDivisionError"),
+        ("class Mine: pass", "f.py:Min", "f.py has no class 'Min'; did you mean 'Mine'?"),
+        ("class Mine: pass", "f.py:Mine", "expected a class that extends fedbench.Algorithm"),
+        ("import fedbench\nclass Mine(fedbench.Algorithm): pass", "f.py:Mine", "the class attribute `name` must be"),
+        ("import fedbench\nclass Mine(fedbench.Algorithm): name = 'fedbuff'", "f.py:Mine", "is that of a built-in algorithm"),
+    ],
+)
+def test_what_a_file_may_not_be(tmp_path: Path, text: str | None, selector: str, message: str) -> None:
+    if text is not None:
+        (tmp_path / "f.py").write_text(text)
+    with pytest.raises(UsageError, match=message.replace("?", r"\?")):
+        registry.algorithm(f"{tmp_path}/{selector}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inline(registry.find("algorithm", "fedavg")):  # type: ignore[misc]
+    """Given as an object."""
+
+    name = "inline"
+
+
+def test_an_object_says_that_it_cannot_be_found() -> None:
+    (record,) = fb.run("digits-demo", Inline(cohort_size=2), overrides=[s for s in SMALL if s != "--set"])
+    assert record.meta["spec"]["algorithm"]["origin"] == {"kind": "object", "class": "Inline"}
+    with pytest.raises(RecordError, match="'inline' was given in Python as an object of class Inline; the record does not say"):
+        verify(record)
+
+
+def test_a_missing_entry_point_names_its_package() -> None:
+    where = {"kind": "entry point", "class": "X", "package": "nice-rules", "version": "1.2"}
+    with pytest.raises(RecordError, match=r"is an entry point of nice-rules 1[.]2, which is not installed here"):
+        sources.recorded("nicest", where, None)
+
+
+def test_built_in_records_say_nothing_more() -> None:
+    assert "origin" not in RunSpec(load("digits-demo"), registry.algorithm("fedavg"), 0).as_dict()["algorithm"]

@@ -30,6 +30,7 @@ class Purpose(enum.IntEnum):
     evaluation = 14
     holdout = 15
     availability = 16
+    loss = 17
 
 class Stream:
     def __init__(self, seed: int, purpose: Purpose, client: int = 0, k: int = 0) -> None: ...

@@ -165,6 +165,10 @@ class Send(enum.Enum):
     continuous = 0
     on_demand = 1
 
+class WhenOffline(enum.Enum):
+    lost = 0
+    paused = 1
+
 class Outcome(enum.Enum):
     running = 0
     finished = 1
@@ -185,9 +189,27 @@ class Steps:
     @staticmethod
     def normal(mean: float, variance: float) -> Steps: ...
 
+class Availability:
+    def __init__(self) -> None: ...
+    @staticmethod
+    def periodic(
+        period_seconds: npt.NDArray[np.float64], on_fraction: npt.NDArray[np.float64], phase: npt.NDArray[np.float64]
+    ) -> Availability: ...
+    @staticmethod
+    def alternating(mean_on_seconds: npt.NDArray[np.float64], mean_off_seconds: npt.NDArray[np.float64]) -> Availability: ...
+    @staticmethod
+    def table(rows: Sequence[Sequence[float]], period_seconds: float) -> Availability: ...
+
 class Rounds:
     def __init__(
-        self, *, select: Select, cohort: int, probabilities: Sequence[float], selections: Sequence[Sequence[int]]
+        self,
+        *,
+        select: Select,
+        cohort: int,
+        probabilities: Sequence[float],
+        selections: Sequence[Sequence[int]],
+        deadline_seconds: float,
+        over_selection: int,
     ) -> None: ...
 
 class StreamPolicy:
@@ -238,6 +260,8 @@ class PlanChunk:
     @property
     def t_arrive(self) -> npt.NDArray[np.int64]: ...
     @property
+    def t_lost(self) -> npt.NDArray[np.int64]: ...
+    @property
     def time(self) -> npt.NDArray[np.int64]: ...
     @property
     def offsets(self) -> npt.NDArray[np.int64]: ...
@@ -256,6 +280,9 @@ class Scheduler:
         download: Durations,
         upload: Durations,
         steps: Steps,
+        availability: Availability,
+        when_offline: WhenOffline,
+        dropout: npt.NDArray[np.float64],
         start_ns: int,
         policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll,
         max_updates: int,

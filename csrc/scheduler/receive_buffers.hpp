@@ -47,6 +47,9 @@ public:
         return used_[client] = held;
     }
 
+    /// Is there a version, here or under way, that an idle client may start from?
+    bool has_unused(const Scheduler& s, std::uint32_t client) const { return receive_ == Receive::peek || used_[client] < s.version(); }
+
     std::int64_t sent(std::int32_t version) const { return sent_[static_cast<std::size_t>(version)]; }
 
     std::int64_t download(const Scheduler& s, std::uint32_t client) const {

@@ -2,72 +2,43 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench import _core
 from fedbench.errors import UsageError
+from fedbench.kernels.timing import (
+    NANOSECONDS,
+    Availability,
+    Duration,
+    LocalSteps,
+    Timing,
+    named,
+    to_availability,
+    to_durations,
+    to_steps,
+    to_weights,
+)
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Weights
 
-NANOSECONDS = 1_000_000_000
+__all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "LocalSteps", "Scheduler", "Timing"]
+
 OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
     _core.Outcome.running: "running",
     _core.Outcome.finished: "finished",
     _core.Outcome.stalled: "stalled",
 }
-Kind = Literal["constant", "uniform", "exponential", "lognormal", "pareto", "table"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Duration:
-    """Seconds for every (client, job): a distribution with parameters a, b (one value, or one per client), or a scripted table.
-
-    constant a; uniform on [a, b); exponential with mean a; lognormal exp(a + b z); pareto with scale a and shape b; table: one
-    row per client, one entry per job. `per_step`: the value is one local step's.
-    """
-
-    kind: Kind = "constant"
-    a: float | Weights = 0.0
-    b: float | Weights | None = None
-    per_step: bool = False
-    rows: Sequence[Sequence[float]] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class LocalSteps:
-    """Local steps K: one number, one per client, a table per client and job, or max(1, floor(|Normal(mean, variance)|)) per job."""
-
-    values: int | Sequence[int] | npt.NDArray[np.int32] | None = None
-    rows: Sequence[Sequence[int]] = ()
-    normal: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timing:
-    """All that the virtual clock needs to know about N clients. Seconds."""
-
-    clients: int
-    seed: int = 0
-    compute: Duration = field(default_factory=Duration)
-    download: Duration = field(default_factory=Duration)
-    upload: Duration = field(default_factory=Duration)
-    steps: LocalSteps = field(default_factory=lambda: LocalSteps(values=1))
-    start_seconds: float = 0.0
-    max_updates: int = 1
-    max_seconds: float = 1e9
-    max_jobs: int = 1 << 40
 
 
 class Chunk(Protocol):
     """A piece of a plan as columns: jobs in the order in which they were closed, then the updates (CSR into the jobs).
 
     Job columns int32 `client`, `k`, `base`, `steps`, `consumed_by` (-1: never); int64 nanoseconds `t_dispatch`, `t_start`,
-    `t_finish`, `t_arrive` (-1: never). Update u turns version `first_version` + u into the next at `time[u]` and consumes the
+    `t_finish`, `t_arrive` (-1: never), `t_lost` (-1: not lost; what had not happened by then is -1). A job that a round no longer
+    waited for is not lost: it is never consumed, and what had not happened when the round closed is -1. Jobs still open when the
+    plan ended show what was to come. Update u turns version `first_version` + u into the next at `time[u]` and consumes the
     jobs `entries[offsets[u]:offsets[u + 1]]`. `live_bases`: versions that later chunks may still need.
     """
 
@@ -94,6 +65,8 @@ class Chunk(Protocol):
     @property
     def t_arrive(self) -> npt.NDArray[np.int64]: ...
     @property
+    def t_lost(self) -> npt.NDArray[np.int64]: ...
+    @property
     def time(self) -> npt.NDArray[np.int64]: ...
     @property
     def offsets(self) -> npt.NDArray[np.int64]: ...
@@ -115,10 +88,13 @@ class Scheduler:
             self._core = _core.Scheduler(
                 clients=timing.clients,
                 seed=timing.seed,
-                compute=_duration("compute", timing.compute),
-                download=_duration("download", timing.download),
-                upload=_duration("upload", timing.upload),
-                steps=_steps(timing.steps if dispatch.steps is None else LocalSteps(values=dispatch.steps)),
+                compute=to_durations("compute", timing.compute),
+                download=to_durations("download", timing.download),
+                upload=to_durations("upload", timing.upload),
+                steps=to_steps(timing.steps if dispatch.steps is None else LocalSteps(values=dispatch.steps)),
+                availability=to_availability(timing.availability),
+                when_offline=named(_core.WhenOffline, timing.availability.when_offline, "availability: when_offline"),
+                dropout=to_weights(timing.dropout),
                 start_ns=round(timing.start_seconds * NANOSECONDS),
                 policy=_policy(dispatch, p),
                 max_updates=timing.max_updates,
@@ -167,70 +143,36 @@ class Scheduler:
         return f"stalled before update {self._core.version + 1}: {whom}, at {self._core.now / NANOSECONDS:g} virtual seconds"
 
 
-def _parameter(value: float | Weights | None) -> Weights:
-    return np.empty(0) if value is None else np.ascontiguousarray(np.atleast_1d(value), np.float64)
-
-
-def _duration(name: str, d: Duration) -> _core.Durations:
-    if d.kind == "table":
-        return _core.Durations.table(name=name, rows=d.rows, per_step=d.per_step)
-    return _core.Durations(
-        name=name,
-        kind=_named(_core.DurationKind, d.kind, f"{name}: kind"),
-        a=_parameter(d.a),
-        b=_parameter(d.b),
-        per_step=d.per_step,
-    )
-
-
-def _steps(steps: LocalSteps) -> _core.Steps:
-    if steps.normal is not None:
-        return _core.Steps.normal(*steps.normal)
-    if steps.rows:
-        return _core.Steps.table(steps.rows)
-    values = np.atleast_1d(np.asarray(steps.values if steps.values is not None else ()))
-    if values.size == 0 or values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= 1 << 31:
-        raise UsageError(f"steps: expected whole numbers between 0 and 2147483647, one or one per client, got {steps.values!r}")
-    return _core.Steps.constant(np.ascontiguousarray(values, np.int32))
-
-
-E = TypeVar("E", bound=enum.Enum)
-
-
-def _named(kind: type[E], name: str, what: str) -> E:
-    if name not in kind.__members__:
-        raise UsageError(f"{what} must be one of {', '.join(kind.__members__)}, got {name!r}")
-    return kind[name]
-
-
 def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
     match dispatch:
         case Rounds():
             return _core.Rounds(
-                select=_named(_core.Select, dispatch.select, "rounds: select"),
+                select=named(_core.Select, dispatch.select, "rounds: select"),
                 cohort=dispatch.cohort_size,
                 probabilities=[] if p is None else p.tolist(),
                 selections=dispatch.selections,
+                deadline_seconds=_deadline(dispatch),
+                over_selection=dispatch.over_selection,
             )
         case Stream():
             return _core.StreamPolicy(
                 concurrency=dispatch.concurrency,
                 buffer=dispatch.buffer_size,
-                restart=_named(_core.Restart, dispatch.restart, "stream: restart"),
-                order=_named(_core.DispatchOrder, dispatch.order, "stream: order"),
+                restart=named(_core.Restart, dispatch.restart, "stream: restart"),
+                order=named(_core.DispatchOrder, dispatch.order, "stream: order"),
                 initial=dispatch.initial,
                 replacements=dispatch.replacements or (),
                 scripted=dispatch.replacements is not None,
             )
         case Broadcast():
             return _core.Broadcast(
-                buffer=dispatch.buffer_size, receive=_named(_core.Receive, dispatch.receive, "broadcast: receive")
+                buffer=dispatch.buffer_size, receive=named(_core.Receive, dispatch.receive, "broadcast: receive")
             )
         case Mailbox():
             return _core.Mailbox(
                 cohort=dispatch.cohort_size,
-                send=_named(_core.Send, dispatch.send, "mailbox: send"),
-                receive=_named(_core.Receive, dispatch.receive, "mailbox: receive"),
+                send=named(_core.Send, dispatch.send, "mailbox: send"),
+                receive=named(_core.Receive, dispatch.receive, "mailbox: receive"),
                 selections=dispatch.selections,
             )
         case Poll():
@@ -249,3 +191,10 @@ def _poll(dispatch: Poll) -> _core.Poll:
         cohort=dispatch.cohort_size,
         selections=dispatch.selections,
     )
+
+
+def _deadline(dispatch: Rounds) -> float:
+    """0: none."""
+    if dispatch.deadline_seconds is not None and not dispatch.deadline_seconds >= 1e-9:
+        raise UsageError(f"rounds: deadline_seconds must be at least a nanosecond, got {dispatch.deadline_seconds}")
+    return dispatch.deadline_seconds or 0.0

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "fedbench/availability.hpp"
+#include "fedbench/dropout.hpp"
 #include "fedbench/durations.hpp"
 #include "fedbench/event_queue.hpp"
 #include "fedbench/plan.hpp"
@@ -29,6 +31,9 @@ struct SystemModel {
     Durations compute, download, upload;
     Steps steps;
     std::int64_t start_ns = 0;  ///< the first dispatch; time before it is the algorithm's prelude
+    Availability availability = {};
+    WhenOffline when_offline = WhenOffline::lost;
+    Dropout dropout = {};
 };
 
 class Scheduler {
@@ -42,7 +47,8 @@ public:
     Outcome outcome() const { return outcome_; }
     /// Why the plan ended: "updates", "time", "jobs", "stalled", or "" while running.
     const std::string& ended_by() const { return ended_by_; }
-    std::vector<std::int32_t> missing() const { return policy_->missing(); }
+    /// Clients that the next update waits for; what `stalled` reports.
+    std::vector<std::int32_t> missing() const { return policy_->missing(*this); }
     const PlanTotals& totals() const { return totals_; }
     std::int64_t now() const { return now_; }
     std::int32_t version() const { return version_; }
@@ -60,16 +66,44 @@ public:
     Slot open(std::uint32_t client, std::int32_t base, std::int64_t t_dispatch);
     /// Fixes steps, start and finish of an open job.
     void run(Slot slot, std::int64_t start);
-    /// Newest model to one client now: download, run, upload and the arrival event in one go.
+    /// Newest model to one client now, which is there: download, run, upload and the event that ends the job in one go.
     Slot dispatch(std::uint32_t client);
-    /// The upload begins at `from` (>= now): arrival event.
+    /// The upload begins at `from` (>= now): arrival event, or loss.
     void send(Slot slot, std::int64_t from);
+    /// Is the job lost before `end`? Then its times say so, and the `lost` event is under way.
+    bool is_lost_before(Slot slot, std::int64_t end) { return is_fallible_ && loses(slot, end); }
+    /// The drop-out of a job that would run until `finish`.
+    void draw_loss(Job& job, std::int64_t finish) const;
     /// The job will never be consumed.
     void discard(Slot slot) { close(slot, kNotConsumed); }
+    /// As discard, and what has not happened by now never does.
+    void call_off(Slot slot);
+    /// As call_off: the job is lost now.
+    void lose(Slot slot);
+
+    // ---- availability ----
+    /// Is everybody always there?
+    bool is_everybody_here() const { return presence_.availability().is_always(); }
+    bool is_here(std::uint32_t client) { return is_everybody_here() || presence_.is_on(client, now_); }
+    const Presence& presence() const { return presence_; }
+    /// Do downloads, computing and uploads rest while their client is away?
+    bool pauses() const { return pauses_; }
+    /// When `client` is there again, or now; kForever: never.
+    std::int64_t returns(std::uint32_t client) const { return presence_.next_on(client, now_); }
+    /// A `returned` event when the absent client is there again, if it ever is.
+    void await_return(std::uint32_t client);
+    /// When the client's absence loses its work: it leaves, or, if work pauses, it leaves for good. `now` if it is away already.
+    std::int64_t leaves(std::uint32_t client) const;
+    /// When work of `client` that begins at `from` is done.
+    std::int64_t later(std::uint32_t client, std::int64_t from, std::int64_t duration) const {
+        return pauses_ ? presence_.finish(client, from, duration) : from + duration;
+    }
+
     /// A hint: this client will soon be dispatched.
     void prefetch(std::uint32_t client) const {
         __builtin_prefetch(next_k_.data() + client, 1);
         system_.compute.prefetch(client);
+        presence_.prefetch(client);
     }
     Job& job(Slot slot) { return open_jobs_[slot]; }
     const Job& job(Slot slot) const { return open_jobs_[slot]; }
@@ -79,17 +113,26 @@ public:
     void update(const std::vector<Slot>& slots);
     void count_downloads(std::int64_t models) { totals_.downloads += models; }
     bool finished() const { return outcome_ != Outcome::running; }
+    /// No event is pending any more: for a policy that begins anew.
+    void forget_events() {
+        queue_.clear();
+        instant_.clear();
+    }
 
 private:
     EventQueue* earliest();
     void finish(Outcome outcome, const char* reason);
+    bool loses(Slot slot, std::int64_t end);
     void close(Slot slot, std::int32_t update);
     void close_the_open();
     void note_messages();
     std::vector<std::int32_t> live_bases() const;
 
-    SystemModel system_;
+    SystemModel system_;  // without its availability: that is in presence_
     Budget budget_;
+    Presence presence_;
+    bool pauses_;
+    bool is_fallible_;  // may a job be lost or paused?
     std::unique_ptr<Policy> policy_;
     EventQueue queue_;    // the future
     EventQueue instant_;  // events created for the instant they were created in: few, so they stay out of the large heap

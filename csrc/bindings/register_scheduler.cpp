@@ -89,6 +89,7 @@ void register_policies(py::module_& module) {
         .value("with_replacement", Select::with_replacement)
         .value("weighted", Select::weighted)
         .value("scripted", Select::scripted)
+        .value("external", Select::external)
         .finalize();
     py::native_enum<Restart>(module, "Restart", "enum.Enum", "Who follows an arrived client.")
         .value("resample", Restart::resample)
@@ -184,6 +185,19 @@ void register_scheduler(py::module_& module) {
              py::arg("steps"), py::arg("availability"), py::arg("when_offline"), py::arg("dropout"), py::arg("start_ns"), py::arg("policy"),
              py::arg("max_updates"), py::arg("max_seconds"), py::arg("max_jobs"))
         .def("next", &Scheduler::next, py::arg("max_updates"), py::call_guard<py::gil_scoped_release>())
+        .def_property_readonly("awaiting_selection", &Scheduler::is_asking)
+        .def_property_readonly("available", [](const Scheduler& s) { return take(s.available()); })
+        .def(
+            "select", [](Scheduler& s, const py::object& clients) { s.select(copied<std::int32_t>("select: clients", clients)); },
+            py::arg("clients"))
+        .def("save", [](Scheduler& s) { return py::bytes(s.save()); })
+        .def(
+            "restore",
+            [](Scheduler& s, const py::bytes& state) {
+                const auto view = static_cast<std::string_view>(state);
+                s.restore({view.data(), view.size()});
+            },
+            py::arg("state"))
         .def_property_readonly("outcome", &Scheduler::outcome)
         .def_property_readonly("ended_by", &Scheduler::ended_by)
         .def_property_readonly("missing", &Scheduler::missing)

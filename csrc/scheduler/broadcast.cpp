@@ -8,7 +8,7 @@ namespace fedbench {
 
 namespace {
 
-class BroadcastPolicy final : public Policy {
+class BroadcastPolicy final : public ArchivedPolicy<BroadcastPolicy> {
 public:
     BroadcastPolicy(Broadcast config, std::uint32_t clients) : config_(config), received_(clients, config.receive), is_busy_(clients, 0) {
         if (config_.buffer < 1) throw std::invalid_argument("broadcast: buffer (cohort_size) must be >= 1, got 0");
@@ -16,6 +16,11 @@ public:
             throw std::invalid_argument("broadcast: an update needs " + std::to_string(config_.buffer) +
                                         " arrivals, but with receive = pop each of the " + std::to_string(clients) +
                                         " clients reports at most once per version: it would never come");
+    }
+
+    template <class A>
+    void archive(A& a) {
+        a(received_, is_busy_, buffered_);
     }
 
     void begin(Scheduler& s) override { received_.begin(s, "broadcast"); }

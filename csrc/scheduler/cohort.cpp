@@ -24,7 +24,7 @@ Cohort::Cohort(std::string policy, std::string unit, Rounds config, std::uint32_
 
 void Cohort::check() const {
     const Rounds& c = config_;
-    if (c.select == Select::all || c.select == Select::scripted) return;
+    if (is_given() || c.select == Select::all) return;
     if (c.cohort < 1) throw std::invalid_argument(policy_ + ": cohort_size must be >= 1, got 0");
     if (c.select == Select::without_replacement && c.cohort > clients_)
         throw std::invalid_argument(policy_ + ": cohort_size " + std::to_string(c.cohort) + " without replacement is more than the " +
@@ -70,7 +70,8 @@ const std::vector<std::uint32_t>& Cohort::draw_among(std::uint64_t seed, std::ui
             draw_repeatedly(random, here);
             break;
         case Select::scripted:
-            selected_ = script(t);
+        case Select::external:
+            selected_ = given(t);
             std::erase_if(selected_, [&](std::uint32_t client) { return !here(client); });
             break;
     }
@@ -116,7 +117,7 @@ std::uint32_t Cohort::draw_weighted(const std::vector<double>& cumulative, doubl
 }
 
 std::vector<std::uint32_t> Cohort::candidates(std::uint32_t t) const {
-    if (config_.select == Select::scripted) return script(t);
+    if (is_given() && !needs_answer()) return given(t);
     std::vector<std::uint32_t> clients(clients_);
     std::iota(clients.begin(), clients.end(), 0);
     if (config_.select == Select::weighted)
@@ -126,10 +127,11 @@ std::vector<std::uint32_t> Cohort::candidates(std::uint32_t t) const {
 
 std::size_t Cohort::full_size(std::uint32_t t) const {
     if (config_.select == Select::all) return clients_;
-    return config_.select == Select::scripted ? script(t).size() : config_.cohort;
+    return is_given() ? given(t).size() : config_.cohort;
 }
 
-std::vector<std::uint32_t> Cohort::script(std::uint32_t t) const {
+std::vector<std::uint32_t> Cohort::given(std::uint32_t t) const {
+    if (config_.select == Select::external) return answer_;
     const Table<std::int32_t>& table = config_.selections;
     const std::string where = policy_ + ": selections of " + unit_ + " " + std::to_string(t);
     if (t + 1 >= table.offsets.size())

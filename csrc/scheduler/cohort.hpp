@@ -25,6 +25,14 @@ public:
     const std::vector<std::uint32_t>& draw_here(Scheduler& s, std::uint32_t t);
     /// Those of whom cohort t could be made.
     std::vector<std::uint32_t> candidates(std::uint32_t t) const;
+    /// The caller's selection (Select::external): what all calls for the next round mean, until it is forgotten.
+    void answer(std::vector<std::uint32_t> clients) { answer_ = std::move(clients); }
+    void forget_answer() { answer_.clear(); }
+    bool needs_answer() const { return config_.select == Select::external && answer_.empty(); }
+    template <class A>
+    void archive(A& a) {
+        a(answer_);
+    }
     /// Entries that cohort t would have if everybody were there.
     std::size_t full_size(std::uint32_t t) const;
 
@@ -38,7 +46,8 @@ private:
     template <typename Here>
     void draw_repeatedly(Stream& random, Here here);
     std::uint32_t draw_weighted(const std::vector<double>& cumulative, double u) const;
-    std::vector<std::uint32_t> script(std::uint32_t t) const;
+    bool is_given() const { return config_.select == Select::scripted || config_.select == Select::external; }
+    std::vector<std::uint32_t> given(std::uint32_t t) const;
 
     std::string policy_, unit_;
     Rounds config_;
@@ -46,6 +55,7 @@ private:
     std::vector<std::uint32_t> pool_;
     std::vector<double> cumulative_;
     std::vector<std::uint32_t> selected_;
+    std::vector<std::uint32_t> answer_;
 };
 
 /// `selections` if there are any, else `cohort` clients by `select`.

@@ -11,7 +11,7 @@ namespace fedbench {
 
 namespace {
 
-class MailboxPolicy final : public Policy {
+class MailboxPolicy final : public ArchivedPolicy<MailboxPolicy> {
 public:
     MailboxPolicy(Mailbox config, std::uint32_t clients)
         : send_(config.send),
@@ -23,6 +23,12 @@ public:
           guarded_until_(clients, kNever),
           is_awaited_(clients, 0),
           copies_(clients, 0) {}
+
+    template <class A>
+    void archive(A& a) {
+        a(received_, draws_, is_skipped_, running_, stored_, guarded_until_, is_awaited_);
+        a(copies_, distinct_, ready_, awaited_, arrived_);
+    }
 
     void begin(Scheduler& s) override {
         received_.begin(s, "mailbox");

@@ -9,7 +9,7 @@ namespace fedbench {
 
 namespace {
 
-class PollPolicy final : public Policy {
+class PollPolicy final : public ArchivedPolicy<PollPolicy> {
 public:
     PollPolicy(Poll config, std::uint32_t clients)
         : period_(config.period_ns),
@@ -18,6 +18,11 @@ public:
           is_polled_(clients, 0) {
         if (period_ < 1) throw std::invalid_argument("poll: period_seconds must be > 0, got " + std::to_string(period_) + " nanoseconds");
         if (max_steps_ < 1) throw std::invalid_argument("poll: max_steps must be >= 1, got " + std::to_string(max_steps_));
+    }
+
+    template <class A>
+    void archive(A& a) {
+        a(multiple_, polls_, slot_, guarded_until_, began_, is_polled_, working_, to_start_, polled_, awaited_, arrived_);
     }
 
     void begin(Scheduler& s) override {

@@ -20,6 +20,11 @@ public:
 
     ReceiveBuffers(std::uint32_t clients, Receive receive) : clients_(clients), receive_(receive), used_(clients, kNone) {}
 
+    template <class A>
+    void archive(A& a) {
+        a(used_, sent_, waiting_, longest_download_);
+    }
+
     /// Sends version 0. Every client gets a `downloaded` event when it is there. `policy` is the name in messages.
     void begin(Scheduler& s, const std::string& policy) {
         if (!s.system().download.is_constant()) throw std::invalid_argument(policy + ": download times must be constant per client");

@@ -15,7 +15,7 @@ Rounds widened(Rounds config) {
     return config;
 }
 
-class RoundsPolicy final : public Policy {
+class RoundsPolicy final : public ArchivedPolicy<RoundsPolicy> {
 public:
     RoundsPolicy(Rounds config, std::uint32_t clients)
         : deadline_(config.deadline_ns),
@@ -25,17 +25,24 @@ public:
         if (deadline_ < 0) throw std::invalid_argument("rounds: deadline_seconds must be > 0, got a negative one");
     }
 
+    template <class A>
+    void archive(A& a) {
+        a(cohort_, round_, is_waiting_, copies_, distinct_, jobs_, awaited_, wanted_, arrived_);
+    }
+
     void begin(Scheduler& s) override {
+        if (cohort_.needs_answer()) return ask(s);
         const std::vector<std::uint32_t>& selected = cohort_.draw_here(s, round_);
         is_waiting_ = selected.empty();
         if (is_waiting_) return wait(s);
-        wanted_ = wanted();
+        wanted_ = wanted(cohort_.full_size(round_));
         ++round_;
         distinct_.clear();
         jobs_.clear();
         arrived_.clear();
         for (std::uint32_t client : selected)
             if (copies_[client]++ == 0) distinct_.push_back(client);
+        cohort_.forget_answer();
         for (std::uint32_t client : distinct_) jobs_.push_back(s.dispatch(client));
         awaited_ = distinct_.size();
         if (deadline_ > 0) s.at(s.now() + deadline_, Phase::deadline, 0);
@@ -56,6 +63,12 @@ public:
         }
     }
 
+    void select(Scheduler& s, const std::vector<std::uint32_t>& clients) override {
+        wanted(clients.size());
+        cohort_.answer(clients);
+        begin(s);
+    }
+
     std::vector<std::int32_t> missing(const Scheduler&) const override {
         std::vector<std::int32_t> clients;
         for (std::uint32_t client : is_waiting_ ? cohort_.candidates(round_) : distinct_)
@@ -64,6 +77,14 @@ public:
     }
 
 private:
+    /// Whom to take is asked when somebody is there.
+    void ask(Scheduler& s) {
+        const std::vector<std::uint32_t> everybody = cohort_.candidates(round_);
+        is_waiting_ = std::none_of(everybody.begin(), everybody.end(), [&](std::uint32_t client) { return s.is_here(client); });
+        if (is_waiting_) wait(s);
+        else s.ask();
+    }
+
     /// The round starts when the first of those of whom it could be made is back.
     void wait(Scheduler& s) const {
         std::int64_t earliest = kForever;
@@ -71,8 +92,8 @@ private:
         if (earliest != kForever) s.at(earliest, Phase::dispatch, 0);
     }
 
-    std::size_t wanted() const {
-        const std::size_t full = cohort_.full_size(round_);
+    /// Entries that make the update of a round of `full` entries.
+    std::size_t wanted(std::size_t full) const {
         if (full <= over_selection_)
             throw std::invalid_argument("rounds: over_selection " + std::to_string(over_selection_) + " leaves nobody of the " +
                                         std::to_string(full) + " clients of round " + std::to_string(round_));

@@ -21,6 +21,8 @@ void JobColumns::append(const Job& job, std::int32_t update) {
 
 std::int32_t Policy::oldest_startable(const Scheduler& scheduler) const { return scheduler.version(); }
 
+void Policy::select(Scheduler&, const std::vector<std::uint32_t>&) { throw std::logic_error("this policy selects its clients itself"); }
+
 namespace {
 
 constexpr std::int64_t kNotEmitted = -1;
@@ -53,12 +55,14 @@ Scheduler::Scheduler(SystemModel system, PolicyConfig policy, Budget budget)
       pauses_(!is_everybody_here() && system_.when_offline == WhenOffline::paused),
       is_fallible_(!is_everybody_here() || !system_.dropout.is_off()),
       now_(system_.start_ns) {
+    policy_configuration_ = fingerprint(policy);
     policy_ = std::visit([&](auto& config) { return make_policy(std::move(config), system_.clients); }, policy);
     next_k_.assign(system_.clients, 0);
 }
 
 PlanChunk Scheduler::next(std::int32_t max_updates) {
     if (max_updates < 1) throw std::invalid_argument("max_updates: must be >= 1, got " + std::to_string(max_updates));
+    if (is_asking_) throw std::invalid_argument("next: a round waits for its clients; answer with select()");
     chunk_ = PlanChunk{};
     chunk_.first_version = version_;
     if (!begun_) {
@@ -66,7 +70,7 @@ PlanChunk Scheduler::next(std::int32_t max_updates) {
         if (now_ > budget_.time_ns) finish(Outcome::finished, "time");
         else policy_->begin(*this);
     }
-    while (!finished() && version_ - chunk_.first_version < max_updates) {
+    while (!finished() && !is_asking_ && version_ - chunk_.first_version < max_updates) {
         EventQueue* const events = earliest();
         if (events == nullptr) finish(Outcome::stalled, "stalled");
         else if (events->top().time > budget_.time_ns) finish(Outcome::finished, "time");
@@ -84,6 +88,24 @@ PlanChunk Scheduler::next(std::int32_t max_updates) {
     chunk_.live_bases = live_bases();
     chunk_.done = finished();
     return std::move(chunk_);
+}
+
+std::vector<std::int32_t> Scheduler::available() const {
+    std::vector<std::int32_t> clients;
+    for (std::uint32_t client = 0; client < system_.clients; ++client)
+        if (returns(client) == now_) clients.push_back(static_cast<std::int32_t>(client));
+    return clients;
+}
+
+void Scheduler::select(const std::vector<std::int32_t>& clients) {
+    if (!is_asking_) throw std::invalid_argument("select: nothing is asked; a selection answers a round of external selection");
+    if (clients.empty()) throw std::invalid_argument("select: expected at least one client, got none");
+    for (std::int32_t client : clients)
+        if (client < 0 || static_cast<std::uint32_t>(client) >= system_.clients)
+            throw std::invalid_argument("select: there are " + std::to_string(system_.clients) + " clients, got client " +
+                                        std::to_string(client));
+    policy_->select(*this, {clients.begin(), clients.end()});
+    is_asking_ = false;
 }
 
 /// The queue that holds the next event; nullptr if there is none.

@@ -8,7 +8,7 @@ namespace fedbench {
 
 namespace {
 
-class BufferedStream final : public Policy {
+class BufferedStream final : public ArchivedPolicy<BufferedStream> {
 public:
     BufferedStream(StreamPolicy config, std::uint32_t clients) : config_(std::move(config)), clients_(clients) {
         check();
@@ -20,13 +20,18 @@ public:
         }
     }
 
+    template <class A>
+    void archive(A& a) {
+        a(idle_, busy_, buffered_, freed_, back_, vacant_, is_soon_, next_replacement_, random_);
+    }
+
     void begin(Scheduler& s) override {
         if (config_.initial.empty()) {
             draw_initial(s);
         } else {
             start_scripted(s);
         }
-        random_ = std::make_unique<fedbench::Stream>(s.system().seed, Purpose::replacement);
+        random_ = fedbench::Stream(s.system().seed, Purpose::replacement);
     }
 
     void on_event(Scheduler& s, const Event& event) override {
@@ -165,7 +170,7 @@ private:
     /// until it is back, so that it is found so once per absence, and whoever is idle and there is on the list.
     void fill(Scheduler& s) {
         while (vacant_ > 0 && !idle_.empty()) {
-            const std::uint32_t place = random_->below(static_cast<std::uint32_t>(idle_.size()));
+            const std::uint32_t place = random_.below(static_cast<std::uint32_t>(idle_.size()));
             const std::uint32_t client = idle_[place];
             idle_[place] = idle_.back();
             idle_.pop_back();
@@ -182,7 +187,7 @@ private:
     /// With many clients every draw reads memory at random, and waiting for it is most of a plan's time. The next draws are known
     /// already, since as many clients will be idle then: ask for the place of the one after the next, and for the client of the next.
     void fetch_ahead(const Scheduler& s) const {
-        fedbench::Stream ahead = *random_;
+        fedbench::Stream ahead = random_;
         const auto idle = static_cast<std::uint32_t>(idle_.size());
         const std::uint32_t next = ahead.below(idle + 1);
         if (next < idle) s.prefetch(idle_[next]);
@@ -199,7 +204,7 @@ private:
     std::uint32_t vacant_ = 0;          // places, if drawn
     bool is_soon_ = false;              // is the dispatch event of this instant under way?
     std::size_t next_replacement_ = 0;
-    std::unique_ptr<fedbench::Stream> random_;
+    fedbench::Stream random_{0, Purpose::replacement};
 };
 
 }  // namespace

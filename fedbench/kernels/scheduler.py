@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -77,7 +78,8 @@ class Chunk(Protocol):
 
 
 class Scheduler:
-    """Plays the virtual clock. `next(max_updates)` returns chunks until one is `done`; then `outcome` is finished or stalled.
+    """Plays the virtual clock. `next(max_updates)` returns chunks until one is `done`; then `outcome` is finished or stalled. With
+    Rounds(select="external") it returns at the start of every round, `awaiting_selection`, and select() answers.
 
     The plan is a pure function of the arguments, bit-identical on every machine and for every cutting into chunks. Raises
     UsageError for values out of range, for configurations that provably never update, and for scripted lists that run out.
@@ -111,6 +113,43 @@ class Scheduler:
             raise UsageError(str(error)) from None
 
     @property
+    def awaiting_selection(self) -> bool:
+        """Does a round of Rounds(select="external") wait for select()?"""
+        return self._core.awaiting_selection
+
+    @property
+    def available(self) -> npt.NDArray[np.int32]:
+        """The clients that are there now, ascending."""
+        return self._core.available
+
+    def select(self, clients: Sequence[int] | npt.NDArray[np.integer[Any]]) -> None:
+        """The clients of the round that is asked for, with multiplicity; those that are away are dropped. Then call next() again.
+
+        Raises UsageError, and asks on, if nothing is asked, or the selection is empty or names a client that does not exist.
+        """
+        chosen = np.asarray(clients)
+        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise UsageError(f"select: expected whole numbers (n,), got {clients!r}")
+        try:
+            self._core.select(np.ascontiguousarray(np.clip(chosen, -1, 2**31 - 1), np.int32))
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def save(self) -> bytes:
+        """The state between two calls of next(). What a restored scheduler plans from there on is bit-identical."""
+        return self._core.save()
+
+    def restore(self, state: bytes) -> None:
+        """Go on from what save() gave, on a scheduler made with the same arguments.
+
+        Raises UsageError, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments.
+        """
+        try:
+            self._core.restore(state)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    @property
     def outcome(self) -> Literal["running", "finished", "stalled"]:
         return OUTCOMES[self._core.outcome]
 
@@ -139,7 +178,8 @@ class Scheduler:
     def stalled_message(self) -> str:
         """Which update never comes, whom it waits for, and since when."""
         missing = self._core.missing
-        whom = f"waiting for clients {missing[:10]}" if missing else "no client works and none can start"
+        more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
+        whom = f"waiting for clients {missing[:10]}{more}" if missing else "no client works and none can start"
         return f"stalled before update {self._core.version + 1}: {whom}, at {self._core.now / NANOSECONDS:g} virtual seconds"
 
 

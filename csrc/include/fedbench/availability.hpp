@@ -63,6 +63,11 @@ public:
     /// Length of one repetition and the time on in it; 0, 0 if the windows do not repeat.
     std::pair<std::int64_t, std::int64_t> cycle(std::uint32_t client) const;
 
+    template <class A>
+    void archive(A& a) {
+        a(kind_, period_, on_, phase_, mean_on_, mean_off_, intervals_, row_);
+    }
+
 private:
     struct Interval {
         std::int64_t from, until;
@@ -105,6 +110,16 @@ public:
 
     void prefetch(std::uint32_t client) const {
         if (!windows_.empty()) __builtin_prefetch(windows_.data() + client);
+    }
+
+    /// The cursors; the windows themselves are configuration.
+    template <class A>
+    void archive(A& a) {
+        a(windows_);
+    }
+    template <class A>
+    void archive_configuration(A& a) {
+        a(availability_);
     }
 
 private:

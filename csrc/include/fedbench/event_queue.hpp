@@ -46,6 +46,11 @@ struct Event {
 /// turns the pair into one walk down the heap.
 class EventQueue {
 public:
+    template <class A>
+    void archive(A& a) {
+        a(heap_, hole_);
+    }
+
     bool empty() const { return heap_.size() == (hole_ ? 1 : 0); }
     std::size_t size() const { return heap_.size() - (hole_ ? 1 : 0); }
 

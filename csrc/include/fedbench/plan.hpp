@@ -21,7 +21,7 @@ struct Job {
 
     /// What has not happened by `time` never does.
     void forget_after(std::int64_t time) {
-        for (std::int64_t* t : {&t_start, &t_finish, &t_arrive})
+        for (std::int64_t* t : {&t_start, &t_finish, &t_arrive, &t_lost})
             if (*t > time) *t = kNever;
     }
 };

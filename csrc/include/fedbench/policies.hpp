@@ -16,6 +16,7 @@ enum class Select {
     with_replacement,     ///< cohort draws, uniform; a client drawn r times runs once and counts r times
     weighted,             ///< cohort draws with replacement with the given probabilities
     scripted,             ///< round t uses row t of `selections`
+    external,             ///< the caller is asked at every round's start: Scheduler::select (Rounds only)
 };
 
 /// Synchronous rounds: a round ends at its last arrival, the next one starts at that instant.
@@ -30,6 +31,11 @@ struct Rounds {
     Table<std::int32_t> selections;
     std::int64_t deadline_ns = 0;      ///< > 0: a round is closed then with what has arrived, and the rest is called off
     std::uint32_t over_selection = 0;  ///< so many more are drawn (or, of a given cohort, not waited for); the first to arrive count
+
+    template <class A>
+    void archive(A& a) {
+        a(select, cohort, probabilities, selections, deadline_ns, over_selection);
+    }
 };
 
 enum class Restart {
@@ -52,6 +58,11 @@ struct StreamPolicy {
     std::vector<std::int32_t> initial;       ///< scripted clients of time 0; empty: drawn
     std::vector<std::int32_t> replacements;  ///< scripted; only read if `scripted`
     bool scripted = false;
+
+    template <class A>
+    void archive(A& a) {
+        a(concurrency, buffer, restart, order, initial, replacements, scripted);
+    }
 };
 
 enum class Receive {
@@ -64,6 +75,11 @@ enum class Receive {
 struct Broadcast {
     std::uint32_t buffer = 1;
     Receive receive = Receive::pop;
+
+    template <class A>
+    void archive(A& a) {
+        a(buffer, receive);
+    }
 };
 
 enum class Send {
@@ -83,6 +99,11 @@ struct Mailbox {
     Send send = Send::continuous;
     Receive receive = Receive::pop;
     Table<std::int32_t> selections;  ///< round t takes row t; no rows: drawn
+
+    template <class A>
+    void archive(A& a) {
+        a(cohort, send, receive, selections);
+    }
 };
 
 /// FAVANO, QuAFL: all clients work at any time, for up to max_steps steps; a poll takes what its cohort has done by then, and they
@@ -97,11 +118,21 @@ struct Poll {
     std::int32_t max_steps = 1;
     std::uint32_t cohort = 1;        ///< distinct clients, uniform; unless scripted
     Table<std::int32_t> selections;  ///< poll t (those that happen, from 0) asks row t; no rows: drawn
+
+    template <class A>
+    void archive(A& a) {
+        a(period_ns, max_steps, cohort, selections);
+    }
 };
 
 using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll>;
 
+/// A digest of the policy's kind and parameters.
+std::uint64_t fingerprint(PolicyConfig& policy);
+
+class Reader;
 class Scheduler;
+class Writer;
 struct Event;
 
 /// A running policy. It reacts to events by calling the Scheduler's verbs; all its state is its own.
@@ -116,6 +147,18 @@ public:
     virtual std::int32_t oldest_startable(const Scheduler& scheduler) const;
     /// Clients that the policy waits for; what `stalled` reports.
     virtual std::vector<std::int32_t> missing(const Scheduler&) const { return {}; }
+    /// The answer to Scheduler::ask: the clients of the next round, with multiplicity.
+    virtual void select(Scheduler& scheduler, const std::vector<std::uint32_t>& clients);
+    virtual void save(Writer& writer) = 0;
+    virtual void restore(Reader& reader) = 0;
+};
+
+/// A policy whose state is what `Derived::archive` visits.
+template <class Derived>
+class ArchivedPolicy : public Policy {
+public:
+    void save(Writer& writer) final { static_cast<Derived&>(*this).archive(writer); }
+    void restore(Reader& reader) final { static_cast<Derived&>(*this).archive(reader); }
 };
 
 std::unique_ptr<Policy> make_policy(Rounds config, std::uint32_t clients);

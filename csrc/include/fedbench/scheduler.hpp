@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "fedbench/archive.hpp"
 #include "fedbench/availability.hpp"
 #include "fedbench/dropout.hpp"
 #include "fedbench/durations.hpp"
@@ -23,6 +25,11 @@ struct Budget {
     std::int32_t updates = 1;
     std::int64_t time_ns = 0;  ///< events later than this do not happen
     std::int64_t jobs = 0;     ///< cap on created jobs
+
+    template <class A>
+    void archive(A& a) {
+        a(updates, time_ns, jobs);
+    }
 };
 
 struct SystemModel {
@@ -34,6 +41,12 @@ struct SystemModel {
     Availability availability = {};
     WhenOffline when_offline = WhenOffline::lost;
     Dropout dropout = {};
+
+    /// All but the availability, which a Presence takes over.
+    template <class A>
+    void archive(A& a) {
+        a(clients, seed, compute, download, upload, steps, start_ns, when_offline, dropout);
+    }
 };
 
 class Scheduler {
@@ -42,7 +55,26 @@ public:
     Scheduler(SystemModel system, PolicyConfig policy, Budget budget);
 
     /// Plans up to max_updates (>= 1) further updates. O(log pending) per event; memory grows with the open jobs and the chunk only.
+    /// Returns early where a policy asks for a selection. Throws std::invalid_argument while one is awaited.
     PlanChunk next(std::int32_t max_updates);
+
+    /// Does a round wait for select()? (Select::external)
+    bool is_asking() const { return is_asking_; }
+    /// The clients that are there now, ascending. O(clients).
+    std::vector<std::int32_t> available() const;
+    /// The clients of the round that is asked for, with multiplicity; those that are away are dropped. Throws std::invalid_argument,
+    /// and asks on, if nothing is asked, or the selection is empty or names a client that does not exist.
+    void select(const std::vector<std::int32_t>& clients);
+
+    /// The state between two calls of next: a scheduler constructed with the same arguments goes on from it, bit for bit.
+    std::string save();
+    /// Throws std::invalid_argument, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments.
+    void restore(std::span<const char> bytes);
+    template <class A>
+    void archive(A& a) {
+        a(queue_, instant_, now_, version_, outcome_, ended_by_, begun_, is_asking_);
+        a(open_jobs_, emitted_, free_slots_, next_k_, open_on_, versions_open_, totals_, presence_);
+    }
 
     Outcome outcome() const { return outcome_; }
     /// Why the plan ended: "updates", "time", "jobs", "stalled", or "" while running.
@@ -112,6 +144,8 @@ public:
     /// One server update now that consumes `slots` (with multiplicity, arrival order).
     void update(const std::vector<Slot>& slots);
     void count_downloads(std::int64_t models) { totals_.downloads += models; }
+    /// The next round needs a selection: next() returns, and select() answers.
+    void ask() { is_asking_ = true; }
     bool finished() const { return outcome_ != Outcome::running; }
     /// No event is pending any more: for a policy that begins anew.
     void forget_events() {
@@ -121,6 +155,7 @@ public:
 
 private:
     EventQueue* earliest();
+    std::uint64_t configuration();
     void finish(Outcome outcome, const char* reason);
     bool loses(Slot slot, std::int64_t end);
     void close(Slot slot, std::int32_t update);
@@ -133,6 +168,7 @@ private:
     Presence presence_;
     bool pauses_;
     bool is_fallible_;  // may a job be lost or paused?
+    std::uint64_t policy_configuration_;
     std::unique_ptr<Policy> policy_;
     EventQueue queue_;    // the future
     EventQueue instant_;  // events created for the instant they were created in: few, so they stay out of the large heap
@@ -141,6 +177,7 @@ private:
     Outcome outcome_ = Outcome::running;
     std::string ended_by_;
     bool begun_ = false;
+    bool is_asking_ = false;
 
     std::vector<Job> open_jobs_;         // by slot; a freed slot is reused
     std::vector<std::int64_t> emitted_;  // by slot: index in the chunk once consumed in the current update

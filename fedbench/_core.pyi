@@ -30,6 +30,7 @@ class Purpose(enum.IntEnum):
     evaluation = 14
     holdout = 15
     availability = 16
+    loss = 17
 
 class Stream:
     def __init__(self, seed: int, purpose: Purpose, client: int = 0, k: int = 0) -> None: ...
@@ -189,6 +190,7 @@ class Select(enum.Enum):
     with_replacement = 2
     weighted = 3
     scripted = 4
+    external = 5
 
 class Restart(enum.Enum):
     resample = 0
@@ -205,6 +207,10 @@ class Receive(enum.Enum):
 class Send(enum.Enum):
     continuous = 0
     on_demand = 1
+
+class WhenOffline(enum.Enum):
+    lost = 0
+    paused = 1
 
 class Outcome(enum.Enum):
     running = 0
@@ -226,9 +232,27 @@ class Steps:
     @staticmethod
     def normal(mean: float, variance: float) -> Steps: ...
 
+class Availability:
+    def __init__(self) -> None: ...
+    @staticmethod
+    def periodic(
+        period_seconds: npt.NDArray[np.float64], on_fraction: npt.NDArray[np.float64], phase: npt.NDArray[np.float64]
+    ) -> Availability: ...
+    @staticmethod
+    def alternating(mean_on_seconds: npt.NDArray[np.float64], mean_off_seconds: npt.NDArray[np.float64]) -> Availability: ...
+    @staticmethod
+    def table(rows: Sequence[Sequence[float]], period_seconds: float) -> Availability: ...
+
 class Rounds:
     def __init__(
-        self, *, select: Select, cohort: int, probabilities: Sequence[float], selections: Sequence[Sequence[int]]
+        self,
+        *,
+        select: Select,
+        cohort: int,
+        probabilities: Sequence[float],
+        selections: Sequence[Sequence[int]],
+        deadline_seconds: float,
+        over_selection: int,
     ) -> None: ...
 
 class StreamPolicy:
@@ -279,6 +303,8 @@ class PlanChunk:
     @property
     def t_arrive(self) -> npt.NDArray[np.int64]: ...
     @property
+    def t_lost(self) -> npt.NDArray[np.int64]: ...
+    @property
     def time(self) -> npt.NDArray[np.int64]: ...
     @property
     def offsets(self) -> npt.NDArray[np.int64]: ...
@@ -297,6 +323,9 @@ class Scheduler:
         download: Durations,
         upload: Durations,
         steps: Steps,
+        availability: Availability,
+        when_offline: WhenOffline,
+        dropout: npt.NDArray[np.float64],
         start_ns: int,
         policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll,
         max_updates: int,
@@ -304,6 +333,13 @@ class Scheduler:
         max_jobs: int,
     ) -> None: ...
     def next(self, max_updates: int) -> PlanChunk: ...
+    @property
+    def awaiting_selection(self) -> bool: ...
+    @property
+    def available(self) -> npt.NDArray[np.int32]: ...
+    def select(self, clients: npt.NDArray[np.int32]) -> None: ...
+    def save(self) -> bytes: ...
+    def restore(self, state: bytes) -> None: ...
     @property
     def outcome(self) -> Outcome: ...
     @property

@@ -200,13 +200,21 @@ class Dispatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds(Dispatch):
-    """Synchronous rounds. `select`: all; without_replacement; with_replacement; weighted (with replacement, probability p)."""
+    """Synchronous rounds. `select`: all; without_replacement; with_replacement; weighted (with replacement, probability p);
+    scripted (`selections`, one row per round begun); external (the scheduler asks at every round's start).
+
+    `deadline_seconds`: a round is closed so long after its start with what has arrived (None: it waits for all). `over_selection`:
+    so many more than `cohort_size` are drawn, and the first `cohort_size` to arrive make the update; of a cohort that is not drawn,
+    so many are not waited for. Jobs that come later are called off.
+    """
 
     starts_from_later_version = True
 
-    select: Literal["all", "without_replacement", "with_replacement", "weighted", "scripted"] = "all"
+    select: Literal["all", "without_replacement", "with_replacement", "weighted", "scripted", "external"] = "all"
     cohort_size: int = 0
     selections: tuple[tuple[int, ...], ...] = ()
+    deadline_seconds: float | None = None
+    over_selection: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

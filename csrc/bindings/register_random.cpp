@@ -46,6 +46,7 @@ void register_random(py::module_& module) {
         .value("evaluation", Purpose::evaluation)
         .value("holdout", Purpose::holdout)
         .value("availability", Purpose::availability)
+        .value("loss", Purpose::loss)
         .finalize();
 
     module.def(

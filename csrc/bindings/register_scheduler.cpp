@@ -57,6 +57,29 @@ void register_inputs(py::module_& module) {
         .def_static(
             "table", [](const std::vector<std::vector<std::int32_t>>& rows) { return Steps::table(table_of(rows)); }, py::arg("rows"))
         .def_static("normal", &Steps::normal, py::arg("mean"), py::arg("variance"));
+    py::native_enum<WhenOffline>(module, "WhenOffline", "enum.Enum", "What becomes of a job whose client leaves.")
+        .value("lost", WhenOffline::lost)
+        .value("paused", WhenOffline::paused)
+        .finalize();
+    py::class_<Availability>(module, "Availability", "When clients are there.")
+        .def(py::init<>())
+        .def_static(
+            "periodic",
+            [](const py::object& period, const py::object& on_fraction, const py::object& phase) {
+                return Availability::periodic(copied<double>("period_seconds", period), copied<double>("on_fraction", on_fraction),
+                                              copied<double>("phase", phase));
+            },
+            py::arg("period_seconds"), py::arg("on_fraction"), py::arg("phase"))
+        .def_static(
+            "alternating",
+            [](const py::object& mean_on, const py::object& mean_off) {
+                return Availability::alternating(copied<double>("mean_on_seconds", mean_on), copied<double>("mean_off_seconds", mean_off));
+            },
+            py::arg("mean_on_seconds"), py::arg("mean_off_seconds"))
+        .def_static(
+            "table",
+            [](const std::vector<std::vector<double>>& rows, double period) { return Availability::table(table_of(rows), period); },
+            py::arg("rows"), py::arg("period_seconds"));
 }
 
 void register_policies(py::module_& module) {
@@ -66,6 +89,7 @@ void register_policies(py::module_& module) {
         .value("with_replacement", Select::with_replacement)
         .value("weighted", Select::weighted)
         .value("scripted", Select::scripted)
+        .value("external", Select::external)
         .finalize();
     py::native_enum<Restart>(module, "Restart", "enum.Enum", "Who follows an arrived client.")
         .value("resample", Restart::resample)
@@ -85,10 +109,12 @@ void register_policies(py::module_& module) {
         .finalize();
     py::class_<Rounds>(module, "Rounds")
         .def(py::init([](Select select, std::uint32_t cohort, std::vector<double> probabilities,
-                         const std::vector<std::vector<std::int32_t>>& selections) {
-                 return Rounds{select, cohort, std::move(probabilities), table_of(selections)};
+                         const std::vector<std::vector<std::int32_t>>& selections, double deadline_seconds, std::uint32_t over_selection) {
+                 const std::int64_t deadline_ns = to_nanoseconds(deadline_seconds, "rounds: deadline_seconds");
+                 return Rounds{select, cohort, std::move(probabilities), table_of(selections), deadline_ns, over_selection};
              }),
-             py::kw_only(), py::arg("select"), py::arg("cohort"), py::arg("probabilities"), py::arg("selections"));
+             py::kw_only(), py::arg("select"), py::arg("cohort"), py::arg("probabilities"), py::arg("selections"),
+             py::arg("deadline_seconds"), py::arg("over_selection"));
     py::class_<StreamPolicy>(module, "StreamPolicy")
         .def(py::init([](std::uint32_t concurrency, std::uint32_t buffer, Restart restart, DispatchOrder order,
                          std::vector<std::int32_t> initial, std::vector<std::int32_t> replacements, bool scripted) {
@@ -127,6 +153,7 @@ void register_chunk(py::module_& module) {
         .def_property_readonly("t_start", &chunk_column<&PlanChunk::jobs, &JobColumns::t_start>)
         .def_property_readonly("t_finish", &chunk_column<&PlanChunk::jobs, &JobColumns::t_finish>)
         .def_property_readonly("t_arrive", &chunk_column<&PlanChunk::jobs, &JobColumns::t_arrive>)
+        .def_property_readonly("t_lost", &chunk_column<&PlanChunk::jobs, &JobColumns::t_lost>)
         .def_property_readonly("time", &chunk_column<&PlanChunk::updates, &UpdateColumns::time>)
         .def_property_readonly("offsets", &chunk_column<&PlanChunk::updates, &UpdateColumns::offsets>)
         .def_property_readonly("entries", &chunk_column<&PlanChunk::updates, &UpdateColumns::entries>)
@@ -147,14 +174,30 @@ void register_scheduler(py::module_& module) {
         .finalize();
     py::class_<Scheduler>(module, "Scheduler", "Plays the virtual clock; see csrc/include/fedbench/scheduler.hpp.")
         .def(py::init([](std::uint32_t clients, std::uint64_t seed, const Durations& compute, const Durations& download,
-                         const Durations& upload, const Steps& steps, std::int64_t start_ns, PolicyConfig policy, std::int32_t max_updates,
+                         const Durations& upload, const Steps& steps, const Availability& availability, WhenOffline when_offline,
+                         const py::object& dropout, std::int64_t start_ns, PolicyConfig policy, std::int32_t max_updates,
                          double max_seconds, std::int64_t max_jobs) {
-                 return Scheduler(SystemModel{clients, seed, compute, download, upload, steps, start_ns}, std::move(policy),
-                                  Budget{max_updates, to_nanoseconds(max_seconds, "budget.seconds"), max_jobs});
+                 return Scheduler(SystemModel{clients, seed, compute, download, upload, steps, start_ns, availability, when_offline,
+                                              Dropout(copied<double>("dropout", dropout))},
+                                  std::move(policy), Budget{max_updates, to_nanoseconds(max_seconds, "budget.seconds"), max_jobs});
              }),
              py::kw_only(), py::arg("clients"), py::arg("seed"), py::arg("compute"), py::arg("download"), py::arg("upload"),
-             py::arg("steps"), py::arg("start_ns"), py::arg("policy"), py::arg("max_updates"), py::arg("max_seconds"), py::arg("max_jobs"))
+             py::arg("steps"), py::arg("availability"), py::arg("when_offline"), py::arg("dropout"), py::arg("start_ns"), py::arg("policy"),
+             py::arg("max_updates"), py::arg("max_seconds"), py::arg("max_jobs"))
         .def("next", &Scheduler::next, py::arg("max_updates"), py::call_guard<py::gil_scoped_release>())
+        .def_property_readonly("awaiting_selection", &Scheduler::is_asking)
+        .def_property_readonly("available", [](const Scheduler& s) { return take(s.available()); })
+        .def(
+            "select", [](Scheduler& s, const py::object& clients) { s.select(copied<std::int32_t>("select: clients", clients)); },
+            py::arg("clients"))
+        .def("save", [](Scheduler& s) { return py::bytes(s.save()); })
+        .def(
+            "restore",
+            [](Scheduler& s, const py::bytes& state) {
+                const auto view = static_cast<std::string_view>(state);
+                s.restore({view.data(), view.size()});
+            },
+            py::arg("state"))
         .def_property_readonly("outcome", &Scheduler::outcome)
         .def_property_readonly("ended_by", &Scheduler::ended_by)
         .def_property_readonly("missing", &Scheduler::missing)

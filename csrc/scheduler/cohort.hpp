@@ -8,6 +8,7 @@
 
 #include "fedbench/philox.hpp"
 #include "fedbench/policies.hpp"
+#include "fedbench/scheduler.hpp"
 
 namespace fedbench {
 
@@ -19,13 +20,34 @@ public:
 
     /// Clients of cohort t with multiplicity, in the order of the draw; valid until the next call. O(cohort), `all` O(N).
     const std::vector<std::uint32_t>& draw(std::uint64_t seed, std::uint32_t t);
+    /// The same among the clients that are there now: the draw goes on until it has enough of them, or there are no more. O(N) at
+    /// worst. Empty: nobody of the candidates is there.
+    const std::vector<std::uint32_t>& draw_here(Scheduler& s, std::uint32_t t);
+    /// Those of whom cohort t could be made.
+    std::vector<std::uint32_t> candidates(std::uint32_t t) const;
+    /// The caller's selection (Select::external): what all calls for the next round mean, until it is forgotten.
+    void answer(std::vector<std::uint32_t> clients) { answer_ = std::move(clients); }
+    void forget_answer() { answer_.clear(); }
+    bool needs_answer() const { return config_.select == Select::external && answer_.empty(); }
+    template <class A>
+    void archive(A& a) {
+        a(answer_);
+    }
+    /// Entries that cohort t would have if everybody were there.
+    std::size_t full_size(std::uint32_t t) const;
 
 private:
     void check() const;
     void check_probabilities() const;
-    void draw_distinct(Stream& random);
-    std::uint32_t draw_weighted(double u) const;
-    void read_script(std::uint32_t t);
+    template <typename Here>
+    const std::vector<std::uint32_t>& draw_among(std::uint64_t seed, std::uint32_t t, Here here);
+    template <typename Here>
+    void draw_distinct(Stream& random, Here here);
+    template <typename Here>
+    void draw_repeatedly(Stream& random, Here here);
+    std::uint32_t draw_weighted(const std::vector<double>& cumulative, double u) const;
+    bool is_given() const { return config_.select == Select::scripted || config_.select == Select::external; }
+    std::vector<std::uint32_t> given(std::uint32_t t) const;
 
     std::string policy_, unit_;
     Rounds config_;
@@ -33,12 +55,13 @@ private:
     std::vector<std::uint32_t> pool_;
     std::vector<double> cumulative_;
     std::vector<std::uint32_t> selected_;
+    std::vector<std::uint32_t> answer_;
 };
 
 /// `selections` if there are any, else `cohort` clients by `select`.
 inline Rounds scripted_or(Select select, std::uint32_t cohort, Table<std::int32_t> selections) {
     const bool scripted = selections.offsets.size() > 1;
-    return {scripted ? Select::scripted : select, cohort, {}, std::move(selections)};
+    return {scripted ? Select::scripted : select, cohort, {}, std::move(selections), 0, 0};
 }
 
 }  // namespace fedbench

@@ -20,6 +20,11 @@ public:
 
     ReceiveBuffers(std::uint32_t clients, Receive receive) : clients_(clients), receive_(receive), used_(clients, kNone) {}
 
+    template <class A>
+    void archive(A& a) {
+        a(used_, sent_, waiting_, longest_download_);
+    }
+
     /// Sends version 0. Every client gets a `downloaded` event when it is there. `policy` is the name in messages.
     void begin(Scheduler& s, const std::string& policy) {
         if (!s.system().download.is_constant()) throw std::invalid_argument(policy + ": download times must be constant per client");
@@ -46,6 +51,9 @@ public:
         }
         return used_[client] = held;
     }
+
+    /// Is there a version, here or under way, that an idle client may start from?
+    bool has_unused(const Scheduler& s, std::uint32_t client) const { return receive_ == Receive::peek || used_[client] < s.version(); }
 
     std::int64_t sent(std::int32_t version) const { return sent_[static_cast<std::size_t>(version)]; }
 

@@ -16,15 +16,19 @@ void JobColumns::append(const Job& job, std::int32_t update) {
     t_start.push_back(job.t_start);
     t_finish.push_back(job.t_finish);
     t_arrive.push_back(job.t_arrive);
+    t_lost.push_back(job.t_lost);
 }
 
 std::int32_t Policy::oldest_startable(const Scheduler& scheduler) const { return scheduler.version(); }
 
+void Policy::select(Scheduler&, const std::vector<std::uint32_t>&) { throw std::logic_error("this policy selects its clients itself"); }
+
 namespace {
 
 constexpr std::int64_t kNotEmitted = -1;
+constexpr std::size_t kSlots = Event::kMaxSlot;  // the highest one is free for policies
 
-void check(const SystemModel& system, const Budget& budget) {
+SystemModel& checked(SystemModel& system, const Budget& budget) {
     if (system.clients == 0 || system.clients > 0x7fffffff)
         throw std::invalid_argument("clients: must be between 1 and 2147483647, got " + std::to_string(system.clients));
     if (budget.updates < 1) throw std::invalid_argument("budget.updates: must be >= 1, got " + std::to_string(budget.updates));
@@ -37,19 +41,28 @@ void check(const SystemModel& system, const Budget& budget) {
     system.download.check_clients(system.clients);
     system.upload.check_clients(system.clients);
     system.steps.check_clients(system.clients);
+    system.availability.check_clients(system.clients);
+    system.dropout.check_clients(system.clients);
+    return system;
 }
 
 }  // namespace
 
 Scheduler::Scheduler(SystemModel system, PolicyConfig policy, Budget budget)
-    : system_(std::move(system)), budget_(budget), now_(system_.start_ns) {
-    check(system_, budget_);
+    : system_(std::move(system)),
+      budget_(budget),
+      presence_(std::move(checked(system_, budget).availability), system_.seed, system_.clients),
+      pauses_(!is_everybody_here() && system_.when_offline == WhenOffline::paused),
+      is_fallible_(!is_everybody_here() || !system_.dropout.is_off()),
+      now_(system_.start_ns) {
+    policy_configuration_ = fingerprint(policy);
     policy_ = std::visit([&](auto& config) { return make_policy(std::move(config), system_.clients); }, policy);
     next_k_.assign(system_.clients, 0);
 }
 
 PlanChunk Scheduler::next(std::int32_t max_updates) {
     if (max_updates < 1) throw std::invalid_argument("max_updates: must be >= 1, got " + std::to_string(max_updates));
+    if (is_asking_) throw std::invalid_argument("next: a round waits for its clients; answer with select()");
     chunk_ = PlanChunk{};
     chunk_.first_version = version_;
     if (!begun_) {
@@ -57,7 +70,7 @@ PlanChunk Scheduler::next(std::int32_t max_updates) {
         if (now_ > budget_.time_ns) finish(Outcome::finished, "time");
         else policy_->begin(*this);
     }
-    while (!finished() && version_ - chunk_.first_version < max_updates) {
+    while (!finished() && !is_asking_ && version_ - chunk_.first_version < max_updates) {
         EventQueue* const events = earliest();
         if (events == nullptr) finish(Outcome::stalled, "stalled");
         else if (events->top().time > budget_.time_ns) finish(Outcome::finished, "time");
@@ -77,6 +90,24 @@ PlanChunk Scheduler::next(std::int32_t max_updates) {
     return std::move(chunk_);
 }
 
+std::vector<std::int32_t> Scheduler::available() const {
+    std::vector<std::int32_t> clients;
+    for (std::uint32_t client = 0; client < system_.clients; ++client)
+        if (returns(client) == now_) clients.push_back(static_cast<std::int32_t>(client));
+    return clients;
+}
+
+void Scheduler::select(const std::vector<std::int32_t>& clients) {
+    if (!is_asking_) throw std::invalid_argument("select: nothing is asked; a selection answers a round of external selection");
+    if (clients.empty()) throw std::invalid_argument("select: expected at least one client, got none");
+    for (std::int32_t client : clients)
+        if (client < 0 || static_cast<std::uint32_t>(client) >= system_.clients)
+            throw std::invalid_argument("select: there are " + std::to_string(system_.clients) + " clients, got client " +
+                                        std::to_string(client));
+    policy_->select(*this, {clients.begin(), clients.end()});
+    is_asking_ = false;
+}
+
 /// The queue that holds the next event; nullptr if there is none.
 EventQueue* Scheduler::earliest() {
     if (instant_.empty()) return queue_.empty() ? nullptr : &queue_;
@@ -92,6 +123,7 @@ Scheduler::Slot Scheduler::open(std::uint32_t client, std::int32_t base, std::in
     Slot slot;
     if (free_slots_.empty()) {
         slot = static_cast<Slot>(open_jobs_.size());
+        if (slot >= kSlots) throw std::length_error("more than " + std::to_string(kSlots) + " jobs are open at one time");
         open_jobs_.emplace_back();
         emitted_.push_back(kNotEmitted);
     } else {
@@ -114,22 +146,59 @@ void Scheduler::run(Slot slot, std::int64_t start) {
     Job& job = open_jobs_[slot];
     job.steps = system_.steps.of(system_.seed, job.client, job.k);
     job.t_start = start;
-    job.t_finish = start + system_.compute.job(system_.seed, Purpose::compute, job.client, job.k, job.steps);
+    job.t_finish = later(job.client, start, system_.compute.job(system_.seed, Purpose::compute, job.client, job.k, job.steps));
+    if (is_fallible_) draw_loss(job, job.t_finish);
 }
 
 void Scheduler::send(Slot slot, std::int64_t from) {
     Job& job = open_jobs_[slot];
-    job.t_arrive = from + system_.upload.unit(system_.seed, Purpose::upload, job.client, job.k);
-    at(job.t_arrive, Phase::arrival, job.client, slot);
+    job.t_arrive = later(job.client, from, system_.upload.unit(system_.seed, Purpose::upload, job.client, job.k));
+    if (!is_lost_before(slot, job.t_arrive)) at(job.t_arrive, Phase::arrival, job.client, slot);
 }
 
 Scheduler::Slot Scheduler::dispatch(std::uint32_t client) {
     const Slot slot = open(client, version_, now_);
     count_downloads(1);
-    run(slot, now_ + system_.download.unit(system_.seed, Purpose::download, client, open_jobs_[slot].k));
+    run(slot, later(client, now_, system_.download.unit(system_.seed, Purpose::download, client, open_jobs_[slot].k)));
     send(slot, open_jobs_[slot].t_finish);
-    if (open_jobs_[slot].t_arrive == now_) refuse_standstill(slot);
+    if (open_jobs_[slot].t_arrive == now_ || open_jobs_[slot].t_lost == now_) refuse_standstill(slot);
     return slot;
+}
+
+void Scheduler::draw_loss(Job& job, std::int64_t finish) const {
+    if (system_.dropout.is_off() || finish == kForever) return;
+    const auto lost = system_.dropout.draw(system_.seed, job.client, job.k, finish - job.t_start);
+    if (lost) job.t_lost = job.t_start + *lost;
+}
+
+bool Scheduler::loses(Slot slot, std::int64_t end) {
+    Job& job = open_jobs_[slot];
+    const std::int64_t absence = leaves(job.client);
+    if (absence < end && (job.t_lost == kNever || absence < job.t_lost)) job.t_lost = absence;
+    if (job.t_lost == kNever) return false;
+    job.forget_after(job.t_lost);
+    at(job.t_lost, Phase::lost, job.client, slot);
+    return true;
+}
+
+void Scheduler::call_off(Slot slot) {
+    open_jobs_[slot].forget_after(now_);
+    discard(slot);
+}
+
+void Scheduler::lose(Slot slot) {
+    open_jobs_[slot].t_lost = now_;
+    call_off(slot);
+}
+
+std::int64_t Scheduler::leaves(std::uint32_t client) const {
+    if (!pauses_) return presence_.leaves(client, now_);
+    return std::max(now_, presence_.availability().last_leave(client));
+}
+
+void Scheduler::await_return(std::uint32_t client) {
+    const std::int64_t time = returns(client);
+    if (time != kForever) at(time, Phase::returned, client);
 }
 
 void Scheduler::refuse_standstill(Slot slot) const {

@@ -8,7 +8,7 @@ namespace fedbench {
 
 namespace {
 
-class BufferedStream final : public Policy {
+class BufferedStream final : public ArchivedPolicy<BufferedStream> {
 public:
     BufferedStream(StreamPolicy config, std::uint32_t clients) : config_(std::move(config)), clients_(clients) {
         check();
@@ -20,35 +20,42 @@ public:
         }
     }
 
+    template <class A>
+    void archive(A& a) {
+        a(idle_, busy_, buffered_, freed_, back_, vacant_, is_soon_, next_replacement_, random_);
+    }
+
     void begin(Scheduler& s) override {
         if (config_.initial.empty()) {
             draw_initial(s);
         } else {
             start_scripted(s);
         }
-        random_ = std::make_unique<fedbench::Stream>(s.system().seed, Purpose::replacement);
+        random_ = fedbench::Stream(s.system().seed, Purpose::replacement);
     }
 
     void on_event(Scheduler& s, const Event& event) override {
-        if (event.phase() == Phase::dispatch) {
-            for (std::uint32_t client : arrived_) replace(s, client);
-            arrived_.clear();
-            return;
+        switch (event.phase()) {
+            case Phase::arrival:
+                return receive(s, event);
+            case Phase::lost:
+                s.lose(event.slot());
+                return set_free(s, event.client());
+            case Phase::returned:
+                if (draws()) idle_.push_back(event.client());
+                else back_.push_back(event.client());
+                return soon(s);
+            default:
+                return start_all(s);
         }
-        const std::uint32_t client = event.client();
-        if (draws()) idle_.push_back(client);
-        else busy_[client] = 0;
-        buffered_.push_back(event.slot());
-        if (config_.order == DispatchOrder::before_update) {
-            replace(s, client);
-        } else {
-            arrived_.push_back(client);
-            if (arrived_.size() == 1) s.at(s.now(), Phase::dispatch, 0);
-        }
-        if (buffered_.size() == config_.buffer) {
-            s.update(buffered_);
-            buffered_.clear();
-        }
+    }
+
+    /// Nobody works: those who would have to come back.
+    std::vector<std::int32_t> missing(const Scheduler&) const override {
+        std::vector<std::int32_t> clients;
+        for (std::uint32_t client = 0; client < clients_; ++client)
+            if (draws() || busy_[client]) clients.push_back(static_cast<std::int32_t>(client));
+        return clients;
     }
 
 private:
@@ -73,11 +80,45 @@ private:
         return static_cast<std::uint32_t>(client);
     }
 
+    void receive(Scheduler& s, const Event& event) {
+        buffered_.push_back(event.slot());
+        set_free(s, event.client());
+        if (buffered_.size() == config_.buffer) {
+            s.update(buffered_);
+            buffered_.clear();
+        }
+    }
+
+    /// The client's job is over, so a place is vacant: filled at once, or when all else of this instant has happened.
+    void set_free(Scheduler& s, std::uint32_t client) {
+        if (draws()) idle_.push_back(client);
+        else busy_[client] = 0;
+        if (config_.order == DispatchOrder::before_update) return replace(s, client);
+        freed_.push_back(client);
+        soon(s);
+    }
+
+    void soon(Scheduler& s) {
+        if (!is_soon_) s.at(s.now(), Phase::dispatch, 0);
+        is_soon_ = true;
+    }
+
+    void start_all(Scheduler& s) {
+        is_soon_ = false;
+        for (std::uint32_t client : back_) s.dispatch(client);
+        back_.clear();
+        for (std::uint32_t client : freed_) replace(s, client);
+        freed_.clear();
+        if (vacant_ > 0) fill(s);
+    }
+
+    /// The client works, or, if it is away, will when it is back: its place is kept.
     void start(Scheduler& s, std::uint32_t client) {
         if (!draws()) {  // a drawn client is idle by construction
             if (busy_[client])
                 throw std::invalid_argument("stream: client " + std::to_string(client) + " is dispatched while it still works");
             busy_[client] = 1;
+            if (!s.is_here(client)) return s.await_return(client);
         }
         s.dispatch(client);
     }
@@ -93,38 +134,60 @@ private:
         std::erase_if(idle_, [&](std::uint32_t client) { return started[client] != 0; });
     }
 
-    /// concurrency distinct clients: the first places of a Fisher-Yates shuffle of 0 .. N - 1; the rest stay idle.
+    /// concurrency distinct clients: the first places of a Fisher-Yates shuffle of 0 .. N - 1; the rest stay idle. Of those, clients
+    /// that are away are passed over, and wait for their return.
     void draw_initial(Scheduler& s) {
         fedbench::Stream random(s.system().seed, Purpose::initial);
         std::vector<std::uint32_t> order(clients_);
         std::iota(order.begin(), order.end(), 0);
-        for (std::uint32_t i = 0; i < config_.concurrency; ++i) {
-            std::swap(order[i], order[i + random.below(clients_ - i)]);
-            start(s, order[i]);
+        std::uint32_t drawn = 0;
+        for (vacant_ = config_.concurrency; vacant_ > 0 && drawn < clients_; ++drawn) {
+            std::swap(order[drawn], order[drawn + random.below(clients_ - drawn)]);
+            if (draws() && !s.is_here(order[drawn])) {
+                s.await_return(order[drawn]);
+                continue;
+            }
+            start(s, order[drawn]);
+            --vacant_;
         }
-        if (draws()) idle_.assign(order.begin() + config_.concurrency, order.end());
+        if (draws()) idle_.assign(order.begin() + drawn, order.end());
     }
 
-    void replace(Scheduler& s, std::uint32_t arrived) {
-        if (config_.restart == Restart::self) return start(s, arrived);
+    /// Somebody takes the place of `client`, whose job is over.
+    void replace(Scheduler& s, std::uint32_t client) {
+        if (config_.restart == Restart::self) return start(s, client);
         if (config_.scripted) {
             if (next_replacement_ == config_.replacements.size())
                 throw std::invalid_argument("stream: replacements has " + std::to_string(config_.replacements.size()) + " entries, entry " +
                                             std::to_string(next_replacement_) + " was needed");
             return start(s, checked(config_.replacements[next_replacement_++], "replacements"));
         }
-        const std::uint32_t place = random_->below(static_cast<std::uint32_t>(idle_.size()));
-        const std::uint32_t client = idle_[place];
-        idle_[place] = idle_.back();
-        idle_.pop_back();
-        start(s, client);
-        fetch_ahead(s);
+        ++vacant_;
+        fill(s);
+    }
+
+    /// Uniformly drawn idle clients take the vacant places, as long as there are any who are there. One found away leaves the list
+    /// until it is back, so that it is found so once per absence, and whoever is idle and there is on the list.
+    void fill(Scheduler& s) {
+        while (vacant_ > 0 && !idle_.empty()) {
+            const std::uint32_t place = random_.below(static_cast<std::uint32_t>(idle_.size()));
+            const std::uint32_t client = idle_[place];
+            idle_[place] = idle_.back();
+            idle_.pop_back();
+            if (!s.is_here(client)) {
+                s.await_return(client);
+                continue;
+            }
+            start(s, client);
+            fetch_ahead(s);
+            --vacant_;
+        }
     }
 
     /// With many clients every draw reads memory at random, and waiting for it is most of a plan's time. The next draws are known
     /// already, since as many clients will be idle then: ask for the place of the one after the next, and for the client of the next.
     void fetch_ahead(const Scheduler& s) const {
-        fedbench::Stream ahead = *random_;
+        fedbench::Stream ahead = random_;
         const auto idle = static_cast<std::uint32_t>(idle_.size());
         const std::uint32_t next = ahead.below(idle + 1);
         if (next < idle) s.prefetch(idle_[next]);
@@ -133,12 +196,15 @@ private:
 
     StreamPolicy config_;
     std::uint32_t clients_;
-    std::vector<std::uint32_t> idle_;  // if drawn
+    std::vector<std::uint32_t> idle_;  // if drawn; without those who are known to be away
     std::vector<char> busy_;           // by client, if scripted
     std::vector<Scheduler::Slot> buffered_;
-    std::vector<std::uint32_t> arrived_;
+    std::vector<std::uint32_t> freed_;  // clients whose places are vacant, in this instant
+    std::vector<std::uint32_t> back_;   // clients for whom a place was kept
+    std::uint32_t vacant_ = 0;          // places, if drawn
+    bool is_soon_ = false;              // is the dispatch event of this instant under way?
     std::size_t next_replacement_ = 0;
-    std::unique_ptr<fedbench::Stream> random_;
+    fedbench::Stream random_{0, Purpose::replacement};
 };
 
 }  // namespace

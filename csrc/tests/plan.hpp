@@ -36,8 +36,7 @@ inline SystemModel fixed_system(std::vector<double> compute, double download = 0
             seconds("compute", std::move(compute)),
             seconds("download", {download}),
             seconds("upload", {upload}),
-            Steps::constant({5}),
-            0};
+            Steps::constant({5})};
 }
 
 inline Budget updates(std::int32_t count) { return {count, 1'000'000 * kSecond, std::int64_t{1} << 40}; }
@@ -79,7 +78,8 @@ struct Plan {
                 jobs.t_dispatch[i],
                 jobs.t_start[i],
                 jobs.t_finish[i],
-                jobs.t_arrive[i]};
+                jobs.t_arrive[i],
+                jobs.t_lost[i]};
     }
 
 private:
@@ -103,6 +103,7 @@ private:
         extend(jobs.t_start, chunk.jobs.t_start);
         extend(jobs.t_finish, chunk.jobs.t_finish);
         extend(jobs.t_arrive, chunk.jobs.t_arrive);
+        extend(jobs.t_lost, chunk.jobs.t_lost);
     }
 };
 
@@ -134,14 +135,13 @@ inline SystemModel random_system(std::uint32_t clients, std::uint64_t seed) {
             Durations("compute", DurationKind::exponential, mean, {}, false, {}),
             Durations("download", DurationKind::uniform, {0.01}, {0.2}, false, {}),
             seconds("upload", {0.05}),
-            Steps::normal(20, 9),
-            0};
+            Steps::normal(20, 9)};
 }
 
 inline bool same_plan(const Plan& a, const Plan& b) {
     const JobColumns &x = a.jobs, &y = b.jobs;
     return x.client == y.client && x.k == y.k && x.base == y.base && x.steps == y.steps && x.consumed_by == y.consumed_by &&
-           x.t_dispatch == y.t_dispatch && x.t_start == y.t_start && x.t_finish == y.t_finish && x.t_arrive == y.t_arrive &&
+           x.t_dispatch == y.t_dispatch && x.t_start == y.t_start && x.t_finish == y.t_finish && x.t_arrive == y.t_arrive && x.t_lost == y.t_lost &&
            a.updates.time == b.updates.time && a.updates.offsets == b.updates.offsets && a.updates.entries == b.updates.entries &&
            a.ended_by == b.ended_by && a.end == b.end && a.totals.messages_peak == b.totals.messages_peak &&
            a.totals.open_jobs_peak == b.totals.open_jobs_peak;

@@ -1,4 +1,5 @@
-// Mailbox and Poll: hand-made timelines and errors. The laws that hold for all policies are in test_scheduler.cpp.
+// Mailbox and Poll: hand-made timelines and errors. The laws that hold for all policies are in test_plan_laws.cpp, timelines with absence
+// in test_absence.cpp.
 #include <string_view>
 
 #include "plan.hpp"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,63 +11,36 @@ import numpy.typing as npt
 from fedbench import _core
 from fedbench.errors import UsageError
 from fedbench.kernels import checks, inputs
+from fedbench.kernels.timing import (
+    NANOSECONDS,
+    Availability,
+    Duration,
+    LocalSteps,
+    Timing,
+    named,
+    to_availability,
+    to_durations,
+    to_steps,
+)
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Weights
+
+__all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "LocalSteps", "Scheduler", "Timing"]
 
 OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
     _core.Outcome.running: "running",
     _core.Outcome.finished: "finished",
     _core.Outcome.stalled: "stalled",
 }
-NANOSECONDS = inputs.NANOSECONDS
 LARGEST_64 = (1 << 64) - 1
-Kind = Literal["constant", "uniform", "exponential", "lognormal", "pareto", "table"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Duration:
-    """Seconds for every (client, job): a distribution with parameters a, b (one value, or one per client), or a scripted table.
-
-    constant a; uniform on [a, b); exponential with mean a; lognormal exp(a + b z); pareto with scale a and shape b; table: one
-    row per client, one entry per job. `per_step`: the value is one local step's.
-    """
-
-    kind: Kind = "constant"
-    a: float | Weights = 0.0
-    b: float | Weights | None = None
-    per_step: bool = False
-    rows: Sequence[Sequence[float]] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class LocalSteps:
-    """Local steps K: one number, one per client, a table per client and job, or max(1, floor(|Normal(mean, variance)|)) per job."""
-
-    values: int | Sequence[int] | npt.NDArray[np.int32] | None = None
-    rows: Sequence[Sequence[int]] = ()
-    normal: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timing:
-    """All that the virtual clock needs to know about N clients. Seconds."""
-
-    clients: int
-    seed: int = 0
-    compute: Duration = field(default_factory=Duration)
-    download: Duration = field(default_factory=Duration)
-    upload: Duration = field(default_factory=Duration)
-    steps: LocalSteps = field(default_factory=lambda: LocalSteps(values=1))
-    start_seconds: float = 0.0
-    max_updates: int = 1
-    max_seconds: float = 1e9
-    max_jobs: int = 1 << 40
 
 
 class Chunk(Protocol):
     """A piece of a plan as columns: jobs in the order in which they were closed, then the updates (CSR into the jobs).
 
     Job columns int32 `client`, `k`, `base`, `steps`, `consumed_by` (-1: never); int64 nanoseconds `t_dispatch`, `t_start`,
-    `t_finish`, `t_arrive` (-1: never). Update u turns version `first_version` + u into the next at `time[u]` and consumes the
+    `t_finish`, `t_arrive` (-1: never), `t_lost` (-1: not lost; what had not happened by then is -1). A job that a round no longer
+    waited for is not lost: it is never consumed, and what had not happened when the round closed is -1. Jobs still open when the
+    plan ended show what was to come. Update u turns version `first_version` + u into the next at `time[u]` and consumes the
     jobs `entries[offsets[u]:offsets[u + 1]]`. `live_bases`: versions that later chunks may still need.
     """
 
@@ -96,6 +67,8 @@ class Chunk(Protocol):
     @property
     def t_arrive(self) -> npt.NDArray[np.int64]: ...
     @property
+    def t_lost(self) -> npt.NDArray[np.int64]: ...
+    @property
     def time(self) -> npt.NDArray[np.int64]: ...
     @property
     def offsets(self) -> npt.NDArray[np.int64]: ...
@@ -106,7 +79,8 @@ class Chunk(Protocol):
 
 
 class Scheduler:
-    """Plays the virtual clock. `next(max_updates)` returns chunks until one is `done`; then `outcome` is finished or stalled.
+    """Plays the virtual clock. `next(max_updates)` returns chunks until one is `done`; then `outcome` is finished or stalled. With
+    Rounds(select="external") it returns at the start of every round, `awaiting_selection`, and select() answers.
 
     The plan is a pure function of the arguments, bit-identical on every machine and for every cutting into chunks. Raises
     UsageError for values out of range, for configurations that provably never update, and for scripted lists that run out.
@@ -117,10 +91,13 @@ class Scheduler:
             self._core = _core.Scheduler(
                 clients=checks.whole("clients", timing.clients, 0, inputs.LARGEST),
                 seed=checks.whole("seed", timing.seed, 0, LARGEST_64),
-                compute=_duration("compute", timing.compute),
-                download=_duration("download", timing.download),
-                upload=_duration("upload", timing.upload),
-                steps=_steps(timing.steps if dispatch.steps is None else LocalSteps(values=dispatch.steps)),
+                compute=to_durations("compute", timing.compute),
+                download=to_durations("download", timing.download),
+                upload=to_durations("upload", timing.upload),
+                steps=to_steps(timing.steps if dispatch.steps is None else LocalSteps(values=dispatch.steps)),
+                availability=to_availability(timing.availability),
+                when_offline=named(_core.WhenOffline, timing.availability.when_offline, "availability: when_offline"),
+                dropout=inputs.parameter("dropout", timing.dropout),
                 start_ns=inputs.nanoseconds("start_seconds", timing.start_seconds),
                 policy=_policy(dispatch, p),
                 max_updates=checks.whole("budget.updates", timing.max_updates, 0, inputs.LARGEST),
@@ -134,6 +111,43 @@ class Scheduler:
         try:
             return self._core.next(checks.whole("max_updates", max_updates, 0, inputs.LARGEST))
         except (ValueError, TypeError) as error:
+            raise UsageError(str(error)) from None
+
+    @property
+    def awaiting_selection(self) -> bool:
+        """Does a round of Rounds(select="external") wait for select()?"""
+        return self._core.awaiting_selection
+
+    @property
+    def available(self) -> npt.NDArray[np.int32]:
+        """The clients that are there now, ascending."""
+        return self._core.available
+
+    def select(self, clients: Sequence[int] | npt.NDArray[np.integer[Any]]) -> None:
+        """The clients of the round that is asked for, with multiplicity; those that are away are dropped. Then call next() again.
+
+        Raises UsageError, and asks on, if nothing is asked, or the selection is empty or names a client that does not exist.
+        """
+        chosen = np.asarray(clients)
+        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise UsageError(f"select: expected whole numbers (n,), got {clients!r}")
+        try:
+            self._core.select(np.ascontiguousarray(np.clip(chosen, -1, 2**31 - 1), np.int32))
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def save(self) -> bytes:
+        """The state between two calls of next(). What a restored scheduler plans from there on is bit-identical."""
+        return self._core.save()
+
+    def restore(self, state: bytes) -> None:
+        """Go on from what save() gave, on a scheduler made with the same arguments.
+
+        Raises UsageError, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments.
+        """
+        try:
+            self._core.restore(state)
+        except ValueError as error:
             raise UsageError(str(error)) from None
 
     @property
@@ -165,58 +179,28 @@ class Scheduler:
     def stalled_message(self) -> str:
         """Which update never comes, whom it waits for, and since when."""
         missing = self._core.missing
-        whom = f"waiting for clients {missing[:10]}" if missing else "no client works and none can start"
+        more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
+        whom = f"waiting for clients {missing[:10]}{more}" if missing else "no client works and none can start"
         return f"stalled before update {self._core.version + 1}: {whom}, at {self._core.now / NANOSECONDS:g} virtual seconds"
-
-
-def _duration(name: str, d: Duration) -> _core.Durations:
-    kind = _named(_core.DurationKind, d.kind, f"{name}: kind")
-    if kind is _core.DurationKind.table:
-        return _core.Durations.table(
-            name=name, rows=inputs.table(name, d.rows, checks.number), per_step=inputs.flag(f"{name}: per_step", d.per_step)
-        )
-    return _core.Durations(
-        name=name,
-        kind=kind,
-        a=inputs.parameter(f"{name}: a", d.a),
-        b=inputs.not_infinite(f"{name}: b", d.b),
-        per_step=inputs.flag(f"{name}: per_step", d.per_step),
-    )
-
-
-def _steps(steps: LocalSteps) -> _core.Steps:
-    if steps.normal is not None:
-        return _core.Steps.normal(*inputs.mean_and_variance("steps", steps.normal))
-    rows = inputs.table("steps", steps.rows, inputs.size)
-    if rows:
-        return _core.Steps.table(rows)
-    return _core.Steps.constant(inputs.whole_numbers("steps", () if steps.values is None else steps.values))
-
-
-E = TypeVar("E", bound=enum.Enum)
-
-
-def _named(kind: type[E], name: object, what: str) -> E:
-    if not isinstance(name, str) or name not in kind.__members__:
-        raise UsageError(f"{what} must be one of {', '.join(kind.__members__)}, got {name!r}")
-    return kind[name]
 
 
 def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
     match dispatch:
         case Rounds():
             return _core.Rounds(
-                select=_named(_core.Select, dispatch.select, "rounds: select"),
+                select=named(_core.Select, dispatch.select, "rounds: select"),
                 cohort=inputs.size("rounds: cohort_size", dispatch.cohort_size),
                 probabilities=inputs.parameter("rounds: p", p).tolist(),
                 selections=inputs.table("rounds: selections", dispatch.selections, inputs.client),
+                deadline_seconds=_deadline(dispatch),
+                over_selection=inputs.size("rounds: over_selection", dispatch.over_selection),
             )
         case Stream():
             return _core.StreamPolicy(
                 concurrency=inputs.size("stream: concurrency", dispatch.concurrency),
                 buffer=inputs.size("stream: buffer_size", dispatch.buffer_size),
-                restart=_named(_core.Restart, dispatch.restart, "stream: restart"),
-                order=_named(_core.DispatchOrder, dispatch.order, "stream: order"),
+                restart=named(_core.Restart, dispatch.restart, "stream: restart"),
+                order=named(_core.DispatchOrder, dispatch.order, "stream: order"),
                 initial=inputs.clients("stream: initial", dispatch.initial),
                 replacements=inputs.clients(
                     "stream: replacements", () if dispatch.replacements is None else dispatch.replacements
@@ -226,13 +210,13 @@ def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
         case Broadcast():
             return _core.Broadcast(
                 buffer=inputs.size("broadcast: buffer_size", dispatch.buffer_size),
-                receive=_named(_core.Receive, dispatch.receive, "broadcast: receive"),
+                receive=named(_core.Receive, dispatch.receive, "broadcast: receive"),
             )
         case Mailbox():
             return _core.Mailbox(
                 cohort=inputs.size("mailbox: cohort_size", dispatch.cohort_size),
-                send=_named(_core.Send, dispatch.send, "mailbox: send"),
-                receive=_named(_core.Receive, dispatch.receive, "mailbox: receive"),
+                send=named(_core.Send, dispatch.send, "mailbox: send"),
+                receive=named(_core.Receive, dispatch.receive, "mailbox: receive"),
                 selections=inputs.table("mailbox: selections", dispatch.selections, inputs.client),
             )
         case Poll():
@@ -251,3 +235,13 @@ def _poll(dispatch: Poll) -> _core.Poll:
         cohort=inputs.size("poll: cohort_size", dispatch.cohort_size),
         selections=inputs.table("poll: selections", dispatch.selections, inputs.client),
     )
+
+
+def _deadline(dispatch: Rounds) -> float:
+    """0: none."""
+    if dispatch.deadline_seconds is None:
+        return 0.0
+    seconds = checks.number("rounds: deadline_seconds", dispatch.deadline_seconds)
+    if not seconds >= 1e-9:
+        raise UsageError(f"rounds: deadline_seconds must be at least a nanosecond, got {seconds:g}")
+    return seconds

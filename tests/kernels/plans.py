@@ -19,7 +19,7 @@ from tests.kernels import model
 
 QUARTER = NANOSECONDS // 4
 ONE_SECOND = Duration(a=1.0)
-JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive")
+JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_lost")
 DETERMINISTIC = settings(derandomize=True, deadline=None, max_examples=150, database=None)
 
 

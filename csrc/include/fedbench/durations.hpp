@@ -22,6 +22,10 @@ struct Table {
     std::vector<std::int64_t> offsets;
 
     bool empty() const { return offsets.empty(); }
+    template <class A>
+    void archive(A& a) {
+        a(values, offsets);
+    }
     /// Entry k of row i; a list that runs out is an error that names it.
     const T& at(const std::string& what, std::uint32_t row, std::uint32_t k) const;
 };
@@ -55,6 +59,11 @@ public:
     }
     void check_clients(std::uint32_t clients) const;
 
+    template <class A>
+    void archive(A& a) {
+        a(name_, kind_, a_, b_, per_step_, table_ns_);
+    }
+
 private:
     double parameter(const std::vector<double>& values, std::uint32_t client) const {
         return values.size() == 1 ? values[0] : values[client];
@@ -78,6 +87,11 @@ public:
 
     std::int32_t of(std::uint64_t seed, std::uint32_t client, std::uint32_t k) const;
     void check_clients(std::uint32_t clients) const;
+
+    template <class A>
+    void archive(A& a) {
+        a(per_client_, table_, mean_, deviation_);
+    }
 
 private:
     std::vector<std::int32_t> per_client_;

@@ -7,21 +7,33 @@
 
 namespace fedbench {
 
-/// What happens inside one instant, in this order (conformance format, section 2).
-enum class Phase : std::uint32_t { downloaded = 0, run_end = 1, arrival = 2, dispatch = 3 };
+/// What happens inside one instant, in this order: that of the conformance format, section 2, with absence between. A run
+/// that ends when its client leaves has ended in time; a client that returns may replace a job lost at that instant; an arrival at
+/// a round's deadline counts.
+enum class Phase : std::uint32_t {
+    downloaded = 0,
+    run_end = 1,
+    returned = 2,  ///< a client that is waited for is back
+    lost = 3,      ///< a job is lost
+    arrival = 4,
+    deadline = 5,  ///< a round closes
+    dispatch = 6,
+};
 
-/// 16 bytes. `order` holds phase (2 bits), client (31 bits) and the job's slot (31 bits), so that one comparison of
-/// (time, order) decides; at most one event of a phase is pending per client, hence the slot never does.
+/// 16 bytes. `order` holds phase (3 bits), client (31 bits) and the job's slot (30 bits), so that one comparison of
+/// (time, order) decides.
 struct Event {
+    static constexpr std::uint32_t kMaxSlot = 0x3fffffff;
+
     std::int64_t time;  ///< nanoseconds
     std::uint64_t order;
 
     Event() = default;
     Event(std::int64_t when, Phase phase, std::uint32_t client, std::uint32_t slot)
-        : time(when), order(std::uint64_t{static_cast<std::uint32_t>(phase)} << 62 | std::uint64_t{client} << 31 | slot) {}
-    Phase phase() const { return static_cast<Phase>(order >> 62); }
-    std::uint32_t client() const { return static_cast<std::uint32_t>(order >> 31) & 0x7fffffff; }
-    std::uint32_t slot() const { return static_cast<std::uint32_t>(order) & 0x7fffffff; }
+        : time(when), order(std::uint64_t{static_cast<std::uint32_t>(phase)} << 61 | std::uint64_t{client} << 30 | slot) {}
+    Phase phase() const { return static_cast<Phase>(order >> 61); }
+    std::uint32_t client() const { return static_cast<std::uint32_t>(order >> 30) & 0x7fffffff; }
+    std::uint32_t slot() const { return static_cast<std::uint32_t>(order) & kMaxSlot; }
     /// No branch: in a heap this comparison is a coin toss.
     friend bool operator<(const Event& a, const Event& b) {
         return static_cast<bool>((a.time < b.time) | ((a.time == b.time) & (a.order < b.order)));
@@ -34,6 +46,11 @@ struct Event {
 /// turns the pair into one walk down the heap.
 class EventQueue {
 public:
+    template <class A>
+    void archive(A& a) {
+        a(heap_, hole_);
+    }
+
     bool empty() const { return heap_.size() == (hole_ ? 1 : 0); }
     std::size_t size() const { return heap_.size() - (hole_ ? 1 : 0); }
 
@@ -42,6 +59,11 @@ public:
         const Event* least = &heap_[1];  // the hole's least child
         for (std::size_t c = 2; c < heap_.size() && c < 5; ++c) least = heap_[c] < *least ? &heap_[c] : least;
         return *least;
+    }
+
+    void clear() {
+        heap_.clear();
+        hole_ = false;
     }
 
     void push(Event event) {

@@ -37,7 +37,8 @@ enum class Purpose : std::uint32_t {
     module_seed = 13,   ///< per client and job k: seed of the forked generator of a foreign module
     evaluation = 14,    ///< client 0, k 0: the fixed examples of the training loss
     holdout = 15,       ///< client 0, k = class: validation and public sets
-    availability = 16,  ///< per client and window k
+    availability = 16,  ///< per client and stay k
+    loss = 17,          ///< per client and job k: whether it is lost, and when
 };
 
 /// One block: four independent 32-bit words for one counter value.

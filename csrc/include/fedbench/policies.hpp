@@ -16,14 +16,26 @@ enum class Select {
     with_replacement,     ///< cohort draws, uniform; a client drawn r times runs once and counts r times
     weighted,             ///< cohort draws with replacement with the given probabilities
     scripted,             ///< round t uses row t of `selections`
+    external,             ///< the caller is asked at every round's start: Scheduler::select (Rounds only)
 };
 
 /// Synchronous rounds: a round ends at its last arrival, the next one starts at that instant.
+///
+/// Cohorts are made of the clients that are there: drawn among them, or without those of the script that are away; a round of which
+/// nobody is there starts when somebody returns. Lost jobs leave the round. A round of which nothing arrived makes no update, and
+/// the next one starts, so cohorts are numbered by rounds begun.
 struct Rounds {
     Select select = Select::all;
     std::uint32_t cohort = 0;
     std::vector<double> probabilities;
     Table<std::int32_t> selections;
+    std::int64_t deadline_ns = 0;      ///< > 0: a round is closed then with what has arrived, and the rest is called off
+    std::uint32_t over_selection = 0;  ///< so many more are drawn (or, of a given cohort, not waited for); the first to arrive count
+
+    template <class A>
+    void archive(A& a) {
+        a(select, cohort, probabilities, selections, deadline_ns, over_selection);
+    }
 };
 
 enum class Restart {
@@ -35,7 +47,9 @@ enum class DispatchOrder {
     before_update,  ///< per arrival: receive, dispatch one replacement with the model as it is, update if full
 };
 
-/// Buffered asynchronous: `concurrency` clients work at any time, `buffer` arrivals make an update.
+/// Buffered asynchronous: `concurrency` clients work at any time, `buffer` arrivals make an update. A lost job frees its client's place
+/// like an arrival. Places go to drawn clients that are there, and stay vacant until one is; a place for a given client (itself,
+/// scripted, or one of the first who restart themselves) is kept until that client is back.
 struct StreamPolicy {
     std::uint32_t concurrency = 1;
     std::uint32_t buffer = 1;
@@ -44,6 +58,11 @@ struct StreamPolicy {
     std::vector<std::int32_t> initial;       ///< scripted clients of time 0; empty: drawn
     std::vector<std::int32_t> replacements;  ///< scripted; only read if `scripted`
     bool scripted = false;
+
+    template <class A>
+    void archive(A& a) {
+        a(concurrency, buffer, restart, order, initial, replacements, scripted);
+    }
 };
 
 enum class Receive {
@@ -51,10 +70,16 @@ enum class Receive {
     peek,  ///< it keeps it: the client may train again on the same version
 };
 
-/// DeFedAvg-IID: every version goes to every client; idle clients with a model start at once.
+/// DeFedAvg-IID: every version goes to every client; idle clients with a model start at once. Downloads go on while a client is away;
+/// when it is back it starts from the newest version that it has. After a lost job it is idle.
 struct Broadcast {
     std::uint32_t buffer = 1;
     Receive receive = Receive::pop;
+
+    template <class A>
+    void archive(A& a) {
+        a(buffer, receive);
+    }
 };
 
 enum class Send {
@@ -64,26 +89,50 @@ enum class Send {
 
 /// DeFedAvg-nIID: clients run as under Broadcast into a send buffer each; a round takes the results of its cohort, waiting for those
 /// that are not there, and ends at the last arrival. The uplink does not occupy the client.
+///
+/// Skipped are drawn clients that are away, that leave or lose their run while the server waits, and that have no result, no run and
+/// no version left to start from. A round of which all are skipped makes no update, and
+/// the next cohort is drawn after the next event of any kind; cohorts are numbered by draws. A client that leaves loses the result in
+/// its send buffer too, unless work pauses.
 struct Mailbox {
     std::uint32_t cohort = 1;  ///< draws with replacement, uniform; unless scripted
     Send send = Send::continuous;
     Receive receive = Receive::pop;
     Table<std::int32_t> selections;  ///< round t takes row t; no rows: drawn
+
+    template <class A>
+    void archive(A& a) {
+        a(cohort, send, receive, selections);
+    }
 };
 
 /// FAVANO, QuAFL: all clients work at any time, for up to max_steps steps; a poll takes what its cohort has done by then, and they
 /// start again from the version that results. Polls lie on multiples of the period, counted from the first dispatch: the next one
 /// is the first multiple after the last poll that is not earlier than the last update.
+///
+/// Polled clients that are away, or do not work because they have just come back, are skipped; a poll of which all are makes no
+/// update. A client whose job is lost starts again from the newest version: at once, or when it is back. Drop-out lies on the time that
+/// max_steps take, so a job polled before is not lost.
 struct Poll {
     std::int64_t period_ns = 0;
     std::int32_t max_steps = 1;
     std::uint32_t cohort = 1;        ///< distinct clients, uniform; unless scripted
     Table<std::int32_t> selections;  ///< poll t (those that happen, from 0) asks row t; no rows: drawn
+
+    template <class A>
+    void archive(A& a) {
+        a(period_ns, max_steps, cohort, selections);
+    }
 };
 
 using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll>;
 
+/// A digest of the policy's kind and parameters.
+std::uint64_t fingerprint(PolicyConfig& policy);
+
+class Reader;
 class Scheduler;
+class Writer;
 struct Event;
 
 /// A running policy. It reacts to events by calling the Scheduler's verbs; all its state is its own.
@@ -97,7 +146,19 @@ public:
     /// Oldest version that a job may still start from although none has yet (receive buffers, downloads under way).
     virtual std::int32_t oldest_startable(const Scheduler& scheduler) const;
     /// Clients that the policy waits for; what `stalled` reports.
-    virtual std::vector<std::int32_t> missing() const { return {}; }
+    virtual std::vector<std::int32_t> missing(const Scheduler&) const { return {}; }
+    /// The answer to Scheduler::ask: the clients of the next round, with multiplicity.
+    virtual void select(Scheduler& scheduler, const std::vector<std::uint32_t>& clients);
+    virtual void save(Writer& writer) = 0;
+    virtual void restore(Reader& reader) = 0;
+};
+
+/// A policy whose state is what `Derived::archive` visits.
+template <class Derived>
+class ArchivedPolicy : public Policy {
+public:
+    void save(Writer& writer) final { static_cast<Derived&>(*this).archive(writer); }
+    void restore(Reader& reader) final { static_cast<Derived&>(*this).archive(reader); }
 };
 
 std::unique_ptr<Policy> make_policy(Rounds config, std::uint32_t clients);

@@ -6,9 +6,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "fedbench/archive.hpp"
+#include "fedbench/availability.hpp"
+#include "fedbench/dropout.hpp"
 #include "fedbench/durations.hpp"
 #include "fedbench/event_queue.hpp"
 #include "fedbench/plan.hpp"
@@ -21,6 +25,11 @@ struct Budget {
     std::int32_t updates = 1;
     std::int64_t time_ns = 0;  ///< events later than this do not happen
     std::int64_t jobs = 0;     ///< cap on created jobs
+
+    template <class A>
+    void archive(A& a) {
+        a(updates, time_ns, jobs);
+    }
 };
 
 struct SystemModel {
@@ -29,6 +38,15 @@ struct SystemModel {
     Durations compute, download, upload;
     Steps steps;
     std::int64_t start_ns = 0;  ///< the first dispatch; time before it is the algorithm's prelude
+    Availability availability = {};
+    WhenOffline when_offline = WhenOffline::lost;
+    Dropout dropout = {};
+
+    /// All but the availability, which a Presence takes over.
+    template <class A>
+    void archive(A& a) {
+        a(clients, seed, compute, download, upload, steps, start_ns, when_offline, dropout);
+    }
 };
 
 class Scheduler {
@@ -37,12 +55,32 @@ public:
     Scheduler(SystemModel system, PolicyConfig policy, Budget budget);
 
     /// Plans up to max_updates (>= 1) further updates. O(log pending) per event; memory grows with the open jobs and the chunk only.
+    /// Returns early where a policy asks for a selection. Throws std::invalid_argument while one is awaited.
     PlanChunk next(std::int32_t max_updates);
+
+    /// Does a round wait for select()? (Select::external)
+    bool is_asking() const { return is_asking_; }
+    /// The clients that are there now, ascending. O(clients).
+    std::vector<std::int32_t> available() const;
+    /// The clients of the round that is asked for, with multiplicity; those that are away are dropped. Throws std::invalid_argument,
+    /// and asks on, if nothing is asked, or the selection is empty or names a client that does not exist.
+    void select(const std::vector<std::int32_t>& clients);
+
+    /// The state between two calls of next: a scheduler constructed with the same arguments goes on from it, bit for bit.
+    std::string save();
+    /// Throws std::invalid_argument, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments.
+    void restore(std::span<const char> bytes);
+    template <class A>
+    void archive(A& a) {
+        a(queue_, instant_, now_, version_, outcome_, ended_by_, begun_, is_asking_);
+        a(open_jobs_, emitted_, free_slots_, next_k_, open_on_, versions_open_, totals_, presence_);
+    }
 
     Outcome outcome() const { return outcome_; }
     /// Why the plan ended: "updates", "time", "jobs", "stalled", or "" while running.
     const std::string& ended_by() const { return ended_by_; }
-    std::vector<std::int32_t> missing() const { return policy_->missing(); }
+    /// Clients that the next update waits for; what `stalled` reports.
+    std::vector<std::int32_t> missing() const { return policy_->missing(*this); }
     const PlanTotals& totals() const { return totals_; }
     std::int64_t now() const { return now_; }
     std::int32_t version() const { return version_; }
@@ -60,16 +98,44 @@ public:
     Slot open(std::uint32_t client, std::int32_t base, std::int64_t t_dispatch);
     /// Fixes steps, start and finish of an open job.
     void run(Slot slot, std::int64_t start);
-    /// Newest model to one client now: download, run, upload and the arrival event in one go.
+    /// Newest model to one client now, which is there: download, run, upload and the event that ends the job in one go.
     Slot dispatch(std::uint32_t client);
-    /// The upload begins at `from` (>= now): arrival event.
+    /// The upload begins at `from` (>= now): arrival event, or loss.
     void send(Slot slot, std::int64_t from);
+    /// Is the job lost before `end`? Then its times say so, and the `lost` event is under way.
+    bool is_lost_before(Slot slot, std::int64_t end) { return is_fallible_ && loses(slot, end); }
+    /// The drop-out of a job that would run until `finish`.
+    void draw_loss(Job& job, std::int64_t finish) const;
     /// The job will never be consumed.
     void discard(Slot slot) { close(slot, kNotConsumed); }
+    /// As discard, and what has not happened by now never does.
+    void call_off(Slot slot);
+    /// As call_off: the job is lost now.
+    void lose(Slot slot);
+
+    // ---- availability ----
+    /// Is everybody always there?
+    bool is_everybody_here() const { return presence_.availability().is_always(); }
+    bool is_here(std::uint32_t client) { return is_everybody_here() || presence_.is_on(client, now_); }
+    const Presence& presence() const { return presence_; }
+    /// Do downloads, computing and uploads rest while their client is away?
+    bool pauses() const { return pauses_; }
+    /// When `client` is there again, or now; kForever: never.
+    std::int64_t returns(std::uint32_t client) const { return presence_.next_on(client, now_); }
+    /// A `returned` event when the absent client is there again, if it ever is.
+    void await_return(std::uint32_t client);
+    /// When the client's absence loses its work: it leaves, or, if work pauses, it leaves for good. `now` if it is away already.
+    std::int64_t leaves(std::uint32_t client) const;
+    /// When work of `client` that begins at `from` is done.
+    std::int64_t later(std::uint32_t client, std::int64_t from, std::int64_t duration) const {
+        return pauses_ ? presence_.finish(client, from, duration) : from + duration;
+    }
+
     /// A hint: this client will soon be dispatched.
     void prefetch(std::uint32_t client) const {
         __builtin_prefetch(next_k_.data() + client, 1);
         system_.compute.prefetch(client);
+        presence_.prefetch(client);
     }
     Job& job(Slot slot) { return open_jobs_[slot]; }
     const Job& job(Slot slot) const { return open_jobs_[slot]; }
@@ -78,18 +144,31 @@ public:
     /// One server update now that consumes `slots` (with multiplicity, arrival order).
     void update(const std::vector<Slot>& slots);
     void count_downloads(std::int64_t models) { totals_.downloads += models; }
+    /// The next round needs a selection: next() returns, and select() answers.
+    void ask() { is_asking_ = true; }
     bool finished() const { return outcome_ != Outcome::running; }
+    /// No event is pending any more: for a policy that begins anew.
+    void forget_events() {
+        queue_.clear();
+        instant_.clear();
+    }
 
 private:
     EventQueue* earliest();
+    std::uint64_t configuration();
     void finish(Outcome outcome, const char* reason);
+    bool loses(Slot slot, std::int64_t end);
     void close(Slot slot, std::int32_t update);
     void close_the_open();
     void note_messages();
     std::vector<std::int32_t> live_bases() const;
 
-    SystemModel system_;
+    SystemModel system_;  // without its availability: that is in presence_
     Budget budget_;
+    Presence presence_;
+    bool pauses_;
+    bool is_fallible_;  // may a job be lost or paused?
+    std::uint64_t policy_configuration_;
     std::unique_ptr<Policy> policy_;
     EventQueue queue_;    // the future
     EventQueue instant_;  // events created for the instant they were created in: few, so they stay out of the large heap
@@ -98,6 +177,7 @@ private:
     Outcome outcome_ = Outcome::running;
     std::string ended_by_;
     bool begun_ = false;
+    bool is_asking_ = false;
 
     std::vector<Job> open_jobs_;         // by slot; a freed slot is reused
     std::vector<std::int64_t> emitted_;  // by slot: index in the chunk once consumed in the current update

@@ -1,0 +1,141 @@
+// State as bytes and back: one function per class serves writing, reading and fingerprints.
+//
+//     template <class A> void archive(A& a) { a(first_, second_, third_); }
+//
+// Members are numbers, enums, structs without padding, strings, optionals and vectors of these, and classes with an archive of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace fedbench {
+
+template <typename T>
+concept Plain = std::is_trivially_copyable_v<T> &&(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>);
+
+/// A running 64-bit digest of words. A change of one word always changes it; it is no defence against malice.
+class Fingerprint {
+public:
+    template <typename... T>
+    void operator()(T&... members) {
+        (visit(members), ...);
+    }
+    std::uint64_t value() const { return state_; }
+
+    void bytes(const void* data, std::size_t size) {
+        mix(size);
+        const auto* byte = static_cast<const unsigned char*>(data);
+        for (; size >= 8; size -= 8, byte += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, byte, 8);
+            mix(word);
+        }
+        std::uint64_t rest = 0;
+        std::memcpy(&rest, byte, size);
+        mix(rest);
+    }
+
+private:
+    void mix(std::uint64_t word) {
+        state_ = (state_ ^ word) * 0x9E3779B97F4A7C15;
+        state_ ^= state_ >> 29;
+    }
+
+    template <typename T>
+    void visit(T& member) {
+        if constexpr (Plain<T>) bytes(&member, sizeof(T));
+        else member.archive(*this);
+    }
+    void visit(std::string& text) { bytes(text.data(), text.size()); }
+    template <typename T>
+    void visit(std::vector<T>& items) {
+        if constexpr (Plain<T>) {
+            bytes(items.data(), items.size() * sizeof(T));
+        } else {
+            mix(items.size());
+            for (T& item : items) visit(item);
+        }
+    }
+
+    std::uint64_t state_ = 0x243F6A8885A308D3;
+};
+
+/// Appends members to `bytes`.
+class Writer {
+public:
+    std::string bytes;
+
+    template <typename... T>
+    void operator()(T&... members) {
+        (visit(members), ...);
+    }
+
+private:
+    template <typename T>
+    void visit(T& member) {
+        if constexpr (Plain<T>) append(&member, sizeof(T));
+        else member.archive(*this);
+    }
+    void visit(std::string& text) { run(text); }
+    template <typename T>
+    void visit(std::vector<T>& items) {
+        static_assert(Plain<T>);
+        run(items);
+    }
+    template <typename Items>
+    void run(Items& items) {
+        std::uint64_t count = items.size();
+        visit(count);
+        append(items.data(), items.size() * sizeof(*items.data()));
+    }
+    void append(const void* data, std::size_t size) { bytes.append(static_cast<const char*>(data), size); }
+};
+
+/// Reads members in the order in which they were written. Throws std::invalid_argument where the bytes end too early.
+class Reader {
+public:
+    explicit Reader(std::span<const char> bytes) : rest_(bytes) {}
+
+    template <typename... T>
+    void operator()(T&... members) {
+        (visit(members), ...);
+    }
+    bool at_end() const { return rest_.empty(); }
+
+private:
+    template <typename T>
+    void visit(T& member) {
+        if constexpr (Plain<T>) take(&member, sizeof(T));
+        else member.archive(*this);
+    }
+    void visit(std::string& text) { run(text); }
+    template <typename T>
+    void visit(std::vector<T>& items) {
+        static_assert(Plain<T>);
+        run(items);
+    }
+    template <typename Items>
+    void run(Items& items) {
+        std::uint64_t count = 0;
+        visit(count);
+        if (count > rest_.size() / sizeof(*items.data())) fail();
+        items.resize(count);
+        take(items.data(), count * sizeof(*items.data()));
+    }
+    void take(void* data, std::size_t size) {
+        if (size > rest_.size()) fail();
+        if (size > 0) std::memcpy(data, rest_.data(), size);
+        rest_ = rest_.subspan(size);
+    }
+    [[noreturn]] static void fail() { throw std::invalid_argument("restore: the saved state ends too early"); }
+
+    std::span<const char> rest_;
+};
+
+}  // namespace fedbench

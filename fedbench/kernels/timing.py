@@ -1,0 +1,159 @@
+"""What the virtual clock needs to know about clients, as data: durations, steps, availability, drop-out."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import _core
+from fedbench.errors import UsageError, nearest
+from fedbench.kernels import checks, inputs
+from fedbench.types import Weights
+
+NANOSECONDS = inputs.NANOSECONDS
+Kind = Literal["constant", "uniform", "exponential", "lognormal", "pareto", "table"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duration:
+    """Seconds for every (client, job): a distribution with parameters a, b (one value, or one per client), or a scripted table.
+
+    constant a; uniform on [a, b); exponential with mean a; lognormal exp(a + b z); pareto with scale a and shape b; table: one
+    row per client, one entry per job. `per_step`: the value is one local step's.
+    """
+
+    kind: Kind = "constant"
+    a: float | Weights = 0.0
+    b: float | Weights | None = None
+    per_step: bool = False
+    rows: Sequence[Sequence[float]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSteps:
+    """Local steps K: one number, one per client, a table per client and job, or max(1, floor(|Normal(mean, variance)|)) per job."""
+
+    values: int | Sequence[int] | npt.NDArray[np.int32] | None = None
+    rows: Sequence[Sequence[int]] = ()
+    normal: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Availability:
+    """When clients are there: windows [on, off) of virtual time, a function of seed and client. Numbers are one for all clients or
+    one per client (N,); seconds.
+
+    always. periodic: on for the first `on_fraction` of every `period_seconds`; at time 0 a client is the fraction `phase` into its
+    period (None: drawn uniformly). alternating: independent exponential stays and absences of `mean_on_seconds` and
+    `mean_off_seconds`, stationary from time 0. table: `rows` holds per client its (on_from, off_at) pairs, ascending and apart;
+    with `period_seconds` they repeat.
+
+    `when_offline`: a client that leaves before its upload has arrived loses the job at that instant (lost), or download, computing
+    and upload rest until it is back (paused; the job of a client that has left for good is lost).
+    """
+
+    kind: Literal["always", "periodic", "alternating", "table"] = "always"
+    period_seconds: float | Weights | None = None
+    on_fraction: float | Weights | None = None
+    phase: float | Weights | None = None
+    mean_on_seconds: float | Weights | None = None
+    mean_off_seconds: float | Weights | None = None
+    rows: Sequence[Sequence[tuple[float, float]] | Weights] = ()
+    when_offline: Literal["lost", "paused"] = "lost"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """All that the virtual clock needs to know about N clients. Seconds.
+
+    `dropout`: the probability that a job is lost on its own, at a uniform instant of its run; one number or one per client (N,).
+    """
+
+    clients: int
+    seed: int = 0
+    compute: Duration = field(default_factory=Duration)
+    download: Duration = field(default_factory=Duration)
+    upload: Duration = field(default_factory=Duration)
+    steps: LocalSteps = field(default_factory=lambda: LocalSteps(values=1))
+    availability: Availability = field(default_factory=Availability)
+    dropout: float | Weights = 0.0
+    start_seconds: float = 0.0
+    max_updates: int = 1
+    max_seconds: float = 1e9
+    max_jobs: int = 1 << 40
+
+
+E = TypeVar("E", bound=enum.Enum)
+
+
+def named(kind: type[E], name: object, what: str) -> E:
+    if not isinstance(name, str) or name not in kind.__members__:
+        raise UsageError(f"{what} must be one of {', '.join(kind.__members__)}, got {name!r}")
+    return kind[name]
+
+
+def to_durations(name: str, d: Duration) -> _core.Durations:
+    kind = named(_core.DurationKind, d.kind, f"{name}: kind")
+    if kind is _core.DurationKind.table:
+        return _core.Durations.table(
+            name=name, rows=inputs.table(name, d.rows, checks.number), per_step=inputs.flag(f"{name}: per_step", d.per_step)
+        )
+    return _core.Durations(
+        name=name,
+        kind=kind,
+        a=inputs.parameter(f"{name}: a", d.a),
+        b=inputs.not_infinite(f"{name}: b", d.b),
+        per_step=inputs.flag(f"{name}: per_step", d.per_step),
+    )
+
+
+def to_steps(steps: LocalSteps) -> _core.Steps:
+    if steps.normal is not None:
+        return _core.Steps.normal(*inputs.mean_and_variance("steps", steps.normal))
+    rows = inputs.table("steps", steps.rows, inputs.size)
+    if rows:
+        return _core.Steps.table(rows)
+    return _core.Steps.constant(inputs.whole_numbers("steps", () if steps.values is None else steps.values))
+
+
+WINDOWS = {
+    "always": (),
+    "periodic": ("period_seconds", "on_fraction", "phase"),
+    "alternating": ("mean_on_seconds", "mean_off_seconds"),
+    "table": ("rows", "period_seconds"),
+}
+
+
+def to_availability(a: Availability) -> _core.Availability:
+    if a.kind not in WINDOWS:
+        raise UsageError(f"availability: kind must be one of {', '.join(WINDOWS)}, got {a.kind!r}{nearest(str(a.kind), WINDOWS)}")
+    for f in fields(a):
+        is_given = f.name not in ("kind", "when_offline") and getattr(a, f.name) is not f.default
+        if is_given and f.name not in WINDOWS[a.kind]:
+            options = ", ".join(WINDOWS[a.kind]) or "no options"
+            raise UsageError(f"availability: {f.name} says nothing about kind {a.kind!r}, which has {options}")
+    numbers = {name: inputs.parameter(f"availability: {name}", getattr(a, name)) for name in WINDOWS[a.kind] if name != "rows"}
+    if a.kind == "periodic":
+        return _core.Availability.periodic(*numbers.values())
+    if a.kind == "alternating":
+        return _core.Availability.alternating(*numbers.values())
+    if a.kind == "table":
+        return _table(a.rows, numbers["period_seconds"])
+    return _core.Availability()
+
+
+def _table(windows: Sequence[Sequence[tuple[float, float]] | Weights], period: Weights) -> _core.Availability:
+    if period.size > 1:
+        raise UsageError(f"availability: a table has one period_seconds for all clients, got {period.size}")
+    rows = []
+    for client, row in enumerate(windows):
+        pairs = np.asarray(row, np.float64)
+        if pairs.size and pairs.shape != (len(pairs), 2):
+            raise UsageError(f"availability: rows[{client}] must be pairs of on_from and off_at seconds, got shape {pairs.shape}")
+        rows.append(pairs.ravel().tolist())
+    return _core.Availability.table(rows, float(period[0]) if period.size else 0.0)

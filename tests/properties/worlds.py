@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps, Timing
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
 
-CASES = int(os.environ.get("FEDBENCH_FUZZ_CASES", "0"))
+CASES = int(os.environ.get("FEDBENCH_FUZZ", "0"))
 """More than 0: so many cases of every property instead of the suite's few, drawn anew at each run."""
 
 
 def cases(count: int) -> settings:
-    """`count` cases, the same ones in every run; or as many as FEDBENCH_FUZZ_CASES says."""
+    """`count` cases, the same ones in every run; or as many as FEDBENCH_FUZZ says."""
     options: Any = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
     return settings(derandomize=not CASES, max_examples=CASES or count, **options)
 

@@ -22,14 +22,17 @@ def test_measure_save_compare(tmp_path: Path) -> None:
     ]  # fmt: skip
     for row in found:
         assert set(row) == PUBLIC
-        assert row["ratio"] > 0 or row["note"].startswith("skipped: ")
+        assert row["ratio"] > 0
         assert row["threads"] == 1
     kept = json.loads((tmp_path / "a.json").read_text())
     assert kept["provenance"]["libraries"]["numpy"]
 
-    for row in kept["rows"]:
-        row |= {key: row[key] / 2 for key in ("ratio", "low", "high") if row["case"] == "distill-64x10"}
-    (tmp_path / "b.json").write_text(json.dumps(kept))
+    # Whatever the noise of three rounds was: quartiles that leave no doubt, and one case half as fast.
+    for file, share in (("a.json", 1), ("b.json", 2)):
+        for row in kept["rows"]:
+            ratio = row["ratio"] / (share if row["case"] == "distill-64x10" else 1)
+            row |= {"ratio": ratio, "low": 0.99 * ratio, "high": 1.01 * ratio}
+        (tmp_path / file).write_text(json.dumps(kept))
     same = fedbench("bench", "--compare", "a.json", "a.json", cwd=tmp_path)
     assert (same.returncode, "slower by more than 1.3: none" in same.stdout) == (0, True)
     slower = fedbench("bench", "--compare", "a.json", "b.json", "--json", cwd=tmp_path)

@@ -36,6 +36,8 @@ lint: $(STAMP) types
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	$(BIN)/python tests/house/rules.py
+	$(BIN)/python -m codespell_lib
+	$(BIN)/python tests/house/clang_format.py
 
 types: $(STAMP)
 	$(BIN)/mypy

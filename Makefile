@@ -1,6 +1,7 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
 # make tidy    clang-tidy over the core, where it is installed
+# make wheel   sdist and wheel of HEAD, tried in a fresh environment
 # VENV=path takes another environment's place; it is created if it is not there.
 
 VENV ?= .venv
@@ -8,7 +9,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fedbench-installed
 
-.PHONY: demo test slow golden lint types format native tidy clean
+.PHONY: demo test slow golden lint types format native tidy wheel clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/include/fedbench/*.hpp)
@@ -53,6 +54,9 @@ native:
 
 tidy:
 	if command -v clang-tidy >/dev/null; then cmake --workflow --preset tidy; else echo "skipped: no clang-tidy"; fi
+
+wheel: $(STAMP)
+	$(BIN)/python tests/house/wheel.py
 
 clean:
 	rm -rf build demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -2,6 +2,7 @@
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
 # make regress BASE=commit    is the core slower than there?     make history COMMITS="a b"    asv over commits, into results/asv
 # make tidy    clang-tidy over the core, where it is installed
+# make wheel   sdist and wheel of HEAD, tried in a fresh environment
 # VENV=path takes another environment's place; it is created if it is not there.
 
 VENV ?= .venv
@@ -9,7 +10,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fedbench-installed
 
-.PHONY: demo test slow golden lint types format native tidy regress history clean
+.PHONY: demo test slow golden lint types format native tidy wheel regress history clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/include/fedbench/*.hpp)
@@ -37,6 +38,8 @@ lint: $(STAMP) types
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	$(BIN)/python tests/house/rules.py
+	$(BIN)/python -m codespell_lib
+	$(BIN)/python tests/house/clang_format.py
 
 types: $(STAMP)
 	$(BIN)/mypy
@@ -52,6 +55,9 @@ native:
 
 tidy:
 	if command -v clang-tidy >/dev/null; then cmake --workflow --preset tidy; else echo "skipped: no clang-tidy"; fi
+
+wheel: $(STAMP)
+	$(BIN)/python tests/house/wheel.py
 
 regress: $(STAMP)
 	$(BIN)/python -m fedbench.bench.regress $(or $(BASE),$(error BASE=commit is needed))

@@ -27,6 +27,14 @@ def describe(value: Any) -> str:
     return f"{kind}{value.dtype} {value.shape}{layout}{'' if value.flags.aligned else ' not aligned'}"
 
 
+def brief(value: Any) -> str:
+    """A value for a message: one line, at most 60 characters, an array by its description."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"an integer of {value.bit_length()} bits"
+    text = " ".join((describe(value) if isinstance(value, np.ndarray) else repr(value)).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def refuse(name: str, wanted: str, value: Any) -> NoReturn:
     """TypeError `name: expected .., got ..`."""
     raise TypeError(f"{name}: expected {wanted}, got {describe(value)}")
@@ -93,7 +101,7 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         refuse(name, "a whole number", value)
     if not low <= value <= high:
-        raise ValueError(f"{name}: must be a whole number between {low} and {high}, got {value}")
+        raise ValueError(f"{name}: must be a whole number between {low} and {high}, got {brief(value)}")
     return int(value)
 
 

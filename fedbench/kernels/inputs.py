@@ -48,7 +48,9 @@ def whole_numbers(name: str, value: Any) -> npt.NDArray[np.int32]:
     found = np.array(value) if isinstance(value, list | tuple) else np.atleast_1d(value)
     fits = type(found) is np.ndarray and found.ndim == 1 and found.dtype.kind in "iu" and found.size > 0
     if not fits or found.min() < 0 or found.max() > LARGEST:
-        raise ValueError(f"{name}: expected whole numbers between 0 and {LARGEST}, one or one per client, got {value!r:.80}")
+        raise ValueError(
+            f"{name}: expected whole numbers between 0 and {LARGEST}, one or one per client, got {checks.brief(value)}"
+        )
     return found.astype(np.int32)
 
 

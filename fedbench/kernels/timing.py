@@ -93,7 +93,7 @@ E = TypeVar("E", bound=enum.Enum)
 
 def named(kind: type[E], name: object, what: str) -> E:
     if not isinstance(name, str) or name not in kind.__members__:
-        raise UsageError(f"{what} must be one of {', '.join(kind.__members__)}, got {name!r}")
+        raise UsageError(f"{what} must be one of {', '.join(kind.__members__)}, got {checks.brief(name)}")
     return kind[name]
 
 

@@ -127,3 +127,14 @@ def test_numbers_of_numpy_do_not_widen_a_vector() -> None:
     """A float64 scalar times a float32 vector is float64 in numpy 2."""
     m, v = k.moments(X, M, S, np.float64(0.5), np.float64(0.5))
     assert m.dtype == v.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "value", [10**5000, [1.5] * 100, np.ma.ones(300), "long" * 99], ids=["integer", "list", "masked array", "text"]
+)
+def test_a_message_is_one_short_line(value: Any) -> None:
+    for changes in ({"clients": value}, {"steps": LocalSteps(values=value)}, {"compute": Duration(kind=value)}):
+        with pytest.raises(UsageError) as caught:
+            Scheduler(Timing(**(THREE | changes)), Rounds())
+        assert len(str(caught.value)) < 200
+        assert "\n" not in str(caught.value)

@@ -84,6 +84,11 @@ def _numpy_distill(a: Arguments) -> list[Array]:
     return [want[name] for name in FIELDS]
 
 
+def rows_of(vectors: Any) -> Any:
+    """A list of the rows, where there are any."""
+    return list(vectors) if type(vectors) is np.ndarray and vectors.ndim else vectors
+
+
 def _teacher_mean(a: Arguments) -> Array:
     table = k.TeacherMean(*np.shape(a["first"])[:2], a["dtype"]) if np.ndim(a["first"]) == 2 else k.TeacherMean(3, 4, a["dtype"])
     table.replace(0, a["first"])
@@ -121,7 +126,7 @@ DOORS: dict[str, Door] = {
     ),
     "weighted_sum of a list, into out": Door(
         SUMMED | {"out": "d"},
-        lambda a: k.weighted_sum(a["weights"], list(a["vectors"]) if type(a["vectors"]) is np.ndarray else a["vectors"], out=a["out"]),
+        lambda a: k.weighted_sum(a["weights"], rows_of(a["vectors"]), out=a["out"]),
         lambda a: ref.weighted_sum(a["weights"], a["vectors"]),
         frozenset({"out"}), F64,
         also={"weights": LISTS, "vectors": frozenset({"reversed"}), "out": frozenset({"None"})},

@@ -1,6 +1,7 @@
 // Checks of what users give, with messages that name the thing, the value and the client.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -8,12 +9,10 @@
 
 namespace fedbench {
 
-/// The value without trailing zeros.
+/// The shortest text that reads back as the value.
 inline std::string number(double value) {
-    std::string text = std::to_string(value);
-    while (text.back() == '0') text.pop_back();
-    if (text.back() == '.') text.pop_back();
-    return text;
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 inline void require(bool ok, const std::string& name, const std::string& parameter, const std::string& range, double value,

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "checks.hpp"
+
 namespace fedbench {
 
 Cohort::Cohort(std::string policy, std::string unit, Rounds config, std::uint32_t clients)
@@ -39,7 +41,7 @@ void Cohort::check_probabilities() const {
     double total = 0;
     for (std::size_t i = 0; i < p.size(); ++i) {
         if (!(p[i] >= 0 && std::isfinite(p[i])))
-            throw std::invalid_argument(policy_ + ": probabilities must be finite and >= 0, got " + std::to_string(p[i]) + " (client " +
+            throw std::invalid_argument(policy_ + ": probabilities must be finite and >= 0, got " + number(p[i]) + " (client " +
                                         std::to_string(i) + ")");
         total += p[i];
     }

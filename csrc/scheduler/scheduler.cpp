@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "checks.hpp"
+
 namespace fedbench {
 
 void JobColumns::append(const Job& job, std::int32_t update) {
@@ -35,7 +37,7 @@ SystemModel& checked(SystemModel& system, const Budget& budget) {
     if (budget.jobs < 1) throw std::invalid_argument("budget.jobs: must be >= 1, got " + std::to_string(budget.jobs));
     if (system.start_ns < 0)
         throw std::invalid_argument("start_seconds: must be >= 0, got " +
-                                    std::to_string(static_cast<double>(system.start_ns) / kNanosecondsPerSecond));
+                                    number(static_cast<double>(system.start_ns) / kNanosecondsPerSecond));
     if (budget.time_ns < 0) throw std::invalid_argument("budget.seconds: must be >= 0");
     system.compute.check_clients(system.clients);
     system.download.check_clients(system.clients);

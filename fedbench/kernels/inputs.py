@@ -57,13 +57,13 @@ def whole_numbers(name: str, value: Any) -> npt.NDArray[np.int32]:
 def table(name: str, rows: Any, entry: Callable[[str, Any], T]) -> list[list[T]]:
     """Rows of different length, one per client or round; `entry` checks one number."""
     return [
-        [entry(f"{name}[{i}][{k}]", value) for k, value in enumerate(_sequence(f"{name}[{i}]", row))]
-        for i, row in enumerate(_sequence(name, rows))
+        [entry(f"{name}[{i}][{k}]", value) for k, value in enumerate(sequence(f"{name}[{i}]", row))]
+        for i, row in enumerate(sequence(name, rows))
     ]
 
 
 def clients(name: str, numbers: Any) -> list[int]:
-    return [client(f"{name}[{i}]", number) for i, number in enumerate(_sequence(name, numbers))]
+    return [client(f"{name}[{i}]", number) for i, number in enumerate(sequence(name, numbers))]
 
 
 def client(name: str, value: Any) -> int:
@@ -75,7 +75,8 @@ def size(name: str, value: Any) -> int:
     return checks.whole(name, value, 0, LARGEST)
 
 
-def _sequence(name: str, value: Any) -> Sequence[Any]:
+def sequence(name: str, value: Any) -> Sequence[Any]:
+    """A list, a tuple or an array with axes."""
     if isinstance(value, np.ndarray) and value.ndim:
         return list(value)
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -130,13 +130,14 @@ WINDOWS = {
 
 
 def to_availability(a: Availability) -> _core.Availability:
-    if a.kind not in WINDOWS:
-        raise UsageError(f"availability: kind must be one of {', '.join(WINDOWS)}, got {a.kind!r}{nearest(str(a.kind), WINDOWS)}")
+    if str(a.kind) not in WINDOWS:
+        near = nearest(str(a.kind), WINDOWS)
+        raise UsageError(f"availability: kind must be one of {', '.join(WINDOWS)}, got {checks.brief(a.kind)}{near}")
     for f in fields(a):
         is_given = f.name not in ("kind", "when_offline") and getattr(a, f.name) is not f.default
         if is_given and f.name not in WINDOWS[a.kind]:
             options = ", ".join(WINDOWS[a.kind]) or "no options"
-            raise UsageError(f"availability: {f.name} says nothing about kind {a.kind!r}, which has {options}")
+            raise UsageError(f"availability: {f.name} says nothing about kind {a.kind!r}, which takes {options}")
     numbers = {name: inputs.parameter(f"availability: {name}", getattr(a, name)) for name in WINDOWS[a.kind] if name != "rows"}
     if a.kind == "periodic":
         return _core.Availability.periodic(*numbers.values())
@@ -150,10 +151,19 @@ def to_availability(a: Availability) -> _core.Availability:
 def _table(windows: Sequence[Sequence[tuple[float, float]] | Weights], period: Weights) -> _core.Availability:
     if period.size > 1:
         raise UsageError(f"availability: a table has one period_seconds for all clients, got {period.size}")
-    rows = []
-    for client, row in enumerate(windows):
-        pairs = np.asarray(row, np.float64)
-        if pairs.size and pairs.shape != (len(pairs), 2):
-            raise UsageError(f"availability: rows[{client}] must be pairs of on_from and off_at seconds, got shape {pairs.shape}")
-        rows.append(pairs.ravel().tolist())
-    return _core.Availability.table(rows, float(period[0]) if period.size else 0.0)
+    names = ((f"availability: rows[{client}]", row) for client, row in enumerate(inputs.sequence("availability: rows", windows)))
+    return _core.Availability.table([_pairs(name, row) for name, row in names], float(period[0]) if period.size else 0.0)
+
+
+def _pairs(name: str, row: Any) -> list[float]:
+    """on_from, off_at, on_from, .. of one client."""
+    if checks.is_plain(row) and row.dtype == np.float64 and row.ndim == 2 and row.shape[1] == 2:
+        flat: list[float] = row.ravel().tolist()
+        return flat
+    numbers: list[float] = []
+    for k, pair in enumerate(inputs.sequence(name, row)):
+        both = inputs.sequence(f"{name}[{k}]", pair)
+        if len(both) != 2:
+            raise UsageError(f"{name}[{k}]: expected (on_from, off_at) seconds, got {len(both)} numbers")
+        numbers += [checks.number(f"{name}[{k}]", number) for number in both]
+    return numbers

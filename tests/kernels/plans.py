@@ -101,7 +101,7 @@ def assert_equal(got: Plan, want: model.Timeline) -> None:
     for row, key in enumerate(keys):
         job = want.jobs[key]
         times = (t if t == model.NEVER else t * QUARTER for t in (job.t_dispatch, job.t_start, job.t_finish, job.t_arrive))
-        expected = (job.base, job.steps, consumed_by.get(key, -1), *times)
+        expected = (job.base, job.steps, consumed_by.get(key, -1), *times, model.NEVER)  # and never lost
         assert tuple(int(got[name][row]) for name in JOB_COLUMNS[2:]) == expected, key
     assert got.totals["jobs"] == len(want.jobs)
 

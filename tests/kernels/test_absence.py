@@ -141,7 +141,7 @@ TABLE = Availability(kind="table", rows=[[(0.0, 1.0)]] * 3)
 REFUSED: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("kind must be one of always, .* got 'periodc'; did you mean 'periodic'", {"availability": Availability(kind="periodc")}, Rounds()),  # type: ignore[arg-type]
     ("availability: phase says nothing about kind 'alternating'", {"availability": Availability(kind="alternating", phase=0.5)}, Rounds()),
-    ("rows says nothing about kind 'always', which has no options", {"availability": replace(TABLE, kind="always")}, Rounds()),
+    ("rows says nothing about kind 'always', which takes no options", {"availability": replace(TABLE, kind="always")}, Rounds()),
     ("when_offline must be one of lost, paused, got 'gone'", {"availability": replace(PERIODIC, when_offline="gone")}, Rounds()),  # type: ignore[arg-type]
     ("periodic needs period_seconds and on_fraction", {"availability": Availability(kind="periodic")}, Rounds()),
     ("alternating needs mean_on_seconds", {"availability": Availability(kind="alternating")}, Rounds()),
@@ -149,7 +149,7 @@ REFUSED: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("expected 1 or 3 values, one per client, got 2", {"availability": replace(PERIODIC, phase=np.zeros(2))}, Rounds()),
     ("availability: expected 3 rows, one per client, got 2", {"availability": replace(TABLE, rows=[[(0.0, 1.0)]] * 2)}, Rounds()),
     ("client 1: there are none, so it would never be there", {"availability": replace(TABLE, rows=[[(0.0, 1.0)], [], []])}, Rounds()),
-    ("rows.0. must be pairs of on_from and off_at seconds", {"availability": replace(TABLE, rows=[(0.0, 1.0)] * 3)}, Rounds()),  # type: ignore[list-item]
+    (r"rows\[0\]\[0\]: expected a sequence, got float", {"availability": replace(TABLE, rows=[(0.0, 1.0)] * 3)}, Rounds()),  # type: ignore[list-item]
     ("a table has one period_seconds for all clients, got 3", {"availability": replace(TABLE, period_seconds=np.ones(3))}, Rounds()),
     ("dropout: probability must be between 0 and 1, got 1.5", {"dropout": 1.5}, Rounds()),
     ("dropout: the probability is 1 for every client", {"dropout": 1.0}, Stream(concurrency=1)),

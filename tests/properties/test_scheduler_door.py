@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
-from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
+from fedbench.kernels.scheduler import Availability, Duration, LocalSteps, Scheduler, Timing
 from fedbench.types import Broadcast, Mailbox, Poll, Rounds, Stream
 
 from .odd import PROFILE
@@ -45,6 +45,12 @@ POLICIES = st.one_of(
     st.builds(Mailbox, cohort_size=COUNTS, send=st.sampled_from(["continuous", "on_demand"]), selections=COHORTS),
     st.builds(Poll, period_seconds=st.sampled_from([1.0, 0.25]), max_steps=COUNTS, cohort_size=COUNTS),
 )
+AVAILABILITY = st.sampled_from([
+    Availability(),
+    Availability(kind="periodic", period_seconds=4.0, on_fraction=np.array([0.5, 0.75, 1.0])),
+    Availability(kind="alternating", mean_on_seconds=5.0, mean_off_seconds=2.0, when_offline="paused"),
+    Availability(kind="table", rows=[[(0.0, 3.0), (4.0, 6.0)], np.array([[1.0, 9.0]]), [(0, 9)]], period_seconds=10.0),
+])  # fmt: skip
 TIMINGS = st.builds(
     Timing,
     clients=st.just(CLIENTS),
@@ -53,6 +59,8 @@ TIMINGS = st.builds(
     download=DURATIONS | st.just(Duration()),
     upload=DURATIONS | st.just(Duration()),
     steps=STEPS,
+    availability=AVAILABILITY,
+    dropout=st.sampled_from([0.0, 0.25]),
     max_updates=st.sampled_from([1, 9]),
     max_seconds=st.just(50.0),
     max_jobs=st.just(200),

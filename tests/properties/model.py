@@ -1,0 +1,167 @@
+"""Rounds and Stream with absence, drop-out, deadlines and over-selection in plain Python: slow, and easy to check by eye.
+
+Times are integers (nanoseconds); windows are lists of (on, off). Time is walked from one instant of interest to the next, and every
+question about windows is answered from the list. Choices are scripted: the model is told who is drawn.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+NEVER = -1
+CAP = 250
+"""Jobs after which the model gives up."""
+Windows = list[tuple[int, int]]
+Key = tuple[int, int]
+
+
+@dataclass
+class Job:
+    base: int
+    t_dispatch: int
+    t_start: int
+    t_finish: int
+    t_arrive: int
+    t_lost: int = NEVER
+
+    def times(self) -> tuple[int, ...]:
+        return self.t_dispatch, self.t_start, self.t_finish, self.t_arrive, self.t_lost
+
+    def cut(self, time: int) -> None:
+        """What has not happened by `time` never does."""
+        for name in ("t_start", "t_finish", "t_arrive", "t_lost"):
+            if getattr(self, name) > time:
+                setattr(self, name, NEVER)
+
+    @property
+    def end(self) -> int:
+        return self.t_lost if self.t_lost != NEVER else self.t_arrive
+
+
+@dataclass
+class World:
+    """`drop(client, k)`: None, or which share of its run a job is lost after."""
+
+    windows: list[Windows]
+    paused: bool
+    compute: list[int]
+    download: int
+    upload: int
+    drop: Callable[[int, int], float | None]
+    start: int
+    updates: int
+    jobs: dict[Key, Job] = field(default_factory=dict)
+    done: list[tuple[int, list[Key]]] = field(default_factory=list)
+    next_k: dict[int, int] = field(default_factory=dict)
+
+    def stays(self, client: int, time: int) -> Windows:
+        """The windows that end after `time`."""
+        return self.windows[client][bisect.bisect_right(self.windows[client], time, key=lambda window: window[1]) :]
+
+    def next_on(self, client: int, time: int) -> int | None:
+        stays = self.stays(client, time)
+        return max(time, stays[0][0]) if stays else None
+
+    def is_on(self, client: int, time: int) -> bool:
+        return self.next_on(client, time) == time
+
+    def work(self, client: int, time: int, duration: int) -> int | None:
+        """The end of work that begins at `time`; None: never."""
+        if duration == 0 or not self.paused:
+            return time + duration
+        for on, off in self.stays(client, time):
+            begin = max(on, time)
+            if duration <= off - begin:
+                return begin + duration
+            duration -= off - begin
+        return None
+
+    def leaves(self, client: int, time: int) -> int:
+        return self.windows[client][-1][1] if self.paused else self.stays(client, time)[0][1]
+
+    def dispatch(self, client: int, now: int) -> Key:
+        k = self.next_k[client] = self.next_k.get(client, -1) + 1
+        forever = 1 << 62
+        ends = [now]
+        for duration in (self.download, self.compute[client], self.upload):
+            end = self.work(client, ends[-1], duration) if ends[-1] < forever else None
+            ends.append(forever if end is None else end)
+        job = Job(len(self.done), *ends)
+        share = self.drop(client, k)
+        losses = [self.leaves(client, now)] if self.leaves(client, now) < job.t_arrive else []
+        if share is not None and job.t_finish < forever:
+            losses.append(job.t_start + int(share * (job.t_finish - job.t_start)))
+        if losses:
+            job.t_lost = min(losses)
+            job.cut(job.t_lost)
+        self.jobs[client, k] = job
+        return client, k
+
+    @property
+    def is_over(self) -> bool:
+        return len(self.done) == self.updates or len(self.jobs) > CAP
+
+
+def rounds(world: World, script: Sequence[Sequence[int]], deadline: int | None, over_selection: int) -> int | None:
+    """Plays the rounds; the time at which it stalls, or None."""
+    now = world.start
+    for row in script:
+        returns = [time for time in (world.next_on(client, now) for client in row) if time is not None]
+        if not returns:
+            return now
+        now = min(returns)
+        cohort = [client for client in row if world.is_on(client, now)]
+        keys = [world.dispatch(client, now) for client in dict.fromkeys(cohort)]
+        arrivals = sorted((world.jobs[key].t_arrive, key) for key in keys if world.jobs[key].t_lost == NEVER)
+        if deadline is not None:
+            arrivals = [arrival for arrival in arrivals if arrival[0] <= now + deadline]
+        entries = [arrival for arrival in arrivals for _ in range(cohort.count(arrival[1][0]))][: len(row) - over_selection]
+        if len(entries) == len(row) - over_selection:
+            close = entries[-1][0]
+        else:
+            close = max(world.jobs[key].end for key in keys)
+            close = close if deadline is None else min(close, now + deadline)
+        for key in keys:
+            if key not in [key for _, key in entries]:
+                world.jobs[key].cut(close)
+        if entries:
+            world.done.append((close, [key for _, key in entries]))
+        if world.is_over:
+            return None
+        now = close
+    raise AssertionError("the script is too short")
+
+
+def stream(world: World, initial: Sequence[int], buffer: int, before_update: bool) -> int | None:
+    """Every client restarts itself, and keeps its place while it is away; the time at which it stalls, or None."""
+    now = world.start
+    waiting = dict.fromkeys(initial, now)  # client: since when its place is free
+    working: dict[int, Key] = {}
+    buffered: list[Key] = []
+    while not world.is_over:
+        starts = {client: world.next_on(client, max(now, since)) for client, since in waiting.items()}
+        moments = [t for t in starts.values() if t is not None] + [world.jobs[key].end for key in working.values()]
+        if not moments:
+            return now
+        now = min(moments)
+        over = sorted(client for client, key in working.items() if world.jobs[key].end == now)
+        over.sort(key=lambda client: world.jobs[working[client]].t_lost == NEVER)  # losses before arrivals
+        for client in over:
+            key = working.pop(client)
+            if world.jobs[key].t_lost == NEVER:
+                buffered.append(key)
+            if before_update and world.is_on(client, now):
+                working[client] = world.dispatch(client, now)
+            else:
+                waiting[client] = now
+            if len(buffered) == buffer:
+                world.done.append((now, buffered))
+                buffered = []
+                if world.is_over:
+                    return None
+        for client in [client for client in waiting if world.is_on(client, now)]:
+            del waiting[client]
+            working[client] = world.dispatch(client, now)
+    return None

@@ -13,6 +13,7 @@ from fedbench.engine.plan import plan
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.errors import UsageError
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.results.record import Record
 from fedbench.results.store import Store
@@ -114,3 +115,9 @@ def test_clients_that_leave_for_good_stall_a_run_that_says_so() -> None:
     version = stalled.meta["ledger"]["updates"] + 1
     assert message == f"stalled before update {version}: waiting for clients {list(range(10))}, at 3 virtual seconds"
     assert np.isfinite(stalled.meta["final"]["test_accuracy"])
+
+
+def test_weights_that_need_everybody_are_refused_when_somebody_is_missing() -> None:
+    with pytest.raises(UsageError, match=r"weights p: needs every one of the 10 clients .*; use weights = p_normalised"):
+        record(spec("fedavg[sampling=all,weights=p]"))
+    assert record(spec("fedavg[sampling=all,weights=p_normalised]")).state == "finished"

@@ -65,6 +65,7 @@ class ScriptedChunk:
     t_start: npt.NDArray[np.int64]
     t_finish: npt.NDArray[np.int64]
     t_arrive: npt.NDArray[np.int64]
+    t_lost: npt.NDArray[np.int64]
     time: npt.NDArray[np.int64]
     offsets: npt.NDArray[np.int64]
     entries: npt.NDArray[np.int64]
@@ -104,6 +105,7 @@ def scripted_chunks(plan: dict[str, Any], size: int | None = None) -> Iterator[S
             t_start=never,
             t_finish=never,
             t_arrive=never,
+            t_lost=never,
             time=np.arange(begin + 1, begin + 1 + len(part), dtype=np.int64),
             offsets=np.cumsum([0, *(len(ids) for ids in part)], dtype=np.int64),
             entries=np.array([place[i] for ids in part for i in ids], np.int64),

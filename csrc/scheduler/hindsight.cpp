@@ -4,6 +4,12 @@
 
 namespace fedbench {
 
+namespace {
+
+__extension__ using Wide = __int128;  // nanoseconds times steps
+
+}  // namespace
+
 Hindsight::Hindsight(const Scheduler& scheduler)
     : system_(scheduler.system()),
       presence_(scheduler.presence().availability(), system_.seed, system_.clients),
@@ -17,7 +23,7 @@ Hindsight::Done Hindsight::done(std::uint32_t client, std::uint32_t k, std::int3
     const std::int64_t whole = system_.compute.job(system_.seed, Purpose::compute, client, k, steps);
     const std::int64_t worked = std::clamp<std::int64_t>(pauses_ ? there(client, begin, end) : end - begin, 0, whole);
     if (whole == 0) return {0, steps};
-    return {worked, static_cast<std::int32_t>(static_cast<__int128>(worked) * steps / whole)};
+    return {worked, static_cast<std::int32_t>(static_cast<Wide>(worked) * steps / whole)};
 }
 
 bool Hindsight::is_left(std::uint32_t client, std::int64_t time) {

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import types as pytypes
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
 
@@ -51,6 +51,28 @@ class Tools(Protocol):
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
         """Full-batch gradients (d,) at x, client by client."""
         ...
+
+
+class Random(Protocol):
+    """A random stream; see kernels.random."""
+
+    def uniform(self, count: int) -> npt.NDArray[np.float64]: ...
+
+    def normal(self, count: int) -> npt.NDArray[np.float64]: ...
+
+    def below(self, n: int) -> int: ...
+
+    def permutation(self, n: int) -> npt.NDArray[np.int64]: ...
+
+
+class SelectionTools(Protocol):
+    """What the engine lends to `select`. `random` is keyed by seed and round."""
+
+    @property
+    def info(self) -> Info: ...
+
+    @property
+    def random(self) -> Random: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +141,23 @@ class Algorithm:
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         """The server's equation: rebinds or writes the state, never a message."""
         raise NotImplementedError(f"{type(self).__name__} has no server step")
+
+    def select(
+        self, state: State, available: npt.NDArray[np.int32], round: int, tools: SelectionTools
+    ) -> Sequence[int] | npt.NDArray[np.integer[Any]]:
+        """Who takes part in the round that begins, if `dispatch` is Rounds(select="external"). Pure. Here alone may the model's values
+        say who takes part.
+
+        Args:
+            state: as it is at the round's start; its arrays are read-only.
+            available: the clients that are there now (n,), ascending, n >= 1.
+            round: how many rounds began before, also those that made no update.
+            tools: `info` and `random`.
+
+        Returns:
+            Some of `available`. A client named twice runs once and counts twice, which clients with memory cannot.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say whom it selects")
 
     def buffer_weights(self, batch: Batch, info: Info) -> Weights:
         """Weights (K,) with which the engine averages model buffers such as BatchNorm's; they sum to 1."""

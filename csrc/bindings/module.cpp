@@ -31,6 +31,7 @@ PYBIND11_MODULE(_core, module) {
         "How this extension was built, and the instruction set that it uses on this machine.");
     fedbench::bindings::register_random(module);
     fedbench::bindings::register_scheduler(module);
+    fedbench::bindings::register_hindsight(module);
     fedbench::bindings::register_accumulate(module);
     fedbench::bindings::register_cache(module);
     fedbench::bindings::register_distill(module);

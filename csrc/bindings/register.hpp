@@ -6,6 +6,7 @@ namespace fedbench::bindings {
 
 void register_random(pybind11::module_& module);
 void register_scheduler(pybind11::module_& module);
+void register_hindsight(pybind11::module_& module);
 void register_accumulate(pybind11::module_& module);
 void register_cache(pybind11::module_& module);
 void register_distill(pybind11::module_& module);

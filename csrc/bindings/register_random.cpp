@@ -47,6 +47,7 @@ void register_random(py::module_& module) {
         .value("holdout", Purpose::holdout)
         .value("availability", Purpose::availability)
         .value("loss", Purpose::loss)
+        .value("rarity", Purpose::rarity)
         .finalize();
 
     module.def(

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 import yaml
 
@@ -16,17 +17,21 @@ from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm, describe, hints
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
+from fedbench.types import Info, Rounds
 
 
 def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
     """Name, source, equations and options of an algorithm; JSON-able."""
     annotations = hints(cls)
+    policy = type(cls().dispatch(Info(10, np.ones(10))))
     options = [{"name": f.name, "default": f.default, "allowed": describe(annotations[f.name])} for f in dataclasses.fields(cls)]
     return {
         "name": cls.name,
         "kind": "algorithm",
         "source": cls.source,
         "requires": sorted(cls.requires),
+        "dispatch": policy.__name__,
+        "scenario_rounds": "applicable" if policy is Rounds else f"not applicable ({policy.__name__})",
         "about": inspect.cleandoc(cls.__doc__ or ""),
         "options": options,
     }
@@ -47,6 +52,7 @@ def command(
         if as_json:
             return print_json(facts)
         out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
+        out.print(f"dispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n", markup=False)
         return print_table(
             "options", ["name", "default", "allowed"], [(o["name"], str(o["default"]), o["allowed"]) for o in facts["options"]]
         )

@@ -36,7 +36,7 @@ def command(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play the virtual clock of a run without training: staleness, utilisation, participation, cost.
+    """Play the virtual clock of a run without training: staleness, utilisation, participation, losses, cost.
 
     Example: fedbench plan digits-demo -a 'fedbuff[buffer_size=5]' --set clients=100
     """

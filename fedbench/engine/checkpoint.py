@@ -22,7 +22,7 @@ from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
 from fedbench.types import Message, State
 
-FORMAT = 1
+FORMAT = 2
 
 
 def pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
@@ -60,6 +60,7 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
         "run_id": run_id,
         "version": execution.version,
         "trained_steps": execution.trained_steps,
+        "selections": execution.selections,
         "rows": evaluator.rows,
         "buffers": pack(execution.buffers, arrays),
         "state": {name: pack(value, arrays) for name, value in execution.state.items()},
@@ -86,6 +87,7 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
             f"checkpoint {path}: it belongs to run {tree['run_id']}, format {tree['format']}; expected {run_id}, {FORMAT}"
         )
     execution.version, execution.trained_steps = tree["version"], tree["trained_steps"]
+    execution.selections = tree["selections"]
     execution.buffers = unpack(tree["buffers"], arrays)
     execution.state = State(**{name: unpack(item, arrays) for name, item in tree["state"].items()})
     execution.messages = {

@@ -93,6 +93,7 @@ class Execution:
         self.waves = 0
         self.at_boundary = True
         self.trained_steps = 0  # of the jobs consumed so far
+        self.selections: list[list[int]] = []  # of every round begun, where the algorithm selects
         self._result_bytes = 0
         self._check_model("init")
         self._reset_results()

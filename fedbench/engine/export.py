@@ -11,13 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fedbench.engine.losses import LATEST, called_off_at, lost_at
 from fedbench.engine.plan import pieces
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Chunk
+from fedbench.types import Dispatch
 
-SERVER, CLIENTS = 1, 2  # process ids of the timeline: one row for the server, one per client
-JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive")
+SERVER, CLIENTS, ABSENCES = 1, 2, 3  # process ids of the timeline: one row for the server, one or two per client
+JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_lost")
 PHASES = (("download", "t_dispatch", "t_start"), ("train", "t_start", "t_finish"), ("upload", "t_finish", "t_arrive"))
 
 
@@ -26,7 +29,7 @@ def write_parquet(spec: RunSpec, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     jobs: list[pa.Table] = []
     updates: list[pa.Table] = []
-    for chunk in pieces(Setup(spec).scheduler()):
+    for chunk in pieces(Setup(spec).scheduler_alone()):
         jobs.append(pa.table({name: np.array(getattr(chunk, name)) for name in JOB_COLUMNS}))
         versions = chunk.first_version + 1 + np.arange(len(chunk.time))
         updates.append(pa.table({"version": versions, "time": np.array(chunk.time), "entries": np.diff(chunk.offsets)}))
@@ -35,7 +38,8 @@ def write_parquet(spec: RunSpec, folder: Path) -> None:
 
 
 def write_trace(spec: RunSpec, path: Path) -> int:
-    """A Chrome trace: a slice for every download, training and upload, an instant for every update; returns the number of events."""
+    """A Chrome trace: a slice for every download, training and upload, cut where a job was lost or its round closed without it, and
+    for every absence; an instant for every update. Returns the number of events."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         file.write('{"displayTimeUnit": "ms", "traceEvents": [\n')
@@ -45,35 +49,55 @@ def write_trace(spec: RunSpec, path: Path) -> int:
 
 
 def _write_events(spec: RunSpec, file: TextIO) -> int:
+    setup = Setup(spec)
+    scheduler = setup.scheduler_alone()
     title = f"{spec.scenario.name}, {spec.selector}, seed {spec.seed}"
-    events: list[dict[str, Any]] = [
-        {"ph": "M", "name": "process_name", "pid": SERVER, "args": {"name": f"server: {title}"}},
-        {"ph": "M", "name": "process_name", "pid": CLIENTS, "args": {"name": "clients"}},
-    ]
-    file.write(",\n".join(map(json.dumps, events)))
-    count = len(events)
-    for chunk in pieces(Setup(spec).scheduler()):
-        for event in _events(chunk):
+    rows = {SERVER: f"server: {title}", CLIENTS: "clients"}
+    has_absences = spec.scenario.availability.kind != "always"
+    if has_absences:
+        rows[ABSENCES] = "absences"
+    names = [{"ph": "M", "name": "process_name", "pid": row, "args": {"name": name}} for row, name in rows.items()]
+    file.write(",\n".join(map(json.dumps, names)))
+    count = len(names)
+    for chunk in pieces(scheduler):
+        for event in _events(chunk, setup.dispatch, scheduler.end_ns):
+            file.write(",\n" + json.dumps(event))
+            count += 1
+    if has_absences:
+        for event in _absences(Hindsight(scheduler), spec.scenario.clients, scheduler.end_ns):
             file.write(",\n" + json.dumps(event))
             count += 1
     return count
 
 
-def _events(chunk: Chunk) -> Iterator[dict[str, Any]]:
+def _slice(row: int, name: str, client: int, begin_ns: int, end_ns: int, **about: int) -> dict[str, Any]:
+    times = {"ts": begin_ns / 1000, "dur": (end_ns - begin_ns) / 1000}
+    return {"ph": "X", "name": name, "pid": row, "tid": client, **times, "args": about}
+
+
+def _slices(job: dict[str, int]) -> Iterator[dict[str, Any]]:
+    fate = " (lost)" if job["lost"] >= 0 else " (late)" if job["late"] >= 0 else " (not used)"
+    about = {"k": job["k"], "base": job["base"], "steps": job["steps"], "update": job["consumed_by"]}
+    for name, begin, end in PHASES:
+        until = job[end] if job[end] >= 0 else job["gone"]
+        if 0 <= job[begin] < until:
+            yield _slice(CLIENTS, name + ("" if job["consumed_by"] >= 0 else fate), job["client"], job[begin], until, **about)
+
+
+def _absences(hindsight: Hindsight, clients: int, end_ns: int) -> Iterator[dict[str, Any]]:
+    for client in range(clients):
+        left = 0
+        for on, off in [*hindsight.stays(client, end_ns), (end_ns, end_ns)]:
+            if left < on:
+                yield _slice(ABSENCES, "away", client, left, on)
+            left = off
+
+
+def _events(chunk: Chunk, dispatch: Dispatch, end_ns: int) -> Iterator[dict[str, Any]]:
     columns = {name: getattr(chunk, name).tolist() for name in JOB_COLUMNS}
+    lost, late = lost_at(chunk, end_ns if chunk.done else LATEST), called_off_at(chunk, dispatch)
+    columns |= {"lost": lost.tolist(), "late": late.tolist(), "gone": np.maximum(np.maximum(lost, late), chunk.t_lost).tolist()}
     for row in zip(*columns.values(), strict=True):
-        job = dict(zip(columns, row, strict=True))
-        about = {"k": job["k"], "base": job["base"], "steps": job["steps"], "update": job["consumed_by"]}
-        for name, begin, end in PHASES:
-            if 0 <= job[begin] < job[end]:
-                yield {
-                    "ph": "X",
-                    "name": name if job["consumed_by"] >= 0 else f"{name} (not used)",
-                    "pid": CLIENTS,
-                    "tid": job["client"],
-                    "ts": job[begin] / 1000,
-                    "dur": (job[end] - job[begin]) / 1000,
-                    "args": about,
-                }
+        yield from _slices(dict(zip(columns, row, strict=True)))
     for update, time in enumerate(chunk.time.tolist(), chunk.first_version):
         yield {"ph": "i", "name": f"version {update + 1}", "pid": SERVER, "tid": 0, "ts": time / 1000, "s": "p"}

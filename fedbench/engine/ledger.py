@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbench.engine.losses import Losses
+from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 from fedbench.results.digests import ColumnDigest
 from fedbench.types import Broadcast, Dispatch, Mailbox
@@ -15,14 +17,17 @@ PLAN_COLUMNS = ("client", "k", "base", "steps", "t_dispatch", "t_start", "t_fini
 
 
 class Ledger:
-    """Adds up chunks. `grid_ns` is the spacing of the evaluation grid, on which steps and transfers are counted."""
+    """Adds up chunks. `grid_ns` is the spacing of the evaluation grid, on which steps and transfers are counted; `hindsight` is
+    needed where jobs can be lost, late or paused."""
 
-    def __init__(self, clients: int, dispatch: Dispatch, grid_ns: int) -> None:
+    def __init__(self, clients: int, dispatch: Dispatch, grid_ns: int, hindsight: Hindsight | None = None) -> None:
         self.clients, self.grid_ns = clients, grid_ns
         self.broadcasts = isinstance(dispatch, Broadcast | Mailbox)
         self.consumed = self.updates = self.entries = self.uploads = self.used_downloads = 0
         self.consumed_steps = self.created = self.created_steps = 0
         self.busy_ns = 0
+        self.hindsight = hindsight
+        self.losses = Losses(dispatch, hindsight) if hindsight else None
         self.staleness = np.zeros(1, np.int64)
         self.steady_sum = self.steady_count = 0
         self.warm_up = 10 * int(getattr(dispatch, "concurrency", 0))
@@ -40,10 +45,10 @@ class Ledger:
         self.created_steps += int(chunk.steps.sum())
         self.consumed += int(used.sum())
         self.consumed_steps += int(chunk.steps[used].sum())
-        started = chunk.t_start >= 0
-        busy = np.minimum(chunk.t_finish, end) - np.minimum(chunk.t_start, end)
-        busy = np.maximum(busy, 0)  # a poll may come before the download is complete
-        self.busy_ns += int(busy[started & (chunk.t_finish >= 0)].sum())
+        busy, steps, stopped = self.losses.add(chunk, end) if self.losses else (_busy(chunk, end), chunk.steps, chunk.t_finish)
+        self.busy_ns += int(busy.sum())
+        has_stopped = (stopped >= 0) & (stopped <= end)
+        self._on_grid("steps", stopped[has_stopped], steps[has_stopped])
         self._count_entries(chunk)
         self._count_transfers(chunk, used, end, announced=not (chunk.done and scheduler.ended_by == "updates"))
         self._hash(chunk)
@@ -61,10 +66,8 @@ class Ledger:
 
     def _count_transfers(self, chunk: Chunk, used: npt.NDArray[np.bool_], end: int, *, announced: bool) -> None:
         """`announced`: the chunk's last version was still sent out (Broadcast, Mailbox)."""
-        finished = (chunk.t_finish >= 0) & (chunk.t_finish <= end)
         arrived = (chunk.t_arrive >= 0) & (chunk.t_arrive <= end)
         self.uploads += int(arrived.sum())
-        self._on_grid("steps", chunk.t_finish[finished], chunk.steps[finished])
         self._on_grid("uploads", chunk.t_arrive[arrived])
         if not self.broadcasts:
             self.used_downloads += int(used.sum())
@@ -110,16 +113,21 @@ class Ledger:
         return float((tau * self.staleness).sum() / max(1, self.entries))
 
     def summary(self, scheduler: Scheduler, traffic: tuple[int, int, int], vector_bytes: int, prelude: bool) -> dict[str, Any]:
-        """The ledger of a finished plan, JSON-able. Bytes follow `traffic`, vectors of `vector_bytes`."""
+        """The ledger of a finished plan, JSON-able. Bytes follow `traffic`, vectors of `vector_bytes`; an upload that does not
+        arrive counts none. Steps done are those of the simulated clients by the end, wasted those of jobs that no update consumed."""
         down, up = traffic[0] * vector_bytes, traffic[1] * vector_bytes
         extra = self.clients * vector_bytes if prelude else 0
         downloads = scheduler.totals["downloads"]
         end = scheduler.end_ns / NANOSECONDS
+        done = int(self._grid["steps"].sum())
         return {
             "end_seconds": end,
             "updates": self.updates,
             "jobs": self.created,
             "jobs_consumed": self.consumed,
+            **self._losses(),
+            "steps_done": done,
+            "steps_wasted": done - self.consumed_steps,
             "trained_steps": self.consumed_steps,
             "avoided_steps": self.created_steps - self.consumed_steps,
             "bytes_down": downloads * down + extra,
@@ -133,8 +141,33 @@ class Ledger:
             "participation_min": int(self.participation.min()),
             "participation_max": int(self.participation.max()),
             "participation_gini": gini(self.participation),
+            **self._among_available(scheduler.end_ns),
             "messages_peak": scheduler.totals["messages_peak"],
         }
+
+    def _losses(self) -> dict[str, Any]:
+        losses = self.losses
+        return {
+            "jobs_left": losses.left if losses else 0,
+            "jobs_dropped_out": losses.dropped_out if losses else 0,
+            "jobs_late": losses.late if losses else 0,
+            "busy_seconds_lost": losses.busy_ns / NANOSECONDS if losses else 0.0,
+        }
+
+    def _among_available(self, end_ns: int) -> dict[str, float]:
+        """The share of all clients' time that they are there, and how unequally they take part for the time that they are."""
+        there = self.hindsight.there(end_ns) if self.hindsight else np.full(self.clients, end_ns)
+        was_there = there > 0
+        return {
+            "available_fraction": float(there.sum(dtype=np.float64)) / (end_ns * self.clients) if end_ns > 0 else 0.0,
+            "participation_gini_available": gini(self.participation[was_there] / there[was_there]),
+        }
+
+
+def _busy(chunk: Chunk, end: int) -> npt.NDArray[np.int64]:
+    """Computing time of every job by the end; a poll may come before the download is complete."""
+    busy = np.maximum(np.minimum(chunk.t_finish, end) - np.minimum(chunk.t_start, end), 0)
+    return np.where((chunk.t_start >= 0) & (chunk.t_finish >= 0), busy, 0)
 
 
 def _add(total: npt.NDArray[np.int64], part: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -144,9 +177,9 @@ def _add(total: npt.NDArray[np.int64], part: npt.NDArray[np.int64]) -> npt.NDArr
     return total
 
 
-def gini(counts: npt.NDArray[np.int64]) -> float:
-    """Gini coefficient of non-negative counts: 0 everybody the same, towards 1 one has all."""
-    total = int(counts.sum())
+def gini(counts: npt.NDArray[Any]) -> float:
+    """Gini coefficient of non-negative numbers: 0 everybody the same, towards 1 one has all."""
+    total = counts.sum()
     if total == 0:
         return 0.0
     ranked = np.sort(counts)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.setup import Setup
@@ -16,23 +16,37 @@ from fedbench.engine.spec import RunSpec
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 
 CHUNK_JOBS = 1 << 17
+FROM_LEDGER = (
+    "staleness_mean", "staleness_max", "busy_fraction", "busy_seconds_lost", "available_fraction", "participation_gini",
+    "participation_gini_available", "jobs_left", "jobs_dropped_out", "jobs_late", "steps_done", "steps_wasted", "trained_steps",
+    "avoided_steps", "messages_peak",
+)  # fmt: skip
 
 
-def chunks(scheduler: Scheduler, ledger: Ledger) -> Iterator[Chunk]:
+class Answers(Protocol):
+    """Says who takes part in the round that a scheduler asks for."""
+
+    def answer(self, scheduler: Scheduler) -> None: ...
+
+
+def chunks(scheduler: Scheduler, ledger: Ledger, answers: Answers | None = None) -> Iterator[Chunk]:
     """The plan in pieces, each added to the ledger before it is handed out."""
-    for chunk in pieces(scheduler):
+    for chunk in pieces(scheduler, answers):
         ledger.add(chunk, scheduler)
         yield chunk
 
 
-def pieces(scheduler: Scheduler) -> Iterator[Chunk]:
-    """The rest of a plan in chunks of about CHUNK_JOBS jobs."""
+def pieces(scheduler: Scheduler, answers: Answers | None = None) -> Iterator[Chunk]:
+    """The rest of a plan in chunks of about CHUNK_JOBS jobs. With external selection a chunk ends with a round, and `answers` is
+    asked when the caller, who has executed it, wants the next."""
     size = 1
     while True:
         chunk = scheduler.next(size)
         yield chunk
         if chunk.done:
             return
+        if answers is not None and scheduler.awaiting_selection:
+            answers.answer(scheduler)
         size = _next_size(size, chunk)
 
 
@@ -57,7 +71,8 @@ def add_up(scheduler: Scheduler, ledger: Ledger) -> None:
 class PlanSummary:
     """What a plan tells without training. Seconds are virtual but for `wall_s`; `peak_mb` is this process's peak memory in MB.
 
-    `jobs` are those that updates consume. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
+    `jobs` are those that updates consume; left, dropped out and late are those that were lost or called off, `rounds` is what the
+    scenario asks of rounds, and whether that applies. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
     """
 
     scenario: str
@@ -76,10 +91,19 @@ class PlanSummary:
     staleness_mean_steady: float | None
     staleness_max: int
     busy_fraction: float
+    busy_seconds_lost: float
+    available_fraction: float
     participation_gini: float
+    participation_gini_available: float
+    jobs_left: int
+    jobs_dropped_out: int
+    jobs_late: int
+    steps_done: int
+    steps_wasted: int
     trained_steps: int
     avoided_steps: int
     messages_peak: int
+    rounds: str
     plan_digest: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,8 +126,9 @@ def plan(spec: RunSpec) -> PlanSummary:
     """Play the virtual clock of a run. Loads no data unless the scenario's steps or the policy depend on shard sizes."""
     setup = Setup(spec)
     begin = time.perf_counter()
-    scheduler = setup.scheduler()
-    ledger = Ledger(spec.scenario.clients, setup.dispatch, round(spec.scenario.evaluation.every_seconds * NANOSECONDS))
+    scheduler = setup.scheduler_alone()
+    grid_ns = round(spec.scenario.evaluation.every_seconds * NANOSECONDS)
+    ledger = Ledger(spec.scenario.clients, setup.dispatch, grid_ns, setup.hindsight(scheduler))
     add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
     facts = ledger.summary(scheduler, (0, 0, 0), 0, prelude=False)
@@ -120,13 +145,8 @@ def plan(spec: RunSpec) -> PlanSummary:
         end_seconds=facts["end_seconds"],
         wall_s=wall,
         peak_mb=peak_memory_mb(),
-        staleness_mean=facts["staleness_mean"],
         staleness_mean_steady=ledger.steady_sum / ledger.steady_count if ledger.steady_count else None,
-        staleness_max=facts["staleness_max"],
-        busy_fraction=facts["busy_fraction"],
-        participation_gini=facts["participation_gini"],
-        trained_steps=facts["trained_steps"],
-        avoided_steps=facts["avoided_steps"],
-        messages_peak=facts["messages_peak"],
+        rounds=setup.rounds_text,
         plan_digest=ledger.digest.hex(),
+        **{name: facts[name] for name in FROM_LEDGER},
     )

@@ -16,6 +16,7 @@ from fedbench.engine.evaluate import METRICS, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.plan import chunks
+from fedbench.engine.select import Selector
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Trainer
@@ -59,7 +60,8 @@ class Run:
         """Run to the end. KeyboardInterrupt and errors leave a checkpoint behind, where there is a store."""
         begin = time.perf_counter()
         scheduler = self.setup.scheduler()
-        ledger = Ledger(self.spec.scenario.clients, self.setup.dispatch, self.evaluator.grid_ns)
+        hindsight = self.setup.hindsight(scheduler)
+        ledger = Ledger(self.spec.scenario.clients, self.setup.dispatch, self.evaluator.grid_ns, hindsight)
         trainer = self._trainer()
         try:
             execution = self._execution(trainer)
@@ -109,12 +111,13 @@ class Run:
                 restore(file, self.spec.run_id, execution, self.evaluator)
             checkpointer = Checkpointer(file, self.spec.run_id, self.evaluator, self.options.checkpoint_seconds)
             observers.append(checkpointer)
-        plan = chunks(scheduler, ledger)
+        plan = chunks(scheduler, ledger, Selector(execution, self.spec.seed))
         try:
             execution.run(plan, observers)
         except Diverged as reason:
-            for _ in plan:  # the ledger is of the whole plan
-                pass
+            if not self.setup.is_external:  # there a plan ends with the model that says how it goes on
+                for _ in plan:  # the ledger is of the whole plan
+                    pass
             return {"state": "diverged", "ended_by": "diverged", "message": str(reason), "version": reason.version}
         except KeyboardInterrupt:
             if checkpointer is not None and execution.at_boundary:

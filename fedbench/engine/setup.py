@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbench import registry
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
-from fedbench.kernels.scheduler import Scheduler, Timing
+from fedbench.kernels.hindsight import Hindsight
+from fedbench.kernels.scheduler import Availability, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.partition import Shards, partition
@@ -56,7 +59,22 @@ class Setup:
                 f"algorithm {self.spec.algorithm.name} is not applicable: it needs {', '.join(sorted(missing))}, "
                 f"which scenario {self.scenario.name} does not have"
             )
-        return dispatch
+        return self._in_rounds(dispatch) if isinstance(dispatch, Rounds) else dispatch
+
+    def _in_rounds(self, dispatch: Rounds) -> Rounds:
+        """The policy with what the scenario's part `rounds` asks for."""
+        part = self.scenario.rounds
+        return dataclasses.replace(
+            dispatch,
+            deadline_seconds=dispatch.deadline_seconds if part.deadline_seconds is None else part.deadline_seconds,
+            over_selection=part.over_selection or dispatch.over_selection,
+        )
+
+    @property
+    def rounds_text(self) -> str:
+        """What becomes of the scenario's part `rounds`, in words; empty if it asks for nothing."""
+        text, policy = self.scenario.rounds.text, self.dispatch
+        return text if not text or isinstance(policy, Rounds) else f"not applicable ({type(policy).__name__}): {text}"
 
     @functools.cached_property
     def payload_bytes(self) -> int:
@@ -80,6 +98,8 @@ class Setup:
             download=download,
             upload=upload,
             steps=system.local_steps(scenario, self.sizes if scenario.local.epochs else None),
+            availability=system.availability(scenario, self.spec.seed),
+            dropout=scenario.dropout,
             start_seconds=start,
             max_updates=scenario.budget.updates,
             max_seconds=scenario.budget.seconds,
@@ -95,15 +115,46 @@ class Setup:
         weighted = isinstance(self.dispatch, Rounds) and self.dispatch.select == "weighted"
         return Scheduler(self.timing(), self.dispatch, p=self.info.p if weighted else None)
 
+    def scheduler_alone(self) -> Scheduler:
+        """A fresh scheduler for a plan without training. Raises UsageError where the model's state says who takes part."""
+        if self.is_external:
+            raise UsageError(
+                f"algorithm {self.spec.algorithm.name} has no plan without training: it selects the clients of every round by the "
+                'state of the model, Rounds(select="external"); use fedbench run, whose record holds the ledger'
+            )
+        return self.scheduler()
+
+    @property
+    def is_external(self) -> bool:
+        """Does the algorithm itself select the clients of every round?"""
+        return isinstance(self.dispatch, Rounds) and self.dispatch.select == "external"
+
+    def hindsight(self, scheduler: Scheduler) -> Hindsight | None:
+        """For the ledger of a plan whose jobs can be lost, late or paused; None where they cannot."""
+        in_rounds = isinstance(self.dispatch, Rounds) and (self.dispatch.deadline_seconds or self.dispatch.over_selection)
+        can_fail = self.scenario.availability.kind != "always" or self.scenario.dropout > 0 or in_rounds
+        return Hindsight(scheduler) if can_fail else None
+
     def x0(self) -> Vector:
         """The initial model (d,) float32."""
         return self.task.model.x0(self.spec.seed)
 
     def inputs_digest(self) -> str:
-        """Digest of what the scenario drew: shards, durations and the initial model."""
+        """Digest of what the scenario drew: shards, durations, absences if there are any, and the initial model."""
         timing, digest = self.timing(), Digest()
         for rows in self.shards:
             digest.add(rows)
         for duration in (timing.compute, timing.download, timing.upload):
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
+        if self.scenario.availability.kind != "always" or self.scenario.dropout > 0:
+            digest.add(*_parameters(timing.availability), np.atleast_1d(timing.dropout))
         return digest.add(self.x0()).hex()
+
+
+def _parameters(availability: Availability) -> list[npt.NDArray[np.float64]]:
+    """All numbers, and the names as numbers; nan stands for what a kind does not have."""
+    words = np.frombuffer(f"{availability.kind} {availability.when_offline}".encode(), np.uint8).astype(np.float64)
+    names = ("period_seconds", "on_fraction", "phase", "mean_on_seconds", "mean_off_seconds")
+    values = [getattr(availability, name) for name in names]
+    numbers = [np.atleast_1d(np.asarray(np.nan if value is None else value, np.float64)) for value in values]
+    return [words, *numbers, *(np.asarray(row, np.float64).ravel() for row in availability.rows)]

@@ -151,6 +151,11 @@ class Scheduler:
             raise UsageError(str(error)) from None
 
     @property
+    def core(self) -> _core.Scheduler:
+        """The scheduler behind this front door, for the others of this room."""
+        return self._core
+
+    @property
     def outcome(self) -> Literal["running", "finished", "stalled"]:
         return OUTCOMES[self._core.outcome]
 

@@ -14,7 +14,9 @@ from pydantic import BaseModel, ValidationError
 from fedbench.errors import UsageError, nearest
 from fedbench.registry import scalar
 from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.windows import with_windows
 
+TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
 LIBRARY = Path(__file__).with_name("library")
 
 
@@ -35,7 +37,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content, where = read(file), str(file)
     for override in overrides:
         content = override_key(content, override)
-    return validate(content, where)
+    return validate(with_windows(content, where), where)
 
 
 def overrides_of(scenario: Scenario) -> list[str] | None:
@@ -91,7 +93,18 @@ def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
     if not isinstance(place, dict):
         raise UsageError(f"--set {override!r}: {'.'.join(parents)} is not a group of keys")
     place[last] = scalar(value.strip())
+    if last in TAGS:
+        _drop_keys_of_other_kinds(place, parents, place[last])
     return changed
+
+
+def _drop_keys_of_other_kinds(group: dict[str, Any], path: Sequence[str], kind: Any) -> None:
+    """A group whose kind was changed loses the keys that only other kinds have."""
+    members = _tags(_at(path))
+    if kind in members:
+        foreign = {key for member in members.values() for key in _fields(member)} - set(_fields(members[kind]))
+        for key in foreign & set(group):
+            del group[key]
 
 
 def validate(content: Mapping[str, Any], where: str) -> Scenario:
@@ -106,7 +119,7 @@ def validate(content: Mapping[str, Any], where: str) -> Scenario:
 def _problem(item: Any) -> str:
     path = [str(part) for part in item["loc"]]
     if item["type"] == "extra_forbidden":
-        group = _keys_at(path[:-1])
+        group = set(_fields(_at(path[:-1])))
         shown = ".".join(_visible(path))
         return f"unknown key {shown}{nearest(path[-1], group) if group else ''}"
     message = str(item["msg"]).removeprefix("Value error, ")
@@ -128,12 +141,13 @@ def _visible(path: Sequence[str]) -> list[str]:
     return shown
 
 
-def _keys_at(path: Sequence[str]) -> set[str]:
+def _at(path: Sequence[str]) -> Any:
+    """The part, or union of parts, behind a path."""
     model: Any = Scenario
     for part in path:
         tags = _tags(model)
         model = tags[part] if part in tags else _fields(model).get(part, model)
-    return set(_fields(model))
+    return model
 
 
 def _fields(model: Any) -> dict[str, Any]:
@@ -147,7 +161,7 @@ def _tags(model: Any) -> dict[str, Any]:
     tags: dict[str, Any] = {}
     for member in getattr(model, "__args__", ()):
         if isinstance(member, type) and issubclass(member, BaseModel):
-            for tag in ("kind", "distribution"):
+            for tag in TAGS:
                 if tag in member.model_fields:
                     tags[member.model_fields[tag].annotation.__args__[0]] = member  # type: ignore[union-attr]
     return tags

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 PositiveFloat = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 PositiveInt = Annotated[int, Field(ge=1, le=2**31 - 1)]
+LATER = ("availability", "dropout", "rounds")
+"""Parts that came after the first records: while they are off, the hash and so the run ids are as before."""
 
 
 class Part(BaseModel):
@@ -132,6 +134,68 @@ class Network(Part):
         return self
 
 
+class Always(Part):
+    """Every client is always there."""
+
+    kind: Literal["always"] = "always"
+
+
+class Absent(Part):
+    """`when_offline`: the job of a client that leaves is lost at that instant, or it pauses until the client is back."""
+
+    when_offline: Literal["lost", "paused"] = "lost"
+
+
+class Periodic(Absent):
+    """On for the first `on_fraction` of every `period_seconds`; at time 0 a client is the fraction `phase` into its period, or
+    (none) one drawn uniformly per client."""
+
+    kind: Literal["periodic"]
+    period_seconds: PositiveFloat
+    on_fraction: Annotated[float, Field(gt=0, le=1)]
+    phase: Annotated[float, Field(ge=0, lt=1)] | None = None
+
+
+class Rarely(Part):
+    """A share of the clients, each drawn with this probability, whose absences are of another mean."""
+
+    share: Annotated[float, Field(ge=0, le=1)]
+    mean_off_seconds: Seconds
+
+
+class Alternating(Absent):
+    """Independent exponential stays and absences with these means, stationary from time 0."""
+
+    kind: Literal["alternating"]
+    mean_on_seconds: Annotated[float, Field(ge=1e-3, le=1e9)]
+    mean_off_seconds: Seconds
+    rarely: Rarely | None = None
+
+
+class Windows(Absent):
+    """Scripted: `rows` holds per client its [on, off] pairs in seconds, ascending and apart; with `period_seconds` they repeat.
+    In a file, `file` names a CSV or JSON file of client, on, off instead."""
+
+    kind: Literal["table"]
+    rows: tuple[tuple[tuple[Seconds, Seconds], ...], ...]
+    period_seconds: PositiveFloat | None = None
+
+
+class RoundsPart(Part):
+    """For every algorithm that works in rounds: a round is closed `deadline_seconds` after its start with what has arrived;
+    `over_selection` clients more than it needs are selected, and the first to arrive count."""
+
+    deadline_seconds: Annotated[float, Field(ge=1e-9, le=1e9)] | None = None
+    over_selection: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+
+    @property
+    def text(self) -> str:
+        """In words; empty if it asks for nothing."""
+        deadline = "" if self.deadline_seconds is None else f"deadline {self.deadline_seconds:g} s"
+        more = f"over-selection {self.over_selection}" if self.over_selection else ""
+        return ", ".join(part for part in (deadline, more) if part)
+
+
 class BudgetPart(Part):
     """A run ends at whatever comes first. `seconds` are virtual."""
 
@@ -152,7 +216,10 @@ class Target(Part):
 
 
 class Scenario(Part):
-    """Heterogeneity as data: who has which examples, how fast they are, and when the comparison ends."""
+    """Heterogeneity as data: who has which examples, how fast and how reliable they are, and when the comparison ends.
+
+    `dropout`: the probability that a job is lost on its own, at a uniform instant of its run.
+    """
 
     schema_version: Literal[1] = Field(alias="schema")
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
@@ -163,15 +230,28 @@ class Scenario(Part):
     local: LocalPart
     compute: PerStep | PerJob = Field(discriminator="kind")
     network: Network = Network()
+    availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    rounds: RoundsPart = RoundsPart()
     budget: BudgetPart
     evaluation: EvaluationPart
     targets: tuple[Target, ...] = ()
+
+    @model_validator(mode="after")
+    def _windows_of_all(self) -> Scenario:
+        if isinstance(self.availability, Windows) and len(self.availability.rows) != self.clients:
+            raise ValueError(
+                f"availability.rows: expected one row for each of {self.clients} clients, got {len(self.availability.rows)}"
+            )
+        return self
 
     def resolved(self) -> dict[str, Any]:
         """All keys with their values, defaults included; JSON-able, and readable back."""
         return self.model_dump(mode="json", by_alias=True)
 
     def content_hash(self) -> str:
-        """Hash of everything that can change a result: all but `about`."""
-        content = {key: value for key, value in self.resolved().items() if key != "about"}
+        """Hash of everything that can change a result: all but `about`, and but for the parts of LATER that are off."""
+        fields = type(self).model_fields
+        silent = {"about"} | {key for key in LATER if getattr(self, key) == fields[key].default}
+        content = {key: value for key, value in self.resolved().items() if key not in silent}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -6,18 +6,22 @@ import numpy as np
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, draw_per_client
-from fedbench.kernels.scheduler import Duration, LocalSteps
+from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
 from fedbench.scenarios.schema import (
+    Alternating,
+    Always,
     Constant,
     Exponential,
     Lognormal,
     Network,
     Pareto,
+    Periodic,
     PerJob,
     PerStep,
     Scenario,
     Slowdown,
     Uniform,
+    Windows,
 )
 from fedbench.types import Weights
 
@@ -72,6 +76,38 @@ def local_steps(scenario: Scenario, sizes: Weights | None) -> LocalSteps:
     if sizes is None or scenario.local.epochs is None:
         raise UsageError(f"scenario {scenario.name}: local.epochs needs the shard sizes")
     return LocalSteps(values=(scenario.local.epochs * np.ceil(sizes / scenario.local.batch_size)).astype(np.int32))
+
+
+def availability(scenario: Scenario, seed: int) -> Availability:
+    """When clients are there; a function of scenario and seed."""
+    match scenario.availability:
+        case Always():
+            return Availability()
+        case Periodic() as a:
+            return Availability(
+                kind="periodic",
+                period_seconds=a.period_seconds,
+                on_fraction=a.on_fraction,
+                phase=a.phase,
+                when_offline=a.when_offline,
+            )
+        case Alternating() as a:
+            return Availability(
+                kind="alternating",
+                mean_on_seconds=a.mean_on_seconds,
+                mean_off_seconds=mean_absences(a, scenario.clients, seed),
+                when_offline=a.when_offline,
+            )
+        case Windows() as a:
+            return Availability(kind="table", rows=a.rows, period_seconds=a.period_seconds, when_offline=a.when_offline)
+
+
+def mean_absences(a: Alternating, clients: int, seed: int) -> float | Weights:
+    """Mean absence in seconds: one for all clients, or one per client (N,) where some are rarely there."""
+    if a.rarely is None:
+        return a.mean_off_seconds
+    is_rare = draw_per_client(seed, Purpose.rarity, clients) < a.rarely.share
+    return np.where(is_rare, a.rarely.mean_off_seconds, a.mean_off_seconds)
 
 
 def full_gradient_seconds(scenario: Scenario, sizes: Weights, seed: int, download: float, upload: float) -> float:

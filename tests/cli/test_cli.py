@@ -32,6 +32,16 @@ def test_list_and_info() -> None:
     assert "step_seconds: 0.0017" in fedbench("info", "defedavg_fashion_iid").stdout
 
 
+def test_what_a_scenario_asks_of_rounds_is_shown() -> None:
+    part = ["--set", "rounds.deadline_seconds=1", "--set", "budget.seconds=9", "--json"]
+    found = rows(fedbench("plan", "digits-flaky", "-a", "fedavg", "-a", "fedbuff", *part).stdout)
+    assert [row["rounds"] for row in found] == ["deadline 1 s", "not applicable (Stream): deadline 1 s"]
+    assert all(row["jobs_left"] > 0 for row in found)
+    assert found[0]["jobs_late"] > 0
+    assert "a scenario's part rounds is not applicable (Stream)" in fedbench("info", "fedbuff").stdout
+    assert "deadline_seconds" in fedbench("info", "digits-flaky").stdout
+
+
 def test_a_million_jobs_are_planned_without_data_or_torch() -> None:
     """Mean staleness is (M_c - 1) / M whatever the speeds; peak memory stays below 500 MB."""
     result = fedbench(*PLAN_1M, "--set", "budget.updates=10000", "--json")
@@ -107,6 +117,8 @@ BAD = [
     (["run", "digits-demo", "-a", "fedbuff[scaling=cube]"], "scaling must be one of 'none', 'sqrt', got 'cube'"),
     (["run", "digits-demo", "-a", "fedbuff[buffer_size"], "expected name or name[param=value,...]"),
     (["run", "digits-demo", "-a", "fedavg", "--set", "budget.secnds=3"], "unknown key budget.secnds; did you mean 'seconds'?"),
+    (["plan", "digits-flaky", "-a", "fedavg", "--set", "availability.kind=preiodic"], "'preiodic'"),
+    (["run", "digits-flaky", "-a", "fedavg", "--set", "rounds.over_selection=11"], "cohort_size 21 without replacement"),
     (["run", "digits-demo", "-a", "fedavg", "--set", "compute.step_seconds=-1"], "compute.step_seconds"),
     (["run", "digits-demo", "-a", "defedavg_iid[cohort_size=21]"], "needs 21 arrivals"),
     (["run", "digits-demo", "-a", "fedbuff[concurrency=21]"], "concurrency 21 is more than the 20 clients"),

@@ -15,6 +15,11 @@ from fedbench.engine.plan import plan
 from fedbench.engine.spec import RunSpec
 from fedbench.scenarios.load import load
 
+FLAKY = RunSpec(
+    load("digits-flaky", ["clients=6", "budget.seconds=9", "rounds.deadline_seconds=1.2"]),
+    registry.algorithm("fedavg[cohort_size=3]"),
+    0,
+)
 SPEC = RunSpec(load("digits-demo", ["clients=6", "budget.seconds=4"]), registry.algorithm("fedbuff[buffer_size=2]"), 0)
 
 
@@ -42,3 +47,26 @@ def test_the_trace_is_a_timeline(tmp_path: Path) -> None:
         assert all(a + duration <= b + 1e-6 for (a, duration), (b, _) in itertools.pairwise(own))
     first = min(trained, key=lambda e: (e["ts"], e["tid"]))
     assert first["ts"] == 20_000  # 0.25 MB at 100 Mbit/s take 20 ms
+
+
+def test_the_trace_shows_what_came_to_nothing_and_who_was_away(tmp_path: Path) -> None:
+    """Slices of training add up to the ledger's busy time, and none lies in an absence."""
+    write_trace(FLAKY, tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    summary = plan(FLAKY)
+    slices = [e for e in events if e["ph"] == "X"]
+    lost, late = ({(e["tid"], e["args"]["k"]) for e in slices if e["name"].endswith(f"({fate})")} for fate in ("lost", "late"))
+    assert len(lost) == summary.jobs_left + summary.jobs_dropped_out > 0
+    assert len(late) == summary.jobs_late > 0
+    end = summary.end_seconds * 1e6
+    trained = [
+        (e["tid"], e["ts"], min(e["ts"] + e["dur"], end)) for e in slices if e["name"].startswith("train") and e["ts"] < end
+    ]
+    busy = summary.busy_fraction * summary.end_seconds * 6
+    assert np.isclose(sum(until - begin for _, begin, until in trained) / 1e6, busy)
+    away = [(e["tid"], e["ts"], e["ts"] + e["dur"]) for e in slices if e["name"] == "away"]
+    assert np.isclose(sum(until - begin for _, begin, until in away) / end / 6, 1 - summary.available_fraction)
+    for client, begin, until in trained:
+        assert all(until <= left + 1e-3 or back <= begin + 1e-3 for c, left, back in away if c == client)
+    write_parquet(FLAKY, tmp_path)
+    assert (pq.read_table(tmp_path / "jobs.parquet")["t_lost"].to_numpy() >= 0).sum() >= len(lost)

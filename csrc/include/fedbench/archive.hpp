@@ -37,7 +37,7 @@ public:
             mix(word);
         }
         std::uint64_t rest = 0;
-        std::memcpy(&rest, byte, size);
+        if (size > 0) std::memcpy(&rest, byte, size);  // an empty vector has no address
         mix(rest);
     }
 

@@ -39,6 +39,7 @@ enum class Purpose : std::uint32_t {
     holdout = 15,       ///< client 0, k = class: validation and public sets
     availability = 16,  ///< per client and stay k
     loss = 17,          ///< per client and job k: whether it is lost, and when
+    rarity = 18,        ///< per client, k 0: is it rarely there?
 };
 
 /// One block: four independent 32-bit words for one counter value.

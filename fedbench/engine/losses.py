@@ -1,0 +1,68 @@
+"""Jobs that came to nothing: lost (their client left, or they dropped out) or late (their round was closed without them)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.kernels.hindsight import Hindsight
+from fedbench.kernels.scheduler import NANOSECONDS, Chunk
+from fedbench.types import Dispatch, Poll, Rounds
+
+NEVER = -1
+LATEST = np.iinfo(np.int64).max
+Times = npt.NDArray[np.int64]
+
+
+def lost_at(chunk: Chunk, end_ns: int) -> Times:
+    """When every job of a chunk was lost (J,); NEVER for those that were not, by the end of the plan."""
+    return np.where(chunk.t_lost <= end_ns, chunk.t_lost, NEVER)
+
+
+def called_off_at(chunk: Chunk, dispatch: Dispatch) -> Times:
+    """When the round of every late job of a chunk was closed (J,); NEVER for the others.
+
+    A round is closed by its update, which turns the version that its jobs started from into the next one, or by its deadline.
+    """
+    if not isinstance(dispatch, Rounds):
+        return np.full(len(chunk.client), NEVER)
+    ahead = chunk.base - chunk.first_version
+    has_update = (ahead >= 0) & (ahead < len(chunk.time))
+    updated = np.full(len(ahead), LATEST)
+    updated[has_update] = chunk.time[ahead[has_update]]
+    deadline = np.full(len(ahead), LATEST)
+    if dispatch.deadline_seconds is not None:
+        deadline = chunk.t_dispatch + round(dispatch.deadline_seconds * NANOSECONDS)
+    is_late = (chunk.consumed_by < 0) & (chunk.t_lost < 0) & ((chunk.t_arrive < 0) | has_update)
+    return np.where(is_late, np.minimum(updated, deadline), NEVER)
+
+
+class Losses:
+    """Adds up the lost and the late jobs of a plan, and tells what jobs did until they were stopped."""
+
+    def __init__(self, dispatch: Dispatch, hindsight: Hindsight) -> None:
+        self.dispatch, self.hindsight = dispatch, hindsight
+        self.left = self.dropped_out = self.late = 0
+        self.busy_ns = 0
+
+    def add(self, chunk: Chunk, end_ns: int) -> tuple[Times, npt.NDArray[np.int32], Times]:
+        """Of every job (J,): nanoseconds of work by the end of the plan, the steps that it did or will have done, and when it did
+        the last of them (NEVER: it has not)."""
+        lost, late = lost_at(chunk, end_ns), called_off_at(chunk, self.dispatch)
+        gone = np.maximum(lost, late)
+        stopped = np.where(chunk.t_finish >= 0, chunk.t_finish, gone)
+        begun = chunk.t_start >= 0
+        until = np.where(begun, np.minimum(np.where(stopped >= 0, stopped, LATEST), end_ns), 0)
+        able = np.full_like(chunk.steps, self.dispatch.max_steps) if isinstance(self.dispatch, Poll) else chunk.steps
+        worked, did = self.hindsight.done(chunk, able, np.where(begun, chunk.t_start, 0), until)
+        is_gone = gone >= 0
+        self._count(chunk, lost, late)
+        self.busy_ns += int(worked[is_gone].sum())
+        return worked, np.where(is_gone, did, chunk.steps), stopped
+
+    def _count(self, chunk: Chunk, lost: Times, late: Times) -> None:
+        is_lost = lost >= 0
+        left = int(self.hindsight.is_left(chunk.client[is_lost], lost[is_lost]).sum())
+        self.left += left
+        self.dropped_out += int(is_lost.sum()) - left
+        self.late += int((late >= 0).sum())

@@ -1,0 +1,66 @@
+"""Who takes part, where the algorithm chooses by the state of the model: Rounds(select="external")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.engine.execute import Execution
+from fedbench.errors import FedbenchError
+from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.scheduler import Scheduler
+from fedbench.types import Info, State
+
+
+@dataclass(frozen=True)
+class SelectionTools:
+    """What `select` may use: see protocols.SelectionTools."""
+
+    info: Info
+    random: Stream
+
+
+class Selector:
+    """Answers a scheduler at every round's start, with the state as it is then. What an execution was restored with is answered
+    again, so that a resumed run plays the same rounds."""
+
+    def __init__(self, execution: Execution, seed: int) -> None:
+        self.execution, self.seed = execution, seed
+        self.round = 0
+
+    def answer(self, scheduler: Scheduler) -> None:
+        made = self.execution.selections
+        if self.round == len(made):
+            made.append(self._ask(scheduler.available))
+        scheduler.select(made[self.round])
+        self.round += 1
+
+    def _ask(self, available: npt.NDArray[np.int32]) -> list[int]:
+        execution = self.execution
+        tools = SelectionTools(execution.info, Stream(self.seed, Purpose.selection, 0, self.round))
+        state = State(**{name: _read_only(value) for name, value in execution.state.items()})
+        return self._checked(execution.algorithm.select(state, available, self.round, tools), available)
+
+    def _checked(self, answer: Any, available: npt.NDArray[np.int32]) -> list[int]:
+        where = f"{self.execution.algorithm.name}.select, round {self.round}"
+        clients = np.asarray(answer)
+        if clients.ndim != 1 or clients.size == 0 or clients.dtype.kind not in "iu":
+            raise FedbenchError(f"{where}: expected at least one client as whole numbers (n,), got {answer!r}")
+        away = np.setdiff1d(clients, available)
+        if away.size:
+            raise FedbenchError(f"{where}: clients {away[:10].tolist()} are not among the {len(available)} that are there")
+        if self.execution.memory is not None and len(np.unique(clients)) < len(clients):
+            raise FedbenchError(f"{where}: clients have memory, so a job cannot count twice; got {clients.tolist()}")
+        chosen: list[int] = clients.tolist()
+        return chosen
+
+
+def _read_only(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view

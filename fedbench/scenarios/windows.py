@@ -1,0 +1,80 @@
+"""Availability windows from a file beside the scenario: the scenario that is hashed and recorded holds the numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fedbench.errors import UsageError
+
+COLUMNS = ["client", "on", "off"]
+
+
+def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """The content of a scenario with `availability.file` replaced by the `rows` that are in it.
+
+    The file is looked for beside the scenario, then in the working directory. CSV: a header `client,on,off` and one line per
+    window, in seconds; JSON: a list of [client, on, off]. Raises UsageError for what cannot be read.
+    """
+    part = content.get("availability")
+    if not isinstance(part, Mapping) or part.get("kind") != "table" or "file" not in part:
+        return content
+    if "rows" in part:
+        raise UsageError(f"scenario {content.get('name', '?')}: availability has rows and a file; give one of them ({where})")
+    file = _found(str(part["file"]), Path(where).parent)
+    rest = {key: value for key, value in part.items() if key != "file"}
+    return {**content, "availability": {**rest, "rows": read_windows(file)}}
+
+
+def _found(name: str, folder: Path) -> Path:
+    places = [folder / name, Path(name)]
+    for place in places:
+        if place.is_file():
+            return place
+    raise UsageError(f"availability.file {name}: there is no such file, neither {places[0]} nor in the working directory")
+
+
+def read_windows(file: Path) -> list[list[tuple[float, float]]]:
+    """Per client 0, 1, .. its (on, off) pairs in seconds, ascending."""
+    rows: dict[int, list[tuple[float, float]]] = {}
+    for place, entry in _entries(file):
+        client, on, off = _numbers(entry, f"availability.file {file}, {place}")
+        rows.setdefault(client, []).append((on, off))
+    return [sorted(rows.get(client, [])) for client in range(max(rows, default=-1) + 1)]
+
+
+def _entries(file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
+    text = file.read_text()
+    if file.suffix == ".json":
+        yield from _json_entries(text, file)
+        return
+    lines = csv.reader(io.StringIO(text))
+    header = [name.strip() for name in next(lines, [])]
+    if header != COLUMNS:
+        raise UsageError(f"availability.file {file}: expected the header {','.join(COLUMNS)}, got {','.join(header)!r}")
+    yield from ((f"line {number}", line) for number, line in enumerate(lines, 2) if line)
+
+
+def _json_entries(text: str, file: Path) -> Iterable[tuple[str, Sequence[Any]]]:
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"availability.file {file}: not valid JSON: {error}") from None
+    if not isinstance(content, list) or not all(isinstance(entry, list) for entry in content):
+        raise UsageError(f"availability.file {file}: expected a list of [client, on, off]")
+    return ((f"entry {number}", entry) for number, entry in enumerate(content))
+
+
+def _numbers(entry: Sequence[Any], where: str) -> tuple[int, float, float]:
+    try:
+        client, on, off = (float(value) for value in entry)
+    except (TypeError, ValueError):
+        raise UsageError(f"{where}: expected client, on and off as numbers, got {list(entry)!r}") from None
+    if client < 0 or client != int(client) or not math.isfinite(on + off):
+        raise UsageError(f"{where}: expected a client 0, 1, .. and finite seconds, got {list(entry)!r}")
+    return int(client), on, off

@@ -100,7 +100,9 @@ def assert_equal(got: Plan, want: model.Timeline) -> None:
     consumed_by = {key: u for u, (_, jobs) in enumerate(want.updates) for key in jobs}
     for row, key in enumerate(keys):
         job = want.jobs[key]
-        times = (t if t == model.NEVER else t * QUARTER for t in (job.t_dispatch, job.t_start, job.t_finish, job.t_arrive))
+        times = (
+            t if t == model.NEVER else t * QUARTER for t in (job.t_dispatch, job.t_start, job.t_finish, job.t_arrive, model.NEVER)
+        )
         expected = (job.base, job.steps, consumed_by.get(key, -1), *times)
         assert tuple(int(got[name][row]) for name in JOB_COLUMNS[2:]) == expected, key
     assert got.totals["jobs"] == len(want.jobs)

@@ -1,6 +1,7 @@
 #include "fedbench/durations.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
@@ -9,9 +10,8 @@ namespace fedbench {
 namespace {
 
 std::string number(double value) {
-    std::string text = std::to_string(value);
-    while (text.back() == '0') text.pop_back();
-    if (text.back() == '.') text.pop_back();
+    char text[32];
+    std::snprintf(text, sizeof text, "%.12g", value);
     return text;
 }
 

@@ -53,7 +53,7 @@ def test_waves_chunks_and_memory_limits_change_no_bit(selector: str, dtype: str,
             assert bits(w.run(algorithm, size, **options)) == bits(wanted)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_any_plan_any_cut(data: st.DataObject) -> None:
     clients = data.draw(st.integers(2, 9))

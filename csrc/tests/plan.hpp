@@ -141,10 +141,10 @@ inline SystemModel random_system(std::uint32_t clients, std::uint64_t seed) {
 inline bool same_plan(const Plan& a, const Plan& b) {
     const JobColumns &x = a.jobs, &y = b.jobs;
     return x.client == y.client && x.k == y.k && x.base == y.base && x.steps == y.steps && x.consumed_by == y.consumed_by &&
-           x.t_dispatch == y.t_dispatch && x.t_start == y.t_start && x.t_finish == y.t_finish && x.t_arrive == y.t_arrive && x.t_lost == y.t_lost &&
-           a.updates.time == b.updates.time && a.updates.offsets == b.updates.offsets && a.updates.entries == b.updates.entries &&
-           a.ended_by == b.ended_by && a.end == b.end && a.totals.messages_peak == b.totals.messages_peak &&
-           a.totals.open_jobs_peak == b.totals.open_jobs_peak;
+           x.t_dispatch == y.t_dispatch && x.t_start == y.t_start && x.t_finish == y.t_finish && x.t_arrive == y.t_arrive &&
+           x.t_lost == y.t_lost && a.updates.time == b.updates.time && a.updates.offsets == b.updates.offsets &&
+           a.updates.entries == b.updates.entries && a.ended_by == b.ended_by && a.end == b.end &&
+           a.totals.messages_peak == b.totals.messages_peak && a.totals.open_jobs_peak == b.totals.open_jobs_peak;
 }
 
 }  // namespace fedbench::testing

@@ -1,5 +1,6 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
+# make cuda    compiles and links the GPU's kernels for sm_80 and sm_90, where there is nvcc
 # VENV=path takes another environment's place; it is created if it is not there.
 
 VENV ?= .venv
@@ -7,10 +8,10 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fedbench-installed
 
-.PHONY: demo test slow golden lint types format native clean
+.PHONY: demo test slow golden lint types format native cuda clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
-$(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/include/fedbench/*.hpp)
+$(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/cuda/*.cu csrc/cuda/*.cuh csrc/include/fedbench/*.hpp)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=1.0" "pybind11>=3.0" ninja cmake
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch torchvision
@@ -47,6 +48,9 @@ native:
 	cmake --workflow --preset dev
 	cmake --workflow --preset asan
 	cmake --workflow --preset tsan
+
+cuda: $(STAMP)
+	$(BIN)/python -m pytest -m slow -rs tests/kernels/test_cuda_build.py
 
 clean:
 	rm -rf build demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -14,7 +14,10 @@ namespace fedbench::bindings {
 namespace py = pybind11;
 
 inline std::string describe(const py::handle& object) {
-    if (!py::isinstance<py::array>(object)) return py::str(py::type::of(object).attr("__name__"));
+    if (!py::isinstance<py::array>(object)) {
+        const bool device = py::hasattr(object, "__cuda_array_interface__");
+        return std::string(py::str(py::type::of(object).attr("__name__"))) + (device ? " on a CUDA device" : "");
+    }
     const auto array = py::reinterpret_borrow<py::array>(object);
     std::string text = std::string(py::str(array.dtype())) + " " + std::string(py::str(array.attr("shape")));
     if (!(array.flags() & py::array::c_style)) text += " not C-contiguous";

@@ -3,6 +3,7 @@
 # make regress BASE=commit    is the core slower than there?     make history COMMITS="a b"    asv over commits, into results/asv
 # make tidy    clang-tidy over the core, where it is installed
 # make wheel   sdist and wheel of HEAD, tried in a fresh environment
+# make cuda    compiles and links the GPU's kernels for sm_80 and sm_90, where there is nvcc
 # VENV=path takes another environment's place; it is created if it is not there.
 
 VENV ?= .venv
@@ -10,10 +11,10 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fedbench-installed
 
-.PHONY: demo test slow golden lint types format native tidy wheel regress history clean
+.PHONY: demo test slow golden lint types format native tidy wheel regress history cuda clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
-$(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/include/fedbench/*.hpp)
+$(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/cuda/*.cu csrc/cuda/*.cuh csrc/include/fedbench/*.hpp)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=1.0" "pybind11>=3.0" ninja cmake
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch torchvision
@@ -64,6 +65,9 @@ regress: $(STAMP)
 
 history: $(STAMP)
 	$(BIN)/python benchmarks/history.py $(or $(COMMITS),HEAD)
+
+cuda: $(STAMP)
+	$(BIN)/python -m pytest -m slow -rs tests/kernels/test_cuda_build.py
 
 clean:
 	rm -rf build demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

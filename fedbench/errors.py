@@ -30,6 +30,14 @@ class ClientError(FedbenchError):
     """A client's job failed; the message says which run, client, job and stage."""
 
 
+class CudaError(FedbenchError):
+    """The CUDA runtime refused a call or a kernel; the message names it."""
+
+
+class NoCudaError(UsageError, ImportError):
+    """This installation was built without the kernels for a GPU; the message names the option."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the closest known name, else the list of them."""
     names = sorted(known)

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "checks.hpp"
 #include "lanes.hpp"
 
 namespace fedbench {
@@ -47,12 +48,6 @@ struct PortableOps {
     }
 };
 
-void check_sizes(std::size_t weights, std::size_t vectors) {
-    if (weights != vectors)
-        throw std::invalid_argument("weighted_sum: expected one weight per vector, got " + std::to_string(weights) + " weights for " +
-                                    std::to_string(vectors) + " vectors");
-}
-
 }  // namespace
 
 template <typename Real>
@@ -67,7 +62,7 @@ double lanes::weighted_sum_from(std::span<const double> weights, std::span<const
 
 template <typename Real>
 double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, InstructionSet isa) {
-    check_sizes(weights.size(), vectors.size());
+    check_weights(weights.size(), vectors.size());
     return lanes::weighted_sum_from<Real>(weights, vectors, 0, out, isa);
 }
 

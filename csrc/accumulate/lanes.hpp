@@ -12,7 +12,7 @@ namespace fedbench::lanes {
 inline constexpr std::size_t kLanes = 8;
 inline constexpr std::size_t kBlock = 4096;
 
-inline double add_lanes(const double (&s)[kLanes]) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
+constexpr double add_lanes(const double (&s)[kLanes]) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
 
 /// Elements from, from + 1, .. of the vectors go to out[0], out[1], ..
 /// Ops supplies: Values (eight Reals), Sums (eight doubles), load, store, broadcast, fma, zero, zero_sums,

@@ -1,11 +1,8 @@
 #include "fedbench/optimise.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <stdexcept>
-#include <string>
 
+#include "checks.hpp"
 #include "lanes.hpp"
 #include "moments.hpp"
 
@@ -13,41 +10,11 @@ namespace fedbench {
 
 namespace {
 
+using optimising::clip_of;
 using optimising::Factors;
+using optimising::factors_of;
 using optimising::Maximum;
-using optimising::Momentum;
 using optimising::Step;
-
-void check_length(const char* name, std::size_t got, std::size_t wanted) {
-    if (got != wanted)
-        throw std::invalid_argument(std::string(name) + ": expected length " + std::to_string(wanted) + ", got " + std::to_string(got));
-}
-
-template <typename Real>
-void check_moments(std::size_t d, const Moments<Real>& moments, const AdamRule& rule) {
-    check_length("m", moments.m.size(), d);
-    check_length("v", moments.v.size(), d);
-    if (!moments.vhat.empty()) check_length("vhat", moments.vhat.size(), d);
-    if (rule.ahead && rule.bias_correction) throw std::invalid_argument("ahead: is defined without bias correction only");
-    if (rule.step < 1) throw std::invalid_argument("step: must be >= 1, got " + std::to_string(rule.step));
-}
-
-/// base^exponent by repeated squaring: no libm.
-double power(double base, std::int64_t exponent) {
-    double result = 1;
-    for (; exponent > 0; exponent >>= 1, base *= base)
-        if (exponent & 1) result *= base;
-    return result;
-}
-
-template <typename Real>
-Factors<Real> factors_of(const AdamRule& rule, double signed_rate, double scale) {
-    const double first = rule.bias_correction ? 1 - power(rule.beta1, rule.step) : 1;
-    const double second = rule.bias_correction ? 1 - power(rule.beta2, rule.step) : 1;
-    const auto real = [](double value) { return static_cast<Real>(value); };
-    return {real(rule.beta1),          real(1 - rule.beta1),        real(rule.beta2),  real(1 - rule.beta2), real(scale),
-            real(signed_rate / first), real(1 / std::sqrt(second)), real(rule.epsilon)};
-}
 
 template <typename Real>
 void adaptive_on(const Step<Real>& step, const Factors<Real>& factors, InstructionSet isa) {
@@ -56,13 +23,6 @@ void adaptive_on(const Step<Real>& step, const Factors<Real>& factors, Instructi
 #endif
     (void)isa;
     optimising::adaptive(step, factors);
-}
-
-template <typename Real>
-Clip clip_of(std::span<const Real> g, double bound, InstructionSet isa) {
-    const double norm = std::sqrt(dot<Real>(g, g, isa));
-    const bool whole = norm <= bound || bound == std::numeric_limits<double>::infinity();
-    return {norm, whole ? 1 : bound / norm};
 }
 
 /// part(begin, count) for blocks from the end to the beginning: after the norm's pass over g its end is still in a cache.
@@ -85,21 +45,12 @@ void sgd_on(Real* x, const Real* g, std::size_t d, Real scale, Real rate, Instru
     optimising::sgd(x, g, d, scale, rate);
 }
 
-Momentum momentum_of(const AdamRule& rule) { return rule.ahead ? Momentum::ahead : Momentum::now; }
-
-template <typename Real>
-Maximum maximum_of(const Moments<Real>& moments, std::size_t d, bool use_maximum) {
-    if (use_maximum) check_length("vhat", moments.vhat.size(), d);
-    if (use_maximum) return Maximum::used;
-    return moments.vhat.empty() ? Maximum::none : Maximum::kept;
-}
-
 }  // namespace
 
 template <typename Real>
 Clip clip_sgd(std::span<Real> x, std::span<const Real> g, double rate, double bound, InstructionSet isa) {
     check_length("g", g.size(), x.size());
-    const Clip clip = clip_of(g, bound, isa);
+    const Clip clip = clip_of(dot<Real>(g, g, isa), bound);
     const Real scale = static_cast<Real>(clip.factor), real_rate = static_cast<Real>(rate);
     backwards(x.size(), [&](std::size_t i, std::size_t count) { sgd_on<Real>(&x[i], &g[i], count, scale, real_rate, isa); });
     return clip;
@@ -111,7 +62,7 @@ Clip clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const 
     check_length("g", g.size(), x.size());
     check_moments(x.size(), moments, rule);
     if (!moments.vhat.empty()) throw std::invalid_argument("vhat: clip_adam has no maximum");
-    const Clip clip = clip_of(g, bound, isa);
+    const Clip clip = clip_of(dot<Real>(g, g, isa), bound);
     const auto factors = factors_of<Real>(rule, -rule.rate, clip.factor);
     backwards(x.size(), [&](std::size_t i, std::size_t count) {
         adaptive_on<Real>({&x[i], &moments.m[i], &moments.v[i], nullptr, &g[i], count, Maximum::none, momentum_of(rule)}, factors, isa);

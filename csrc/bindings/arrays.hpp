@@ -22,7 +22,7 @@ inline bool is_aligned(const py::array& array) { return (array.flags() & py::det
 
 inline std::string describe(const py::handle& object) {
     const std::string type = py::str(py::type::of(object).attr("__name__"));
-    if (!py::isinstance<py::array>(object)) return type;
+    if (!py::isinstance<py::array>(object)) return type + (py::hasattr(object, "__cuda_array_interface__") ? " on a CUDA device" : "");
     const auto array = py::reinterpret_borrow<py::array>(object);
     std::string text = is_exact(object) ? "" : type + " ";
     text += std::string(py::str(array.dtype())) + " " + std::string(py::str(array.attr("shape")));

@@ -20,7 +20,6 @@ PYBIND11_MODULE(_core, module) {
 #else
             info["ndebug"] = false;
 #endif
-            info["cuda"] = false;
             info["instruction_set"] = fedbench::name_of(fedbench::instruction_set());
             py::list sets;
             for (auto isa : {fedbench::InstructionSet::portable, fedbench::InstructionSet::avx2, fedbench::InstructionSet::avx512})

@@ -67,15 +67,13 @@ void few_group(const Real* teacher, const Real* student, std::size_t classes, Re
 
 /// grad, which holds Q, becomes (Q - alpha P) / B, and (1 - alpha) / B less at the labels.
 template <typename Real>
-void subtract_targets(std::span<Real> grad, const Real* p, std::size_t classes, std::span<const TeacherRow> rows, double alpha) {
+void subtract_targets(std::span<Real> grad, const Real* p, std::size_t classes, std::span<const TeacherRow> rows, const Mix<Real>& mix) {
     constexpr std::size_t width = Pack<Real>::width;
-    const double count = static_cast<double>(rows.size());
-    const Real soft = static_cast<Real>(-alpha), scale = static_cast<Real>(1 / count), hard = static_cast<Real>((1 - alpha) / count);
     std::size_t i = 0;
-    for (const auto minus_alpha = broadcast(soft), by = broadcast(scale); i + width <= grad.size(); i += width)
-        store(&grad[i], fma(load(p + i), minus_alpha, load(&grad[i])) * by);
-    for (; i < grad.size(); ++i) grad[i] = std::fma(p[i], soft, grad[i]) * scale;
-    for (std::size_t u = 0; u < rows.size(); ++u) grad[u * classes + static_cast<std::size_t>(rows[u].label)] -= hard;
+    for (const auto minus_alpha = broadcast(mix.minus_alpha), by = broadcast(mix.scale); i + width <= grad.size(); i += width)
+        store(&grad[i], residual(load(&grad[i]), load(p + i), minus_alpha, by));
+    for (; i < grad.size(); ++i) grad[i] = residual(grad[i], p[i], mix.minus_alpha, mix.scale);
+    for (std::size_t u = 0; u < rows.size(); ++u) grad[u * classes + static_cast<std::size_t>(rows[u].label)] -= mix.hard;
 }
 
 template <typename Real>
@@ -93,7 +91,7 @@ Distilled few_classes(std::span<const Real> student, std::span<const Real> teach
         for (std::size_t j = 0; j < group.rows; ++j) workspace.rows[first + j].label = group.label[j];
     }
     Distilled result = with_alpha(rule, rows, sums);
-    subtract_targets<Real>(out.grad, p, rule.classes, workspace.rows, result.alpha);
+    subtract_targets<Real>(out.grad, p, rule.classes, workspace.rows, {result.alpha, rows});
     result.loss = loss_of(result.alpha, rows, sums);
     return result;
 }

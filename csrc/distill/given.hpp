@@ -33,7 +33,6 @@ template <typename Real>
 Distilled given_probabilities(std::span<const Real> student, std::span<const Real> p, const DistillRule& rule, const DistillRows<Real>& out,
                               const DistillWorkspace<Real>& workspace) {
     const std::size_t classes = rule.classes, rows = workspace.rows.size();
-    const double count = static_cast<double>(rows);
     LossSums sums;
     for (std::size_t u = 0; u < rows; ++u) {
         const Real* const row = p.data() + u * classes;
@@ -43,7 +42,7 @@ Distilled given_probabilities(std::span<const Real> student, std::span<const Rea
         finish_teacher(group, u, out, sums);
     }
     Distilled result = with_alpha(rule, rows, sums);
-    const Real soft = static_cast<Real>(-result.alpha), hard = static_cast<Real>((1 - result.alpha) / count);
+    const Mix<Real> mix(result.alpha, rows);
     for (std::size_t u = 0; u < rows; ++u) {
         const std::size_t at = u * classes;
         Real* const grad = out.grad.data() + at;
@@ -51,9 +50,9 @@ Distilled given_probabilities(std::span<const Real> student, std::span<const Rea
         group.negative_entropy[0] = workspace.rows[u].negative_entropy;
         group.label[0] = workspace.rows[u].label;
         given_row(p.data() + at, student.data() + at, classes, grad, group, 0);
-        const Real one_over_f = static_cast<Real>(1 / group.normaliser[0]), scale = static_cast<Real>(1 / count);
-        for (std::size_t c = 0; c < classes; ++c) grad[c] = std::fma(p[at + c], soft, grad[c] * one_over_f) * scale;
-        grad[group.label[0]] -= hard;
+        const Real one_over_f = static_cast<Real>(1 / group.normaliser[0]);
+        for (std::size_t c = 0; c < classes; ++c) grad[c] = residual(grad[c] * one_over_f, p[at + c], mix.minus_alpha, mix.scale);
+        grad[group.label[0]] -= mix.hard;
         finish_student(group, u, out, sums);
     }
     if (!out.probabilities.empty()) std::copy(p.begin(), p.end(), out.probabilities.begin());

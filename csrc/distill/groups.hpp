@@ -30,24 +30,19 @@ struct Group {
     }
 };
 
-/// Over all rows, in row order.
-struct LossSums {
-    double entropy = 0, kl = 0, ce = 0;
-};
-
 template <typename T>
 void write(std::span<T> out, std::size_t at, T value) {
     if (!out.empty()) out[at] = value;
 }
 
-/// log E and H = log E - sum e (teacher - max) / E.
+/// log E and H.
 template <typename Real>
 void finish_teacher(Group& group, std::size_t first, const DistillRows<Real>& out, LossSums& sums) {
     double entropy[kGroup];
     for (std::size_t k = 0; k < group.rows; k += Pack<double>::width) {
         const auto e = load(group.sum + k), log_e = log_positive(e);
         store(group.log_sum + k, log_e);
-        store(entropy + k, log_e - load(group.negative_entropy + k) / e);
+        store(entropy + k, entropy_of(log_e, load(group.negative_entropy + k), e));
     }
     for (std::size_t j = 0; j < group.rows; ++j) {
         sums.entropy += entropy[j];
@@ -56,14 +51,14 @@ void finish_teacher(Group& group, std::size_t first, const DistillRows<Real>& ou
     }
 }
 
-/// KL = gap / E - log E + mass log F, CE = log F - at_label.
+/// KL and CE.
 template <typename Real>
 void finish_student(const Group& group, std::size_t first, const DistillRows<Real>& out, LossSums& sums) {
     double kl[kGroup], ce[kGroup];
     for (std::size_t k = 0; k < group.rows; k += Pack<double>::width) {
         const auto log_f = log_positive(load(group.normaliser + k));
-        store(kl + k, (load(group.gap + k) / load(group.sum + k) - load(group.log_sum + k)) + load(group.mass + k) * log_f);
-        store(ce + k, log_f - load(group.at_label + k));
+        store(kl + k, divergence_of(load(group.gap + k), load(group.sum + k), load(group.log_sum + k), load(group.mass + k), log_f));
+        store(ce + k, cross_entropy_of(log_f, load(group.at_label + k)));
     }
     for (std::size_t j = 0; j < group.rows; ++j) {
         sums.kl += kl[j];
@@ -71,16 +66,6 @@ void finish_student(const Group& group, std::size_t first, const DistillRows<Rea
         write(out.kl, first + j, kl[j]);
         write(out.ce, first + j, ce[j]);
     }
-}
-
-/// alpha once the entropies are known.
-inline Distilled with_alpha(const DistillRule& rule, std::size_t rows, const LossSums& sums) {
-    const double relative = sums.entropy / static_cast<double>(rows) / portable_log(static_cast<double>(rule.classes));
-    return {0, relative, relative * rule.alphas.max + (1 - relative) * rule.alphas.min};
-}
-
-inline double loss_of(double alpha, std::size_t rows, const LossSums& sums) {
-    return (alpha * sums.kl + (1 - alpha) * sums.ce) / static_cast<double>(rows);
 }
 
 }  // namespace

@@ -56,11 +56,11 @@ void student_row(const Real* teacher, const Real* student, std::size_t classes, 
 
 /// grad, which holds f, becomes (f / F - alpha e / E) / B, and e becomes P = e / E; each element once.
 template <typename Real>
-void combine_row(Real* grad, Real* e, std::size_t classes, Real one_over_f, Real one_over_e, Real alpha, Real one_over_rows) {
+void combine_row(Real* grad, Real* e, std::size_t classes, Real one_over_f, Real one_over_e, const Mix<Real>& mix) {
     constexpr std::size_t width = Pack<Real>::width;
-    const auto of_f = broadcast(one_over_f), of_e = broadcast(one_over_e), minus_alpha = broadcast(-alpha),
-               scale = broadcast(one_over_rows);
-    const auto of = [&](const Pack<Real>& p, std::size_t i) { return fma(p, minus_alpha, load(grad + i) * of_f) * scale; };
+    const auto of_f = broadcast(one_over_f), of_e = broadcast(one_over_e), minus_alpha = broadcast(mix.minus_alpha),
+               scale = broadcast(mix.scale);
+    const auto of = [&](const Pack<Real>& p, std::size_t i) { return residual(load(grad + i) * of_f, p, minus_alpha, scale); };
     const auto last_p = load(e + classes - width) * of_e, last = of(last_p, classes - width);
     for (std::size_t i = 0; i + width <= classes; i += width) {
         const auto p = load(e + i) * of_e;
@@ -87,11 +87,11 @@ template <typename Real>
 Distilled many_classes(std::span<const Real> student, std::span<const Real> teacher, const DistillRule& rule, const DistillRows<Real>& out,
                        const DistillWorkspace<Real>& workspace) {
     const std::size_t classes = rule.classes, rows = workspace.rows.size();
-    const double count = static_cast<double>(rows);
     LossSums sums;
     for (std::size_t first = 0; first < rows; first += kGroup)
         teacher_group(teacher, classes, first, workspace.rows.subspan(first, std::min(kGroup, rows - first)), out, sums);
     Distilled result = with_alpha(rule, rows, sums);
+    const Mix<Real> mix(result.alpha, rows);
     for (std::size_t first = 0; first < rows; first += kGroup) {
         Group group(std::min(kGroup, rows - first));
         for (std::size_t j = 0; j < group.rows; ++j) {
@@ -100,9 +100,8 @@ Distilled many_classes(std::span<const Real> student, std::span<const Real> teac
             Real* const e = out.probabilities.empty() ? workspace.logits.data() : out.probabilities.data() + at;
             Real* const grad = out.grad.data() + at;
             student_row(teacher.data() + at, student.data() + at, classes, row, e, grad, group, j);
-            combine_row(grad, e, classes, static_cast<Real>(1 / group.normaliser[j]), static_cast<Real>(1 / row.sum),
-                        static_cast<Real>(result.alpha), static_cast<Real>(1 / count));
-            grad[row.label] -= static_cast<Real>((1 - result.alpha) / count);
+            combine_row(grad, e, classes, static_cast<Real>(1 / group.normaliser[j]), static_cast<Real>(1 / row.sum), mix);
+            grad[row.label] -= mix.hard;
         }
         finish_student(group, first, out, sums);
     }

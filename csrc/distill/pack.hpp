@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "elementary.hpp"
+
 #if defined(__FMA__)
 #include <immintrin.h>
 #endif
@@ -149,6 +151,23 @@ template <typename V>
 template <typename Real>
 [[gnu::always_inline]] inline Pack<Real> fma(const Pack<Real>& a, const Pack<Real>& b, const Pack<Real>& c) {
     return each([](auto x, auto y, auto z) { return fma_of(x, y, z); }, a, b, c);
+}
+
+template <typename Real>
+struct Value<Pack<Real>> {
+    using Element = Real;
+    [[gnu::always_inline]] static Pack<Real> of(Real x) { return broadcast(x); }
+};
+
+[[gnu::always_inline]] inline Pack<float> times_power(const Pack<float>& x, const Pack<float>& shifted) {
+    return each([](auto a, auto s) { return times_power<23, Register<float>::Bits>(a, s); }, x, shifted);
+}
+[[gnu::always_inline]] inline Pack<double> times_power(const Pack<double>& x, const Pack<double>& shifted) {
+    return each([](auto a, auto s) { return times_power<52, Register<double>::Bits>(a, s); }, x, shifted);
+}
+
+[[gnu::always_inline]] inline Pack<double> log_positive(const Pack<double>& x) {
+    return each([](auto v) { return log_of<Register<double>::Bits>(v); }, x);
 }
 
 /// Lanes first, first + 1, .. of the pack; 0 before them.

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 
-#include "elementary.hpp"
+#include "formulas.hpp"
+#include "pack.hpp"
 
 namespace fedbench::distillation {
 namespace {
-
-inline constexpr std::size_t kFew = 32;    // classes; up to here a lane is a row
-inline constexpr std::size_t kTerms = 32;  // terms of a lane that are added before they go to float64
 
 /// A lane's sums in float64; add takes the sum of at most kTerms terms.
 template <typename Real>
@@ -55,7 +53,7 @@ template <typename Real, std::size_t N, typename Step>
     return totals;
 }
 
-/// sum P log P in float64; a P below the normal numbers counts as 0.
+/// sum P log P in float64.
 template <typename Real>
 double negative_entropy(const Real* p, std::size_t classes) {
     constexpr std::size_t width = Pack<double>::width;
@@ -63,9 +61,7 @@ double negative_entropy(const Real* p, std::size_t classes) {
     for (std::size_t i = 0; i < classes; i += width) {
         double values[width] = {};
         for (std::size_t j = 0; j < std::min(width, classes - i); ++j) values[j] = static_cast<double>(p[i + j]);
-        const auto v = load(values);
-        const auto least = broadcast(2.2250738585072014e-308), one = broadcast(1.0);
-        total.add(where_greater(least, v, broadcast(0.0), v * log_positive(where_greater(least, v, one, v))));
+        total.add(plogp(load(values)));
     }
     return total.sum();
 }

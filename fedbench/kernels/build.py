@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib.util
+from typing import Any, Literal
 
 from fedbench import _core
 
 
 def build_info() -> dict[str, Any]:
-    """Version, compiler, flags, NDEBUG, CUDA, the instruction set in use on this machine and those that `isa` may name."""
-    return dict(_core.build_info())
+    """Version, compiler, flags, NDEBUG, the instruction set in use on this machine and those that `isa` may name.
+
+    `cuda`: False, or the architectures that fedbench.kernels.cuda was compiled for, such as ["sm_80", "sm_90"].
+    """
+    return dict(_core.build_info()) | {"cuda": cuda_architectures()}
+
+
+def cuda_architectures() -> list[str] | Literal[False]:
+    """What _cuda was compiled for; False if it was not built."""
+    if importlib.util.find_spec("fedbench._cuda") is None:
+        return False
+    from fedbench import _cuda
+
+    return [f"sm_{number}" for number in _cuda.architectures.split()]

@@ -2,7 +2,7 @@
 
 1. An algorithm reduces model vectors through fedbench.kernels only. `@`, np.dot, np.sum, .sum(), .mean() and their kin add in an
    order that depends on the BLAS or on numpy's build; kernels have a fixed one. Weights and step counts (SMALL) are not vectors.
-2. Only fedbench.kernels imports the extension.
+2. Only fedbench.kernels imports the extensions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def reductions(source: str) -> Iterator[tuple[int, str]]:
 
 
 def extension_imports(source: str) -> Iterator[tuple[int, str]]:
-    """(line, what) of every import of fedbench._core."""
+    """(line, what) of every import of fedbench._core or _cuda."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
@@ -42,8 +42,8 @@ def extension_imports(source: str) -> Iterator[tuple[int, str]]:
             names = [alias.name for alias in node.names]
         else:
             continue
-        if any("fedbench._core" in name for name in names):
-            yield node.lineno, "imports fedbench._core; go through fedbench.kernels"
+        if any("fedbench._core" in name or "fedbench._cuda" in name for name in names):
+            yield node.lineno, "imports an extension; go through fedbench.kernels"
 
 
 def violations() -> Iterator[str]:

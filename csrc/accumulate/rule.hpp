@@ -1,0 +1,88 @@
+// The numbers of an optimiser's rule and its formula for one element: one text for the loops of the CPU and the kernels of a GPU.
+//
+// How one text serves both: everything is a constexpr template or function, and nvcc compiles those for the device as well
+// (--expt-relaxed-constexpr). So there is no macro, the host's compiler sees plain C++, and whatever a formula calls (fma, sqrt) is
+// correctly rounded on both sides, which leaves no room for other bits: the device is compiled without contraction and fast-math.
+// Unnamed namespace on purpose: files for different instruction sets must not be merged.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "fedbench/optimise.hpp"
+
+namespace fedbench::optimising {
+
+/// The rule's numbers, rounded once to the vectors' type.
+template <typename Real>
+struct Factors {
+    Real beta1, rest1, beta2, rest2, scale, rate, root, epsilon;  // scale of g; +-rate / (1 - beta1^t); 1 / sqrt(1 - beta2^t)
+};
+
+enum class Maximum { none, kept, used };
+enum class Momentum { now, ahead };
+
+/// Vectors of an adaptive step; vhat is not read if there is no maximum.
+template <typename Real>
+struct Step {
+    Real *x, *m, *v, *vhat;
+    const Real* g;
+    std::size_t d;
+    Maximum maximum;
+    Momentum momentum = Momentum::now;
+};
+
+/// One element of x and its moments.
+template <typename Real>
+struct Element {
+    Real x, m, v, vhat;
+};
+
+namespace {
+
+/// base^exponent by repeated squaring: no libm.
+constexpr double power(double base, std::int64_t exponent) {
+    double result = 1;
+    for (; exponent > 0; exponent >>= 1, base *= base)
+        if (exponent & 1) result *= base;
+    return result;
+}
+
+template <typename Real>
+constexpr Factors<Real> factors_of(const AdamRule& rule, double signed_rate, double scale) {
+    const double first = rule.bias_correction ? 1 - power(rule.beta1, rule.step) : 1;
+    const double second = rule.bias_correction ? 1 - power(rule.beta2, rule.step) : 1;
+    const auto real = [](double value) { return static_cast<Real>(value); };
+    return {real(rule.beta1),          real(1 - rule.beta1),        real(rule.beta2),  real(1 - rule.beta2), real(scale),
+            real(signed_rate / first), real(1 / std::sqrt(second)), real(rule.epsilon)};
+}
+
+/// What clipping to `bound` makes of a gradient whose squared norm is norm2.
+constexpr Clip clip_of(double norm2, double bound) {
+    const double norm = std::sqrt(norm2);
+    const bool whole = norm <= bound || bound == std::numeric_limits<double>::infinity();
+    return {norm, whole ? 1 : bound / norm};
+}
+
+template <typename Real>
+constexpr Real descended(Real x, Real g, Real scale, Real rate) {
+    return x - rate * (scale * g);
+}
+
+/// The step that optimise.hpp states. `Maximum::none` leaves vhat as it is.
+template <Maximum maximum, Momentum momentum, typename Real>
+constexpr Element<Real> adapted(const Element<Real>& now, Real g, const Factors<Real>& f) {
+    const Real direction = f.scale * g;
+    const Real first = f.beta1 * now.m + f.rest1 * direction;
+    const Real second = f.beta2 * now.v + f.rest2 * direction * direction;
+    const Real largest = maximum == Maximum::none || second <= now.vhat ? now.vhat : second;
+    const Real u = maximum == Maximum::used ? largest : second;
+    const Real used = momentum == Momentum::now ? first : f.beta1 * first + f.rest1 * direction;
+    return {now.x + (f.rate * used) / (std::sqrt(u) * f.root + f.epsilon), first, second, largest};
+}
+
+}  // namespace
+}  // namespace fedbench::optimising

@@ -1,0 +1,176 @@
+#include "cuda_arrays.hpp"
+
+#include <algorithm>
+
+namespace fedbench::bindings {
+
+namespace {
+
+// The part of DLPack's published layout (version 0.x, capsule "dltensor") that is read here.
+struct DlTensor {
+    void* data;
+    std::int32_t device_type, device_id, ndim;
+    std::uint8_t code, bits;
+    std::uint16_t lanes;
+    std::int64_t *shape, *strides;
+    std::uint64_t byte_offset;
+};
+constexpr int kDlCuda = 2, kDlCudaManaged = 13;
+
+std::string shape_text(const std::vector<py::ssize_t>& shape) {
+    std::string text = "(";
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (i > 0) text += ", ";
+        text += std::to_string(shape[i]);
+    }
+    return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+/// Strides in elements or bytes, `item` to a step of the last axis; axes of one element may have any.
+template <typename Strides>
+bool is_contiguous(const std::vector<py::ssize_t>& shape, const Strides& strides, py::ssize_t item) {
+    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
+    for (std::size_t i = shape.size(); i-- > 0; item *= shape[i])
+        if (shape[i] != 1 && static_cast<py::ssize_t>(strides[i]) != item) return false;
+    return true;
+}
+
+std::string type_of(int code, int bits, int lanes) {
+    constexpr const char* names[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
+    if (lanes != 1 || code < 0 || code > 6) return "a type that is not known here";
+    return names[code] + std::to_string(bits);
+}
+
+std::string type_of(const std::string& typestr) {
+    const std::string number = typestr.size() > 2 ? typestr.substr(2) : "";
+    if (number == "4" || number == "8") {
+        const std::string bits = number == "4" ? "32" : "64";
+        if (typestr[1] == 'f' && typestr[0] == '<') return "float" + bits;
+        if (typestr[1] == 'i' && typestr[0] == '<') return "int" + bits;
+    }
+    return typestr;
+}
+
+std::pair<int, int> dlpack_device(const py::handle& object) { return object.attr("__dlpack_device__")().cast<std::pair<int, int>>(); }
+
+bool has_dlpack(const py::handle& object) { return py::hasattr(object, "__dlpack__") && py::hasattr(object, "__dlpack_device__"); }
+
+bool is_cuda(int type) { return type == kDlCuda || type == kDlCudaManaged; }
+
+/// An array in the host's memory, or something else altogether.
+std::string describe_foreign(const py::handle& object) {
+    if (!py::hasattr(object, "dtype") || !py::hasattr(object, "shape")) return describe(object);
+    std::string type = py::str(object.attr("dtype"));
+    if (type.starts_with("torch.")) type.erase(0, 6);
+    std::vector<py::ssize_t> shape;
+    for (const py::handle& length : object.attr("shape")) shape.push_back(length.cast<py::ssize_t>());
+    return type + " " + shape_text(shape) + " on the CPU";
+}
+
+}  // namespace
+
+std::size_t DeviceView::size() const {
+    std::size_t count = 1;
+    for (py::ssize_t length : shape) count *= static_cast<std::size_t>(length);
+    return count;
+}
+
+std::string DeviceView::describe() const {
+    return type + " " + shape_text(shape) + (contiguous ? "" : " not C-contiguous") + " on CUDA device " + std::to_string(device);
+}
+
+bool is_device_array(const py::handle& object) {
+    return has_dlpack(object) ? is_cuda(dlpack_device(object).first) : py::hasattr(object, "__cuda_array_interface__");
+}
+
+DeviceArray::DeviceArray(std::string type, std::vector<py::ssize_t> shape) {
+    view_.type = std::move(type);
+    view_.shape = std::move(shape);
+    memory_.reset(cuda::allocate(view_.size() * (view_.type == "float32" ? 4 : 8)));
+    view_.data = memory_.get();
+}
+
+py::dict DeviceArray::interface() const {
+    py::dict result;
+    result["shape"] = py::tuple(py::cast(view_.shape));
+    result["typestr"] = view_.type == "float32" ? "<f4" : view_.type == "float64" ? "<f8" : "<i8";
+    result["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(view_.data), false);
+    result["strides"] = py::none();
+    result["stream"] = py::none();  // what was written here is finished
+    result["version"] = 3;
+    return result;
+}
+
+DeviceArguments::DeviceArguments(const py::object& stream) {
+    if (!stream.is_none()) stream_ = std::max<std::uintptr_t>(1, stream.cast<std::uintptr_t>());
+}
+
+void DeviceArguments::refuse(const std::string& name, const std::string& wanted, const py::handle& got) {
+    std::string found = describe_foreign(got);
+    if (is_device_array(got)) {
+        DeviceArguments fresh{py::none()};
+        found = fresh.view_of(name, got, wanted).describe();
+    }
+    throw py::type_error(name + ": expected " + wanted + ", got " + found);
+}
+
+void DeviceArguments::use_device(const std::string& name, int device) {
+    if (device_ >= 0 && device != device_)
+        throw py::value_error(name + ": expected an array on CUDA device " + std::to_string(device_) +
+                              " as the others, got one on device " + std::to_string(device));
+    if (device_ < 0) current_.emplace(device_ = device);
+}
+
+DeviceView DeviceArguments::from_dlpack(const std::string& name, const py::handle& object) {
+    use_device(name, dlpack_device(object).second);
+    const py::capsule capsule = object.attr("__dlpack__")(py::arg("stream") = stream_);
+    kept_.append(capsule);  // never taken over, so its own destructor gives the tensor back
+    const auto* tensor = static_cast<const DlTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+    if (tensor == nullptr) throw py::error_already_set();
+    DeviceView view;
+    view.type = type_of(tensor->code, tensor->bits, tensor->lanes);
+    view.shape.assign(tensor->shape, tensor->shape + tensor->ndim);
+    view.contiguous = tensor->strides == nullptr || is_contiguous(view.shape, tensor->strides, 1);
+    view.device = tensor->device_id;
+    view.data = static_cast<char*>(tensor->data) + tensor->byte_offset;
+    return view;
+}
+
+DeviceView DeviceArguments::from_interface(const std::string& name, const py::dict& interface) {
+    DeviceView view;
+    view.type = type_of(interface["typestr"].cast<std::string>());
+    for (const py::handle& length : interface["shape"]) view.shape.push_back(length.cast<py::ssize_t>());
+    const py::tuple data = interface["data"];
+    view.data = reinterpret_cast<void*>(data[0].cast<std::uintptr_t>());
+    view.writeable = !data[1].cast<bool>();
+    if (interface.contains("strides") && !interface["strides"].is_none()) {
+        std::vector<py::ssize_t> strides;
+        for (const py::handle& stride : interface["strides"]) strides.push_back(stride.cast<py::ssize_t>());
+        const py::ssize_t item = view.type.ends_with("32") ? 4 : 8;
+        view.contiguous = is_contiguous(view.shape, strides, item);
+    }
+    if (view.size() == 0) return view;  // no memory, no device
+    view.device = cuda::device_of(view.data);
+    if (view.device < 0) throw py::type_error(name + ": __cuda_array_interface__ names memory that is not on a CUDA device");
+    use_device(name, view.device);
+    if (interface.contains("stream") && !interface["stream"].is_none())
+        cuda::wait_for(stream(), reinterpret_cast<cuda::Stream>(interface["stream"].cast<std::uintptr_t>()));
+    return view;
+}
+
+DeviceView DeviceArguments::view_of(const std::string& name, const py::handle& object, const std::string& wanted) {
+    if (!is_device_array(object)) refuse(name, wanted, object);
+    if (has_dlpack(object)) return from_dlpack(name, object);
+    return from_interface(name, py::dict(object.attr("__cuda_array_interface__")));
+}
+
+DeviceView DeviceArguments::array(const std::string& name, const py::handle& object, const std::string& type, const std::string& axes) {
+    const std::string wanted = type + " " + axes + " C-contiguous on a CUDA device";
+    DeviceView view = view_of(name, object, wanted);
+    const std::size_t ndim = axes == "(d,)" ? 1 : 2;
+    if (view.type != type || view.shape.size() != ndim || !view.contiguous)
+        throw py::type_error(name + ": expected " + wanted + ", got " + view.describe());
+    return view;
+}
+
+}  // namespace fedbench::bindings

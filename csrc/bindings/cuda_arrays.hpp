@@ -1,0 +1,128 @@
+// Checked views of device arrays, from any library: through DLPack, or else __cuda_array_interface__. Nothing here copies.
+//
+// Order: DLPack's producer makes the call's stream wait for what it has under way; of the other interface the call waits for the
+// stream that it names. None named (version 2, or None): nothing is waited for.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "fedbench/cuda.hpp"
+#include "vectors.hpp"
+
+namespace fedbench::bindings {
+
+/// What an array says of itself.
+struct DeviceView {
+    std::string type;  // as numpy names it
+    std::vector<py::ssize_t> shape;
+    bool contiguous = true, writeable = true;
+    int device = 0;
+    void* data = nullptr;
+
+    std::size_t size() const;
+    std::string describe() const;
+};
+
+/// Device memory with a shape, for results that the caller gave no array for; other libraries read it by its interface.
+class DeviceArray {
+public:
+    DeviceArray(std::string type, std::vector<py::ssize_t> shape);
+
+    py::dict interface() const;
+    const DeviceView& view() const { return view_; }
+
+private:
+    struct Release {
+        void operator()(void* memory) const { cuda::release(memory); }
+    };
+    DeviceView view_;
+    std::unique_ptr<void, Release> memory_;
+};
+
+/// The device arrays of one call, all on one device, which is the current one while this lives; and the call's stream.
+class DeviceArguments {
+public:
+    /// `stream`: None or a handle as an integer; 1 is the legacy default stream, 2 that of the thread.
+    explicit DeviceArguments(const py::object& stream);
+
+    cuda::Stream stream() const { return reinterpret_cast<cuda::Stream>(stream_); }
+
+    /// An array of `type` and as many axes as `axes` has names, such as "(B, C)".
+    DeviceView array(const std::string& name, const py::handle& object, const std::string& type, const std::string& axes);
+
+    template <typename T>
+    std::span<const T> vector(const std::string& name, const py::handle& object) {
+        const DeviceView view = array(name, object, type_name<T>(), "(d,)");
+        return {static_cast<const T*>(view.data), view.size()};
+    }
+    template <typename T>
+    std::span<const T> vector(const std::string& name, const py::handle& object, std::size_t length) {
+        const auto view = vector<T>(name, object);
+        if (view.size() != length) refuse(name, "length " + std::to_string(length), object);
+        return view;
+    }
+    /// A vector that will be written.
+    template <typename T>
+    std::span<T> output(const std::string& name, const py::handle& object, std::size_t length) {
+        return writeable<T>(name, object, vector<T>(name, object, length));
+    }
+    template <typename T>
+    std::span<T> writeable(const std::string& name, const py::handle& object, std::span<const T> view) {
+        if (!view_of(name, object, "a device array").writeable)
+            throw py::type_error(name + ": expected a writeable array, got a read-only one");
+        return {const_cast<T*>(view.data()), view.size()};
+    }
+    /// Rows of a (K, d) array, or a sequence of K vectors; all of the first one's length.
+    template <typename Real>
+    std::vector<std::span<const Real>> rows(const py::object& vectors);
+
+    /// body(std::type_identity<Real>) with the array's type.
+    template <typename Body>
+    auto with_type(const std::string& name, const py::handle& object, const Body& body) {
+        const DeviceView view = view_of(name, object, "float32 or float64 on a CUDA device");
+        if (view.type == "float32") return body(std::type_identity<float>{});
+        if (view.type == "float64") return body(std::type_identity<double>{});
+        refuse(name, "float32 or float64 on a CUDA device", object);
+    }
+
+    [[noreturn]] static void refuse(const std::string& name, const std::string& wanted, const py::handle& got);
+
+    /// The array, made known to the stream; `wanted` is for the message.
+    DeviceView view_of(const std::string& name, const py::handle& object, const std::string& wanted);
+
+private:
+    DeviceView from_dlpack(const std::string& name, const py::handle& object);
+    DeviceView from_interface(const std::string& name, const py::dict& interface);
+    void use_device(const std::string& name, int device);
+
+    std::uintptr_t stream_ = 1;
+    int device_ = -1;
+    std::optional<cuda::OnDevice> current_;
+    py::list kept_;  // capsules: while they live, so does what they tell of
+};
+
+bool is_device_array(const py::handle& object);
+
+template <typename Real>
+std::vector<std::span<const Real>> DeviceArguments::rows(const py::object& vectors) {
+    std::vector<std::span<const Real>> result;
+    if (is_device_array(vectors)) {
+        const DeviceView view = array("vectors", vectors, type_name<Real>(), "(K, d)");
+        const auto d = static_cast<std::size_t>(view.shape[1]);
+        for (py::ssize_t k = 0; k < view.shape[0]; ++k)
+            result.emplace_back(static_cast<const Real*>(view.data) + static_cast<std::size_t>(k) * d, d);
+        return result;
+    }
+    for (const py::handle& vector : vectors) {
+        const std::string name = "vectors[" + std::to_string(result.size()) + "]";
+        result.push_back(result.empty() ? this->vector<Real>(name, vector) : this->vector<Real>(name, vector, result[0].size()));
+    }
+    return result;
+}
+
+}  // namespace fedbench::bindings

@@ -1,0 +1,40 @@
+#include "runtime.cuh"
+
+namespace fedbench::cuda {
+
+void wait_for(Stream stream, Stream producer) {
+    if (stream == producer) return;
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+    const cudaError_t recorded = cudaEventRecord(event, producer);
+    const cudaError_t waiting = recorded == cudaSuccess ? cudaStreamWaitEvent(stream, event, 0) : recorded;
+    cudaEventDestroy(event);
+    check(waiting, "wait for the array's stream");
+}
+
+int device_of(const void* memory) {
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes");
+    const bool on_device = attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+    return on_device ? attributes.device : -1;
+}
+
+OnDevice::OnDevice(int device) {
+    if (device < 0) return;
+    check(cudaGetDevice(&before_), "cudaGetDevice");
+    check(cudaSetDevice(device), "cudaSetDevice");
+}
+
+OnDevice::~OnDevice() {
+    if (before_ >= 0) cudaSetDevice(before_);
+}
+
+void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    if (bytes > 0) check(cudaMalloc(&memory, bytes), "cudaMalloc");
+    return memory;
+}
+
+void release(void* memory) noexcept { cudaFree(memory); }
+
+}  // namespace fedbench::cuda

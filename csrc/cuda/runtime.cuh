@@ -1,0 +1,72 @@
+// The CUDA runtime as these kernels use it: checked calls, temporary memory of a stream, launches that say whose they are.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <string>
+#include <vector>
+
+#include "fedbench/cuda.hpp"
+
+namespace fedbench::cuda {
+
+inline constexpr unsigned kThreads = 256;  // of a block
+
+inline void check(cudaError_t status, const char* what) {
+    if (status != cudaSuccess) throw CudaError(std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+/// Memory of the stream's pool, given back in the stream's order.
+template <typename T>
+class Temporary {
+public:
+    Temporary(std::size_t count, Stream stream) : count_(count), stream_(stream) {
+        if (count > 0) check(cudaMallocAsync(reinterpret_cast<void**>(&data_), count * sizeof(T), stream), "cudaMallocAsync");
+    }
+    Temporary(const std::vector<T>& values, Stream stream) : Temporary(values.size(), stream) {
+        if (count_ > 0) check(cudaMemcpyAsync(data_, values.data(), bytes(), cudaMemcpyHostToDevice, stream), "copy to the device");
+    }
+    ~Temporary() {
+        if (count_ > 0) cudaFreeAsync(data_, stream_);
+    }
+    Temporary(const Temporary&) = delete;
+    Temporary& operator=(const Temporary&) = delete;
+
+    T* data() const { return data_; }
+
+    /// What the stream has written here; waits for it.
+    std::vector<T> values() const {
+        std::vector<T> host(count_);
+        if (count_ > 0) check(cudaMemcpyAsync(host.data(), data_, bytes(), cudaMemcpyDeviceToHost, stream_), "copy from the device");
+        check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+        return host;
+    }
+
+private:
+    std::size_t bytes() const { return count_ * sizeof(T); }
+
+    T* data_ = nullptr;
+    std::size_t count_;
+    Stream stream_;
+};
+
+/// Blocks of `size` that cover `count` things.
+constexpr std::size_t blocks_for(std::size_t count, std::size_t size) { return (count + size - 1) / size; }
+
+/// kernel(arguments...) on `blocks` blocks of `threads`; none, no launch (the runtime refuses an empty grid).
+template <typename... Parameters, typename... Arguments>
+void launch(const char* name, void (*kernel)(Parameters...), std::size_t blocks, unsigned threads, Stream stream,
+            const Arguments&... arguments) {
+    if (blocks == 0) return;
+    if (blocks > 0x7FFFFFFF) throw CudaError(std::string(name) + ": " + std::to_string(blocks) + " blocks, more than a grid may have");
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    check(cudaLaunchKernelEx(&config, kernel, arguments...), name);
+    check(cudaGetLastError(), name);
+}
+
+inline void finish(const char* name, Stream stream) { check(cudaStreamSynchronize(stream), name); }
+
+}  // namespace fedbench::cuda

@@ -1,0 +1,139 @@
+// As much of the CUDA runtime as csrc/cuda uses, on the host, so that kernels run where there is no GPU: a thread of a block is a
+// fiber that runs until it meets the others (a barrier or a shuffle), then the next one does; blocks run one after another. Every other
+// launch goes through the threads backwards, so that a missing barrier shows whoever should have waited. It says nothing about a GPU's
+// arithmetic. Streams are ignored: everything has happened when a call returns.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __shared__ static
+
+struct CUstream_st;
+using cudaStream_t = CUstream_st*;
+enum cudaError_t { cudaSuccess, cudaErrorInvalidConfiguration, cudaErrorMemoryAllocation };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+
+struct dim3 {
+    unsigned x = 1, y = 1, z = 1;
+    constexpr dim3(unsigned count = 1) : x(count) {}
+};
+
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    std::size_t dynamicSmemBytes = 0;
+    cudaStream_t stream = nullptr;
+};
+
+inline dim3 threadIdx{0}, blockIdx{0}, blockDim, gridDim;
+
+namespace emulated {
+
+struct Fiber {
+    ucontext_t context;
+    std::vector<char> stack = std::vector<char>(1 << 16);
+    double slot = 0;  // what a shuffle hands over; wide enough for every type
+    bool done = false;
+};
+
+inline std::vector<Fiber> fibers;
+inline ucontext_t scheduler;
+inline std::function<void()> body;  // of the running kernel
+inline bool backwards = false;
+
+/// Lets the other threads come to the same place.
+inline void meet() {
+    Fiber& mine = fibers[threadIdx.x];
+    swapcontext(&mine.context, &scheduler);
+}
+
+inline void enter() {
+    body();
+    fibers[threadIdx.x].done = true;
+}
+
+/// Every thread once, from meeting to meeting; whether one is left.
+inline bool advance(unsigned threads) {
+    bool left = false;
+    for (unsigned k = 0; k < threads; ++k) {
+        const unsigned i = backwards ? threads - 1 - k : k;
+        if (fibers[i].done) continue;
+        threadIdx = dim3(i);
+        swapcontext(&scheduler, &fibers[i].context);
+        left = true;
+    }
+    return left;
+}
+
+inline void run_block(unsigned threads) {
+    for (unsigned i = 0; i < threads; ++i) {
+        Fiber& fiber = fibers[i];
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack.data();
+        fiber.context.uc_stack.ss_size = fiber.stack.size();
+        fiber.context.uc_link = &scheduler;
+        fiber.done = false;
+        makecontext(&fiber.context, enter, 0);
+    }
+    while (advance(threads)) {
+    }
+}
+
+}  // namespace emulated
+
+inline void __syncthreads() { emulated::meet(); }
+
+/// The value of a thread of the same group of `width` neighbours; all of them call.
+template <typename T>
+T __shfl_sync(unsigned, T value, int lane, unsigned width) {
+    static_assert(sizeof(T) <= sizeof(double));
+    std::memcpy(&emulated::fibers[threadIdx.x].slot, &value, sizeof value);
+    emulated::meet();
+    std::memcpy(&value, &emulated::fibers[threadIdx.x / width * width + static_cast<unsigned>(lane)].slot, sizeof value);
+    emulated::meet();
+    return value;
+}
+
+template <typename T>
+T __shfl_xor_sync(unsigned mask, T value, int step, unsigned width) {
+    return __shfl_sync(mask, value, static_cast<int>(threadIdx.x % width) ^ step, width);
+}
+
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), const Arguments&... arguments) {
+    gridDim = config->gridDim, blockDim = config->blockDim;
+    if (gridDim.x == 0 || blockDim.x == 0 || blockDim.x > 1024) return cudaErrorInvalidConfiguration;
+    if (emulated::fibers.size() < blockDim.x) emulated::fibers = std::vector<emulated::Fiber>(blockDim.x);
+    emulated::body = [&] { kernel(arguments...); };
+    emulated::backwards = !emulated::backwards;
+    for (unsigned block = 0; block < gridDim.x; ++block) {
+        blockIdx = dim3(block);
+        emulated::run_block(blockDim.x);
+    }
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline const char* cudaGetErrorString(cudaError_t status) {
+    return status == cudaErrorInvalidConfiguration ? "invalid configuration argument" : "out of memory";
+}
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) {
+    *memory = std::malloc(bytes);
+    return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+inline cudaError_t cudaFreeAsync(void* memory, cudaStream_t) {
+    std::free(memory);
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
+    std::memcpy(to, from, bytes);
+    return cudaSuccess;
+}

@@ -1,0 +1,204 @@
+"""The kernels on a GPU, by the names and signatures of fedbench.kernels; `stream` takes the place of `isa`.
+
+Arrays are any library's that speak DLPack or `__cuda_array_interface__` (torch CUDA tensors, CuPy, Numba), float32 or float64,
+C-contiguous, all on one device; weights are numpy's, on the host. A numpy array is refused here, as a device array is there:
+`x: expected float32 (d,) C-contiguous on a CUDA device, got float32 (3,) on the CPU`. A result that no `out` was given for is a
+`DeviceArray`, which other libraries read without a copy: `torch.as_tensor(result)`.
+
+Results have the CPU's bits (csrc/include/fedbench/cuda.hpp); which NaN a NaN is may differ.
+
+Streams: a call runs on `stream`, a handle such as `torch.cuda.Stream.cuda_stream` (default: the legacy default stream), and returns
+when that has finished, so results may be used on any stream. Before, it waits for the arrays: DLPack is preferred and does so; of the
+other interface the stream that it names is waited for. An array with that interface alone and no stream is taken to be finished.
+
+Errors are those of fedbench.kernels, and CudaError, which names the kernel or the call that failed. Importing this module without the
+extension is a NoCudaError (an ImportError).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.errors import NoCudaError
+from fedbench.kernels.accumulate import Movement
+from fedbench.kernels.distill import TeacherKind
+from fedbench.kernels.optimise import AdamRule, _bound
+
+try:
+    from fedbench._cuda import DeviceArray
+except ModuleNotFoundError as error:
+    raise NoCudaError(
+        "fedbench.kernels.cuda: this installation was built without CUDA; install with "
+        "--config-settings=cmake.define.FEDBENCH_CUDA=ON (see CONTRIBUTING, 'Build for a GPU')"
+    ) from error
+from fedbench import _cuda
+
+__all__ = [
+    "DeviceArray",
+    "Distilled",
+    "adaptive_step",
+    "clip_adam",
+    "clip_sgd",
+    "distill",
+    "distill_gradient",
+    "dot",
+    "movement",
+    "norm",
+    "sum_adaptive_step",
+    "update_cache",
+    "weighted_sum",
+    "weighted_sum_norm",
+]
+
+Array = Any  # an array of any library, on a CUDA device
+Stream = int | None
+
+
+def weighted_sum(weights: npt.ArrayLike, vectors: Any, *, out: Array | None = None, stream: Stream = None) -> Array:
+    """sum_k w_k v_k (d,) of `vectors` (K, d) or K vectors (d,), as fedbench.kernels.weighted_sum."""
+    return weighted_sum_norm(weights, vectors, out=out, stream=stream)[0]
+
+
+def weighted_sum_norm(
+    weights: npt.ArrayLike, vectors: Any, *, out: Array | None = None, stream: Stream = None
+) -> tuple[Array, float]:
+    """The weighted sum and its squared L2 norm (float64)."""
+    return _cuda.weighted_sum(np.ascontiguousarray(weights, np.float64), vectors, out, stream)
+
+
+def dot(a: Array, b: Array, *, stream: Stream = None) -> float:
+    """sum_i a_i b_i in float64; a and b (d,) of one dtype."""
+    return _cuda.dot(a, b, stream)
+
+
+def norm(a: Array, *, stream: Stream = None) -> float:
+    """L2 norm in float64."""
+    return math.sqrt(dot(a, a, stream=stream))
+
+
+def movement(x: Array, base: Array, delta: Array, *, stream: Stream = None) -> Movement:
+    """As fedbench.kernels.movement."""
+    return Movement(*_cuda.movement(x, base, delta, stream))
+
+
+def clip_sgd(x: Array, g: Array, rate: float, clip: float | None = None, *, stream: Stream = None) -> tuple[float, float]:
+    """x -= rate factor g in place, as fedbench.kernels.clip_sgd. Returns (norm before clipping, factor)."""
+    return _cuda.clip_sgd(x, g, rate, _bound(clip), stream)
+
+
+def clip_adam(
+    x: Array, m: Array, v: Array, g: Array, rule: AdamRule, clip: float | None = None, *, stream: Stream = None
+) -> tuple[float, float]:
+    """Adam on the clipped gradient in place, as fedbench.kernels.clip_adam. Returns (norm before clipping, factor)."""
+    return _cuda.clip_adam(x, (m, v), g, rule._numbers(), _bound(clip), stream)
+
+
+def adaptive_step(
+    x: Array,
+    m: Array,
+    v: Array,
+    vhat: Array | None,
+    direction: Array,
+    rule: AdamRule,
+    *,
+    use_maximum: bool = True,
+    stream: Stream = None,
+) -> None:
+    """The adaptive server step in place, as fedbench.kernels.adaptive_step."""
+    moments = (m, v) if vhat is None else (m, v, vhat)
+    _cuda.adaptive_step(x, moments, direction, rule._numbers(), use_maximum, stream)
+
+
+def sum_adaptive_step(
+    x: Array,
+    m: Array,
+    v: Array,
+    vhat: Array | None,
+    weights: npt.ArrayLike,
+    vectors: Any,
+    rule: AdamRule,
+    *,
+    use_maximum: bool = True,
+    stream: Stream = None,
+) -> float:
+    """`adaptive_step` with D = weighted_sum(weights, vectors), in one pass. Returns |D|_2^2 (float64)."""
+    moments = (m, v) if vhat is None else (m, v, vhat)
+    factors = np.ascontiguousarray(weights, np.float64)
+    return _cuda.sum_adaptive_step(x, moments, factors, vectors, rule._numbers(), use_maximum, stream)
+
+
+def update_cache(
+    weights: npt.ArrayLike,
+    vectors: Any,
+    rows: list[Array],
+    total: Array,
+    scale: float,
+    *,
+    order: Literal["deferred", "immediate", "newest"] = "deferred",
+    out: Array | None = None,
+    stream: Stream = None,
+) -> Array:
+    """v (d,) of cache.hpp: rows of K arrivals replaced and averaged; what calibrated_mean and newest_mean do to a table.
+
+    `rows`: K arrays (d,), one per arrival, repeated where a client arrives again, overwritten; `total` (d,) float64, the sum of all
+    rows, overwritten; `scale` is 1 / divisor; `weights` (K,), empty for newest.
+    """
+    return _cuda.update_cache(np.ascontiguousarray(weights, np.float64), vectors, rows, total, scale, order, out, stream)
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """As fedbench.kernels.distill.Distilled, with device arrays."""
+
+    loss: float
+    relative_entropy: float
+    alpha: float
+    grad: Array  # (B, C)
+    probabilities: Array  # (B, C)
+    label: Array  # (B,) int64
+    entropy: Array  # (B,) float64
+    kl: Array  # (B,) float64
+    ce: Array  # (B,) float64
+
+
+def distill(
+    student: Array,
+    teacher: Array,
+    alpha_min: float,
+    alpha_max: float,
+    *,
+    kind: TeacherKind = "logits",
+    out: Distilled | None = None,
+    stream: Stream = None,
+) -> Distilled:
+    """Loss and gradient of one batch (B, C), as fedbench.kernels.distill."""
+    arrays = True if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
+    loss, relative, alpha, written = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, _given(kind), stream)
+    return Distilled(loss, relative, alpha, *written)
+
+
+def distill_gradient(
+    student: Array,
+    teacher: Array,
+    alpha_min: float,
+    alpha_max: float,
+    *,
+    kind: TeacherKind = "logits",
+    out: Array | None = None,
+    stream: Stream = None,
+) -> tuple[float, float, Array]:
+    """(loss, alpha, grad) of `distill`, without what it tells of every row."""
+    arrays = False if out is None else (out,)
+    loss, _, alpha, (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, _given(kind), stream)
+    return loss, alpha, grad
+
+
+def _given(kind: str) -> bool:
+    if kind not in ("logits", "probabilities"):
+        raise ValueError(f"kind: expected logits or probabilities, got {kind!r}")
+    return kind == "probabilities"

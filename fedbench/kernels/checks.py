@@ -6,6 +6,7 @@ subclasses are refused, since a kernel reads memory only. The extension checks t
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -42,16 +43,20 @@ def refuse(name: str, wanted: str, value: Any) -> NoReturn:
 
 def is_plain(value: Any) -> bool:
     """A numpy array whose memory is what it says."""
-    return type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned
+    return type(value) is np.ndarray and (flags := value.flags).c_contiguous and flags.aligned
 
 
 def array(name: str, value: Any, shape: str, dtypes: Sequence[np.dtype[Any]] = FLOATS) -> npt.NDArray[Any]:
     """The value, if it is a plain array of one of the dtypes with as many axes as `shape`, such as `(B, C)`, has letters."""
-    axes = sum(letter.isalpha() for letter in shape)
-    if not is_plain(value) or value.ndim != axes or value.dtype not in dtypes:
+    if not is_plain(value) or value.ndim != _axes(shape) or value.dtype not in dtypes:
         refuse(name, f"{' or '.join(map(str, dtypes))} {shape} C-contiguous", value)
     checked: npt.NDArray[Any] = value
     return checked
+
+
+@functools.cache
+def _axes(shape: str) -> int:
+    return sum(letter.isalpha() for letter in shape)
 
 
 def count(vectors: Any) -> int:
@@ -80,6 +85,8 @@ def weights(values: Any) -> npt.NDArray[np.float64]:
 
 def number(name: str, value: Any) -> float:
     """A real number, NaN and infinity included."""
+    if type(value) is float:  # a door is a few microseconds beside the smallest kernels
+        return value
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         refuse(name, "a number", value)
     try:

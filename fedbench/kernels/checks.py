@@ -22,7 +22,7 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 def describe(value: Any) -> str:
     """`float64 (3, 4) not C-contiguous`, `MaskedArray float32 (3,)`, or the name of what is no array."""
     if not isinstance(value, np.ndarray):
-        return type(value).__name__
+        return type(value).__name__ + (" on a CUDA device" if hasattr(value, "__cuda_array_interface__") else "")
     kind = "" if type(value) is np.ndarray else f"{type(value).__name__} "
     layout = "" if value.flags.c_contiguous else " not C-contiguous"
     return f"{kind}{value.dtype} {value.shape}{layout}{'' if value.flags.aligned else ' not aligned'}"

@@ -20,7 +20,7 @@ def bash(line: str) -> list[str]:
     ("line", "expected"),
     [
         ("fedbench pl", ["plan"]),
-        ("fedbench run digits", ["digits-demo"]),
+        ("fedbench run digits", ["digits-demo", "digits-flaky"]),
         ("fedbench plan digits-demo -a fedb", ["fedbuff"]),
         ("fedbench run digits-demo -a fedbuff[buff", ["fedbuff[buffer_size="]),
         ("fedbench run digits-demo -a fedbuff[local_lr=1,buff", ["fedbuff[local_lr=1,buffer_size="]),

@@ -43,7 +43,7 @@ def test_without_the_extension_the_import_says_how_to_get_it() -> None:
 
 
 def test_a_device_array_is_refused_on_the_cpu() -> None:
-    with pytest.raises(TypeError, match=r"x: expected float32 \(d,\) C-contiguous, got Elsewhere on a CUDA device"):
+    with pytest.raises(TypeError, match=r"x: expected float32 or float64 \(d,\) C-contiguous, got Elsewhere on a CUDA device"):
         clip_sgd(Elsewhere(), np.ones(4, np.float32), 1.0)  # type: ignore[arg-type]
 
 

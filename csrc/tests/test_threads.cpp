@@ -52,11 +52,10 @@ void compute(Work& work, const std::vector<std::vector<float>>& rows, Instructio
     work.scalars.push_back(sum_adaptive_step<float>(work.x, {m, v, vhat}, weights, vectors, rule, true, isa));
     constexpr std::size_t kRows = 9, kClasses = 40;
     const std::span<const float> student(rows[0].data(), kRows * kClasses), teacher(rows[1].data(), kRows * kClasses);
-    std::vector<float> grad(kRows * kClasses), p(kRows * kClasses);
-    std::vector<std::int64_t> label(kRows);
-    std::vector<double> entropy(kRows), kl(kRows), ce(kRows), space(2 * kRows);
-    const auto distilled =
-        distill<float>(student, teacher, kClasses, {0.2, 0.8}, {grad, p, label, entropy, kl, ce, space}, Teacher::logits, isa);
+    std::vector<float> grad(kRows * kClasses), logits(distill_workspace(kRows, kClasses));
+    std::vector<TeacherRow> teacher_rows(kRows);
+    const DistillRule distillation{kClasses, {0.2, 0.8}};
+    const auto distilled = distill<float>(student, teacher, distillation, {grad, {}, {}, {}, {}, {}}, {teacher_rows, logits}, isa);
     work.scalars.push_back(distilled.loss);
     work.x.insert(work.x.end(), grad.begin(), grad.end());
 }

@@ -94,7 +94,9 @@ private:
         visit(count);
         append(items.data(), items.size() * sizeof(*items.data()));
     }
-    void append(const void* data, std::size_t size) { bytes.append(static_cast<const char*>(data), size); }
+    void append(const void* data, std::size_t size) {
+        if (size > 0) bytes.append(static_cast<const char*>(data), size);
+    }
 };
 
 /// Reads members in the order in which they were written. Throws std::invalid_argument where the bytes end too early.

@@ -21,7 +21,7 @@ struct Header {
 
 std::uint64_t checksum(std::span<const char> bytes) {
     Fingerprint sum;
-    sum.bytes(bytes.data(), bytes.size());
+    sum.raw(bytes.data(), bytes.size());
     return sum.value();
 }
 

@@ -19,16 +19,37 @@ namespace fedbench {
 template <typename T>
 concept Plain = std::is_trivially_copyable_v<T> &&(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>);
 
-/// A running 64-bit digest of words. A change of one word always changes it; it is no defence against malice.
-class Fingerprint {
+/// What the archives below share. `Derived` has raw(data, size), for one plain member, and items(container), for strings and vectors.
+template <typename Derived>
+class Archive {
 public:
     template <typename... T>
     void operator()(T&... members) {
         (visit(members), ...);
     }
+
+protected:
+    template <typename T>
+    void visit(T& member) {
+        if constexpr (Plain<T>) self().raw(&member, sizeof(T));
+        else member.archive(self());
+    }
+    void visit(std::string& text) { self().items(text); }
+    template <typename T>
+    void visit(std::vector<T>& items) {
+        self().items(items);
+    }
+
+private:
+    Derived& self() { return static_cast<Derived&>(*this); }
+};
+
+/// A running 64-bit digest of words. A change of one word always changes it; it is no defence against malice.
+class Fingerprint : public Archive<Fingerprint> {
+public:
     std::uint64_t value() const { return state_; }
 
-    void bytes(const void* data, std::size_t size) {
+    void raw(const void* data, std::size_t size) {
         mix(size);
         const auto* byte = static_cast<const unsigned char*>(data);
         for (; size >= 8; size -= 8, byte += 8) {
@@ -42,24 +63,19 @@ public:
     }
 
 private:
+    friend Archive<Fingerprint>;
+
     void mix(std::uint64_t word) {
         state_ = (state_ ^ word) * 0x9E3779B97F4A7C15;
         state_ ^= state_ >> 29;
     }
-
-    template <typename T>
-    void visit(T& member) {
-        if constexpr (Plain<T>) bytes(&member, sizeof(T));
-        else member.archive(*this);
-    }
-    void visit(std::string& text) { bytes(text.data(), text.size()); }
-    template <typename T>
-    void visit(std::vector<T>& items) {
-        if constexpr (Plain<T>) {
-            bytes(items.data(), items.size() * sizeof(T));
+    template <typename Items>
+    void items(Items& items) {
+        if constexpr (Plain<typename Items::value_type>) {
+            raw(items.data(), items.size() * sizeof(*items.data()));
         } else {
             mix(items.size());
-            for (T& item : items) visit(item);
+            for (auto& item : items) visit(item);
         }
     }
 
@@ -67,70 +83,45 @@ private:
 };
 
 /// Appends members to `bytes`.
-class Writer {
+class Writer : public Archive<Writer> {
 public:
     std::string bytes;
 
-    template <typename... T>
-    void operator()(T&... members) {
-        (visit(members), ...);
-    }
-
 private:
-    template <typename T>
-    void visit(T& member) {
-        if constexpr (Plain<T>) append(&member, sizeof(T));
-        else member.archive(*this);
-    }
-    void visit(std::string& text) { run(text); }
-    template <typename T>
-    void visit(std::vector<T>& items) {
-        static_assert(Plain<T>);
-        run(items);
-    }
+    friend Archive<Writer>;
+
     template <typename Items>
-    void run(Items& items) {
+    void items(Items& items) {
+        static_assert(Plain<typename Items::value_type>);
         std::uint64_t count = items.size();
         visit(count);
-        append(items.data(), items.size() * sizeof(*items.data()));
+        raw(items.data(), items.size() * sizeof(*items.data()));
     }
-    void append(const void* data, std::size_t size) {
+    void raw(const void* data, std::size_t size) {
         if (size > 0) bytes.append(static_cast<const char*>(data), size);
     }
 };
 
 /// Reads members in the order in which they were written. Throws std::invalid_argument where the bytes end too early.
-class Reader {
+class Reader : public Archive<Reader> {
 public:
     explicit Reader(std::span<const char> bytes) : rest_(bytes) {}
 
-    template <typename... T>
-    void operator()(T&... members) {
-        (visit(members), ...);
-    }
     bool at_end() const { return rest_.empty(); }
 
 private:
-    template <typename T>
-    void visit(T& member) {
-        if constexpr (Plain<T>) take(&member, sizeof(T));
-        else member.archive(*this);
-    }
-    void visit(std::string& text) { run(text); }
-    template <typename T>
-    void visit(std::vector<T>& items) {
-        static_assert(Plain<T>);
-        run(items);
-    }
+    friend Archive<Reader>;
+
     template <typename Items>
-    void run(Items& items) {
+    void items(Items& items) {
+        static_assert(Plain<typename Items::value_type>);
         std::uint64_t count = 0;
         visit(count);
         if (count > rest_.size() / sizeof(*items.data())) fail();
         items.resize(count);
-        take(items.data(), count * sizeof(*items.data()));
+        raw(items.data(), count * sizeof(*items.data()));
     }
-    void take(void* data, std::size_t size) {
+    void raw(void* data, std::size_t size) {
         if (size > rest_.size()) fail();
         if (size > 0) std::memcpy(data, rest_.data(), size);
         rest_ = rest_.subspan(size);

@@ -34,9 +34,8 @@ double dot_of(const py::object& a, const py::object& b, const std::string& isa) 
 template <typename Real>
 std::tuple<double, double, double, double> movement_of(const py::object& x, const py::object& base, const py::object& delta,
                                                        const std::string& isa) {
-    const auto at = vector_of<Real>("x", x), from = vector_of<Real>("base", base), other = vector_of<Real>("delta", delta);
-    if (from.size() != at.size()) refuse("base", "length " + std::to_string(at.size()), base);
-    if (other.size() != at.size()) refuse("delta", "length " + std::to_string(at.size()), delta);
+    const auto at = vector_of<Real>("x", x);
+    const auto from = vector_of<Real>("base", base, at.size()), other = vector_of<Real>("delta", delta, at.size());
     const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
     const Movement sums = movement<Real>(at, from, other, chosen);

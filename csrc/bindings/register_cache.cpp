@@ -14,10 +14,7 @@ template <typename Real>
 std::vector<Real*> rows_to_write(const py::sequence& rows, std::size_t d) {
     std::vector<Real*> pointers;
     for (const py::handle& row : rows) {
-        const std::string name = "rows[" + std::to_string(pointers.size()) + "]";
-        const auto view = output_of<Real>(name, row);
-        if (view.size() != d) refuse(name, "length " + std::to_string(d), row);
-        pointers.push_back(view.data());
+        pointers.push_back(output_of<Real>("rows[" + std::to_string(pointers.size()) + "]", row, d).data());
     }
     return pointers;
 }
@@ -38,8 +35,7 @@ template <typename Real>
 void update_cache_in(const py::object& weights, const py::object& vectors, const py::sequence& rows, const py::object& sum, double scale,
                      CacheOrder order, const py::object& out, const std::string& isa) {
     const auto to = output_of<Real>("out", out);
-    const auto total = output_of<double>("sum", sum);
-    if (total.size() != to.size()) refuse("sum", "length " + std::to_string(to.size()), sum);
+    const auto total = output_of<double>("sum", sum, to.size());
     py::list kept;
     const auto from = rows_of<Real>(vectors, to.size(), kept);
     const auto cached = rows_to_write<Real>(rows, to.size());

@@ -17,26 +17,12 @@ using RuleTuple = std::tuple<double, double, double, double, bool, std::int64_t,
 
 AdamRule rule_of(const RuleTuple& rule) { return std::make_from_tuple<AdamRule>(rule); }
 
-template <typename Real>
-std::span<const Real> input_of(const char* name, const py::handle& object, std::size_t d) {
-    const auto view = vector_of<Real>(name, object);
-    if (view.size() != d) refuse(name, "length " + std::to_string(d), object);
-    return view;
-}
-
-template <typename Real>
-std::span<Real> state_of(const char* name, const py::handle& object, std::size_t d) {
-    const auto view = output_of<Real>(name, object);
-    if (view.size() != d) refuse(name, "length " + std::to_string(d), object);
-    return view;
-}
-
 /// moments = (m, v) or (m, v, vhat).
 template <typename Real>
 Moments<Real> moments_of(const py::tuple& moments, std::size_t d) {
     if (moments.size() != 2 && moments.size() != 3) throw py::value_error("moments: expected (m, v) or (m, v, vhat)");
-    Moments<Real> views{state_of<Real>("m", moments[0], d), state_of<Real>("v", moments[1], d), {}};
-    if (moments.size() == 3) views.vhat = state_of<Real>("vhat", moments[2], d);
+    Moments<Real> views{output_of<Real>("m", moments[0], d), output_of<Real>("v", moments[1], d), {}};
+    if (moments.size() == 3) views.vhat = output_of<Real>("vhat", moments[2], d);
     return views;
 }
 
@@ -48,7 +34,7 @@ std::vector<Extent> extents_of(std::span<Real> x, const Moments<Real>& moments) 
 template <typename Real>
 std::pair<double, double> clip_sgd_on(const py::object& x, const py::object& g, double rate, double bound, const std::string& isa) {
     const auto to = output_of<Real>("x", x);
-    const auto gradient = input_of<Real>("g", g, to.size());
+    const auto gradient = vector_of<Real>("g", g, to.size());
     const std::array<Extent, 2> extents{extent_of("x", to), extent_of("g", gradient)};
     refuse_overlap(extents, 1);
     const InstructionSet chosen = instruction_set_named(isa);
@@ -57,33 +43,38 @@ std::pair<double, double> clip_sgd_on(const py::object& x, const py::object& g, 
     return {clip.norm, clip.factor};
 }
 
+/// x, its moments and what moves them, checked.
+template <typename Real>
+struct Moved {
+    std::span<Real> x;
+    Moments<Real> moments;
+    std::span<const Real> by;
+
+    Moved(const py::object& x, const py::tuple& moments, const char* name, const py::object& by)
+        : x(output_of<Real>("x", x)), moments(moments_of<Real>(moments, this->x.size())), by(vector_of<Real>(name, by, this->x.size())) {
+        auto extents = extents_of(this->x, this->moments);
+        extents.push_back(extent_of(name, this->by));
+        refuse_overlap(extents, 4);
+    }
+};
+
 template <typename Real>
 std::pair<double, double> clip_adam_on(const py::object& x, const py::tuple& moments, const py::object& g, const RuleTuple& rule,
                                        double bound, const std::string& isa) {
-    const auto to = output_of<Real>("x", x);
-    const auto state = moments_of<Real>(moments, to.size());
-    const auto gradient = input_of<Real>("g", g, to.size());
-    auto extents = extents_of(to, state);
-    extents.push_back(extent_of("g", gradient));
-    refuse_overlap(extents, 4);
+    const Moved<Real> to(x, moments, "g", g);
     const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
-    const Clip clip = clip_adam<Real>(to, state, gradient, rule_of(rule), bound, chosen);
+    const Clip clip = clip_adam<Real>(to.x, to.moments, to.by, rule_of(rule), bound, chosen);
     return {clip.norm, clip.factor};
 }
 
 template <typename Real>
 void adaptive_on(const py::object& x, const py::tuple& moments, const py::object& direction, const RuleTuple& rule, bool use_maximum,
                  const std::string& isa) {
-    const auto to = output_of<Real>("x", x);
-    const auto state = moments_of<Real>(moments, to.size());
-    const auto view = input_of<Real>("direction", direction, to.size());
-    auto extents = extents_of(to, state);
-    extents.push_back(extent_of("direction", view));
-    refuse_overlap(extents, 4);
+    const Moved<Real> to(x, moments, "direction", direction);
     const InstructionSet chosen = instruction_set_named(isa);
     const py::gil_scoped_release release;
-    adaptive_step<Real>(to, state, view, rule_of(rule), use_maximum, chosen);
+    adaptive_step<Real>(to.x, to.moments, to.by, rule_of(rule), use_maximum, chosen);
 }
 
 template <typename Real>

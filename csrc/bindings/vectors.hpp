@@ -6,6 +6,22 @@
 
 namespace fedbench::bindings {
 
+/// A vector of d elements.
+template <typename T>
+std::span<const T> vector_of(const std::string& name, const py::handle& object, std::size_t d) {
+    const auto view = vector_of<T>(name, object);
+    if (view.size() != d) refuse(name, "length " + std::to_string(d), object);
+    return view;
+}
+
+/// A vector of d elements that will be written.
+template <typename T>
+std::span<T> output_of(const std::string& name, const py::handle& object, std::size_t d) {
+    const auto view = output_of<T>(name, object);
+    if (view.size() != d) refuse(name, "length " + std::to_string(d), object);
+    return view;
+}
+
 /// Rows of a (K, d) array, or a sequence of K vectors of length d; `kept` holds what a lazy sequence hands out.
 template <typename Real>
 std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d, py::list& kept) {
@@ -19,9 +35,7 @@ std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d, py::l
     }
     for (const py::handle& vector : vectors) {
         kept.append(vector);
-        const auto view = vector_of<Real>("vectors[" + std::to_string(rows.size()) + "]", vector);
-        if (view.size() != d) refuse("vectors[" + std::to_string(rows.size()) + "]", "length " + std::to_string(d), vector);
-        rows.push_back(view.data());
+        rows.push_back(vector_of<Real>("vectors[" + std::to_string(rows.size()) + "]", vector, d).data());
     }
     return rows;
 }

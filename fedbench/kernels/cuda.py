@@ -18,7 +18,6 @@ extension is a NoCudaError (an ImportError).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +25,7 @@ import numpy.typing as npt
 
 from fedbench.errors import NoCudaError
 from fedbench.kernels.accumulate import Movement
-from fedbench.kernels.distill import TeacherKind
+from fedbench.kernels.distill import Distilled, DistillGradient, TeacherKind, is_given
 from fedbench.kernels.optimise import AdamRule, _bound
 
 try:
@@ -40,6 +39,7 @@ from fedbench import _cuda
 
 __all__ = [
     "DeviceArray",
+    "DistillGradient",
     "Distilled",
     "adaptive_step",
     "clip_adam",
@@ -151,21 +151,6 @@ def update_cache(
     return _cuda.update_cache(np.ascontiguousarray(weights, np.float64), vectors, rows, total, scale, order, out, stream)
 
 
-@dataclass(frozen=True)
-class Distilled:
-    """As fedbench.kernels.distill.Distilled, with device arrays."""
-
-    loss: float
-    relative_entropy: float
-    alpha: float
-    grad: Array  # (B, C)
-    probabilities: Array  # (B, C)
-    label: Array  # (B,) int64
-    entropy: Array  # (B,) float64
-    kl: Array  # (B,) float64
-    ce: Array  # (B,) float64
-
-
 def distill(
     student: Array,
     teacher: Array,
@@ -176,9 +161,9 @@ def distill(
     out: Distilled | None = None,
     stream: Stream = None,
 ) -> Distilled:
-    """Loss and gradient of one batch (B, C), as fedbench.kernels.distill."""
+    """Loss and gradient of one batch (B, C), as fedbench.kernels.distill; its arrays are device arrays."""
     arrays = True if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
-    loss, relative, alpha, written = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, _given(kind), stream)
+    loss, relative, alpha, written = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
     return Distilled(loss, relative, alpha, *written)
 
 
@@ -191,14 +176,8 @@ def distill_gradient(
     kind: TeacherKind = "logits",
     out: Array | None = None,
     stream: Stream = None,
-) -> tuple[float, float, Array]:
-    """(loss, alpha, grad) of `distill`, without what it tells of every row."""
+) -> DistillGradient:
+    """The loss, alpha and gradient of `distill`, without what it tells of every row, as fedbench.kernels.distill_gradient."""
     arrays = False if out is None else (out,)
-    loss, _, alpha, (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, _given(kind), stream)
-    return loss, alpha, grad
-
-
-def _given(kind: str) -> bool:
-    if kind not in ("logits", "probabilities"):
-        raise ValueError(f"kind: expected logits or probabilities, got {kind!r}")
-    return kind == "probabilities"
+    loss, _, alpha, (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
+    return DistillGradient(loss, alpha, grad)

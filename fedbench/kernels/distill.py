@@ -64,10 +64,10 @@ def distill(
     NaN: a logit that is not finite makes its row NaN, in the teacher the whole result. TypeError for a wrong dtype, shape or
     layout, ValueError for an overlap, an unknown kind, no rows or one class.
     """
-    kernel = _kernel(student, kind)
+    kernel, given = _DISTILL[checks.array("student", student, "(B, C)").dtype], is_given(kind)
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     arrays = _empty(student) if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
-    loss, relative, alpha = kernel(student, teacher, low, high, arrays, kind == "probabilities", isa)
+    loss, relative, alpha = kernel(student, teacher, low, high, arrays, given, isa)
     return Distilled(loss, relative, alpha, *arrays)
 
 
@@ -93,22 +93,18 @@ def distill_gradient(
 
     `out` (B, C) receives the gradient if given; it must not overlap the inputs. Errors and NaN as in `distill`.
     """
-    kernel = _kernel(student, kind)
+    kernel, given = _DISTILL[checks.array("student", student, "(B, C)").dtype], is_given(kind)
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     grad = np.empty(student.shape, student.dtype) if out is None else out
-    loss, _, alpha = kernel(student, teacher, low, high, (grad,), kind == "probabilities", isa)
+    loss, _, alpha = kernel(student, teacher, low, high, (grad,), given, isa)
     return DistillGradient(loss, alpha, grad)
 
 
-def _kernel(student: Logits, kind: str) -> Any:
-    kernel = _DISTILL[checks.array("student", student, "(B, C)").dtype]
-    _check_kind(kind)
-    return kernel
-
-
-def _check_kind(kind: str) -> None:
+def is_given(kind: str) -> bool:
+    """Is the teacher P itself? ValueError for an unknown kind."""
     if kind not in ("logits", "probabilities"):
         raise ValueError(f"kind: expected logits or probabilities, got {kind!r}")
+    return kind == "probabilities"
 
 
 def _empty(student: Logits) -> Arrays:
@@ -141,7 +137,7 @@ class TeacherMean:
 
     def __init__(self, rows: int, classes: int, dtype: npt.DTypeLike = np.float32, kind: TeacherKind = "logits") -> None:
         shape = checks.whole("rows", rows, 1, LARGEST), checks.whole("classes", classes, 2, LARGEST)
-        _check_kind(kind)
+        is_given(kind)
         self.kind: TeacherKind = kind
         self.dtype = np.dtype(dtype)
         if self.dtype not in checks.FLOATS:

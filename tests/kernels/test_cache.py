@@ -9,19 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fedbench.kernels import build_info, calibrated_mean, newest_mean, reference_steps
+from fedbench.kernels import calibrated_mean, newest_mean, reference_steps
 from fedbench.tables import ClientTable
 
 Array = npt.NDArray[Any]
 CLIENTS = [3, 0, 3, 4, 0]
-
-
-@pytest.fixture(params=["portable", "avx2", "avx512"])
-def isa(request: pytest.FixtureRequest) -> str:
-    """An instruction set that is truly active."""
-    if request.param not in build_info()["instruction_sets"]:
-        pytest.skip(f"{request.param}: this machine lacks it, or FEDBENCH_ISA forbids it")
-    return str(request.param)
 
 
 def filled(d: int, dtype: Any) -> tuple[ClientTable, Array]:

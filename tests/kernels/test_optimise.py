@@ -11,21 +11,12 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from fedbench import kernels
 from fedbench.kernels import AdamRule, accumulate, adaptive_step, clip_adam, clip_sgd, sum_adaptive_step
 from fedbench.kernels import reference_steps as ref
 
 Array = npt.NDArray[Any]
 DTYPES = [np.float32, np.float64]
 LENGTHS = [0, 1, 7, 8, 9, 4095, 4097, 9000]
-
-
-@pytest.fixture(params=["portable", "avx2", "avx512"])
-def isa(request: pytest.FixtureRequest) -> str:
-    """An instruction set that is truly active; the third backend, the reference, is what the tests compare with."""
-    if request.param not in kernels.build_info()["instruction_sets"]:
-        pytest.skip(f"{request.param}: this machine lacks it, or FEDBENCH_ISA forbids it")
-    return str(request.param)
 
 
 def vectors(seed: int, count: int, d: int, dtype: Any) -> list[Array]:

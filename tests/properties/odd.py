@@ -1,30 +1,19 @@
-"""Arguments as users get them wrong: every way of spoiling a plain array, and the hypothesis profile of this folder.
-
-FEDBENCH_FUZZ=2000 runs that many examples of every test, drawn anew each time.
-"""
+"""Arguments as users get them wrong: every way of spoiling a plain array, for the front doors."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import HealthCheck, settings
+
+from tests.properties.worlds import cases
 
 Array = npt.NDArray[Any]
 
-LONG = os.environ.get("FEDBENCH_FUZZ")
-PROFILE = settings(
-    max_examples=int(LONG or 100),
-    derandomize=LONG is None,
-    print_blob=LONG is not None,
-    deadline=None,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+PROFILE = cases(100)
 
 REFUSAL = re.compile(r"[a-zA-Z_][\w\[\]., :]*: .*(expected|must)")
 

@@ -13,6 +13,7 @@ import yaml
 from fedbench import sources
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
+from fedbench.sources import GROUP, plain
 
 ALGORITHMS = {
     "defedavg_iid": "fedbench.algorithms.defedavg_iid:DeFedAvgIID",
@@ -26,18 +27,12 @@ TASKS = {
     "digits": "fedbench.tasks.digits:load",
     "fashion_mnist": "fedbench.tasks.fashion_mnist:load",
 }
-GROUP = "fedbench.{kind}s"
 
 
 @functools.cache
 def _table(kind: str) -> dict[str, str]:
     built_in = {"algorithm": ALGORITHMS, "task": TASKS}[kind]
     return built_in | {plain(point.name): point.value for point in entry_points(group=GROUP.format(kind=kind))}
-
-
-def plain(name: str) -> str:
-    """A name as the tables have it: hyphens as underscores, small letters."""
-    return name.replace("-", "_").lower()
 
 
 def names(kind: str) -> list[str]:

@@ -15,11 +15,17 @@ from typing import Any
 from fedbench.errors import RecordError, UsageError, nearest
 from fedbench.protocols import Algorithm
 
-GROUP = "fedbench.algorithms"
+GROUP = "fedbench.{kind}s"  # of entry points; kinds: algorithm, task
+ALGORITHMS = GROUP.format(kind="algorithm")
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 _PREFIX = "_fedbench_file_"
 _FILES: dict[str, tuple[Path, str]] = {}  # by module: the file, and the sha256 of what was run
+
+
+def plain(name: str) -> str:
+    """A name as tables have it: hyphens as underscores, small letters."""
+    return name.replace("-", "_").lower()
 
 
 def is_in_file(selector: str) -> bool:
@@ -99,7 +105,7 @@ def origin(cls: type[Algorithm]) -> dict[str, str]:
     if cls.__module__ in _FILES:
         file, content = _FILES[cls.__module__]
         return {"kind": "file", "file": file.name, "sha256": content, "class": cls.__name__}
-    for point in entry_points(group=GROUP):
+    for point in entry_points(group=ALGORITHMS):
         if point.value.replace(" ", "") == f"{cls.__module__}:{cls.__qualname__}":
             return {"kind": "entry point", "class": cls.__name__, **_package(point)}
     return {"kind": "object", "class": cls.__name__}
@@ -129,7 +135,7 @@ def recorded(name: str, where: dict[str, str], given: str | None) -> type[Algori
             f"record: its algorithm {name!r} was given in Python as an object of class {where['class']}; the record does not say "
             f"where that class is. Put it into a file and say --algorithm path/to/file.py:{where['class']}"
         )
-    if kind == "entry point" and name not in {point.name.replace("-", "_").lower() for point in entry_points(group=GROUP)}:
+    if kind == "entry point" and name not in {plain(point.name) for point in entry_points(group=ALGORITHMS)}:
         package = " ".join(where.get(key, "") for key in ("package", "version")).strip() or "a package"
         raise RecordError(f"record: its algorithm {name!r} is an entry point of {package}, which is not installed here")
     return None

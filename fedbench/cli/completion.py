@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from fedbench import registry
+from fedbench import registry, sources
 from fedbench.errors import FedbenchError
 from fedbench.scenarios.load import names
 
@@ -17,7 +17,7 @@ def algorithms(incomplete: str) -> list[str]:
     """Names; behind a bracket, the options of that algorithm."""
     name, bracket, rest = incomplete.partition("[")
     if not bracket:
-        return [known for known in registry.names("algorithm") if known.startswith(registry.plain(name))]
+        return [known for known in registry.names("algorithm") if known.startswith(sources.plain(name))]
     given, comma, option = rest.rpartition(",")
     try:
         options = [field.name for field in dataclasses.fields(registry.find("algorithm", name))]

@@ -47,7 +47,7 @@ def command(
 
     Example: fedbench info fedbuff
     """
-    if sources.is_in_file(name) or registry.plain(name) in registry.names("algorithm"):
+    if sources.is_in_file(name) or sources.plain(name) in registry.names("algorithm"):
         facts = describe_algorithm(registry.find("algorithm", name))
         if as_json:
             return print_json(facts)
@@ -56,7 +56,7 @@ def command(
         return print_table(
             "options", ["name", "default", "allowed"], [(o["name"], str(o["default"]), o["allowed"]) for o in facts["options"]]
         )
-    if registry.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
+    if sources.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
         scenario = load(name)
         if as_json:
             return print_json({"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()})

@@ -10,8 +10,8 @@ namespace {
 
 /// Columns of one length, whose first one names clients.
 struct Rows {
-    Rows(const Hindsight& hindsight, const py::object& client) : client(vector_of<std::int32_t>("client", client)) {
-        for (std::int32_t i : this->client)
+    Rows(const Hindsight& hindsight, const py::object& names) : client(vector_of<std::int32_t>("client", names)) {
+        for (std::int32_t i : client)
             if (i < 0 || static_cast<std::uint32_t>(i) >= hindsight.clients())
                 throw py::value_error("client: there are " + std::to_string(hindsight.clients()) + " clients, got " + std::to_string(i));
     }

@@ -50,10 +50,10 @@ struct Moved {
     Moments<Real> moments;
     std::span<const Real> by;
 
-    Moved(const py::object& x, const py::tuple& moments, const char* name, const py::object& by)
-        : x(output_of<Real>("x", x)), moments(moments_of<Real>(moments, this->x.size())), by(vector_of<Real>(name, by, this->x.size())) {
-        auto extents = extents_of(this->x, this->moments);
-        extents.push_back(extent_of(name, this->by));
+    Moved(const py::object& to, const py::tuple& state, const char* name, const py::object& mover)
+        : x(output_of<Real>("x", to)), moments(moments_of<Real>(state, x.size())), by(vector_of<Real>(name, mover, x.size())) {
+        auto extents = extents_of(x, moments);
+        extents.push_back(extent_of(name, by));
         refuse_overlap(extents, 4);
     }
 };

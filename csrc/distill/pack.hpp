@@ -125,6 +125,37 @@ template <typename Real>
 }
 
 #if defined(__AVX512F__)
+[[gnu::always_inline]] inline unsigned equal_in(Register<float>::V a, Register<float>::V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+[[gnu::always_inline]] inline unsigned equal_in(Register<double>::V a, Register<double>::V b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ);
+}
+#elif defined(__FMA__)
+[[gnu::always_inline]] inline unsigned equal_in(Register<float>::V a, Register<float>::V b) {
+    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ)));
+}
+[[gnu::always_inline]] inline unsigned equal_in(Register<double>::V a, Register<double>::V b) {
+    return static_cast<unsigned>(_mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_EQ_OQ)));
+}
+#else
+template <typename V>
+[[gnu::always_inline]] inline unsigned equal_in(V a, V b) {
+    unsigned lanes = 0;
+    for (std::size_t j = 0; j < kRegisterBytes / sizeof a[0]; ++j) lanes |= static_cast<unsigned>(a[j] == b[j]) << j;
+    return lanes;
+}
+#endif
+
+/// Bit j is set if lane j of a equals lane j of b.
+template <typename Real>
+[[gnu::always_inline]] inline unsigned equal_lanes(const Pack<Real>& a, const Pack<Real>& b) {
+    unsigned lanes = 0;
+    for_registers<Real>([&](auto i) __attribute__((always_inline)) {
+        lanes |= equal_in(a.part[i], b.part[i]) << (i * (Pack<Real>::width / Pack<Real>::parts));
+    });
+    return lanes;
+}
+
+#if defined(__AVX512F__)
 [[gnu::always_inline]] inline Register<float>::V fma_of(Register<float>::V a, Register<float>::V b, Register<float>::V c) {
     return _mm512_fmadd_ps(a, b, c);
 }

@@ -16,26 +16,22 @@ Real largest_of(const Real* row, std::size_t classes) {
     for (; i + chains * width <= classes; i += chains * width)
         for (std::size_t k = 0; k < chains; ++k) best[k] = larger(load(row + i + k * width), best[k]);
     for (; i + width <= classes; i += width) best[0] = larger(load(row + i), best[0]);
-    const Pack<Real> all = larger(larger(best[0], best[1]), larger(best[2], best[3]));
     Real lane[width];
-    store(lane, all);
-    Real largest = lane[0];
-    for (std::size_t j = 1; j < width; ++j) largest = lane[j] > largest ? lane[j] : largest;
-    return largest;
+    store(lane, larger(larger(best[0], best[1]), larger(best[2], best[3])));
+    for (std::size_t half = width / 2; half > 0; half /= 2)
+        for (std::size_t j = 0; j < half; ++j) lane[j] = lane[j] > lane[j + half] ? lane[j] : lane[j + half];
+    return lane[0];
 }
 
-/// First place of `value` in a row; 0 if it is not there (NaN).
+/// First place of `value` in a row of at least one pack; 0 if it is not there (NaN).
 template <typename Real>
 std::int64_t first_place_of(const Real* row, std::size_t classes, Real value) {
-    constexpr std::size_t block = 64 / sizeof(Real);
-    std::size_t i = 0;
-    for (; i + block <= classes; i += block) {
-        int found = 0;
-        for (std::size_t j = 0; j < block; ++j) found |= row[i + j] == value;
-        if (found != 0) break;
-    }
-    for (; i < classes; ++i)
-        if (row[i] == value) return static_cast<std::int64_t>(i);
+    constexpr std::size_t width = Pack<Real>::width;
+    const auto sought = broadcast(value);
+    for (std::size_t i = 0; i + width <= classes; i += width)
+        if (const unsigned lanes = equal_lanes(load(row + i), sought)) return static_cast<std::int64_t>(i) + std::countr_zero(lanes);
+    const std::size_t last = classes - width;
+    if (const unsigned lanes = equal_lanes(load(row + last), sought)) return static_cast<std::int64_t>(last) + std::countr_zero(lanes);
     return 0;
 }
 

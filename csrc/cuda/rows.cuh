@@ -113,10 +113,9 @@ __device__ Real largest_of(const Real* row, std::size_t classes, const Lanes<kWi
     for (; i + chains * width <= classes; i += chains * width)
         for (std::size_t k = 0; k < chains; ++k) best[k] = larger(row[i + k * width + lanes.lane], best[k]);
     for (; i + width <= classes; i += width) best[0] = larger(row[i + lanes.lane], best[0]);
-    const Real mine = larger(larger(best[0], best[1]), larger(best[2], best[3]));
-    Real largest = lanes.from(0, mine);
-    for (unsigned j = 1; j < width; ++j) largest = larger(lanes.from(j, mine), largest);
-    return largest;
+    Real mine = larger(larger(best[0], best[1]), larger(best[2], best[3]));
+    for (unsigned half = width / 2; half > 0; half /= 2) mine = larger(mine, lanes.from((lanes.lane + half) % width, mine));
+    return lanes.from(0, mine);
 }
 
 /// First place of `value` in a row; 0 if it is not there (NaN).

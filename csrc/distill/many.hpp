@@ -54,8 +54,8 @@ void student_row(const Real* teacher, const Real* student, std::size_t classes, 
     group.at_label[j] = static_cast<double>(student[row.label]) - static_cast<double>(peak);
 }
 
-/// grad, which holds f, becomes (f / F - alpha e / E) / B, and e becomes P = e / E; each element once.
-template <typename Real>
+/// grad, which holds f, becomes (f / F - alpha e / E) / B, and e becomes P = e / E if it is asked for; each element once.
+template <bool wanted, typename Real>
 void combine_row(Real* grad, Real* e, std::size_t classes, Real one_over_f, Real one_over_e, const Mix<Real>& mix) {
     constexpr std::size_t width = Pack<Real>::width;
     const auto of_f = broadcast(one_over_f), of_e = broadcast(one_over_e), minus_alpha = broadcast(mix.minus_alpha),
@@ -65,10 +65,10 @@ void combine_row(Real* grad, Real* e, std::size_t classes, Real one_over_f, Real
     for (std::size_t i = 0; i + width <= classes; i += width) {
         const auto p = load(e + i) * of_e;
         store(grad + i, of(p, i));
-        store(e + i, p);
+        if constexpr (wanted) store(e + i, p);
     }
     store(grad + classes - width, last);
-    store(e + classes - width, last_p);
+    if constexpr (wanted) store(e + classes - width, last_p);
 }
 
 template <typename Real>
@@ -100,7 +100,9 @@ Distilled many_classes(std::span<const Real> student, std::span<const Real> teac
             Real* const e = out.probabilities.empty() ? workspace.logits.data() : out.probabilities.data() + at;
             Real* const grad = out.grad.data() + at;
             student_row(teacher.data() + at, student.data() + at, classes, row, e, grad, group, j);
-            combine_row(grad, e, classes, static_cast<Real>(1 / group.normaliser[j]), static_cast<Real>(1 / row.sum), mix);
+            const auto one_over_f = static_cast<Real>(1 / group.normaliser[j]), one_over_e = static_cast<Real>(1 / row.sum);
+            if (out.probabilities.empty()) combine_row<false>(grad, e, classes, one_over_f, one_over_e, mix);
+            else combine_row<true>(grad, e, classes, one_over_f, one_over_e, mix);
             grad[row.label] -= mix.hard;
         }
         finish_student(group, first, out, sums);

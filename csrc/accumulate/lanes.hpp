@@ -6,6 +6,7 @@
 #include <span>
 
 #include "fedbench/accumulate.hpp"
+#include "fedbench/ahead.hpp"
 
 namespace fedbench::lanes {
 
@@ -27,8 +28,10 @@ double weighted_sum(std::span<const double> weights, std::span<const Real* const
         std::size_t i = begin;
         for (; i + kLanes <= end; i += kLanes) {
             auto total = Ops::zero();
-            for (std::size_t k = 0; k < vectors.size(); ++k)
+            for (std::size_t k = 0; k < vectors.size(); ++k) {
+                fetch_ahead(vectors[k] + from + i);
                 total = Ops::fma(Ops::broadcast(static_cast<Real>(weights[k])), Ops::load(vectors[k] + from + i), total);
+            }
             Ops::store(out.data() + i, total);
             sums = Ops::add_products(sums, total, total);
         }
@@ -53,7 +56,10 @@ double dot(std::span<const Real> a, std::span<const Real> b) {
         const std::size_t end = begin + kBlock < d ? begin + kBlock : d;
         auto sums = Ops::zero_sums();
         std::size_t i = begin;
-        for (; i + kLanes <= end; i += kLanes) sums = Ops::add_products(sums, Ops::load(a.data() + i), Ops::load(b.data() + i));
+        for (; i + kLanes <= end; i += kLanes) {
+            fetch_ahead(a.data() + i), fetch_ahead(b.data() + i);
+            sums = Ops::add_products(sums, Ops::load(a.data() + i), Ops::load(b.data() + i));
+        }
         double lane[kLanes];
         Ops::spill(sums, lane);
         for (std::size_t j = 0; i < end; ++i, ++j) lane[j] = Ops::fma1(static_cast<double>(a[i]), static_cast<double>(b[i]), lane[j]);
@@ -71,6 +77,7 @@ Movement movement(std::span<const Real> x, std::span<const Real> base, std::span
         auto x2 = Ops::zero_sums(), moved2 = x2, delta2 = x2, product = x2;
         std::size_t i = begin;
         for (; i + kLanes <= end; i += kLanes) {
+            fetch_ahead(x.data() + i), fetch_ahead(base.data() + i), fetch_ahead(delta.data() + i);
             const auto at = Ops::load(x.data() + i), other = Ops::load(delta.data() + i);
             const auto moved = Ops::sub(at, Ops::load(base.data() + i));
             x2 = Ops::add_products(x2, at, at);

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fedbench.bench import distill, hold, plans, server
+from fedbench.bench import buffered, distill, hold, plans, server
 from fedbench.bench.case import Case
 from fedbench.errors import UsageError, nearest
 
-CASES: dict[str, Case] = {case.name: case for case in (*hold.CASES, *plans.CASES, *server.CASES, *distill.CASES)}
+CASES: dict[str, Case] = {case.name: case for case in (*hold.CASES, *plans.CASES, *server.CASES, *buffered.CASES, *distill.CASES)}
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(case.group for case in CASES.values()))
 
 

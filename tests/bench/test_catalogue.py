@@ -24,6 +24,8 @@ VERSUS = {
     "amsgrad-11m": ["torch-eager", "torch-foreach", "torch-fused"],
     "clip-adam-11m": ["torch-eager", "torch-foreach", "torch-fused"],
     "sum10-amsgrad-11m": ["torch-eager"],
+    "ca2fl-11m": ["torch-eager"],
+    "fedac-11m": ["torch-eager"],
     "distill-64x10": ["torch-autograd"],
     "distill-128x100": ["torch-autograd"],
     "distill-2000x10": ["torch-autograd"],

@@ -93,7 +93,7 @@ def ours_agreeing(given: Agreeing) -> Ready:
 
     def act() -> None:
         pairs = zip(given.bases, given.deltas, strict=True)
-        r = np.array([max(k.direction_cosine(x, base, delta), LEAST) for base, delta in pairs])
+        r = np.array([max(k.direction_cosine(x, base, delta) or 0.0, LEAST) for base, delta in pairs])
         k.sum_adaptive_step(x, m, v, None, r / r.sum(), given.deltas, rule, use_maximum=False)
 
     return Ready(act, lambda _: {"x": x, "m": m, "v": v})

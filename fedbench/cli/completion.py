@@ -27,5 +27,5 @@ def algorithms(incomplete: str) -> list[str]:
 
 
 def things(incomplete: str) -> list[str]:
-    """What `info` can show."""
+    """What `info` can show, and `test` check."""
     return [*algorithms(incomplete), *scenarios(incomplete)]

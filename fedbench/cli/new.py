@@ -66,6 +66,7 @@ def _say_what_next(name: str, cls: str, directory: Path) -> None:
         f"wrote {directory / name}.py and {directory / f'test_{name}.py'}",
         f"  pytest {directory / f'test_{name}.py'}",
         f"  fedbench info {place}:{cls}",
+        f"  fedbench test {place}:{cls}",
         f"  fedbench run digits-demo -a '{place}:{cls}[damping=0.5]' -a fedbuff",
         f"to call it {name!r} everywhere, name the class as an entry point of your package:",
         f'  [project.entry-points."{GROUP}"]',

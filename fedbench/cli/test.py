@@ -1,0 +1,61 @@
+"""`fedbench test`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from fedbench import registry, sources
+from fedbench.cli import completion
+from fedbench.cli.output import out, print_json
+from fedbench.cli.plan import JsonOption
+from fedbench.errors import UsageError, nearest
+from fedbench.proof import contract, plugins
+from fedbench.proof.findings import Finding
+from fedbench.scenarios.load import names as scenario_names
+
+
+def checks_of(name: str, model: str) -> tuple[str, Iterator[Finding]]:
+    """(kind, findings to come) of an algorithm's selector, a scenario or a task. UsageError with the nearest match."""
+    bare = name.partition("[")[0].strip()
+    if sources.is_in_file(bare) or sources.plain(bare) in registry.names("algorithm"):
+        return "algorithm", contract.check(registry.algorithm(name))
+    if bare.endswith((".yaml", ".yml")) or sources.plain(bare) in {sources.plain(known) for known in scenario_names()}:
+        return "scenario", plugins.check_scenario(name)
+    if sources.plain(bare) in registry.names("task"):
+        return "task", plugins.check_task(sources.plain(bare), model)
+    known = [*registry.names("algorithm"), *scenario_names(), *registry.names("task")]
+    raise UsageError(f"unknown name {name!r}{nearest(name, known)}; file.py:Class and a path to a .yaml file work too")
+
+
+def command(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="An algorithm (name[param=value,...] or file.py:Class), a scenario (name or .yaml file), or a task.",
+            autocompletion=completion.things,
+        ),
+    ],
+    model: Annotated[str, typer.Option(help="Of a task: the model to try it with.")] = "softmax",
+    as_json: JsonOption = False,
+) -> None:
+    """Check that an algorithm, a scenario or a task, yours or a built-in one, keeps the contract.
+
+    Exit 1 if it does not. Example: fedbench test ./damped.py:Damped
+    """
+    kind, findings = checks_of(name, model)
+    broken = 0
+    for finding in findings:
+        broken += finding.status == "fail"
+        if as_json:
+            print_json({"name": name, "kind": kind, **dataclasses.asdict(finding)})
+        else:
+            out.print(f"{finding.status:<5} {finding.check:<17} {finding.detail}", markup=False, soft_wrap=True)
+    if not as_json:
+        verdict = f"{broken} broken" if broken else "the contract is kept"
+        out.print(f"{kind} {name}: {verdict}", markup=False, soft_wrap=True)
+    if broken:
+        raise typer.Exit(1)

@@ -1,0 +1,212 @@
+"""The contract that every algorithm keeps, whoever wrote it, checked by the engine itself on a small quadratic problem.
+
+What passes runs under every scenario as a built-in algorithm does: repeatable, resumable, whatever the cutting into waves.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from fedbench.engine.checkpoint import restore, save
+from fedbench.engine.evaluate import GridEvaluator
+from fedbench.proof.findings import Finding, expect, findings
+from fedbench.proof.testbed import DIM, UPDATES, Trace, World
+from fedbench.protocols import Algorithm, Tools
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, Job, LocalRule, Message, Reply, State, Vector, Work
+
+
+class Watched:
+    """An algorithm on whose methods an eye is kept: pure ones are called twice, and inputs cannot be written."""
+
+    def __init__(self, algorithm: Algorithm) -> None:
+        self.algorithm = algorithm
+        self.down = self.up = 0  # vectors of the model's size in a message, and in a reply
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.algorithm, name)
+
+    def run(self, world: World) -> tuple[list[Vector], State]:
+        return world.run(cast(Algorithm, self))
+
+    def broadcast(self, state: State, tools: Tools) -> Message:
+        before = content(state)
+        message = self.algorithm.broadcast(state, tools)
+        expect(content(state) == before, "broadcast changes the state; only step may")
+        self.down = max(self.down, vectors(dict(message.items()), len(state.x)))
+        return message
+
+    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
+        first, second = (self.algorithm.local(message, job, memory) for _ in range(2))
+        same = all(data(getattr(first, f.name)) == data(getattr(second, f.name)) for f in fields(LocalRule))
+        expect(same, "local gives another rule when it is called again; it must be pure")
+        return first
+
+    def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
+        first, second = (self.algorithm.reply(message, job, work, memory) for _ in range(2))
+        same = {name: data(a) for name, a in first.sent.items()} == {name: data(a) for name, a in second.sent.items()}
+        expect(same and data(first.memory) == data(second.memory), "reply gives another answer when it is called again")
+        for name, array in first.sent.items():
+            kept = array.shape != work.delta.shape or array.dtype == work.delta.dtype
+            expect(kept, f"reply sends {name} as {array.dtype}, expected {work.delta.dtype}, the dtype of the run")
+        self.up = max(self.up, vectors(first.sent, len(work.delta)))
+        return first
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        for array in (*(getattr(batch, f.name) for f in fields(Batch)), *batch.sent.values()):
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+        self.algorithm.step(state, batch, tools)
+
+
+def vectors(named: Mapping[str, Any], dim: int) -> int:
+    return sum(isinstance(value, np.ndarray) and value.shape == (dim,) for value in named.values())
+
+
+def data(value: Any) -> Any:
+    """What can be compared: dtype, shape and bits of an array, rows of a table, else the value."""
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.shape, value.tobytes()
+    if isinstance(value, ClientTable):
+        return {name: data(array) for name, array in value.snapshot().items()}
+    return [data(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def content(state: State) -> dict[str, Any]:
+    return {name: data(value) for name, value in state.items()}
+
+
+def same_run(one: tuple[list[Vector], State], other: tuple[list[Vector], State], otherwise: str) -> None:
+    """Bits of all versions and of the last state."""
+    for version, (a, b) in enumerate(zip(one[0], other[0], strict=True), 1):
+        expect(a.tobytes() == b.tobytes(), f"{otherwise}: x differs from version {version} on, {a} and {b}")
+    mine, theirs = content(one[1]), content(other[1])
+    expect(
+        mine == theirs, f"{otherwise}: x is the same, the state's {', '.join(n for n in mine if mine[n] != theirs.get(n))} not"
+    )
+
+
+# ---- the checks; each raises Broken, or says what it saw ----
+
+
+def declared(algorithm: Algorithm) -> str:
+    """It says what it is, and survives the way to another process."""
+    text = inspect.getdoc(type(algorithm)) or ""
+    expect(bool(algorithm.name and algorithm.source), "class attributes name and source: expected text, one is empty")
+    expect("Source" in text, "docstring: expected the equations and a line that begins with Source:")
+    again = type(algorithm).make(algorithm.options())
+    expect(again == algorithm and pickle.loads(pickle.dumps(algorithm)) == algorithm, "options: another algorithm comes back")
+    needs = f", needs {', '.join(sorted(algorithm.requires))}" if algorithm.requires else ""
+    return f"{algorithm.name}, {len(algorithm.options())} options{needs}"
+
+
+def dtype_kept(algorithm: Algorithm) -> str:
+    """float32 stays float32 and float64 stays float64, in the model and in everything of its size."""
+    for dtype in ("float32", "float64"):
+        _, state = Watched(algorithm).run(World(algorithm, dtype))
+        for name, value in state.items():
+            rows = value.default if isinstance(value, ClientTable) else value
+            wrong = isinstance(rows, np.ndarray) and rows.dtype.kind == "f" and rows.shape == (DIM,) and rows.dtype != dtype
+            expect(not wrong, f"state.{name} has become {getattr(rows, 'dtype', '')} in a run of {dtype}")
+    return "float32, float64"
+
+
+def inputs_kept(algorithm: Algorithm) -> str:
+    """Messages, batches and memory are not written; local, reply and broadcast are pure."""
+    world = World(algorithm, "float32")
+    same_run(world.run(), Watched(algorithm).run(world), "another run comes out when local and reply are called twice")
+    return "messages, batches and memory"
+
+
+def finite(algorithm: Algorithm) -> str:
+    x = World(algorithm, "float32").run()[0]
+    expect(len(x) == UPDATES, f"expected {UPDATES} updates, got {len(x)}")
+    return f"{UPDATES} updates"
+
+
+def repeats(algorithm: Algorithm) -> str:
+    """A second run of the same object, so nothing is left behind in it."""
+    world = World(algorithm, "float32")
+    same_run(world.run(), world.run(), "a second run differs from the first")
+    return "two runs, same bits"
+
+
+def waves_invisible(algorithm: Algorithm) -> str:
+    world = World(algorithm, "float32")
+    whole = world.run()
+    for size in (1, 2, 3):
+        same_run(whole, world.run(wave_size=size), f"with at most {size} jobs at a time the run differs")
+    return "waves of 1, 2, 3 and as many as fit"
+
+
+def resumes(algorithm: Algorithm) -> str:
+    """Saved between two updates, and restored into a fresh execution."""
+    world = World(algorithm, "float32")
+    whole = world.run()
+    places = []
+    with tempfile.TemporaryDirectory() as folder:
+        file, evaluator = Path(folder) / "checkpoint.npz", GridEvaluator(1.0)
+        execution = world.execution()
+        for chunk in world.plan(execution):
+            execution.run([chunk])
+            save(file, "contract", execution, evaluator)
+            again, rest = world.execution(), Trace()
+            restore(file, "contract", again, evaluator)
+            again.run(world.plan(again), [rest])
+            at = execution.version
+            same_run((whole[0][at:], whole[1]), (rest.x, again.state), f"restored after update {at} the run differs")
+            places.append(str(at))
+    return f"saved and restored after updates {', '.join(places)}"
+
+
+def learns(algorithm: Algorithm) -> str:
+    world = World(algorithm, "float64")
+    x = world.run()[0]
+    before, after = (world.problem.metrics(point)["train_loss"] for point in (world.x0, x[-1]))
+    expect(
+        after < before,
+        f"the loss of a quadratic problem does not fall in {UPDATES} updates: {before:.4g} before, {after:.4g} after",
+    )
+    return f"loss {before:.4g} -> {after:.4g} in {UPDATES} updates"
+
+
+def traffic_declared(algorithm: Algorithm) -> str:
+    """Nothing is sent that the ledger does not count."""
+    world, watched = World(algorithm, "float32"), Watched(algorithm)
+    traffic = algorithm.traffic(world.info)
+    numbers: tuple[Any, ...] = tuple(traffic)
+    expect(
+        len(numbers) == 3 and all(isinstance(part, int) and part >= 0 for part in numbers),
+        f"traffic: expected three whole numbers (vectors down, vectors up, exchanges), got {traffic!r}",
+    )
+    watched.run(world)
+    for way, says, does in (("down", traffic[0], watched.down), ("up", traffic[1], watched.up)):
+        expect(does <= says, f"traffic: says {says} vectors {way} a job, {'message' if way == 'down' else 'reply'} has {does}")
+    return f"{traffic[0]} down, {traffic[1]} up, {traffic[2]} exchange{'s' if traffic[2] > 1 else ''}"
+
+
+CHECKS: dict[str, Callable[[Algorithm], str]] = {
+    "declared": declared,
+    "dtype kept": dtype_kept,
+    "inputs kept": inputs_kept,
+    "finite": finite,
+    "repeatable": repeats,
+    "waves invisible": waves_invisible,
+    "resumable": resumes,
+    "loss falls": learns,
+    "traffic declared": traffic_declared,
+}
+
+
+def check(algorithm: Algorithm) -> Iterator[Finding]:
+    """One finding per check."""
+    return findings({name: functools.partial(body, algorithm) for name, body in CHECKS.items()})

@@ -1,0 +1,85 @@
+"""The ground on which algorithms are tried: a small quadratic problem, a virtual clock, the engine and the reference trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.engine.execute import Execution
+from fedbench.engine.plan import pieces
+from fedbench.engine.select import Selector
+from fedbench.engine.trainers.reference import ReferenceTrainer
+from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.protocols import Algorithm
+from fedbench.tasks.problems import Quadratic
+from fedbench.types import Dispatch, Info, State, Vector
+
+CLIENTS, DIM, UPDATES, SEED = 12, 5, 40, 0
+
+
+def problem(dtype: npt.DTypeLike) -> Quadratic:
+    """Clients with Hessians of eigenvalues 1/2 .. 2, and with optima and weights of their own."""
+    random = np.random.default_rng(SEED)
+    bases = np.linalg.qr(random.standard_normal((CLIENTS, DIM, DIM)))[0]
+    A = bases * random.uniform(0.5, 2, (CLIENTS, 1, DIM)) @ bases.transpose(0, 2, 1)
+    n = random.integers(2, 9, CLIENTS).astype(np.float64)
+    return Quadratic(n, n / n.sum(), DIM, A.astype(dtype), random.standard_normal((CLIENTS, DIM)).astype(dtype))
+
+
+class Trace:
+    """Observer: the model of every version."""
+
+    def __init__(self) -> None:
+        self.x: list[Vector] = []
+
+    def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        pass
+
+    def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        self.x.append(execution.state.x.copy())
+
+
+class World:
+    """An algorithm and the problem, in one precision; every run is a new one."""
+
+    def __init__(self, algorithm: Algorithm, dtype: str) -> None:
+        self.algorithm, self.dtype = algorithm, dtype
+        self.problem = problem(dtype)
+        self.info = Info(CLIENTS, self.problem.n(), self.problem.p())
+        self.x0 = np.full(DIM, 3.0, dtype)
+        self.dispatch: Dispatch = algorithm.dispatch(self.info)
+
+    def timing(self) -> Timing:
+        """Clients of different speed and with different numbers of steps, and a network that takes time."""
+        return Timing(
+            clients=CLIENTS,
+            seed=SEED,
+            compute=Duration(kind="exponential", a=np.linspace(0.5, 2, CLIENTS), per_step=True),
+            download=Duration(a=0.1),
+            upload=Duration(a=0.2),
+            steps=LocalSteps(values=[1 + client % 3 for client in range(CLIENTS)]),
+            max_updates=UPDATES,
+        )
+
+    def execution(self, algorithm: Algorithm | None = None, wave_size: int | None = None) -> Execution:
+        """At version 0, with what stands in for the algorithm if anything does."""
+        return Execution(
+            algorithm or self.algorithm,
+            ReferenceTrainer(self.problem, dtype=self.dtype),
+            self.info,
+            self.x0,
+            wave_size=wave_size,
+            step_writes_memory=self.dispatch.starts_from_later_version,
+        )
+
+    def plan(self, execution: Execution) -> Iterator[Chunk]:
+        """UPDATES updates; an algorithm that selects is asked at every round's start."""
+        return pieces(Scheduler(self.timing(), self.dispatch, p=self.problem.p()), Selector(execution, SEED))
+
+    def run(self, algorithm: Algorithm | None = None, wave_size: int | None = None) -> tuple[list[Vector], State]:
+        """The models of all versions, and the last state."""
+        execution, trace = self.execution(algorithm, wave_size), Trace()
+        execution.run(self.plan(execution), [trace])
+        return trace.x, execution.state

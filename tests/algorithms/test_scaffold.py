@@ -67,6 +67,13 @@ def test_weights_p() -> None:
     assert trace.state.c.tolist() == [79 / 16, 45 / 16]
 
 
+def test_weight_decay_is_part_of_the_initial_controls() -> None:
+    """As of all later ones: c_0 = grad F_0(x0) + x0 / 2, and client 0 still has its first."""
+    only = Rounds(select="scripted", selections=((1,),))
+    state = run(scaffold(init_control="grad", weight_decay=0.5), two_clients(), 1, dispatch=only).state
+    assert state.memory[0].tolist() == [2 + 3 / 2, 8 + 4 / 2]
+
+
 def test_c_stays_the_mean_of_the_c_i() -> None:
     """Under partial participation too."""
     problem = many_clients(6, 3, seed=8)

@@ -98,14 +98,6 @@ def test_a_schedule_counts_rounds() -> None:
     assert late.x[2].tolist() != free.x[2].tolist()
 
 
-@pytest.mark.parametrize("variant", ["default", "avg", "first", "reverse"])
-def test_the_fixed_point_is_the_minimiser(variant: Any) -> None:
-    """lambda = 1, exact gradients: x* for any numbers of local steps."""
-    problem = many_clients(4, 3, seed=9)
-    trace = run(fedagrac(variant=variant, local_lr=0.15), problem, 120, steps=(1, 2, 5, 3), x0=np.ones(3))
-    assert trace.x[-1] == pytest.approx(problem.minimiser(), abs=1e-9)
-
-
 @pytest.mark.parametrize("rate", [0.05, 0.5])
 def test_a_small_lambda_removes_that_share_of_the_bias(rate: float) -> None:
     """Equal Hessians, small local_lr: (1 - lambda) c_K + lambda cbar, c_K = sum p_i K_i c_i / Kbar, cbar = sum p_i c_i."""

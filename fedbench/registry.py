@@ -18,9 +18,15 @@ from fedbench.sources import GROUP, plain
 ALGORITHMS = {
     "defedavg_iid": "fedbench.algorithms.defedavg_iid:DeFedAvgIID",
     "fedac": "fedbench.algorithms.fedac:FedAC",
+    "fedadam": "fedbench.algorithms.fedadam:FedAdam",
+    "fedagrac": "fedbench.algorithms.fedagrac:FedaGrac",
     "fedasync": "fedbench.algorithms.fedasync:FedAsync",
     "fedavg": "fedbench.algorithms.fedavg:FedAvg",
     "fedbuff": "fedbench.algorithms.fedbuff:FedBuff",
+    "feddyn": "fedbench.algorithms.feddyn:FedDyn",
+    "fedlin": "fedbench.algorithms.fedlin:FedLin",
+    "fednova": "fedbench.algorithms.fednova:FedNova",
+    "fedprox": "fedbench.algorithms.fedprox:FedProx",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }
 TASKS = {

@@ -189,10 +189,10 @@ class Batch:
 @dataclass(frozen=True, kw_only=True)
 class Dispatch:
     """Base of the policies. `steps` fixes the local steps where the paper does; `prelude` charges the clock for one full-batch
-    gradient of every client before the first dispatch."""
+    gradient of every client: before the first dispatch (True), or at every round's start (every_round)."""
 
     steps: int | None = None
-    prelude: bool = False
+    prelude: bool | Literal["every_round"] = False
     starts_from_later_version: ClassVar[bool] = False
     """Does a client's next job always start from a version after the update that consumed its last? Only then may `step` overwrite
     rows of `state.memory`."""

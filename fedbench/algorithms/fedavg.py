@@ -17,7 +17,8 @@ class FedAvg(Algorithm):
         x <- x + server_lr * sum_S a_i Delta_i
 
     weights: uniform a_i = 1/|S|; examples n_i / sum_S n_j; p p_i (all clients take part); p_normalised p_i / sum_S p_j;
-    unbiased N p_i / |S|. A client drawn r times runs once and counts r times.
+    unbiased N p_i / |S|, for clients drawn uniformly. sampling: weighted draws with replacement and probability p_i, for which
+    uniform weights are the unbiased ones. A client drawn r times runs once and counts r times.
 
     Source: McMahan et al., AISTATS 2017, Algorithm 1; [000] eq. (2)-(3), with the sign of (3) mended: progress is added.
     """
@@ -38,6 +39,4 @@ class FedAvg(Algorithm):
         state.x = state.x + self.server_lr * k.weighted_sum(a, batch.delta)
 
     def buffer_weights(self, batch: Batch, info: Info) -> Weights:
-        if self.weights in ("examples", "p"):
-            return k.weights(self.weights, batch, info)
-        return super().buffer_weights(batch, info)
+        return k.weights("uniform" if self.weights == "unbiased" else self.weights, batch, info)

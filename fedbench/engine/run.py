@@ -135,7 +135,7 @@ class Run:
         setup, spec = self.setup, self.spec
         vector_bytes = 4 * setup.task.model.dim
         traffic = spec.algorithm.traffic(setup.info)
-        facts = ledger.summary(scheduler, traffic, vector_bytes, setup.dispatch.prelude)
+        facts = ledger.summary(scheduler, traffic, vector_bytes, setup.dispatch.prelude is True)
         planned = facts["trained_steps"] + facts["avoided_steps"]  # a diverged run trains less than its plan
         facts |= {"trained_steps": execution.trained_steps, "avoided_steps": planned - execution.trained_steps}
         curves = self._curves(ledger, traffic, vector_bytes)

@@ -89,7 +89,10 @@ class Setup:
         download = system.transfer(network, network.download_megabit_per_second, down * size)
         upload = system.transfer(network, network.upload_megabit_per_second, up * size)
         start = 0.0
-        if self.dispatch.prelude:
+        if self.dispatch.prelude == "every_round":  # all wait for the slowest, as for a download that takes so much longer
+            gradients = system.full_gradient_seconds(scenario, self.sizes, self.spec.seed, 0.0, 0.0)
+            download = dataclasses.replace(download, a=float(download.a) + gradients)
+        elif self.dispatch.prelude:
             start = system.full_gradient_seconds(scenario, self.sizes, self.spec.seed, float(download.a), float(upload.a))
         return Timing(
             clients=scenario.clients,

@@ -23,12 +23,23 @@ OPTIONS = {"eta_l": "local_lr", "eta_g": "server_lr"}
 OPTIONS_OF: dict[str, dict[str, str]] = {
     "defedavg_iid": {"n": "cohort_size"},
     "fedac": {"M": "buffer_size"},
+    "fedadam": {"v0": "init_moment"},
+    "fedagrac": {"lambda": "calibration_rate", "init": "init_reference"},
     "fedasync": {"alpha": "mixing", "rho": "prox"},
     "fedbuff": {"M": "buffer_size"},
+    "feddyn": {"a": "regularization"},
+    "fedlin": {"eta_bar": "local_lr"},
+    "fedprox": {"mu": "prox", "prox": "prox_form"},
     "scaffold": {"init": "init_control"},
+}
+VALUES_OF: dict[str, dict[tuple[str, Any], Any]] = {
+    "fednova": {("weights", "p"): "p_normalised"},
 }
 STATE_OF: dict[str, dict[str, str]] = {
     "fedac": {"C": "C", "C_i": "memory", "m": "m", "v": "v"},
+    "fedadam": {"m": "m", "v": "v", "vhat": "vhat"},
+    "fedagrac": {"nu": "nu", "nu_i": "memory"},
+    "feddyn": {"h": "h", "l_i": "memory"},
     "scaffold": {"c": "c", "c_i": "memory"},
 }
 
@@ -44,6 +55,7 @@ def make_algorithm(name: str, params: dict[str, Any]) -> Algorithm:
             options |= {"staleness" if part == "kind" else part: v for part, v in value.items()}
         else:
             options[names.get(key, key)] = value
+    options |= {key: new for (key, old), new in VALUES_OF.get(name, {}).items() if options.get(key) == old}
     try:
         return registry.find("algorithm", name).make(options)  # type: ignore[no-any-return]
     except UsageError as error:

@@ -114,7 +114,7 @@ def full_gradient_seconds(scenario: Scenario, sizes: Weights, seed: int, downloa
     """Virtual time until every client has received the model, computed one full-batch gradient and sent it."""
     if not isinstance(scenario.compute, PerStep):
         raise UsageError(
-            f"scenario {scenario.name}: the algorithm starts with a full-batch gradient of every client, whose duration is known "
+            f"scenario {scenario.name}: the algorithm asks for a full-batch gradient of every client, whose duration is known "
             "only with compute.kind = per_step"
         )
     steps = np.ceil(sizes / scenario.local.batch_size)

@@ -53,6 +53,27 @@ def test_unbiased_under_partial_participation() -> None:
     assert trace.x[1].tolist() == (X0 + 1.5 * D1).tolist()
 
 
+def test_sampling_by_weight_is_unbiased_with_uniform_weights() -> None:
+    """Client i drawn with probability p_i, 400 times: a share of about p_1 = 3/4 of the draws (4 standard deviations: 0.09)."""
+    trace = run(fedavg(sampling="weighted", cohort_size=4, local_lr=1e-6), two_clients(), 100)
+    clients = [client for client, _ in trace.consumed()]
+    assert len(clients) == 400
+    assert abs(np.mean(clients) - 3 / 4) < 0.09
+
+
+@pytest.mark.parametrize("weights", ["uniform", "examples", "p_normalised", "unbiased"])
+def test_buffers_are_averaged_with_weights_that_sum_to_one(weights: Any) -> None:
+    seen = []
+
+    class Spy(FedAvg):
+        def step(self, state: Any, batch: Any, tools: Any) -> None:
+            seen.append(self.buffer_weights(batch, tools.info))
+
+    run(Spy(weights=weights), two_clients(), 1, dispatch=Rounds(select="scripted", selections=((1, 0, 1, 1),)))
+    expected = [1 / 4] * 4 if weights in ("uniform", "unbiased") else [0.1, 0.3, 0.3, 0.3]
+    assert seen[0] == pytest.approx(expected, rel=1e-15)
+
+
 def test_p_is_refused_under_partial_participation() -> None:
     with pytest.raises(UsageError, match="every one of the 2 clients exactly once"):
         run(fedavg(weights="p"), two_clients(), 1, dispatch=Rounds(select="scripted", selections=((1,),)))

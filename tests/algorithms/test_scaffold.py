@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench.algorithms.fedavg import FedAvg
 from fedbench.algorithms.scaffold import Scaffold
 from fedbench.types import Rounds
-from tests.algorithms.by_hand import many_clients, quadratic, run, two_clients
+from tests.algorithms.by_hand import many_clients, run, two_clients
 
 
 def scaffold(**options: Any) -> Scaffold:
@@ -67,6 +66,13 @@ def test_weights_p() -> None:
     assert trace.state.c.tolist() == [79 / 16, 45 / 16]
 
 
+def test_weight_decay_is_part_of_the_initial_controls() -> None:
+    """As of all later ones: c_0 = grad F_0(x0) + x0 / 2, and client 0 still has its first."""
+    only = Rounds(select="scripted", selections=((1,),))
+    state = run(scaffold(init_control="grad", weight_decay=0.5), two_clients(), 1, dispatch=only).state
+    assert state.memory[0].tolist() == [2 + 3 / 2, 8 + 4 / 2]
+
+
 def test_c_stays_the_mean_of_the_c_i() -> None:
     """Under partial participation too."""
     problem = many_clients(6, 3, seed=8)
@@ -74,19 +80,3 @@ def test_c_stays_the_mean_of_the_c_i() -> None:
         state = run(scaffold(sampling="without_replacement", cohort_size=2), problem, updates, x0=np.ones(3)).state
         assert state.c == pytest.approx(state.memory.dense().mean(axis=0), rel=1e-12, abs=1e-14)
         assert state.memory.count <= 2 * updates
-
-
-def test_the_fixed_point_is_the_minimiser() -> None:
-    """On quadratics, for any numbers of local steps; FedAvg stops elsewhere."""
-    raw, steps = many_clients(4, 3, seed=9), (1, 2, 5, 3)
-    problem = quadratic(raw.A, raw.c, [1, 1, 1, 1])
-    trace = run(scaffold(local_lr=0.1), problem, 400, steps=steps, x0=np.ones(3))
-    assert trace.x[-1] == pytest.approx(problem.minimiser(), abs=1e-10)
-    plain = run(FedAvg(local_lr=0.1, sampling="all"), problem, 400, steps=steps, x0=np.ones(3))
-    assert np.abs(plain.x[-1] - problem.minimiser()).max() > 1e-3
-
-
-def test_one_client_is_plain_sgd() -> None:
-    problem = many_clients(1, 2, seed=10)
-    trace, sgd = (run(a, problem, 8, steps=3) for a in (scaffold(), FedAvg(local_lr=0.25, sampling="all")))
-    assert np.stack(trace.x) == pytest.approx(np.stack(sgd.x), rel=1e-13)

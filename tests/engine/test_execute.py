@@ -33,6 +33,13 @@ ALL = [
     "scaffold[cohort_size=4,init_control=grad]",
     "scaffold[sampling=all,weights=p,option=1]",
     "fedac[buffer_size=3,server_lr=0.1,concurrency=7]",
+    "fedadam[cohort_size=3,amsgrad=true]",
+    "fedagrac[calibration_rate=0.5]",
+    "fedagrac[sampling=without_replacement,cohort_size=3,local_ref=eq4,calibration_rate=[[0,0.1],[4,1]]]",
+    "feddyn[cohort_size=3,regularization=0.5]",
+    "fedlin",
+    "fednova[cohort_size=5,sampling=weighted,weights=uniform,momentum=0.5,prox=0.1]",
+    "fedprox[cohort_size=3,prox_form=l1_squared,weights=unbiased]",
 ]
 
 

@@ -15,11 +15,13 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
+from fedbench.scenarios.system import slowdowns
 
 SMALL = ["clients=6", "budget.seconds=6", "local.steps=3", "task.model=softmax"]
 EQUAL = [*SMALL, "compute={kind: per_job, time: {distribution: constant, seconds: 1}}", "partition={kind: iid}"]
@@ -102,6 +104,19 @@ def test_scaffold_sends_twice_as_much_and_pays_for_its_first_gradient() -> None:
     assert plain.meta["ledger"]["bytes_down"] == plain.meta["ledger"]["jobs"] * 2 * vector
     assert record.meta["ledger"]["bytes_down"] == (record.meta["ledger"]["jobs"] * 2 + 6) * vector
     assert record.meta["ledger"]["updates"] < plain.meta["ledger"]["updates"]
+
+
+def test_fedlin_pays_for_a_full_gradient_every_round() -> None:
+    """All wait for the slowest client's pass over its examples, every round; the exchange itself is in its traffic."""
+    plain, exact = (Setup(spec(selector)) for selector in ("fedavg[sampling=all]", "fedlin"))
+    seconds = 0.02 * np.max(slowdowns(exact.scenario.compute.slowdown, 6, 0) * np.ceil(exact.sizes / 10))
+    assert seconds > 0.3
+    assert exact.timing().download.a == pytest.approx(plain.timing().download.a + seconds)
+    assert exact.timing().start_seconds == 0
+    two = ("budget.updates=2", "budget.seconds=99")
+    ledger = run("fedlin", *two).meta["ledger"]
+    assert (ledger["updates"], ledger["bytes_up"], ledger["bytes_down"]) == (2, 2 * 6 * 2 * 2600, 2 * 6 * 2 * 2600)
+    assert ledger["end_seconds"] == pytest.approx(run("fedavg[sampling=all]", *two).meta["ledger"]["end_seconds"] + 2 * seconds)
 
 
 def test_broadcast_pays_for_every_copy() -> None:

@@ -1,0 +1,52 @@
+"""FedDyn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fedbench import kernels as k
+from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedDyn(Algorithm):
+    """Dynamic regularisation: a client's objective is bent until its minimiser is the common one.
+
+        client: K steps on F_i(y) - <l_i, y> + (a/2) |y - x|^2:   y <- y - local_lr * (g(y) - l_i + a (y - x))
+                l_i <- l_i - a Delta_i,   for an exact minimiser grad F_i(y)
+        server: h <- h - a (1/N) sum_S Delta_i;   x <- (1/|S|) sum_S y_i - h / a
+
+    a = `regularization`; l_i and h start at 0, and h stays the mean of the l_i.
+
+    Source: Acar et al., ICLR 2021, Algorithm 1.
+    """
+
+    name = "feddyn"
+    source = "Acar et al. 2021, Alg. 1"
+
+    regularization: Positive = 0.01
+    cohort_size: Count = 10
+    sampling: Literal["without_replacement", "all"] = "without_replacement"
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
+
+    def init(self, x0: Vector, tools: Tools) -> State:
+        zero = np.zeros_like(x0)
+        return State(x=x0, h=zero, memory=ClientTable(tools.info.clients, zero))
+
+    def local(self, message: Message, job: Job, l_i: Vector) -> LocalRule:
+        return self.rule(message.x, prox=self.regularization, correction=-l_i)
+
+    def reply(self, message: Message, job: Job, work: Work, l_i: Vector) -> Reply:
+        return Reply(y=work.end, delta=work.delta, memory=l_i - self.regularization * work.delta)
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        a = self.regularization
+        state.h = state.h - k.weighted_sum(np.full(len(batch.clients), a / tools.info.clients), batch.delta)
+        state.x = k.mean(batch.y) - state.h / a

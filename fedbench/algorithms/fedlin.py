@@ -1,0 +1,53 @@
+"""FedLin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbench import kernels as k
+from fedbench.protocols import Algorithm, Positive, Tools
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedLin(Algorithm):
+    """Every round begins with the full gradient of everybody; local steps replace the client's own part of it by what they see.
+
+        server: G = sum p_i grad F_i(x)
+        client: K steps  y <- y - (local_lr / K) * (g(y) - g(x) + G),   g(y) and g(x) on the same mini-batch
+        server: x <- x + server_lr * sum p_i Delta_i
+
+    `local_lr` is the rate of a whole run: each of its K steps takes a K-th. All clients take part. The gradients that begin a round
+    cost every client a pass over its examples, which the clock charges. Sparsified gradients and models are not offered.
+
+    Source: Mitra et al., NeurIPS 2021, Algorithm 1 without compression; the mini-batch form is SVRG's.
+    """
+
+    name = "fedlin"
+    source = "Mitra et al. 2021, Alg. 1"
+
+    server_lr: Positive = 1.0
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Rounds(select="all", prelude="every_round")
+
+    def traffic(self, info: Info) -> tuple[int, int, int]:
+        return (2, 2, 2)
+
+    def broadcast(self, state: State, tools: Tools) -> Message:
+        G = np.zeros_like(state.x)
+        for p, g in zip(tools.info.p.tolist(), tools.gradients(range(tools.info.clients), state.x), strict=True):
+            G = k.weighted_sum((1.0, p), (G, g))
+        return Message(x=state.x, G=G)
+
+    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
+        return self.rule(message.x, lr=self.local_lr / max(job.steps, 1), anchor=message.x, correction=message.G)
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        p = k.weights("p", batch, tools.info)
+        state.x = state.x + self.server_lr * k.weighted_sum(p, batch.delta)
+
+    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+        return k.weights("p", batch, info)

@@ -1,0 +1,80 @@
+"""FedNova."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fedbench import kernels as k
+from fedbench.errors import UsageError
+from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedNova(Algorithm):
+    """Normalised averaging: clients that did more local steps do not count more for it.
+
+        client: y <- y - local_lr * (u + prox * (y - x)),  u <- momentum * u + g(y)
+        server: d_i = -Delta_i / (local_lr |a_i|_1);   x <- x - server_lr * tau_eff * local_lr * sum_S q_i d_i
+
+    |a_i|_1, the sum of the weights with which the gradients of a run enter Delta_i / -local_lr:
+        K_i for plain SGD;   [K - momentum (1 - momentum^K) / (1 - momentum)] / (1 - momentum) with momentum alone;
+        [1 - (1 - local_lr prox)^K] / (local_lr prox) with prox alone. Weight decay is part of the gradient.
+
+    weights: p_normalised q_i = p_i / sum_S p_j; p p_i (all clients take part); uniform 1/|S|, for sampling weighted.
+    tau_eff: mean sum_S q_i |a_i|_1; min or max over S; or a number. It only rescales the server's step. Local adamw, whose a_i is
+    not defined, is refused, and so is local_lr prox > 1, where weights of gradients turn negative.
+
+    Source: Wang et al., NeurIPS 2020, eq. (5)-(8) and section 4.
+    """
+
+    name = "fednova"
+    source = "Wang et al. 2020, eq. (5)-(8)"
+
+    server_lr: Positive = 1.0
+    cohort_size: Count = 10
+    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = "without_replacement"
+    weights: Literal["p_normalised", "p", "uniform"] = "p_normalised"
+    tau_eff: Literal["mean", "min", "max"] | Positive = "mean"
+    prox: NonNegative = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.optimizer != "sgd":
+            raise UsageError(f"fednova: optimizer must be 'sgd', whose steps can be normalised, got {self.optimizer!r}")
+        if self.local_lr * self.prox > 1:
+            raise UsageError(f"fednova: local_lr * prox must be <= 1, got {self.local_lr:g} * {self.prox:g}")
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
+
+    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
+        return self.rule(message.x, prox=self.prox)
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        q = k.weights(self.weights, batch, tools.info)
+        a = np.array([self.gradient_weight(steps) for steps in batch.steps.tolist()])
+        per_step = self.effective_steps(q, a) * q / np.maximum(a, 1.0)  # a >= 1 but for jobs without a step, whose Delta is 0
+        state.x = state.x + self.server_lr * k.weighted_sum(per_step, batch.delta)
+
+    def effective_steps(self, q: Weights, a: Weights) -> float:
+        """tau_eff."""
+        if isinstance(self.tau_eff, float):
+            return self.tau_eff
+        w = q * a
+        return float({"mean": w.sum(), "min": a.min(), "max": a.max()}[self.tau_eff])
+
+    def gradient_weight(self, steps: int) -> float:
+        """|a|_1 of a run: every step gives its gradient the weight 1, now and through the momentum in all later steps, and
+        prox shrinks what was gathered before."""
+        total = u = 0.0
+        for _ in range(steps):
+            u = self.momentum * u + 1.0
+            total = (1.0 - self.local_lr * self.prox) * total + u
+        return total
+
+    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+        return k.weights(self.weights, batch, info)

@@ -1,0 +1,47 @@
+"""FedProx."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fedbench import kernels as k
+from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedProx(Algorithm):
+    """Federated averaging whose clients are pulled back to the model that they received.
+
+        client: y <- y - local_lr * (g(y) + prox * (y - x))             prox_form l2: + prox/2 |y - x|_2^2 in the objective
+                y <- y - local_lr * (g(y) + 2 prox |y - x|_1 sign(y - x))          l1_squared: + prox |y - x|_1^2
+        server: x <- x + server_lr * sum_S a_i Delta_i,   sampling and weights as in FedAvg
+
+    l1_squared is what public code of [001] adds, the squared L1 norm over all coordinates; its pull grows with their number. [001]
+    itself: sampling all, weights p, server_lr 1, prox in {1, 0.1, 0.01}.
+
+    Source: Li et al., MLSys 2020, Algorithm 2, every client solving inexactly by its local steps.
+    """
+
+    name = "fedprox"
+    source = "Li et al. 2020, Alg. 2"
+
+    prox: NonNegative = 0.1
+    prox_form: Literal["l2", "l1_squared"] = "l2"
+    server_lr: Positive = 1.0
+    cohort_size: Count = 10
+    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = "without_replacement"
+    weights: Literal["uniform", "examples", "p", "p_normalised", "unbiased"] = "uniform"
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
+
+    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
+        return self.rule(message.x, prox=self.prox, prox_form=self.prox_form)
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        state.x = state.x + self.server_lr * k.weighted_sum(k.weights(self.weights, batch, tools.info), batch.delta)
+
+    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+        return k.weights("uniform" if self.weights == "unbiased" else self.weights, batch, info)

@@ -16,11 +16,17 @@ from fedbench.protocols import Algorithm
 from fedbench.sources import GROUP, plain
 
 ALGORITHMS = {
+    "ace": "fedbench.algorithms.ace:ACE",
+    "asysg": "fedbench.algorithms.asysg:AsySG",
+    "ca2fl": "fedbench.algorithms.ca2fl:CA2FL",
     "defedavg_iid": "fedbench.algorithms.defedavg_iid:DeFedAvgIID",
+    "defedavg_niid": "fedbench.algorithms.defedavg_niid:DeFedAvgNIID",
+    "fadas": "fedbench.algorithms.fadas:FADAS",
     "fedac": "fedbench.algorithms.fedac:FedAC",
     "fedasync": "fedbench.algorithms.fedasync:FedAsync",
     "fedavg": "fedbench.algorithms.fedavg:FedAvg",
     "fedbuff": "fedbench.algorithms.fedbuff:FedBuff",
+    "mifa": "fedbench.algorithms.mifa:MIFA",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }
 TASKS = {

@@ -21,6 +21,11 @@ PREFIXES = (
     "defedavg-iid-",
     "scaffold-",
     "fedac-",
+    "ca2fl-",
+    "fadas-",
+    "mifa-",
+    "asysg-",
+    "defedavg-niid-",
     "plan-",
     "kernel-",
 )

@@ -22,11 +22,13 @@ ALGORITHMS = {
     "defedavg_iid": "fedbench.algorithms.defedavg_iid:DeFedAvgIID",
     "defedavg_niid": "fedbench.algorithms.defedavg_niid:DeFedAvgNIID",
     "fadas": "fedbench.algorithms.fadas:FADAS",
+    "favano": "fedbench.algorithms.favano:FAVANO",
     "fedac": "fedbench.algorithms.fedac:FedAC",
     "fedasync": "fedbench.algorithms.fedasync:FedAsync",
     "fedavg": "fedbench.algorithms.fedavg:FedAvg",
     "fedbuff": "fedbench.algorithms.fedbuff:FedBuff",
     "mifa": "fedbench.algorithms.mifa:MIFA",
+    "quafl": "fedbench.algorithms.quafl:QuAFL",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }
 TASKS = {

@@ -19,8 +19,8 @@ class ACE(Algorithm):
 
         h_i <- newest Delta_i of every client that arrived;   x <- x + server_lr * (1/N) sum_{i=1..N} h_i
 
-    MIFA run asynchronously. All h_i start at 0. `buffer_size` arrivals make an update; 1 is the paper's rule without a buffer.
-    `concurrency` and `restart` as in FedBuff.
+    MIFA run asynchronously. All h_i start at 0. `buffer_size` arrivals make an update. 1 is the rule without a buffer, under which
+    every Delta counts for N updates: server_lr is then to be about N times smaller. `concurrency` and `restart` as in FedBuff.
 
     Source: Wang et al., asynchronous federated learning with all-client engagement (ACE); the primary text was not available.
     Public code calls this rule CA2FL.
@@ -30,7 +30,7 @@ class ACE(Algorithm):
     source = "all-client engagement, after a description; no primary text"
 
     server_lr: Positive = 1.0
-    buffer_size: Count = 1
+    buffer_size: Count = 10
     concurrency: Count | None = None
     restart: Literal["resample", "self"] = "resample"
 

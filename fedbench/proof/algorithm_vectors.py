@@ -28,6 +28,7 @@ OPTIONS_OF: dict[str, dict[str, str]] = {
     "fedac": {"M": "buffer_size"},
     "fedasync": {"alpha": "mixing", "rho": "prox"},
     "fedbuff": {"M": "buffer_size"},
+    "quafl": {"s": "cohort_size"},
     "scaffold": {"init": "init_control"},
 }
 STATE_OF: dict[str, dict[str, str]] = {
@@ -35,6 +36,7 @@ STATE_OF: dict[str, dict[str, str]] = {
     "fadas": {"m": "m", "v": "v", "vhat": "vhat"},
     "fedac": {"C": "C", "C_i": "memory", "m": "m", "v": "v"},
     "mifa": {"G_i": "G_i"},
+    "quafl": {"X_i": "memory"},
     "scaffold": {"c": "c", "c_i": "memory"},
 }
 

@@ -26,7 +26,7 @@ from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, LocalSteps, Scheduler, Timing
 from fedbench.protocols import Algorithm
 from fedbench.tasks.problems import Quadratic
-from fedbench.types import Batch, Dispatch, Info, State
+from fedbench.types import Batch, Dispatch, Info, Poll, State
 
 Array = npt.NDArray[Any]
 
@@ -98,12 +98,13 @@ def run(
     dispatch: Dispatch | None = None,
     upload: float = 0.0,
 ) -> Trace:
-    """`seconds` of compute per job and `steps`: one for all clients, or one each. `dispatch` replaces the algorithm's own."""
+    """`seconds` of compute per job, under Poll per step, and `steps`: one for all clients, or one each. `dispatch` replaces the
+    algorithm's own."""
     info = Info(problem.clients, problem.n(), problem.p())
     dispatch = dispatch or algorithm.dispatch(info)
     timing = Timing(
         clients=problem.clients,
-        compute=Duration(a=np.array(seconds)),
+        compute=Duration(a=np.array(seconds), per_step=isinstance(dispatch, Poll)),
         upload=Duration(a=upload),
         steps=LocalSteps(values=steps),
         max_updates=updates,

@@ -26,6 +26,8 @@ PREFIXES = (
     "mifa-",
     "asysg-",
     "defedavg-niid-",
+    "quafl-",
+    "favano-",
     "plan-",
     "kernel-",
 )

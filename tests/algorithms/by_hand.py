@@ -54,14 +54,14 @@ def two_clients(n: Sequence[float] = (1, 3)) -> Quadratic:
     return quadratic([np.diag([1, 2]), np.diag([2, 1])], [[1, 0], [-1, 2]], n)
 
 
-def many_clients(clients: int, dim: int, seed: int) -> Quadratic:
+def many_clients(clients: int, dim: int, seed: int, dtype: Any = np.float64) -> Quadratic:
     """Random strongly convex clients with eigenvalues between about 0.5 and 2."""
     random = np.random.default_rng(seed)
     A = []
     for _ in range(clients):
         q, _ = np.linalg.qr(random.standard_normal((dim, dim)))
         A.append(q @ np.diag(random.uniform(0.5, 2, dim)) @ q.T)
-    return quadratic(A, random.standard_normal((clients, dim)), random.integers(1, 9, clients))
+    return quadratic(A, random.standard_normal((clients, dim)), random.integers(1, 9, clients), dtype)
 
 
 @dataclass
@@ -96,6 +96,7 @@ def run(
     steps: int | Sequence[int] = 2,
     x0: Array = X0,
     dispatch: Dispatch | None = None,
+    download: float = 0.0,
     upload: float = 0.0,
 ) -> Trace:
     """`seconds` of compute per job, under Poll per step, and `steps`: one for all clients, or one each. `dispatch` replaces the
@@ -105,6 +106,7 @@ def run(
     timing = Timing(
         clients=problem.clients,
         compute=Duration(a=np.array(seconds), per_step=isinstance(dispatch, Poll)),
+        download=Duration(a=download),
         upload=Duration(a=upload),
         steps=LocalSteps(values=steps),
         max_updates=updates,

@@ -1,15 +1,13 @@
-"""FedBuff by hand (problem of by_hand.py) and its synchronous limit."""
+"""FedBuff by hand (problem of by_hand.py)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pytest
 
-from fedbench.algorithms.fedavg import FedAvg
 from fedbench.algorithms.fedbuff import FedBuff
-from tests.algorithms.by_hand import D1, X0, many_clients, run, two_clients
+from tests.algorithms.by_hand import D1, run, two_clients
 
 
 def fedbuff(**options: Any) -> FedBuff:
@@ -42,27 +40,3 @@ def test_dispatch_before_update_gives_the_old_model() -> None:
         trace = run(fedbuff(buffer_size=1, dispatch_before_update=before), two_clients(), 3, seconds=(1, 50))
         bases[before] = [base for _, base in trace.consumed()]
     assert bases == {False: [0, 1, 2], True: [0, 0, 1]}
-
-
-@pytest.mark.parametrize("restart", ["resample", "self"])
-@pytest.mark.parametrize("scaling", ["none", "sqrt"])
-def test_a_buffer_of_all_equal_clients_is_fedavg(restart: Any, scaling: Any) -> None:
-    """M = M_c = N, equal durations: FedAvg with uniform weights, bit for bit; every tau is 0."""
-    problem, x0 = many_clients(5, 3, seed=4), np.array([1.0, 2.0, -1.0])
-    options = {"seconds": (1.5,), "upload": 0.25, "steps": (1, 4, 2, 3, 2), "x0": x0}
-    buffered = run(FedBuff(local_lr=0.1, server_lr=0.75, buffer_size=5, restart=restart, scaling=scaling), problem, 12, **options)
-    rounds = run(FedAvg(local_lr=0.1, server_lr=0.75, sampling="all"), problem, 12, **options)
-    assert buffered.seconds == rounds.seconds
-    assert [x.tobytes() for x in buffered.x] == [x.tobytes() for x in rounds.x]
-    assert not np.array_equal(buffered.x[-1], x0)
-
-
-def test_one_client_is_plain_sgd() -> None:
-    """N = M = M_c = 1: K steps an update."""
-    problem = many_clients(1, 2, seed=5)
-    trace = run(fedbuff(buffer_size=1), problem, 10, steps=3)
-    x = X0
-    for got in trace.x[1:]:
-        for _ in range(3):
-            x = x - 0.25 * problem.A[0] @ (x - problem.c[0])
-        assert got == pytest.approx(x, rel=1e-14)

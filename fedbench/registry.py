@@ -16,7 +16,13 @@ from fedbench.protocols import Algorithm
 from fedbench.sources import GROUP, plain
 
 ALGORITHMS = {
+    "ace": "fedbench.algorithms.ace:ACE",
+    "asysg": "fedbench.algorithms.asysg:AsySG",
+    "ca2fl": "fedbench.algorithms.ca2fl:CA2FL",
     "defedavg_iid": "fedbench.algorithms.defedavg_iid:DeFedAvgIID",
+    "defedavg_niid": "fedbench.algorithms.defedavg_niid:DeFedAvgNIID",
+    "fadas": "fedbench.algorithms.fadas:FADAS",
+    "favano": "fedbench.algorithms.favano:FAVANO",
     "fedac": "fedbench.algorithms.fedac:FedAC",
     "fedadam": "fedbench.algorithms.fedadam:FedAdam",
     "fedagrac": "fedbench.algorithms.fedagrac:FedaGrac",
@@ -27,6 +33,8 @@ ALGORITHMS = {
     "fedlin": "fedbench.algorithms.fedlin:FedLin",
     "fednova": "fedbench.algorithms.fednova:FedNova",
     "fedprox": "fedbench.algorithms.fedprox:FedProx",
+    "mifa": "fedbench.algorithms.mifa:MIFA",
+    "quafl": "fedbench.algorithms.quafl:QuAFL",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }
 TASKS = {

@@ -257,12 +257,13 @@ class Poll(Dispatch):
     """All clients always work; a poll every `period_seconds` takes the steps, at most `max_steps`, that `cohort_size` distinct
     clients have finished by then, and these start again [FAVANO, QuAFL]. Compute durations must be per step.
 
-    `selections`: the clients of every poll, instead of drawn ones.
+    A run fills in what is None from its scenario: `max_steps` the local steps, `period_seconds` the mean over the clients of the
+    time that so many steps take. `selections`: the clients of every poll, instead of drawn ones.
     """
 
     starts_from_later_version = True
 
-    period_seconds: float
-    max_steps: int
+    period_seconds: float | None = None
+    max_steps: int | None = None
     cohort_size: int = 0
     selections: tuple[tuple[int, ...], ...] = ()

@@ -17,7 +17,7 @@ from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.partition import Shards, partition
 from fedbench.tasks.task import Task
-from fedbench.types import Dispatch, Info, Rounds, Vector, Weights
+from fedbench.types import Dispatch, Info, Poll, Rounds, Vector, Weights
 
 
 @functools.lru_cache(maxsize=2)
@@ -59,7 +59,9 @@ class Setup:
                 f"algorithm {self.spec.algorithm.name} is not applicable: it needs {', '.join(sorted(missing))}, "
                 f"which scenario {self.scenario.name} does not have"
             )
-        return self._in_rounds(dispatch) if isinstance(dispatch, Rounds) else dispatch
+        if isinstance(dispatch, Rounds):
+            return self._in_rounds(dispatch)
+        return self._polled(dispatch) if isinstance(dispatch, Poll) else dispatch
 
     def _in_rounds(self, dispatch: Rounds) -> Rounds:
         """The policy with what the scenario's part `rounds` asks for."""
@@ -69,6 +71,15 @@ class Setup:
             deadline_seconds=dispatch.deadline_seconds if part.deadline_seconds is None else part.deadline_seconds,
             over_selection=part.over_selection or dispatch.over_selection,
         )
+
+    def _polled(self, dispatch: Poll) -> Poll:
+        """The policy with the steps and the period that it leaves to the scenario."""
+        max_steps, period = dispatch.max_steps, dispatch.period_seconds
+        if max_steps is None:
+            max_steps = system.steps_of_all(self.scenario, self.sizes if self.scenario.local.epochs else None)
+        if period is None:
+            period = system.mean_run_seconds(self.scenario, self.spec.seed, max_steps)
+        return dataclasses.replace(dispatch, max_steps=max_steps, period_seconds=period)
 
     @property
     def rounds_text(self) -> str:

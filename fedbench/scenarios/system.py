@@ -78,6 +78,30 @@ def local_steps(scenario: Scenario, sizes: Weights | None) -> LocalSteps:
     return LocalSteps(values=(scenario.local.epochs * np.ceil(sizes / scenario.local.batch_size)).astype(np.int32))
 
 
+def steps_of_all(scenario: Scenario, sizes: Weights | None) -> int:
+    """The number of local steps, where all clients have the same: the most that a polled client does."""
+    steps = np.unique(np.asarray(local_steps(scenario, sizes).values))
+    if len(steps) > 1:
+        raise UsageError(
+            f"scenario {scenario.name}: a polled client does at most max_steps steps, one number for all clients, and local.epochs "
+            f"gives {steps[0]} to {steps[-1]}; set max_steps of the algorithm, or local.steps"
+        )
+    return int(steps[0])
+
+
+def mean_run_seconds(scenario: Scenario, seed: int, steps: int) -> float:
+    """Mean over the clients of the computing time of `steps` local steps: the period of polls that nobody sets.
+
+    Source: our choice, [000] does not say; with it a client of mean speed has just done all its steps when a poll comes.
+    """
+    if not isinstance(scenario.compute, PerStep):
+        raise UsageError(
+            f"scenario {scenario.name}: the algorithm polls clients that are in the middle of a job, whose steps have a duration "
+            "only with compute.kind = per_step"
+        )
+    return float(steps * np.mean(compute(scenario, seed).a))
+
+
 def availability(scenario: Scenario, seed: int) -> Availability:
     """When clients are there; a function of scenario and seed."""
     match scenario.availability:

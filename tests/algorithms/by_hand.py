@@ -8,6 +8,8 @@ dyadic, so float64 is exact and the tests compare with ==.
 
     client 0: (3, 4) -> (5/2, 2) -> (17/8, 1)         Delta_0 = (-7/8, -3)     mean gradient = -2 Delta_0 = (7/4, 6)
     client 1: (3, 4) -> (1, 7/2) -> (0, 25/8)         Delta_1 = (-3, -7/8)     mean gradient = -2 Delta_1 = (6, 7/4)
+
+Of the server equations alone: `serve` gives a state, `arrivals` what a step gets.
 """
 
 from __future__ import annotations
@@ -19,17 +21,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.execute import Execution
+from fedbench.engine.execute import EngineTools, Execution
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, LocalSteps, Scheduler, Timing
 from fedbench.protocols import Algorithm
 from fedbench.tasks.problems import Quadratic
-from fedbench.types import Dispatch, Info, Rounds, State
+from fedbench.types import Batch, Dispatch, Info, Poll, State
 
 Array = npt.NDArray[Any]
 
 X0 = np.array([3.0, 4.0])
 D0, D1 = np.array([-7 / 8, -3.0]), np.array([-3.0, -7 / 8])
+
+
+def delta_0(z: Array) -> Array:
+    """Delta of client 0's two steps from z."""
+    return np.array([7 / 16 * (1 - z[0]), -3 / 4 * z[1]])
+
+
+def delta_1(z: Array) -> Array:
+    """Delta of client 1's two steps from z."""
+    return np.array([-3 / 4 * (z[0] + 1), 7 / 16 * (2 - z[1])])
 
 
 def quadratic(A: Sequence[Any], c: Sequence[Any], n: Sequence[float], dtype: Any = np.float64) -> Quadratic:
@@ -87,12 +99,13 @@ def run(
     download: float = 0.0,
     upload: float = 0.0,
 ) -> Trace:
-    """`seconds` of compute per job and `steps`: one for all clients, or one each. `dispatch` replaces the algorithm's own."""
+    """`seconds` of compute per job, under Poll per step, and `steps`: one for all clients, or one each. `dispatch` replaces the
+    algorithm's own."""
     info = Info(problem.clients, problem.n(), problem.p())
     dispatch = dispatch or algorithm.dispatch(info)
     timing = Timing(
         clients=problem.clients,
-        compute=Duration(a=np.array(seconds)),
+        compute=Duration(a=np.array(seconds), per_step=isinstance(dispatch, Poll)),
         download=Duration(a=download),
         upload=Duration(a=upload),
         steps=LocalSteps(values=steps),
@@ -101,9 +114,44 @@ def run(
     trace = Trace([x0.copy()])
     trace.chunk = Scheduler(timing, dispatch, p=problem.p()).next()
     execution = Execution(
-        algorithm, ReferenceTrainer(problem, dtype=x0.dtype), info, x0, step_writes_memory=isinstance(dispatch, Rounds)
+        algorithm, ReferenceTrainer(problem, dtype=x0.dtype), info, x0, step_writes_memory=dispatch.starts_from_later_version
     )
     execution.run([trace.chunk], [trace])
     trace.state = execution.state
     assert len(trace.x) == updates + 1
     return trace
+
+
+def serve(algorithm: Algorithm, clients: int, x0: Array) -> tuple[State, EngineTools]:
+    """The state before the first update, and the tools, of a server whose clients are not trained; n_i = 1."""
+    problem = quadratic([np.eye(len(x0))] * clients, np.zeros((clients, len(x0))), np.ones(clients), x0.dtype)
+    tools = EngineTools(Info(clients, problem.n(), problem.p()), ReferenceTrainer(problem, dtype=x0.dtype))
+    return algorithm.init(x0.copy(), tools), tools
+
+
+def arrivals(
+    clients: Sequence[int],
+    *,
+    version: int = 0,
+    base: Sequence[int] | None = None,
+    steps: int | Sequence[int] = 1,
+    base_x: Array | None = None,
+    **sent: Any,
+) -> Batch:
+    """What a step gets: one row of every name of `sent` per client; fresh unless `base` says otherwise. `base_x` (K, d)."""
+    bases = np.full(len(clients), version) if base is None else np.array(base)
+    ids = np.array(clients)
+    first = np.zeros(len(ids), np.bool_)
+    first[np.unique(ids, return_index=True)[1]] = True
+    return Batch(
+        clients=ids,
+        steps=np.broadcast_to(np.array(steps), ids.shape),
+        base=bases,
+        staleness=version - bases,
+        n=np.ones(len(ids)),
+        p=np.full(len(ids), 1 / len(ids)),
+        first=first,
+        version=version,
+        sent={name: np.array(rows) for name, rows in sent.items()},
+        base_x=lambda i: np.empty(0) if base_x is None else base_x[i],
+    )

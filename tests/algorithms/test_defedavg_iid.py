@@ -1,15 +1,11 @@
-"""DeFedAvg-IID by hand (problem of by_hand.py), and FedAvg and FedBuff as its limits."""
+"""DeFedAvg-IID by hand (problem of by_hand.py)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from fedbench.algorithms.defedavg_iid import DeFedAvgIID
-from fedbench.algorithms.fedavg import FedAvg
-from fedbench.algorithms.fedbuff import FedBuff
-from tests.algorithms.by_hand import D0, D1, X0, many_clients, run, two_clients
+from tests.algorithms.by_hand import D0, D1, X0, run, two_clients
 
 
 def defedavg(**options: Any) -> DeFedAvgIID:
@@ -37,23 +33,3 @@ def test_pop_waits_and_peek_trains_again() -> None:
     peek = run(defedavg(cohort_size=2, receive="peek"), two_clients(), 1, seconds=(1, 2.5))
     assert (peek.seconds, peek.consumed()) == ([2.0], [(0, 0), (0, 0)])
     assert peek.x[1].tolist() == (X0 + D0).tolist()
-
-
-@pytest.mark.parametrize("seconds", [(1.0,), (1, 3, 0.5, 2, 2)])
-def test_everybody_is_fedavg(seconds: tuple[float, ...]) -> None:
-    """n = N with pop: FedAvg of all clients, uniform weights, bit for bit, also with unequal speeds."""
-    problem = many_clients(5, 2, seed=6)
-    iid = run(defedavg(cohort_size=5, server_lr=0.5), problem, 10, seconds=seconds, upload=0.25)
-    rounds = run(FedAvg(local_lr=0.25, server_lr=0.5, sampling="all"), problem, 10, seconds=seconds, upload=0.25)
-    assert iid.seconds == rounds.seconds
-    assert [x.tobytes() for x in iid.x] == [x.tobytes() for x in rounds.x]
-
-
-def test_peek_is_fedbuff_with_self_restart() -> None:
-    """M = n, M_c = N, zero download time: event for event, bit for bit."""
-    problem, seconds = many_clients(5, 2, seed=7), (1, 3.25, 0.5, 2, 1.75)
-    peek = run(defedavg(cohort_size=3, receive="peek"), problem, 25, seconds=seconds, upload=0.25)
-    buffered = run(FedBuff(local_lr=0.25, buffer_size=3, restart="self"), problem, 25, seconds=seconds, upload=0.25)
-    assert peek.consumed() == buffered.consumed()
-    assert peek.seconds == buffered.seconds
-    assert [x.tobytes() for x in peek.x] == [x.tobytes() for x in buffered.x]

@@ -1,14 +1,13 @@
-"""FedBuff by hand (problem of by_hand.py) and its synchronous limit."""
+"""FedBuff by hand (problem of by_hand.py)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pytest
 
 from fedbench.algorithms.fedbuff import FedBuff
-from tests.algorithms.by_hand import D1, X0, many_clients, run, two_clients
+from tests.algorithms.by_hand import D1, run, two_clients
 
 
 def fedbuff(**options: Any) -> FedBuff:
@@ -41,14 +40,3 @@ def test_dispatch_before_update_gives_the_old_model() -> None:
         trace = run(fedbuff(buffer_size=1, dispatch_before_update=before), two_clients(), 3, seconds=(1, 50))
         bases[before] = [base for _, base in trace.consumed()]
     assert bases == {False: [0, 1, 2], True: [0, 0, 1]}
-
-
-def test_one_client_is_plain_sgd() -> None:
-    """N = M = M_c = 1: K steps an update."""
-    problem = many_clients(1, 2, seed=5)
-    trace = run(fedbuff(buffer_size=1), problem, 10, steps=3)
-    x = X0
-    for got in trace.x[1:]:
-        for _ in range(3):
-            x = x - 0.25 * problem.A[0] @ (x - problem.c[0])
-        assert got == pytest.approx(x, rel=1e-14)

@@ -21,6 +21,13 @@ PREFIXES = (
     "defedavg-iid-",
     "scaffold-",
     "fedac-",
+    "ca2fl-",
+    "fadas-",
+    "mifa-",
+    "asysg-",
+    "defedavg-niid-",
+    "quafl-",
+    "favano-",
     "plan-",
     "kernel-",
 )

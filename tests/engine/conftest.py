@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,10 @@ class World:
 
     def chunks(self, algorithm: Algorithm, size: int = 1 << 20) -> list[Chunk]:
         info = Info(self.problem.clients, self.problem.n(), self.problem.p())
-        scheduler = Scheduler(self.timing, algorithm.dispatch(info), p=self.problem.p())
+        dispatch, timing = algorithm.dispatch(info), self.timing
+        if isinstance(dispatch, Poll):
+            timing = replace(timing, compute=replace(timing.compute, per_step=True))
+        scheduler = Scheduler(timing, dispatch, p=self.problem.p())
         chunks = [scheduler.next(size)]
         while not chunks[-1].done:
             chunks.append(scheduler.next(size))

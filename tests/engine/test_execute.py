@@ -40,6 +40,19 @@ ALL = [
     "fedlin",
     "fednova[cohort_size=5,sampling=weighted,weights=uniform,momentum=0.5,prox=0.1]",
     "fedprox[cohort_size=3,prox_form=l1_squared,weights=unbiased]",
+    "asysg[cohort_size=3]",
+    "favano[cohort_size=3,period_seconds=6,max_steps=3]",
+    "favano[cohort_size=2,period_seconds=2,max_steps=3,alpha=deterministic]",
+    "quafl[cohort_size=3,period_seconds=6,max_steps=3]",
+    "defedavg_niid[cohort_size=4]",
+    "defedavg_niid[cohort_size=3,send=on_demand,receive=peek,average=distinct]",
+    "ca2fl[buffer_size=3,concurrency=4]",
+    "ca2fl[buffer_size=5,concurrency=3,cache=immediate,h_norm=seen]",
+    "fadas[buffer_size=3,server_lr=0.1,delay_adaptive=true]",
+    "fadas[buffer_size=3,server_lr=0.1,amsgrad=false,repo_delta_base=true]",
+    "mifa[sampling=without_replacement,cohort_size=3]",
+    "mifa[sampling=without_replacement,cohort_size=3,start=wait_all,average=nonempty]",
+    "ace[buffer_size=2]",
 ]
 
 

@@ -1,0 +1,47 @@
+"""AsySG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fedbench import kernels as k
+from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsySG(Algorithm):
+    """Asynchronous stochastic gradient: every client pulls the model, pushes one mini-batch gradient, and pulls again.
+
+        x <- x - gamma * sum g_i(x^base) over the next n gradients to arrive,   n = cohort_size
+        gamma = server_lr / n (mode mean), or server_lr (mode sum)
+
+    No local steps and so no local rate: `local_lr`, `momentum` and `optimizer` mean nothing here. The original adds the gradients up;
+    the DeFedAvg paper, with one rate for every n, takes the mean.
+
+    Source: Lian et al., NeurIPS 2015, Algorithm 1 (AsySG-con).
+    """
+
+    name = "asysg"
+    source = "Lian et al. 2015, Alg. 1; DeFedAvg paper, baseline"
+
+    server_lr: Positive = 0.1
+    cohort_size: Count = 10
+    mode: Literal["mean", "sum"] = "mean"
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Stream(concurrency=info.clients, buffer_size=self.cohort_size, restart="self", steps=1)
+
+    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
+        return self.rule(message.x, wants=("first_gradient",))
+
+    def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
+        return Reply(g=work.first_gradient)
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        n = len(batch.clients)
+        gamma = self.server_lr / n if self.mode == "mean" else self.server_lr
+        state.x = state.x - k.weighted_sum(np.full(n, gamma), batch.g)

@@ -1,0 +1,61 @@
+"""FAVANO."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fedbench import kernels as k
+from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.types import Batch, Dispatch, Info, Poll, State, Vector, Weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class FAVANO(Algorithm):
+    """Federated averaging with asynchronous nodes (FAVAS): a poll takes whatever its clients have done, made comparable by 1/alpha.
+
+        client: z_i the model that it received last, w_i after the E_i steps, 0 <= E_i <= K, that it has done by the poll
+        server: u_i = z_i + (w_i - z_i) / alpha_i,  z_i if E_i = 0;   x <- (x + sum_S u_i) / (s + 1),   s = |S|
+
+    alpha: stochastic alpha_i = P(E_i > 0) E_i; deterministic alpha_i = E[E_i]. P and E are means over the client's polls so far,
+    this one included; alpha_i is at least 1, so that a client of few polls is not blown up. There is no server rate: a poll moves the
+    model by about local_lr s / (s + 1) average gradients, so local_lr is larger than elsewhere. The poll comes every
+    `period_seconds`; None: the mean over the clients of the time of K steps. `max_steps` K; None: the scenario's local steps.
+
+    Source: Leconte et al., 2023 (FAVAS; FAVANO in the DeFedAvg paper), after a description; no code of the authors is public.
+    """
+
+    name = "favano"
+    source = "Leconte et al. 2023, after a description"
+
+    local_lr: Positive = 0.1
+    cohort_size: Count = 10
+    alpha: Literal["stochastic", "deterministic"] = "stochastic"
+    period_seconds: Positive | None = None
+    max_steps: Count | None = None
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Poll(cohort_size=self.cohort_size, period_seconds=self.period_seconds, max_steps=self.max_steps)
+
+    def init(self, x0: Vector, tools: Tools) -> State:
+        never = np.zeros(tools.info.clients, np.int64)
+        return State(x=x0, polls=never, polls_with_steps=never.copy(), steps=never.copy())
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        alpha, z = self.normalisers(state, batch), [batch.base_x(i) for i in range(len(batch.clients))]
+        share = 1 / (len(z) + 1)
+        weights = [share] * (1 + len(z)) + (share / alpha).tolist()
+        state.x = k.weighted_sum(weights, [state.x, *z, *batch.delta])
+
+    def normalisers(self, state: State, batch: Batch) -> Weights:
+        """alpha of the polled clients, whose polls are counted."""
+        i, E = batch.clients, batch.steps
+        state.polls[i] += 1
+        state.polls_with_steps[i] += E > 0
+        state.steps[i] += E
+        if "alpha" in batch.given:  # a conformance vector prescribes them; null where no step was done
+            return np.array([1.0 if alpha is None else alpha for alpha in batch.given["alpha"]])
+        mean = state.steps[i] if self.alpha == "deterministic" else state.polls_with_steps[i] * E
+        return np.asarray(np.maximum(1.0, mean / state.polls[i]))

@@ -1,0 +1,52 @@
+"""MIFA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fedbench import kernels as k
+from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, Dispatch, Info, Job, Message, Reply, Rounds, State, Vector, Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class MIFA(Algorithm):
+    """Memory-augmented impatient federated averaging: rounds of whoever is there, the last update of everybody counts.
+
+        client: G_i <- (x - y_i) / local_lr,   i in S;  the others' stay
+        server: x <- x - local_lr * server_lr * (1/N) sum_{i=1..N} G_i
+
+    start: warm, G_i = 0 until client i has reported; wait_all, the model waits at x0 until everybody has, which is the paper's first
+    round of all clients. average: all, over all N clients; nonempty, over those that have reported, this round included.
+    sampling: all takes whoever is available; without_replacement draws `cohort_size` of them.
+
+    Source: Gu et al., NeurIPS 2021, Algorithm 1.
+    """
+
+    name = "mifa"
+    source = "Gu et al. 2021, Alg. 1"
+
+    server_lr: Positive = 1.0
+    sampling: Literal["all", "without_replacement"] = "all"
+    cohort_size: Count = 10
+    start: Literal["warm", "wait_all"] = "warm"
+    average: Literal["all", "nonempty"] = "all"
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
+
+    def init(self, x0: Vector, tools: Tools) -> State:
+        return State(x=x0, G_i=ClientTable(tools.info.clients, np.zeros_like(x0)))
+
+    def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
+        return Reply(G=-work.delta / self.local_lr)
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        N, reported = tools.info.clients, len({*state.G_i.written(), *batch.clients.tolist()})
+        G = k.newest_mean(state.G_i, batch.clients, batch.G, divisor=N if self.average == "all" else reported)
+        if self.start == "warm" or reported == N:
+            state.x = state.x - self.local_lr * self.server_lr * G

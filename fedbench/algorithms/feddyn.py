@@ -19,7 +19,7 @@ class FedDyn(Algorithm):
 
         client: K steps on F_i(y) - <l_i, y> + (a/2) |y - x|^2:   y <- y - local_lr * (g(y) - l_i + a (y - x))
                 l_i <- l_i - a Delta_i,   for an exact minimiser grad F_i(y)
-        server: h <- h - a (1/N) sum_S Delta_i;   x <- (1/|S|) sum_S y_i - h / a
+        server: h <- h - a (1/N) sum_S Delta_i;   x <- x + (1/|S|) sum_S Delta_i - h / a
 
     a = `regularization`; l_i and h start at 0, and h stays the mean of the l_i.
 
@@ -44,9 +44,9 @@ class FedDyn(Algorithm):
         return self.rule(message.x, prox=self.regularization, correction=-l_i)
 
     def reply(self, message: Message, job: Job, work: Work, l_i: Vector) -> Reply:
-        return Reply(y=work.end, delta=work.delta, memory=l_i - self.regularization * work.delta)
+        return Reply(delta=work.delta, memory=l_i - self.regularization * work.delta)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         a = self.regularization
         state.h = state.h - k.weighted_sum(np.full(len(batch.clients), a / tools.info.clients), batch.delta)
-        state.x = k.mean(batch.y) - state.h / a
+        state.x = state.x + k.mean(batch.delta) - state.h / a

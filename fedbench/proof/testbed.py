@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,7 +15,7 @@ from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
 from fedbench.protocols import Algorithm
 from fedbench.tasks.problems import Quadratic
-from fedbench.types import Dispatch, Info, State, Vector
+from fedbench.types import Dispatch, Info, Poll, State, Vector
 
 CLIENTS, DIM, UPDATES, SEED = 12, 5, 40, 0
 
@@ -49,7 +50,11 @@ class World:
         self.problem = problem(dtype)
         self.info = Info(CLIENTS, self.problem.n(), self.problem.p())
         self.x0 = np.full(DIM, 3.0, dtype)
-        self.dispatch: Dispatch = algorithm.dispatch(self.info)
+        dispatch = algorithm.dispatch(self.info)
+        if isinstance(dispatch, Poll):  # what it leaves to the scenario
+            steps, period = dispatch.max_steps or 3, dispatch.period_seconds or 3.0
+            dispatch = dataclasses.replace(dispatch, max_steps=steps, period_seconds=period)
+        self.dispatch: Dispatch = dispatch
 
     def timing(self) -> Timing:
         """Clients of different speed and with different numbers of steps, and a network that takes time."""

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from fedbench.cli import bench, conformance, doctor, info, leaderboard, listing, new, plan, run, test, trace, verify
+from fedbench.cli import bench, conformance, doctor, info, leaderboard, listing, new, plan, run, test, theory, trace, verify
 from fedbench.cli.output import show_error
 from fedbench.errors import FedbenchError
 
@@ -24,6 +24,7 @@ app.command("plan")(plan.command)
 app.command("run")(run.command)
 app.command("verify")(verify.command)
 app.command("test")(test.command)
+app.command("theory")(theory.command)
 app.command("trace")(trace.command)
 app.command("conformance")(conformance.command)
 app.command("bench")(bench.command)

@@ -1,0 +1,1 @@
+"""What the papers prove, measured: exact bounds, orders as slopes with intervals, and limits in closed form, on quadratic problems."""

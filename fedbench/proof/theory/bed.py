@@ -1,0 +1,152 @@
+"""The quadratic problems of the theory checks, with gradient noise of a known size, and runs on them by the engine itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.engine.execute import Execution
+from fedbench.engine.plan import pieces
+from fedbench.engine.trainers.reference import ReferenceTrainer
+from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
+from fedbench.protocols import Algorithm
+from fedbench.tasks.problems import Quadratic, Rows
+from fedbench.types import Info, Vector, Weights
+
+EXAMPLES = 4096  # noises to draw from; a job takes K of them without replacement, which for K << EXAMPLES is as good as with
+
+
+@dataclass(frozen=True)
+class Noisy(Quadratic):
+    """Stochastic gradient grad F_i(x) + z with z from `noise` (m, d), whose rows have mean 0 and mean square norm sigma^2 exactly.
+
+    `largest` is the largest |grad F_i|^2 that was asked for: G^2 of the theorems.
+    """
+
+    noise: npt.NDArray[np.float64]
+    seen: list[float] = field(default_factory=lambda: [0.0])
+
+    @property
+    def largest(self) -> float:
+        return self.seen[0]
+
+    def gradient(self, client: int, x: Vector, rows: Rows = None) -> Vector:
+        exact = super().gradient(client, x)
+        self.seen[0] = max(self.seen[0], float(exact @ exact))
+        return exact if rows is None else exact + self.noise[rows].mean(axis=0)
+
+    def global_gradient(self, x: Vector) -> Vector:
+        return np.asarray(np.einsum("i,ijk,ik->j", self.weights, self.A, x - self.c))
+
+    def loss_at(self, x: Vector) -> float:
+        return self.metrics(x)["train_loss"]
+
+
+def problem(
+    clients: int = 40, dim: int = 10, *, heterogeneity: float = 1.0, sigma: float = 1.0, spread: float = 0.0, seed: int = 0
+) -> Noisy:
+    """Uniform weights; Hessians of eigenvalues 0.2 .. 1, so L = 1, alike for all clients, or with `spread` > 0 different ones; optima
+    c_i normal with E|c_i|^2 = heterogeneity^2."""
+    random = np.random.default_rng(seed)
+    eigenvalues = np.linspace(0.2, 1, dim)
+    A = np.broadcast_to(np.diag(eigenvalues), (clients, dim, dim)).copy()
+    if spread:
+        bases = np.linalg.qr(np.eye(dim) + spread * random.standard_normal((clients, dim, dim)))[0]
+        A = bases @ A @ bases.transpose(0, 2, 1)
+    c = heterogeneity * random.standard_normal((clients, dim)) / np.sqrt(dim)
+    noise = random.standard_normal((EXAMPLES, dim))
+    noise -= noise.mean(axis=0)
+    noise *= sigma / np.sqrt((noise**2).sum(axis=1).mean())
+    examples = np.full(clients, float(EXAMPLES))
+    return Noisy(examples, np.full(clients, 1 / clients), dim, A, c, noise)
+
+
+@dataclass
+class Measured:
+    """Observer: mean over t of |grad F(x^t)|^2, beginning with x^0, and the arrivals."""
+
+    problem: Noisy
+    total: float = 0.0
+    versions: int = 0
+    arrivals: Weights = field(default_factory=lambda: np.zeros(0))
+
+    def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        g = self.problem.global_gradient(execution.state.x)
+        self.total += float(g @ g)
+        self.versions += 1
+        chunk = execution.chunk
+        at = version - chunk.first_version
+        entries = chunk.entries[chunk.offsets[at] : chunk.offsets[at + 1]]
+        self.arrivals += np.bincount(chunk.client[entries], minlength=self.problem.clients)
+
+    def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
+        pass
+
+    @property
+    def mean_square_gradient(self) -> float:
+        return self.total / self.versions
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The last model and the state behind it, and what was measured on the way."""
+
+    x: Vector
+    measured: Measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clients:
+    """What the clock needs: local `steps`, one number for all or one each, and `seconds` of virtual time a job, one or one each."""
+
+    steps: int | list[int] = 1
+    seconds: float | Weights = 1.0
+
+    def scheduler(self, algorithm: Algorithm, on: Noisy, updates: int, seed: int) -> Scheduler:
+        timing = Timing(
+            clients=on.clients,
+            seed=seed,
+            compute=Duration(a=self.seconds),
+            steps=LocalSteps(values=self.steps),
+            max_updates=updates,
+        )
+        return Scheduler(timing, algorithm.dispatch(Info(on.clients, on.n(), on.p())), p=on.p())
+
+
+def largest_staleness(algorithm: Algorithm, on: Noisy, updates: int, clients: Clients, seeds: int) -> int:
+    """Of all arrivals of all seeds; plans do not depend on the model, so it is known before anything is trained."""
+    largest = 0
+    for seed in range(seeds):
+        chunk = clients.scheduler(algorithm, on, updates, seed).next()
+        largest = max(largest, int((chunk.consumed_by[chunk.entries] - chunk.base[chunk.entries]).max()))
+    return largest
+
+
+def play(
+    algorithm: Algorithm,
+    on: Noisy,
+    updates: int,
+    clients: Clients,
+    *,
+    noise: bool = True,
+    seed: int = 0,
+) -> Outcome:
+    """Run `updates` updates from x^0. Without `noise` gradients are exact."""
+    trainer = ReferenceTrainer(on, dtype="float64", seed=seed, batch_size=1 if noise else None)
+    execution = Execution(
+        algorithm,
+        trainer,
+        Info(on.clients, on.n(), on.p()),
+        start_of(on),
+        step_writes_memory=algorithm.dispatch(Info(on.clients, on.n(), on.p())).starts_from_later_version,
+    )
+    measured = Measured(on, arrivals=np.zeros(on.clients))
+    execution.run(pieces(clients.scheduler(algorithm, on, updates, seed)), [measured])
+    return Outcome(execution.state.x, measured)
+
+
+def start_of(on: Noisy) -> Vector:
+    """x^0: every coordinate one away from the mean of the optima."""
+    return np.asarray(on.c.mean(axis=0) + 1.0)

@@ -1,0 +1,78 @@
+"""The papers' theorems as formulas: bounds with all their constants. Errata are corrected as noted at each.
+
+A0 = F(x^0) - F*; L smoothness; sigma2 the variance of one stochastic gradient; el, eg the local and the server's rate; K local steps;
+n clients an update; T updates; lam the largest staleness, at least 1 in [000].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the theorems assume of a problem and a run: G2 bounds |grad F_i|^2 over all iterates, nu2 the heterogeneity
+    |grad F_i - grad F|^2 of every client, gamma2 its mean over the clients."""
+
+    A0: float
+    L: float
+    sigma2: float
+    K: int
+    n: int
+    T: int
+    lam: int
+    G2: float = 0.0
+    nu2: float = 0.0
+    gamma2: float = 0.0
+    clients: int = 0
+
+
+def defedavg_niid_rates(s: Setting) -> tuple[float, float]:
+    """(el, eg) as large as (11) of [000] Theorem 1 allows, for sampling with replacement."""
+    el = 1 / (8 * s.L * s.K)
+    R = (2 * s.sigma2 + s.G2 * s.K) / (8 * s.sigma2 * s.L * s.K * s.lam + 4 * s.L * s.G2 * s.K**2 * s.lam**2)
+    return el, min(1 / (4 * s.L * s.K * s.lam), R) / el
+
+
+def defedavg_niid(s: Setting, el: float, eg: float) -> float:
+    """[000] Theorem 1 in its general form, on the mean over t of E|grad F(x^t)|^2."""
+    first = 4 * s.A0 / (s.K * s.T * eg * el)
+    second = (16 * s.sigma2 * s.L + 8 * s.L * s.G2 * s.K) / s.n * eg * el
+    return first + second + 8 * s.L**2 * s.K * (s.sigma2 + 8 * s.K * s.nu2) * el**2
+
+
+def defedavg_iid_rates(s: Setting) -> tuple[float, float]:
+    """(el, eg) of [000] Theorem 2 as prescribed: eg = sqrt(n K A0 / 2), el = 1 / (K sqrt(sigma2 L T))."""
+    return 1 / (s.K * math.sqrt(s.sigma2 * s.L * s.T)), math.sqrt(s.n * s.K * s.A0 / 2)
+
+
+def defedavg_iid_allows(s: Setting, el: float, eg: float) -> bool:
+    """(13) of [000] Theorem 2."""
+    return el <= 1 / (4 * math.sqrt(3) * s.L * s.K) and eg * el <= 1 / (4 * s.L * s.K * s.lam)
+
+
+def defedavg_iid(s: Setting, el: float, eg: float) -> float:
+    """[000] Theorem 2 in its general form; (14) prints it with one root over both terms and without L and sigma2."""
+    return 4 * s.A0 / (s.K * s.T * eg * el) + 8 * s.L * s.sigma2 * eg * el / s.n + 8 * s.L**2 * s.K * s.sigma2 * el**2
+
+
+def fedbuff_shares(s: Setting, el: float) -> tuple[float, float, float, float]:
+    """a1, a2, a3 and e phi of [002] Theorem 1 with beta M = 1: their sum must stay below 1. (34) has one Q too many in a2."""
+    phi = 8 * el**2 * s.K**2 * (1 + 2 * s.K) * 2
+    e = 1 + 4 * el * s.L
+    a2, a3 = s.L**2 * (s.lam**2 + 1) * e * phi, s.L**2 * e * s.lam * (s.lam + 1) ** 2 * phi
+    return 4 * el * s.L * s.K, a2, a3, e * phi
+
+
+def fedbuff_allows(s: Setting, el: float) -> bool:
+    return sum(fedbuff_shares(s, el)[:3]) < 1 and el <= 1 / (4 * s.L * (s.K + 1))
+
+
+def fedbuff(s: Setting, el: float) -> float:
+    """[002] Theorem 1 in its general form, from (36) with the 1/T of its first term; beta = 1/M on the sum, so server_lr = 1."""
+    a1, a2, a3, e_phi = fedbuff_shares(s, el)
+    first = 2 * s.A0 / (el * s.K * s.T)
+    second = 4 * el * s.K * s.L * (s.sigma2 + s.gamma2)
+    third = 2 * s.L**2 * (1 + s.lam**2) * e_phi * (s.sigma2 + s.clients * s.gamma2)
+    return (first + second + third) / (1 - a1 - a2 - a3)

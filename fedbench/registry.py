@@ -16,6 +16,7 @@ from fedbench.protocols import Algorithm
 from fedbench.sources import GROUP, plain
 
 ALGORITHMS = {
+    "centralised": "fedbench.algorithms.centralised:Centralised",
     "defedavg_iid": "fedbench.algorithms.defedavg_iid:DeFedAvgIID",
     "fedac": "fedbench.algorithms.fedac:FedAC",
     "fedadam": "fedbench.algorithms.fedadam:FedAdam",
@@ -27,6 +28,7 @@ ALGORITHMS = {
     "fedlin": "fedbench.algorithms.fedlin:FedLin",
     "fednova": "fedbench.algorithms.fednova:FedNova",
     "fedprox": "fedbench.algorithms.fedprox:FedProx",
+    "fedsgd": "fedbench.algorithms.fedsgd:FedSGD",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }
 TASKS = {

@@ -15,11 +15,11 @@ class Centralised(Algorithm):
 
         x <- K steps of y <- y - local_lr * g(y) from x,   g on a mini-batch of the pooled data
 
-    K, the batch size and the time of a step are the scenario's; the worker has no slowdown, is always there and sends nothing. A
-    federated run is compared with it at the same number of gradient steps or of bytes on the curves of the records, steps of equal
-    batches being equal numbers of examples. Momentum and the moments of adamw start again after every K steps, as on clients.
+    K, the batch size and the time of a step are the scenario's; the worker has no slowdown, is always there and sends nothing. The
+    column `steps` of the records' curves compares it with federated runs at the same number of gradient steps, which is the same
+    number of examples unless a client has less than a batch. Momentum starts again after every K steps, as on clients.
 
-    Source: mini-batch SGD; the scenario's transform is scenarios/pooled.py.
+    Source: mini-batch SGD; scenarios/pooled.py says what becomes of the scenario.
     """
 
     name = "centralised"

@@ -86,6 +86,8 @@ class Algorithm:
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     requires: ClassVar[frozenset[str]] = frozenset()
+    pooled: ClassVar[bool] = False
+    """A reference that is not federated: the scenario becomes that of one worker with everybody's examples."""
 
     local_lr: Positive = 0.05
     weight_decay: NonNegative = 0.0

@@ -53,7 +53,7 @@ def _write_events(spec: RunSpec, file: TextIO) -> int:
     scheduler = setup.scheduler_alone()
     title = f"{spec.scenario.name}, {spec.selector}, seed {spec.seed}"
     rows = {SERVER: f"server: {title}", CLIENTS: "clients"}
-    has_absences = spec.scenario.availability.kind != "always"
+    has_absences = setup.scenario.availability.kind != "always"
     if has_absences:
         rows[ABSENCES] = "absences"
     names = [{"ph": "M", "name": "process_name", "pid": row, "args": {"name": name}} for row, name in rows.items()]
@@ -64,7 +64,7 @@ def _write_events(spec: RunSpec, file: TextIO) -> int:
             file.write(",\n" + json.dumps(event))
             count += 1
     if has_absences:
-        for event in _absences(Hindsight(scheduler), spec.scenario.clients, scheduler.end_ns):
+        for event in _absences(Hindsight(scheduler), setup.scenario.clients, scheduler.end_ns):
             file.write(",\n" + json.dumps(event))
             count += 1
     return count

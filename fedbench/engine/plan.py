@@ -128,7 +128,7 @@ def plan(spec: RunSpec) -> PlanSummary:
     begin = time.perf_counter()
     scheduler = setup.scheduler_alone()
     grid_ns = round(spec.scenario.evaluation.every_seconds * NANOSECONDS)
-    ledger = Ledger(spec.scenario.clients, setup.dispatch, grid_ns, setup.hindsight(scheduler))
+    ledger = Ledger(setup.scenario.clients, setup.dispatch, grid_ns, setup.hindsight(scheduler))
     add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
     facts = ledger.summary(scheduler, (0, 0, 0), 0, prelude=False)

@@ -61,7 +61,7 @@ class Run:
         begin = time.perf_counter()
         scheduler = self.setup.scheduler()
         hindsight = self.setup.hindsight(scheduler)
-        ledger = Ledger(self.spec.scenario.clients, self.setup.dispatch, self.evaluator.grid_ns, hindsight)
+        ledger = Ledger(self.setup.scenario.clients, self.setup.dispatch, self.evaluator.grid_ns, hindsight)
         trainer = self._trainer()
         try:
             execution = self._execution(trainer)

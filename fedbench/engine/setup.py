@@ -16,6 +16,7 @@ from fedbench.kernels.scheduler import Availability, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.partition import Shards, partition
+from fedbench.scenarios.pooled import pooled
 from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Poll, Rounds, Vector, Weights
 
@@ -32,7 +33,7 @@ class Setup:
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
-        self.scenario = spec.scenario
+        self.scenario = pooled(spec.scenario) if spec.algorithm.pooled else spec.scenario
 
     @functools.cached_property
     def task(self) -> Task:

@@ -180,7 +180,8 @@ def learns(algorithm: Algorithm) -> str:
 
 
 def traffic_declared(algorithm: Algorithm) -> str:
-    """Nothing is sent that the ledger does not count. A reply of several exchanges may hold what only some of the clients send."""
+    """Nothing is sent that the ledger does not count. A reply of several exchanges may hold what only some of the clients send; a
+    pooled worker sends nothing."""
     world, watched = World(algorithm, "float32"), Watched(algorithm)
     traffic = algorithm.traffic(world.info)
     numbers: tuple[Any, ...] = tuple(traffic)

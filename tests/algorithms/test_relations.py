@@ -68,6 +68,8 @@ RELATIONS = [
     Relation("fedagrac[calibration_rate=0.7]", "fedagrac[calibration_rate=0.7,variant=first]", on=ONE_STEP),
     Relation("fedagrac[calibration_rate=0.7]", "fedagrac[calibration_rate=0.7,variant=reverse]", on=ONE_STEP),
     Relation("fedlin[local_lr=0.05]", "fedavg[sampling=all,weights=p]", exact=False, on=ONE_STEP),
+    Relation("fedsgd", "fedavg[sampling=all,weights=p]", on=ONE_STEP),
+    Relation("fedsgd[weights=uniform,server_lr=0.5]", "fedavg[sampling=all,server_lr=0.5]", on=ONE_STEP),
     Relation("fedadam[beta1=0,eps=1e9,server_lr=5e8,cohort_size=3]", "fedavg[server_lr=0.5,cohort_size=3]", exact=False),
     # asynchronous
     Relation("fedbuff[buffer_size=6]", "fedavg[sampling=all]", on=EQUAL_SPEEDS),
@@ -132,6 +134,7 @@ TRANSLATED = [
     "fedagrac[calibration_rate=1]",
     "fedlin",
     "feddyn[cohort_size=3]",
+    "fedsgd",
     "fedadam[amsgrad=true,cohort_size=3]",
     "fedbuff[buffer_size=3]",
     "fedasync",
@@ -154,6 +157,7 @@ def test_translation(selector: str) -> None:
 # ---- I3: one client, no staleness: plain SGD, K steps an update ------------------------------------------------------------------
 
 SEQUENTIAL = [
+    "centralised",
     "fedavg[sampling=all]",
     "fedprox[sampling=all,prox=0]",
     "fednova[sampling=all]",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fedbench.errors import UsageError
+from fedbench.proof.algorithm_vectors import make_algorithm
 from fedbench.proof.conformance import SHIPPED, Row, check_file, check_folder
 
 FILES = sorted(SHIPPED.glob("*.json"))
@@ -28,6 +29,12 @@ PREFIXES = (
     "defedavg-niid-",
     "quafl-",
     "favano-",
+    "fedadam-",
+    "fedagrac-",
+    "feddyn-",
+    "fedlin-",
+    "fednova-",
+    "fedprox-",
     "plan-",
     "kernel-",
 )
@@ -119,6 +126,14 @@ FAILING: list[tuple[str, Callable[[Any], Any], str]] = [
     ("fedasync-hand", put(lambda x: x[:-1], "expected", "x", -1), "expected shape"),
     ("scaffold-hand", put(larger, "expected", "state", "c", 0), "c: error"),
     ("fedac-hand", put(larger, "expected", "state", "C_i", 1, 0), "C_i[1]"),
+    ("fedadam-amsgrad-hand", put(larger, "expected", "state", "vhat", 0), "vhat: error"),
+    ("fedagrac-default", put(larger, "expected", "state", "nu_i", 2, 0), "nu_i[2]"),
+    ("fedagrac-tie", put("first", "algorithm", "params", "variant"), "x["),
+    ("fedagrac-schedule", put(lambda rows: rows[:1], "algorithm", "params", "lambda"), "x["),
+    ("feddyn-hand", put(larger, "expected", "state", "h", 0), "h: error"),
+    ("fedlin-hand", put(another, "algorithm", "params", "eta_bar"), "x["),
+    ("fednova-full", put("max", "algorithm", "params", "tau_eff"), "x["),
+    ("fedprox-partial", put(another, "algorithm", "params", "mu"), "x["),
     ("fedavg-hand", put(None, "expected", "x", -1), "expected null, got a value"),
     ("defedavg-iid-hand", put(another, "algorithm", "params", "eta_g"), "x["),
     ("kernel-staleness", put(larger, "expected", "weights", 1, 2), "weights[1]"),
@@ -180,6 +195,8 @@ UNSUPPORTED: list[tuple[str, Callable[[Any], Any], str]] = [
     ("fedavg-hand", put("median", "algorithm", "params", "weights"), "weights must be"),
     ("fedavg-hand", put(1, "algorithm", "params", "new_option"), "unknown option 'new_option'"),
     ("fedasync-poly", put("exp", "algorithm", "params", "staleness", "kind"), "staleness must be"),
+    ("fednova-full", put("p_squared", "algorithm", "params", "weights"), "weights must be"),
+    ("fedagrac-default", put([[1, 0.5]], "algorithm", "params", "lambda"), "rounds ascending from 0"),
     ("fedavg-hand", put("cubic", "problem", "kind"), "unknown kind 'cubic'"),
     ("scaffold-hand", put([1.0], "expected", "state", "momentum"), "state 'momentum' of scaffold"),
     ("fedavg-hand", put("fedbench.algorithm.v2", "format"), "format 'fedbench.algorithm.v2'"),
@@ -200,6 +217,24 @@ def test_what_is_unknown_is_unsupported(check: Callable[..., Row], name: str, ch
     row = check(name, change)
     assert row.status == "unsupported", row
     assert where in row.where
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "options"),
+    [
+        ("fedprox", {"eta_g": 0.5, "mu": 2, "prox": "l1_squared"}, {"server_lr": 0.5, "prox": 2, "prox_form": "l1_squared"}),
+        ("fednova", {"weights": "p", "tau_eff": 3, "momentum": 0.5}, {"weights": "p_normalised", "tau_eff": 3, "momentum": 0.5}),
+        ("fednova", {"weights": "uniform"}, {"weights": "uniform"}),
+        ("fedagrac", {"lambda": "increase", "init": "zero"}, {"calibration_rate": "increase", "init_reference": "zero"}),
+        ("fedagrac", {"lambda": [[0, 0.1], [3, 1]]}, {"calibration_rate": ((0, 0.1), (3, 1.0))}),
+        ("fedlin", {"eta_bar": 0.5}, {"local_lr": 0.5}),
+        ("feddyn", {"eta_l": 0.5, "a": 0.1}, {"local_lr": 0.5, "regularization": 0.1}),
+        ("fedadam", {"v0": "eps2", "eps": 0}, {"init_moment": "eps2", "eps": 0}),
+    ],
+)
+def test_names_and_values_of_the_format(name: str, params: dict[str, Any], options: dict[str, Any]) -> None:
+    made = make_algorithm(name, params).options()
+    assert {option: made[option] for option in options} == options
 
 
 def test_unknown_keys_are_ignored(check: Callable[..., Row]) -> None:

@@ -39,6 +39,7 @@ ALL = [
     "feddyn[cohort_size=3,regularization=0.5]",
     "fedlin",
     "fednova[cohort_size=5,sampling=weighted,weights=uniform,momentum=0.5,prox=0.1]",
+    "fedsgd",
     "fedprox[cohort_size=3,prox_form=l1_squared,weights=unbiased]",
     "asysg[cohort_size=3]",
     "favano[cohort_size=3,period_seconds=6,max_steps=3]",

@@ -127,6 +127,22 @@ def test_broadcast_pays_for_every_copy() -> None:
     assert ledger["bytes_wasted"] > 0
 
 
+def test_centralised_is_one_worker_with_everybodys_examples() -> None:
+    """3 steps of 0.02 s an update, six clients' examples in one shard, nothing sent; the record is of the scenario as it is."""
+    flaky = ("availability={kind: periodic, period_seconds: 2, on_fraction: 0.5}", "dropout=0.5", "rounds.deadline_seconds=0.1")
+    record = run("centralised[local_lr=0.1]", *flaky, "budget.updates=50")
+    ledger = record.meta["ledger"]
+    assert (ledger["updates"], ledger["steps_done"], ledger["jobs_left"], ledger["jobs_dropped_out"]) == (50, 150, 0, 0)
+    assert ledger["end_seconds"] == pytest.approx(50 * 3 * 0.02)
+    assert ledger["bytes_down"] == ledger["bytes_up"] == 0
+    assert ledger["busy_fraction"] == pytest.approx(1)
+    assert record.meta["spec"]["scenario"]["clients"] == 6
+    assert record.meta["final"]["test_accuracy"] > 0.8
+    setup = Setup(spec("centralised", *flaky))
+    assert [len(rows) for rows in setup.shards] == [len(setup.task.dataset.train.y)]
+    assert verify(record)["verdict"] == "identical"
+
+
 def test_memory_and_repeated_jobs_do_not_go_together() -> None:
     with pytest.raises(UsageError, match="sampling must be one of"):
         run("scaffold[sampling=with_replacement]")

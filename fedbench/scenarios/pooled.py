@@ -1,0 +1,24 @@
+"""The scenario of a reference that is not federated."""
+
+from __future__ import annotations
+
+from fedbench.scenarios.schema import Always, Iid, Network, PerStep, RoundsPart, Scenario, Slowdown
+
+
+def pooled(scenario: Scenario) -> Scenario:
+    """One worker with all examples, at the nominal speed, always there, without a network. Task, local work, budget, evaluation
+    and targets stay."""
+    compute = scenario.compute
+    if isinstance(compute, PerStep):
+        compute = compute.model_copy(update={"slowdown": Slowdown()})
+    return scenario.model_copy(
+        update={
+            "clients": 1,
+            "partition": Iid(),
+            "compute": compute,
+            "network": Network(),
+            "availability": Always(),
+            "dropout": 0.0,
+            "rounds": RoundsPart(),
+        }
+    )

@@ -58,9 +58,9 @@ def test_the_largest_staleness_sets_the_rate(options: dict[str, Any], tmax: int,
 
 
 def test_the_first_step_is_a_sign() -> None:
-    """Bias corrected, eps -> 0: x moves by exactly server_lr * sign(D), and c * Delta moves it as far as Delta."""
+    """Bias corrected, eps = 0: x moves by exactly server_lr * sign(D), and c * Delta moves it as far as Delta."""
     for scale in (1.0, 1024.0):
-        algorithm = fadas(eps=1e-300, server_lr=0.25)
+        algorithm = fadas(eps=0, server_lr=0.25)
         state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
         algorithm.step(state, arrivals([0, 1], delta=scale * np.array([[1.0, -2], [3, -2]])), tools)
         assert state.x.tolist() == [0.25, -0.25]

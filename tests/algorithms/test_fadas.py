@@ -50,7 +50,7 @@ def test_the_largest_staleness_sets_the_rate(options: dict[str, Any], tmax: int,
     algorithm = fadas(**({"server_lr": 0.5, "delay_threshold": 2, "eps": 2.0**-40} | options))
     assert algorithm.rate(tmax) == rate
     state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
-    batch = arrivals([0, 1], version=9, base=[9, 9 - tmax], delta=[[1.0, -2], [3, -2]])
+    batch = arrivals([0, 1, 0], version=9, base=[9, 9 - tmax, 9], delta=[[1.0, -2], [3, -2], [2, -2]])
     algorithm.step(state, batch, tools)
     t = 10  # the correction of the tenth update on moments of a first one
     size = (0.5 / (1 - 0.5**t)) / (0.5 / np.sqrt(1 - 0.75**t))

@@ -21,7 +21,7 @@ class DeFedAvgNIID(Algorithm):
     Every version is broadcast to all clients' receive buffers; clients train on and put their results into send buffers. A round
     takes the results of the drawn clients, and waits for those who have none. send: continuous, a client trains on and a newer
     result overwrites an untaken one; on_demand, it rests until its result is taken. receive: pop, peek as in DeFedAvg-IID.
-    average: multiplicity, a client drawn r times counts r times; distinct, once.
+    average: multiplicity, a client drawn r times counts r times; distinct, once. The paper's tuned server_lr is mostly 0.1.
 
     Source: [000] Algorithm 1. Its text also speaks of leaving out clients without a result; its Algorithm 1 waits, and so do we.
     """

@@ -37,7 +37,7 @@ class FADAS(Algorithm):
     restart: Literal["resample", "self"] = "resample"
     beta1: BelowOne = 0.9
     beta2: BelowOne = 0.99
-    eps: Positive = 1e-8
+    eps: NonNegative = 1e-8
     amsgrad: bool = True
     bias_correction: bool = True
     delay_adaptive: bool = False

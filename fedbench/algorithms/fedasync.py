@@ -19,8 +19,8 @@ class FedAsync(Algorithm):
         client: y <- y - local_lr * (g(y) + prox * (y - x^base))
         server: al = mixing * s(tau);  x <- (1 - al) x + al y
 
-    staleness: constant s = 1; poly (1 + tau)^-a; hinge 1 if tau <= b, else 1 / (a (tau - b) + 1). `paper_offset` counts tau from
-    1, as the paper's epochs do. `concurrency` None: all clients work.
+    staleness: constant s = 1; poly (1 + tau)^-a; hinge 1 if tau <= b, else 1 / (a (tau - b) + 1). The paper has a = 1/2 for poly and
+    a = 10 for hinge. `paper_offset` counts tau from 1, as the paper's epochs do. `concurrency` None: all clients work.
 
     Source: Xie, Koyejo, Gupta: Asynchronous Federated Optimization (2019), Algorithm 1 and section 5.2.
     """

@@ -79,7 +79,7 @@ class Setup:
         if max_steps is None:
             max_steps = system.steps_of_all(self.scenario, self.sizes if self.scenario.local.epochs else None)
         if period is None:
-            period = system.mean_run_seconds(self.scenario, self.spec.seed, max_steps)
+            period = system.poll_seconds(self.scenario, self.spec.seed, max_steps)
         return dataclasses.replace(dispatch, max_steps=max_steps, period_seconds=period)
 
     @property
@@ -106,10 +106,13 @@ class Setup:
             download = dataclasses.replace(download, a=float(download.a) + gradients)
         elif self.dispatch.prelude:
             start = system.full_gradient_seconds(scenario, self.sizes, self.spec.seed, float(download.a), float(upload.a))
+        compute = system.compute(scenario, self.spec.seed)
+        if isinstance(self.dispatch, Poll) and self.dispatch.max_steps is not None:
+            compute = system.one_step(compute, self.dispatch.max_steps)
         return Timing(
             clients=scenario.clients,
             seed=self.spec.seed,
-            compute=system.compute(scenario, self.spec.seed),
+            compute=compute,
             download=download,
             upload=upload,
             steps=system.local_steps(scenario, self.sizes if scenario.local.epochs else None),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from fedbench.errors import UsageError
@@ -89,17 +91,40 @@ def steps_of_all(scenario: Scenario, sizes: Weights | None) -> int:
     return int(steps[0])
 
 
-def mean_run_seconds(scenario: Scenario, seed: int, steps: int) -> float:
-    """Mean over the clients of the computing time of `steps` local steps: the period of polls that nobody sets.
+def one_step(duration: Duration, steps: int) -> Duration:
+    """The time of one local step; of a job whose time is drawn as a whole, whatever its steps, an equal share."""
+    if duration.per_step:
+        return duration
+    if duration.kind == "lognormal":
+        return dataclasses.replace(duration, a=duration.a - np.log(steps), per_step=True)
+    b = duration.b / steps if duration.kind == "uniform" and duration.b is not None else duration.b
+    return dataclasses.replace(duration, a=duration.a / steps, b=b, per_step=True)
 
-    Source: our choice, [000] does not say; with it a client of mean speed has just done all its steps when a poll comes.
+
+def mean_seconds(duration: Duration) -> float:
+    """Mean over clients and draws; infinite for a Pareto time of shape <= 1."""
+    a, b = np.asarray(duration.a, np.float64), np.asarray(duration.b, np.float64)
+    match duration.kind:
+        case "uniform":
+            a = (a + b) / 2
+        case "lognormal":
+            a = np.exp(a + b * b / 2)
+        case "pareto":
+            a = np.where(b > 1, a * b / np.maximum(b - 1, 1e-300), np.inf)
+    return float(a.mean())
+
+
+def poll_seconds(scenario: Scenario, seed: int, steps: int) -> float:
+    """The period of polls that nobody sets: the mean over the clients of the computing time of `steps` local steps.
+
+    Source: our choice, the papers do not say. A client of mean speed has just done all its steps at the first poll after its start.
     """
-    if not isinstance(scenario.compute, PerStep):
+    seconds = steps * mean_seconds(one_step(compute(scenario, seed), steps))
+    if not np.isfinite(seconds):
         raise UsageError(
-            f"scenario {scenario.name}: the algorithm polls clients that are in the middle of a job, whose steps have a duration "
-            "only with compute.kind = per_step"
+            f"scenario {scenario.name}: its compute time has no mean to poll by; set period_seconds of the algorithm"
         )
-    return float(steps * np.mean(compute(scenario, seed).a))
+    return seconds
 
 
 def availability(scenario: Scenario, seed: int) -> Availability:

@@ -50,7 +50,7 @@ def test_the_largest_staleness_sets_the_rate(options: dict[str, Any], tmax: int,
     algorithm = fadas(**({"server_lr": 0.5, "delay_threshold": 2, "eps": 2.0**-40} | options))
     assert algorithm.rate(tmax) == rate
     state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
-    batch = arrivals([0, 1], version=9, base=[9, 9 - tmax], delta=[[1.0, -2], [3, -2]])
+    batch = arrivals([0, 1, 0], version=9, base=[9, 9 - tmax, 9], delta=[[1.0, -2], [3, -2], [2, -2]])
     algorithm.step(state, batch, tools)
     t = 10  # the correction of the tenth update on moments of a first one
     size = (0.5 / (1 - 0.5**t)) / (0.5 / np.sqrt(1 - 0.75**t))
@@ -58,9 +58,9 @@ def test_the_largest_staleness_sets_the_rate(options: dict[str, Any], tmax: int,
 
 
 def test_the_first_step_is_a_sign() -> None:
-    """Bias corrected, eps -> 0: x moves by exactly server_lr * sign(D), and c * Delta moves it as far as Delta."""
+    """Bias corrected, eps = 0: x moves by exactly server_lr * sign(D), and c * Delta moves it as far as Delta."""
     for scale in (1.0, 1024.0):
-        algorithm = fadas(eps=1e-300, server_lr=0.25)
+        algorithm = fadas(eps=0, server_lr=0.25)
         state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
         algorithm.step(state, arrivals([0, 1], delta=scale * np.array([[1.0, -2], [3, -2]])), tools)
         assert state.x.tolist() == [0.25, -0.25]

@@ -88,6 +88,12 @@ def distance(a: Trace, b: Trace) -> float:
             True,
         ),
         (
+            "fadas[buffer_size=5,server_lr=0.1,beta1=0.8,beta2=0.95,eps=0.001,bias_correction=false]",
+            "fedadam[sampling=all,amsgrad=true,server_lr=0.1,beta1=0.8,beta2=0.95,eps=0.001]",
+            {"seconds": EQUAL},
+            True,
+        ),
+        (
             "fedbuff[buffer_size=1,concurrency=1,server_lr=0.6]",
             "fedasync[mixing=0.6,staleness=constant,prox=0,concurrency=1]",
             {"seconds": UNEQUAL},

@@ -54,12 +54,22 @@ def test_unequal_epochs_are_refused(monkeypatch: Any) -> None:
         _ = setup.dispatch
 
 
-def test_whole_jobs_have_no_steps_to_poll() -> None:
-    compute = "compute={kind: per_job, time: {distribution: constant, seconds: 2}}"
-    with pytest.raises(UsageError, match=r"digits-demo: .*only with compute.kind = per_step"):
-        plan(spec("favano", compute))
-    with pytest.raises(UsageError, match="compute durations must be per step"):
-        plan(spec("favano[period_seconds=1]", compute))
+def test_a_job_drawn_as_a_whole_is_spread_over_its_steps() -> None:
+    """10 steps in U(2, 4) s, polled every 3 s, the mean: by the first poll everybody has done between 7 and 10 of them."""
+    setup = Setup(spec("favano", "compute={kind: per_job, time: {distribution: uniform, low_seconds: 2, high_seconds: 4}}"))
+    assert setup.dispatch == Poll(cohort_size=10, max_steps=10, period_seconds=pytest.approx(3, rel=1e-12))
+    chunk = setup.scheduler().next(1)
+    steps = chunk.steps[chunk.consumed_by == 0]
+    assert len(steps) == 10
+    assert set(steps.tolist()) <= {7, 8, 9, 10}
+    assert len(set(steps.tolist())) > 1
+
+
+def test_a_time_without_mean_needs_a_period() -> None:
+    pareto = "compute={kind: per_job, time: {distribution: pareto, scale_seconds: 1, shape: 1}}"
+    with pytest.raises(UsageError, match="digits-demo: its compute time has no mean to poll by; set period_seconds"):
+        plan(spec("favano", pareto))
+    assert plan(spec("favano[period_seconds=2]", pareto, "budget.updates=3")).updates == 3
 
 
 @pytest.mark.parametrize("name", ["favano", "quafl"])

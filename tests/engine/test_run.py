@@ -171,7 +171,17 @@ def test_verify_tells_what_differs(tmp_path: Path) -> None:
         verify(Record({**record.meta, "run_id": "beef"}, record.curves))
 
 
-@pytest.mark.parametrize("selector", ["fedbuff[buffer_size=2]", "scaffold[cohort_size=2]", "fedac[buffer_size=2,server_lr=0.01]"])
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "fedbuff[buffer_size=2]",
+        "scaffold[cohort_size=2]",
+        "fedac[buffer_size=2,server_lr=0.01]",
+        "ca2fl[buffer_size=2]",
+        "quafl[cohort_size=2]",
+        "favano[cohort_size=2]",
+    ],
+)
 def test_resume_from_any_checkpoint_gives_the_same_digests(selector: str, tmp_path: Path) -> None:
     """Interrupted after every update in turn, by an exception in the observer's place of the next one."""
     wanted = run(selector, "budget.updates=6")

@@ -100,6 +100,7 @@ TIMES: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("steps[0][0]: expected a whole number, got float", {"steps": LocalSteps(rows=[[1.5]] * 3)}, Rounds()),
     ("stream: concurrency: expected a whole number, got float", {}, Stream(concurrency=1.5)),
     ("poll: period_seconds: expected a number, got NoneType", {}, Poll(period_seconds=None, max_steps=1)),
+    ("poll: max_steps: expected a whole number, got NoneType", {}, Poll(period_seconds=1.0)),
 ]  # fmt: skip
 
 

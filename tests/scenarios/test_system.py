@@ -7,9 +7,11 @@ import pytest
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
 from fedbench.scenarios.load import load
 from fedbench.scenarios.schema import Network, Slowdown
-from fedbench.scenarios.system import compute, full_gradient_seconds, local_steps, slowdowns, transfer
+from fedbench.scenarios.system import compute, full_gradient_seconds, local_steps, mean_seconds, one_step, slowdowns, transfer
+from fedbench.types import Stream as StreamPolicy
 
 
 def test_the_papers_constants() -> None:
@@ -54,3 +56,34 @@ def test_epochs_count_the_short_last_batch() -> None:
 def test_a_full_gradient_waits_for_the_slowest_client() -> None:
     scenario = load("digits-demo", ["clients=2", "compute.slowdown={low: 2, high: 2}"])
     assert full_gradient_seconds(scenario, np.array([100.0, 55.0]), 0, 1.0, 2.0) == pytest.approx(1 + 10 * 0.04 + 2)
+
+
+DRAWN = [
+    (Duration(a=2.0), 2.0),
+    (Duration(a=np.array([1.0, 3.0])), 2.0),
+    (Duration(kind="uniform", a=1.0, b=4.0), 2.5),
+    (Duration(kind="exponential", a=2.0), 2.0),
+    (Duration(kind="lognormal", a=0.5, b=0.8), np.exp(0.5 + 0.32)),
+    (Duration(kind="pareto", a=1.0, b=3.0), 1.5),
+]
+
+
+@pytest.mark.parametrize(("job", "mean"), DRAWN)
+def test_a_share_of_a_drawn_job(job: Duration, mean: float) -> None:
+    """Eight steps of a share take what the job takes, draw by draw; the mean is that of the distribution."""
+    share = one_step(job, 8)
+    assert one_step(share, 8) is share
+    assert mean_seconds(job) == pytest.approx(mean, rel=1e-12)
+    assert 8 * mean_seconds(share) == pytest.approx(mean, rel=1e-12)
+    whole, spread = (
+        Scheduler(
+            Timing(clients=2, compute=duration, steps=LocalSteps(values=8), max_updates=200, max_seconds=1e6),
+            StreamPolicy(concurrency=2, buffer_size=1),
+        ).next()
+        for duration in (job, share)
+    )
+    assert whole.time / spread.time == pytest.approx(np.ones(200), rel=1e-6)
+
+
+def test_a_pareto_time_may_have_no_mean() -> None:
+    assert mean_seconds(Duration(kind="pareto", a=1.0, b=1.0)) == np.inf

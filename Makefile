@@ -10,6 +10,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.fedbench-installed
+ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
 .PHONY: demo test slow golden lint types format native tidy wheel regress history cuda clean
 
@@ -22,7 +23,7 @@ $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csr
 	touch $@
 
 demo: $(STAMP)
-	$(BIN)/fedbench run digits-demo -a fedavg -a fedasync -a fedbuff -a defedavg_iid --seeds 3 --jobs 2 --store demo/runs --resume
+	$(BIN)/fedbench run digits-demo $(ALL:%=-a %) --seeds 3 --jobs 2 --store demo/runs --resume
 	$(BIN)/fedbench leaderboard build --store demo/runs --output demo/leaderboard --title "fedbench demo"
 
 test: $(STAMP)

@@ -12,7 +12,7 @@ from scipy.special import stdtrit  # scipy.stats would take a second to import
 
 LEVEL = 0.95
 
-Standing = Literal["best", "tied", "behind", "unknown"]
+Standing = Literal["best", "tied", "behind", "unknown", "reference"]
 
 
 @dataclass(frozen=True)

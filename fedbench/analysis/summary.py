@@ -45,6 +45,11 @@ class Row:
         return dict(self.runs[0].meta["spec"]["algorithm"])
 
     @property
+    def is_reference(self) -> bool:
+        """A yardstick such as SGD on the pooled data: shown, not ranked."""
+        return bool(self.algorithm.get("reference"))
+
+    @property
     def seeds(self) -> tuple[int, ...]:
         return tuple(run.seed for run in self.runs)
 
@@ -128,11 +133,13 @@ def _attempt(run: Record, target: Mapping[str, Any]) -> Attempt:
 
 def _compare(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Rows with their standings. Final accuracy: among rows in which every seed ended without diverging or failing. A target:
-    among rows that reach it with every seed, since the time of a miss is not known. All others stay `unknown`."""
+    among rows that reach it with every seed, since the time of a miss is not known. References are not compared; all others stay
+    `unknown`."""
+    rivals = [row for row in rows if not row.is_reference]
     accuracy = standings(
         {
             row.selector: {run.seed: float(run.meta["final"]["test_accuracy"]) for run in row.runs}
-            for row in rows
+            for row in rivals
             if row.outcomes.keys() <= {"finished", "stalled"} and row.measures["test_accuracy"].missing == 0
         },
         higher_is_better=True,
@@ -142,7 +149,7 @@ def _compare(rows: Sequence[Row]) -> tuple[Row, ...]:
         standings(
             {
                 row.selector: {run.seed: attempt.restricted for run, attempt in zip(row.runs, row.times[i].attempts, strict=True)}
-                for row in rows
+                for row in rivals
                 if not row.times[i].lower_bound
             },
             higher_is_better=False,
@@ -152,8 +159,13 @@ def _compare(rows: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(
         replace(
             row,
-            accuracy_standing=accuracy.get(row.selector, "unknown"),
-            time_standings=tuple(times[i].get(row.selector, "unknown") for i in targets),
+            accuracy_standing=accuracy.get(row.selector, _without(row)),
+            time_standings=tuple(times[i].get(row.selector, _without(row)) for i in targets),
         )
         for row in rows
     )
+
+
+def _without(row: Row) -> Standing:
+    """The standing of a row that was not compared."""
+    return "reference" if row.is_reference else "unknown"

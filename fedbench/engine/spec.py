@@ -53,7 +53,7 @@ class RunSpec:
             "task": self.scenario.task.model_dump(mode="json"),
             "scenario": self.scenario.resolved(),
             "scenario_hash": self.scenario.content_hash(),
-            "algorithm": {"name": self.algorithm.name, "options": self.algorithm.options()} | self._origin(),
+            "algorithm": {"name": self.algorithm.name, "options": self.algorithm.options()} | self._origin() | self._reference(),
             "selector": self.selector,
             "overrides": overrides_of(self.scenario),
             "seed": self.seed,
@@ -61,6 +61,10 @@ class RunSpec:
 
     def _origin(self) -> dict[str, Any]:
         return {"origin": self.origin} if self.origin else {}
+
+    def _reference(self) -> dict[str, Any]:
+        """One worker with everybody's data is a yardstick, not a rival."""
+        return {"reference": True} if self.algorithm.pooled else {}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], algorithm: str | None = None) -> RunSpec:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 NONE = "–"
-STANDINGS = {"best": "best mean", "tied": "tied with the best"}
+STANDINGS = {"best": "best mean", "tied": "tied with the best", "reference": "reference"}
 
 
 def number(value: float | None) -> str:

@@ -59,6 +59,19 @@ def test_who_is_compared(record):
     }
 
 
+def test_a_reference_is_shown_and_not_ranked(record):
+    """It is better than all others, who are compared among themselves."""
+    pooled = [record("centralised", seed, [0.1, 0.95, 0.99]) for seed in (0, 1)]
+    for run in pooled:
+        run.meta["spec"]["algorithm"]["reference"] = True
+    rival = [record("rival", seed, [0.1, 0.2, 0.85]) for seed in (0, 1)]
+    rows = {row.selector: row for row in only([*pooled, *rival]).rows}
+    assert {name: (row.accuracy_standing, row.time_standings) for name, row in rows.items()} == {
+        "centralised": ("reference", ("reference",)),
+        "rival": ("best", ("best",)),
+    }
+
+
 def test_the_same_run_twice_counts_once(record):
     assert only([record(), record()]).rows[0].seeds == (0,)
 

@@ -64,11 +64,13 @@ def test_a_reference_is_shown_and_not_ranked(record):
     pooled = [record("centralised", seed, [0.1, 0.95, 0.99]) for seed in (0, 1)]
     for run in pooled:
         run.meta["spec"]["algorithm"]["reference"] = True
-    rival = [record("rival", seed, [0.1, 0.2, 0.85]) for seed in (0, 1)]
-    rows = {row.selector: row for row in only([*pooled, *rival]).rows}
+    rival = [record("rival", seed, [0.1, 0.9, 0.9]) for seed in (0, 1)]
+    slow = [record("slow", seed, [0.1, 0.2, 0.85]) for seed in (0, 1)]
+    rows = {row.selector: row for row in only([*pooled, *rival, *slow]).rows}
     assert {name: (row.accuracy_standing, row.time_standings) for name, row in rows.items()} == {
         "centralised": ("reference", ("reference",)),
         "rival": ("best", ("best",)),
+        "slow": ("behind", ("behind",)),
     }
 
 

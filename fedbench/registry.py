@@ -21,6 +21,7 @@ ALGORITHMS = {
     "fedasync": "fedbench.algorithms.fedasync:FedAsync",
     "fedavg": "fedbench.algorithms.fedavg:FedAvg",
     "fedbuff": "fedbench.algorithms.fedbuff:FedBuff",
+    "fedecho": "fedbench.algorithms.fedecho:FedEcho",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }
 TASKS = {

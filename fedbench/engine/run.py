@@ -79,7 +79,12 @@ class Run:
 
         local = self.spec.scenario.local
         return TorchTrainer(
-            self.setup.task, self.setup.shards, batch_size=local.batch_size, seed=self.spec.seed, workers=self.options.workers
+            self.setup.task,
+            self.setup.shards,
+            batch_size=local.batch_size,
+            seed=self.spec.seed,
+            workers=self.options.workers,
+            public=self.setup.public,
         )
 
     def _execution(self, trainer: Trainer) -> Execution:

@@ -15,7 +15,7 @@ from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
-from fedbench.scenarios.partition import Shards, partition
+from fedbench.scenarios.partition import Shards, partition, public_rows
 from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Rounds, Vector, Weights
 
@@ -25,6 +25,11 @@ def load_task(name: str, model: str) -> Task:
     """A task, kept for the next run of the same one in this process."""
     task: Task = registry.find("task", name)(model=model)
     return task
+
+
+HOW_TO_GET = {
+    "public_data": "; hold some out of the training data: public: {size: 2000} in the scenario, or --set public.size=2000",
+}
 
 
 class Setup:
@@ -43,6 +48,11 @@ class Setup:
         return partition(self.scenario, self.task.dataset.train.y, self.spec.seed)
 
     @functools.cached_property
+    def public(self) -> npt.NDArray[np.int64] | None:
+        """The training rows that the server holds unlabelled, if any."""
+        return public_rows(self.scenario, len(self.task.dataset.train), self.spec.seed)
+
+    @functools.cached_property
     def sizes(self) -> Weights:
         return np.array([len(rows) for rows in self.shards], np.float64)
 
@@ -53,13 +63,18 @@ class Setup:
     @functools.cached_property
     def dispatch(self) -> Dispatch:
         dispatch = self.spec.algorithm.dispatch(self.info)
-        missing = self.spec.algorithm.requires
+        missing = sorted(self.spec.algorithm.requires - self.offers)
         if missing:
             raise UsageError(
-                f"algorithm {self.spec.algorithm.name} is not applicable: it needs {', '.join(sorted(missing))}, "
-                f"which scenario {self.scenario.name} does not have"
+                f"algorithm {self.spec.algorithm.name} is not applicable: it needs {', '.join(missing)}, which scenario "
+                f"{self.scenario.name} does not have{''.join(HOW_TO_GET.get(name, '') for name in missing)}"
             )
         return self._in_rounds(dispatch) if isinstance(dispatch, Rounds) else dispatch
+
+    @property
+    def offers(self) -> set[str]:
+        """What an algorithm may require."""
+        return {"public_data"} if self.scenario.public is not None else set()
 
     def _in_rounds(self, dispatch: Rounds) -> Rounds:
         """The policy with what the scenario's part `rounds` asks for."""
@@ -144,6 +159,8 @@ class Setup:
         timing, digest = self.timing(), Digest()
         for rows in self.shards:
             digest.add(rows)
+        if self.public is not None:
+            digest.add(self.public)
         for duration in (timing.compute, timing.download, timing.upload):
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
         if self.scenario.availability.kind != "always" or self.scenario.dropout > 0:

@@ -13,6 +13,7 @@ from fedbench import registry
 from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
+from fedbench.kernels import TeacherMean
 from fedbench.proof.compare import Mismatch, Unsupported, compare
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
@@ -25,10 +26,12 @@ OPTIONS_OF: dict[str, dict[str, str]] = {
     "fedac": {"M": "buffer_size"},
     "fedasync": {"alpha": "mixing", "rho": "prox"},
     "fedbuff": {"M": "buffer_size"},
+    "fedecho": {"M": "buffer_size", "optimizer": "distill_optimizer", "eta_d": "distill_lr", "clip": "clip_norm"},
     "scaffold": {"init": "init_control"},
 }
 STATE_OF: dict[str, dict[str, str]] = {
     "fedac": {"C": "C", "C_i": "memory", "m": "m", "v": "v"},
+    "fedecho": {"Z": "Z"},
     "scaffold": {"c": "c", "c_i": "memory"},
 }
 
@@ -164,14 +167,24 @@ def check_algorithm(vector: dict[str, Any], precision: str) -> float:
         field = STATE_OF.get(name, {}).get(key)
         if field is None:
             raise Unsupported(f"state {key!r} of {name}")
-        value = getattr(state, field)
-        got = value.dense() if isinstance(value, ClientTable) else value
+        got = _exposed(getattr(state, field), problem.clients)
         worst = max(worst, compare(got, want, vector["tolerance"]["state"][key][precision], key))
     return worst
 
 
+def _exposed(value: Any, clients: int) -> Any:
+    """A named value of a State as vectors have it."""
+    if isinstance(value, TeacherMean):
+        return [value.stored(client) for client in range(clients)]
+    return value.dense() if isinstance(value, ClientTable) else value
+
+
 def _arrays(state: State) -> list[npt.NDArray[Any]]:
-    return [v.dense() if isinstance(v, ClientTable) else np.asarray(v) for _, v in state.items()]
+    arrays: list[npt.NDArray[Any]] = []
+    for _, value in state.items():
+        is_table = isinstance(value, ClientTable | TeacherMean)
+        arrays += [np.asarray(part) for part in value.snapshot().values()] if is_table else [np.asarray(value)]
+    return arrays
 
 
 def _same_bits(a: list[npt.NDArray[Any]], b: list[npt.NDArray[Any]], where: str) -> None:

@@ -152,7 +152,7 @@ def _at(path: Sequence[str]) -> Any:
 
 def _fields(model: Any) -> dict[str, Any]:
     """Keys of a part (or of the members of a union), with the annotation behind each."""
-    members = [model] if isinstance(model, type) and issubclass(model, BaseModel) else list(_tags(model).values())
+    members = [m for m in (model, *getattr(model, "__args__", ())) if isinstance(m, type) and issubclass(m, BaseModel)]
     return {(field.alias or name): field.annotation for m in members for name, field in m.model_fields.items()}
 
 

@@ -9,14 +9,35 @@ from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
 from fedbench.scenarios.schema import Iid, Scenario, TwoClass
 
-Shards = list[npt.NDArray[np.int64]]
+Rows = npt.NDArray[np.int64]
+Shards = list[Rows]
 
 
-def partition(scenario: Scenario, labels: npt.NDArray[np.int64], seed: int) -> Shards:
-    """One array of row numbers (ascending) per client; every row of `labels` (n,) in exactly one of them.
+def public_rows(scenario: Scenario, examples: int, seed: int) -> Rows | None:
+    """The training rows (ascending) that the server holds unlabelled; None if the scenario has no public data."""
+    if scenario.public is None:
+        return None
+    size = scenario.public.size
+    if size >= examples:
+        raise UsageError(
+            f"scenario {scenario.name}: public.size must leave the clients some of the {examples} training examples, got {size}"
+        )
+    return np.sort(Stream(seed, Purpose.holdout, 1).permutation(examples)[:size])
+
+
+def partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
+    """One array of row numbers (ascending) per client; every row of `labels` (n,) that is not public in exactly one of them.
 
     UsageError if a client would have no example.
     """
+    public = public_rows(scenario, len(labels), seed)
+    if public is None:
+        return _partition(scenario, labels, seed)
+    private = np.delete(np.arange(len(labels)), public)
+    return [private[rows] for rows in _partition(scenario, labels[private], seed)]
+
+
+def _partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
     match scenario.partition:
         case Iid():
             shards = iid(len(labels), scenario.clients, seed)
@@ -37,7 +58,7 @@ def iid(examples: int, clients: int, seed: int) -> Shards:
     return [np.sort(part) for part in np.array_split(order, clients)]
 
 
-def two_class(labels: npt.NDArray[np.int64], clients: int, seed: int) -> Shards:
+def two_class(labels: Rows, clients: int, seed: int) -> Shards:
     """2 N shards of one class each, two of different classes to every client.
 
     A class gets shards in proportion to its size (largest remainders), cut from a keyed permutation of its examples; sizes are
@@ -57,7 +78,7 @@ def two_class(labels: npt.NDArray[np.int64], clients: int, seed: int) -> Shards:
             f"partition two_class: class {classes[per_class.argmax()]} fills {per_class.max()} of {2 * clients} shards, so {clients} "
             "clients cannot all have two different classes"
         )
-    shards: list[tuple[int, npt.NDArray[np.int64]]] = []
+    shards: list[tuple[int, Rows]] = []
     for k, (label, count) in enumerate(zip(classes, per_class, strict=True)):
         rows = np.flatnonzero(labels == label)
         rows = rows[Stream(seed, Purpose.partition, 0, 1 + k).permutation(len(rows))]
@@ -68,17 +89,15 @@ def two_class(labels: npt.NDArray[np.int64], clients: int, seed: int) -> Shards:
     return [np.sort(np.concatenate([a[1], b[1]])) for a, b in zip(first, second, strict=True)]
 
 
-def _shards_per_class(counts: npt.NDArray[np.int64], shards: int) -> npt.NDArray[np.int64]:
+def _shards_per_class(counts: Rows, shards: int) -> Rows:
     share = counts * (shards / counts.sum())
-    per_class: npt.NDArray[np.int64] = np.floor(share).astype(np.int64)
+    per_class: Rows = np.floor(share).astype(np.int64)
     for k in np.argsort(per_class - share, kind="stable")[: shards - per_class.sum()]:
         per_class[k] += 1
     return per_class
 
 
-def _separate(
-    first: list[tuple[int, npt.NDArray[np.int64]]], second: list[tuple[int, npt.NDArray[np.int64]]], stream: Stream
-) -> None:
+def _separate(first: list[tuple[int, Rows]], second: list[tuple[int, Rows]], stream: Stream) -> None:
     """Swap second shards until nobody has one class twice. A draw that helps nobody is drawn again."""
     clients = len(first)
     for i in range(clients):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 PositiveFloat = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 PositiveInt = Annotated[int, Field(ge=1, le=2**31 - 1)]
-LATER = ("availability", "dropout", "rounds")
+LATER = ("availability", "dropout", "rounds", "public")
 """Parts that came after the first records: while they are off, the hash and so the run ids are as before."""
 
 
@@ -196,6 +196,14 @@ class RoundsPart(Part):
         return ", ".join(part for part in (deadline, more) if part)
 
 
+class PublicPart(Part):
+    """Unlabelled examples that the server has, for algorithms that need some: `size` rows taken out of the training data before it
+    is partitioned, drawn uniformly once per seed. No client has them, whatever the algorithm."""
+
+    source: Literal["held_out"] = "held_out"
+    size: PositiveInt
+
+
 class BudgetPart(Part):
     """A run ends at whatever comes first. `seconds` are virtual."""
 
@@ -233,6 +241,7 @@ class Scenario(Part):
     availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     rounds: RoundsPart = RoundsPart()
+    public: PublicPart | None = None
     budget: BudgetPart
     evaluation: EvaluationPart
     targets: tuple[Target, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types as pytypes
 import typing
@@ -234,6 +235,7 @@ class PublicObjective(Protocol):
         ...
 
 
+@functools.cache
 def hints(cls: type) -> dict[str, Any]:
     """Annotations of a class's fields, ranges included."""
     return typing.get_type_hints(cls, include_extras=True)

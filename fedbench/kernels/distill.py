@@ -152,8 +152,8 @@ class TeacherMean:
 
     @property
     def bytes(self) -> int:
-        """Of all stored logits and their sum."""
-        return self._sum.nbytes + sum(logits.nbytes for logits in self._stored.values())
+        """Of all stored logits."""
+        return sum(logits.nbytes for logits in self._stored.values())
 
     def stored(self, client: int) -> Logits | None:
         """The client's newest logits (P, C), not to be written; None if it has none."""

@@ -89,7 +89,9 @@ def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
     place: Any = changed
     *parents, last = path.strip().split(".")
     for key in parents:
-        place = place.setdefault(key, {}) if isinstance(place, dict) else None
+        if isinstance(place, dict) and place.get(key) is None:
+            place[key] = {}
+        place = place[key] if isinstance(place, dict) else None
     if not isinstance(place, dict):
         raise UsageError(f"--set {override!r}: {'.'.join(parents)} is not a group of keys")
     place[last] = scalar(value.strip())

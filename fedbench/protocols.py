@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import types as pytypes
 import typing
@@ -114,10 +113,9 @@ class Algorithm:
     optimizer: Literal["sgd", "adamw"] = "sgd"
 
     def __post_init__(self) -> None:
+        annotations = hints(type(self))
         for field in dataclasses.fields(self):
-            value = checked(
-                self.name or type(self).__name__, field.name, getattr(self, field.name), hints(type(self))[field.name]
-            )
+            value = checked(self.name or type(self).__name__, field.name, getattr(self, field.name), annotations[field.name])
             object.__setattr__(self, field.name, value)
 
     @classmethod
@@ -235,7 +233,6 @@ class PublicObjective(Protocol):
         ...
 
 
-@functools.cache
 def hints(cls: type) -> dict[str, Any]:
     """Annotations of a class's fields, ranges included."""
     return typing.get_type_hints(cls, include_extras=True)

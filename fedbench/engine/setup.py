@@ -15,6 +15,7 @@ from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
+from fedbench.scenarios.delays import NormalSteps
 from fedbench.scenarios.partition import Shards, partition, public_rows
 from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Rounds, Vector, Weights
@@ -103,16 +104,17 @@ class Setup:
         size = self.payload_bytes if network.message == "payload" and self._is_limited() else 0
         download = system.transfer(network, network.download_megabit_per_second, down * size)
         upload = system.transfer(network, network.upload_megabit_per_second, up * size)
+        sizes = self.sizes if system.needs_sizes(scenario) else None
         start = 0.0
         if self.dispatch.prelude:
             start = system.full_gradient_seconds(scenario, self.sizes, self.spec.seed, float(download.a), float(upload.a))
         return Timing(
             clients=scenario.clients,
             seed=self.spec.seed,
-            compute=system.compute(scenario, self.spec.seed),
+            compute=system.compute(scenario, self.spec.seed, sizes),
             download=download,
             upload=upload,
-            steps=system.local_steps(scenario, self.sizes if scenario.local.epochs else None),
+            steps=system.local_steps(scenario, self.spec.seed, sizes),
             availability=system.availability(scenario, self.spec.seed),
             dropout=scenario.dropout,
             start_seconds=start,
@@ -163,6 +165,8 @@ class Setup:
             digest.add(self.public)
         for duration in (timing.compute, timing.download, timing.upload):
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
+        if isinstance(self.scenario.local.steps, NormalSteps):
+            digest.add(np.array(timing.steps.normal if timing.steps.values is None else timing.steps.values, np.float64))
         if self.scenario.availability.kind != "always" or self.scenario.dropout > 0:
             digest.add(*_parameters(timing.availability), np.atleast_1d(timing.dropout))
         return digest.add(self.x0()).hex()

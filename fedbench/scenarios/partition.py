@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.scenarios.schema import Iid, Scenario, TwoClass
+from fedbench.scenarios.draws import log_gamma, shares
+from fedbench.scenarios.schema import Dirichlet, Iid, Scenario, TwoClass
 
 Rows = npt.NDArray[np.int64]
 Shards = list[Rows]
@@ -43,6 +44,8 @@ def _partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
             shards = iid(len(labels), scenario.clients, seed)
         case TwoClass():
             shards = two_class(labels, scenario.clients, seed)
+        case Dirichlet() as part:
+            shards = dirichlet(labels, scenario.clients, seed, part)
     empty = [client for client, rows in enumerate(shards) if len(rows) == 0]
     if empty:
         raise UsageError(
@@ -87,6 +90,64 @@ def two_class(labels: Rows, clients: int, seed: int) -> Shards:
     first, second = dealt[:clients], dealt[clients:]
     _separate(first, second, Stream(seed, Purpose.partition, 1))
     return [np.sort(np.concatenate([a[1], b[1]])) for a, b in zip(first, second, strict=True)]
+
+
+DIRICHLET_DRAWS = 100
+
+
+def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Shards:
+    """For each class, a keyed permutation of its examples cut at the cumulative shares of the clients.
+
+    Drawn again until every client has `min_examples`, at most DIRICHLET_DRAWS times: with a small alpha that would take for ever.
+    Then the draw whose smallest client is largest is filled up: a client below the floor takes examples of the largest one.
+    Source: by class as in yujiaw98/FADAS; with stop_at_mean as in HarliWu/FedaGrac (`__getDirichletData__`).
+    """
+    if clients * part.min_examples > len(labels):
+        raise UsageError(
+            f"partition dirichlet: {clients} clients with at least {part.min_examples} examples each need "
+            f"{clients * part.min_examples}, the task has {len(labels)}; lower min_examples or ask for fewer clients"
+        )
+    best: Shards = []
+    for draw in range(DIRICHLET_DRAWS):
+        shards = _dirichlet_draw(labels, clients, part, seed, draw)
+        if not best or _smallest(shards) > _smallest(best):
+            best = shards
+        if _smallest(best) >= part.min_examples:
+            break
+    return [np.sort(rows) for rows in _filled_up(best, part.min_examples)]
+
+
+def _smallest(shards: Shards) -> int:
+    return min(map(len, shards))
+
+
+def _dirichlet_draw(labels: Rows, clients: int, part: Dirichlet, seed: int, draw: int) -> Shards:
+    """One attempt, with a stream of its own for every class."""
+    parts: list[list[Rows]] = [[] for _ in range(clients)]
+    sizes, classes = np.zeros(clients), np.unique(labels)
+    for k, label in enumerate(classes):
+        stream = Stream(seed, Purpose.partition, 2, draw * len(classes) + k)
+        rows = np.flatnonzero(labels == label)
+        rows = rows[stream.permutation(len(rows))]
+        weights = log_gamma(stream, np.full(clients, part.alpha))
+        if part.stop_at_mean:
+            weights[sizes >= len(labels) / clients] = -np.inf
+        cuts = np.floor(np.cumsum(shares(weights))[:-1] * len(rows)).astype(np.int64)
+        for client, piece in enumerate(np.split(rows, cuts)):
+            parts[client].append(piece)
+            sizes[client] += len(piece)
+    return [np.concatenate(pieces) for pieces in parts]
+
+
+def _filled_up(shards: Shards, floor: int) -> Shards:
+    """Clients below the floor, in order, take the last examples of whoever has most, so many that both sides stay above it."""
+    for client in range(len(shards)):
+        while len(shards[client]) < floor:
+            largest = max(range(len(shards)), key=lambda i: len(shards[i]))
+            count = min(floor - len(shards[client]), len(shards[largest]) - floor)
+            shards[client] = np.concatenate([shards[client], shards[largest][-count:]])
+            shards[largest] = shards[largest][:-count]
+    return shards
 
 
 def _shards_per_class(counts: Rows, shards: int) -> Rows:

@@ -22,7 +22,7 @@ def test_the_papers_constants() -> None:
     assert 0.085 <= per_job.min() < 0.1
     assert 0.4 < per_job.max() <= 0.425
     assert transfer(scenario.network, 400.0, 0).a == pytest.approx(0.044)
-    assert local_steps(scenario, None).values == 50
+    assert local_steps(scenario, 0).values == 50
 
 
 def test_a_clients_slowdown_depends_on_client_and_seed_only() -> None:
@@ -46,9 +46,9 @@ def test_payload_pays_for_its_bytes_and_latency_adds() -> None:
 
 def test_epochs_count_the_short_last_batch() -> None:
     scenario = load("digits-demo", ["local={epochs: 2, batch_size: 10}", "clients=3"])
-    assert local_steps(scenario, np.array([10.0, 11.0, 5.0])).values.tolist() == [2, 4, 2]  # type: ignore[union-attr]
+    assert local_steps(scenario, 0, np.array([10.0, 11.0, 5.0])).values.tolist() == [2, 4, 2]  # type: ignore[union-attr]
     with pytest.raises(UsageError, match="needs the shard sizes"):
-        local_steps(scenario, None)
+        local_steps(scenario, 0)
 
 
 def test_a_full_gradient_waits_for_the_slowest_client() -> None:

@@ -107,36 +107,33 @@ def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Shards:
             f"partition dirichlet: {clients} clients with at least {part.min_examples} examples each need "
             f"{clients * part.min_examples}, the task has {len(labels)}; lower min_examples or ask for fewer clients"
         )
-    best: Shards = []
+    classes, totals = np.unique(labels, return_counts=True)
+    best = np.zeros((len(classes), clients), np.int64)
     for draw in range(DIRICHLET_DRAWS):
-        shards = _dirichlet_draw(labels, clients, part, seed, draw)
-        if not best or _smallest(shards) > _smallest(best):
-            best = shards
-        if _smallest(best) >= part.min_examples:
+        counts = _dirichlet_counts(totals, clients, part, seed, draw)
+        if counts.sum(axis=0).min() >= best.sum(axis=0).min():
+            best = counts
+        if best.sum(axis=0).min() >= part.min_examples:
             break
-    return [np.sort(rows) for rows in _filled_up(best, part.min_examples)]
-
-
-def _smallest(shards: Shards) -> int:
-    return min(map(len, shards))
-
-
-def _dirichlet_draw(labels: Rows, clients: int, part: Dirichlet, seed: int, draw: int) -> Shards:
-    """One attempt, with a stream of its own for every class."""
-    parts: list[list[Rows]] = [[] for _ in range(clients)]
-    sizes, classes = np.zeros(clients), np.unique(labels)
+    pieces: list[list[Rows]] = []
     for k, label in enumerate(classes):
-        stream = Stream(seed, Purpose.partition, 2, draw * len(classes) + k)
         rows = np.flatnonzero(labels == label)
-        rows = rows[stream.permutation(len(rows))]
-        weights = log_gamma(stream, np.full(clients, part.alpha))
+        rows = rows[Stream(seed, Purpose.partition, 2, k).permutation(len(rows))]
+        pieces.append(np.split(rows, np.cumsum(best[k])[:-1]))
+    shards = [np.concatenate(of_client) for of_client in zip(*pieces, strict=True)]
+    return [np.sort(rows) for rows in _filled_up(shards, part.min_examples)]
+
+
+def _dirichlet_counts(totals: Rows, clients: int, part: Dirichlet, seed: int, draw: int) -> Rows:
+    """One attempt: how many of the `totals` examples of each class every client gets (classes, N)."""
+    counts = np.zeros((len(totals), clients), np.int64)
+    for k, total in enumerate(totals.tolist()):
+        weights = log_gamma(Stream(seed, Purpose.partition, 3, draw * len(totals) + k), np.full(clients, part.alpha))
         if part.stop_at_mean:
-            weights[sizes >= len(labels) / clients] = -np.inf
-        cuts = np.floor(np.cumsum(shares(weights))[:-1] * len(rows)).astype(np.int64)
-        for client, piece in enumerate(np.split(rows, cuts)):
-            parts[client].append(piece)
-            sizes[client] += len(piece)
-    return [np.concatenate(pieces) for pieces in parts]
+            weights[counts.sum(axis=0) >= totals.sum() / clients] = -np.inf
+        cuts = np.floor(np.cumsum(shares(weights))[:-1] * total).astype(np.int64)
+        counts[k] = np.diff(np.concatenate([[0], np.minimum(cuts, total), [total]]))
+    return counts
 
 
 def _filled_up(shards: Shards, floor: int) -> Shards:

@@ -54,7 +54,7 @@ def test_the_hash_is_of_what_can_change_a_result() -> None:
         ("local.steps=0", r"local.steps: .*greater than or equal to 1, got 0"),
         ("local.steps={mean: 5, variance: -1}", r"local.steps.variance: .*greater than or equal to 0, got -1"),
         ("local.steps={mean: 5, mod: fixed}", r"unknown key local.steps.mod; did you mean 'mode'\?"),
-        ("public.sise=3", r"unknown key public.sise; did you mean 'size'\?"),
+        ("public.sizes=3", r"unknown key public.sizes; did you mean 'size'\?"),
         ("partition={kind: dirichlet, alpha: 0}", r"partition.alpha: .*greater than or equal to 0.001, got 0"),
         ("compute={kind: delay_classes, long_seconds: [8, 5]}", r"long_seconds must be \[low, high\] .*, got \[8, 5\]"),
         (

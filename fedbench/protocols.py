@@ -6,7 +6,7 @@ import dataclasses
 import math
 import types as pytypes
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
 
@@ -35,11 +35,16 @@ class Range:
         return " and ".join(part for part in (low, high) if part)
 
 
+Rows = npt.NDArray[np.int64]
+Logits = npt.NDArray[np.floating[Any]]
+Pullback = Callable[[Logits], Vector]
+
 Positive = Annotated[float, Range(low=0, open=True)]
 NonNegative = Annotated[float, Range(low=0)]
 Fraction = Annotated[float, Range(low=0, high=1)]
 BelowOne = Annotated[float, Range(low=0, high=math.nextafter(1, 0))]
 Count = Annotated[int, Range(low=1)]
+CountOrZero = Annotated[int, Range(low=0)]
 
 
 class Tools(Protocol):
@@ -50,6 +55,21 @@ class Tools(Protocol):
 
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
         """Full-batch gradients (d,) at x, client by client."""
+        ...
+
+    @property
+    def public_shape(self) -> tuple[int, int]:
+        """Public examples P and classes C. This and what follows is for algorithms with requires = {"public_data"}."""
+        ...
+
+    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[Rows]:
+        """Mini-batches of public rows, keyed by seed and version: one shuffled pass, or `steps` batches, each pass shuffled anew.
+        The last batch of a pass may be short."""
+        ...
+
+    def public_logits(self, x: Vector, rows: Rows, *, training: bool = False) -> tuple[Logits, Pullback]:
+        """Logits (B, C) of these public rows under x and the server's buffers, and the function that takes their gradient (B, C) to
+        that of x (d,); it holds until the next call. `training`: layers such as dropout and BatchNorm act as in training."""
         ...
 
 
@@ -95,10 +115,9 @@ class Algorithm:
     optimizer: Literal["sgd", "adamw"] = "sgd"
 
     def __post_init__(self) -> None:
+        annotations = hints(type(self))
         for field in dataclasses.fields(self):
-            value = checked(
-                self.name or type(self).__name__, field.name, getattr(self, field.name), hints(type(self))[field.name]
-            )
+            value = checked(self.name or type(self).__name__, field.name, getattr(self, field.name), annotations[field.name])
             object.__setattr__(self, field.name, value)
 
     @classmethod
@@ -123,6 +142,11 @@ class Algorithm:
     def traffic(self, info: Info) -> tuple[int, int, int]:
         """Model-sized vectors per job: down, up, and the number of exchanges."""
         return (1, 1, 1)
+
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        """Model-sized vectors that the server keeps from update to update: its own (x, moments, ..), for each client, and for each
+        version that a client is still training from. Without what clients remember themselves, and without public logits."""
+        return (1, 0, 0)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         """The server's state before the first update; x0 (d,) may be kept."""
@@ -185,9 +209,30 @@ class Objective(Protocol):
 
     def p(self) -> Weights: ...
 
-    def gradient(self, client: int, x: Vector, rows: npt.NDArray[np.int64] | None = None) -> Vector: ...
+    def gradient(self, client: int, x: Vector, rows: Rows | None = None) -> Vector: ...
 
     def metrics(self, x: Vector) -> dict[str, float]: ...
+
+
+@typing.runtime_checkable
+class PublicObjective(Protocol):
+    """An objective with public data: what the reference trainer needs beside `Objective` for algorithms that require them."""
+
+    @property
+    def public(self) -> npt.NDArray[Any] | None:
+        """Features (P, D)."""
+        ...
+
+    @property
+    def classes(self) -> int: ...
+
+    def logits(self, x: Vector, rows: npt.NDArray[Any]) -> Logits:
+        """(B, C) for features (B, D)."""
+        ...
+
+    def pullback(self, rows: npt.NDArray[Any], dlogits: Logits) -> Vector:
+        """The gradient (d,) from that of the logits of features (B, D)."""
+        ...
 
 
 def hints(cls: type) -> dict[str, Any]:

@@ -31,6 +31,7 @@ ALGORITHMS = {
     "fedavg": "fedbench.algorithms.fedavg:FedAvg",
     "fedbuff": "fedbench.algorithms.fedbuff:FedBuff",
     "feddyn": "fedbench.algorithms.feddyn:FedDyn",
+    "fedecho": "fedbench.algorithms.fedecho:FedEcho",
     "fedlin": "fedbench.algorithms.fedlin:FedLin",
     "fednova": "fedbench.algorithms.fednova:FedNova",
     "fedprox": "fedbench.algorithms.fedprox:FedProx",

@@ -102,15 +102,18 @@ class LocalRule:
 
 class Work:
     """What a job produced: `delta` = end - start, always; `end`; the by-products that its rule wanted; and the model's `buffers`
-    at the end (m,).
+    at the end (m,). `server_seconds`: of host time, what the server itself has to do for this job.
 
     `first_gradient` and `mean_gradient` are of h above, without prox and correction; zeros if steps = 0. `full_gradient` is the
     gradient over all examples of the client at the start. `public_logits` are those of the end model. A by-product that was not
     wanted is refused.
     """
 
-    def __init__(self, *, delta: Vector, end: Vector, buffers: Vector, **by_products: npt.NDArray[Any]) -> None:
+    def __init__(
+        self, *, delta: Vector, end: Vector, buffers: Vector, server_seconds: float = 0.0, **by_products: npt.NDArray[Any]
+    ) -> None:
         self.delta, self.end, self.buffers = delta, end, buffers
+        self.server_seconds = server_seconds
         self.by_products = by_products
 
     def _wanted(self, name: Want) -> npt.NDArray[Any]:

@@ -47,6 +47,9 @@ class FedAC(Algorithm):
     def traffic(self, info: Info) -> tuple[int, int, int]:
         return (2, 2, 1)
 
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        return (4, 0, 1)
+
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)
         return State(x=x0.copy(), C=zero, m=zero.copy(), v=zero.copy(), memory=ClientTable(tools.info.clients, zero))

@@ -44,6 +44,9 @@ class Scaffold(Algorithm):
     def traffic(self, info: Info) -> tuple[int, int, int]:
         return (2, 2, 1)
 
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        return (2, 0, 0)
+
     def init(self, x0: Vector, tools: Tools) -> State:
         c, table = np.zeros_like(x0), ClientTable(tools.info.clients, np.zeros_like(x0))
         if self.init_control == "grad":

@@ -53,6 +53,8 @@ def command(
             return print_json(facts)
         out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
         out.print(f"dispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n", markup=False)
+        if facts["requires"]:
+            out.print(f"requires of the scenario: {', '.join(facts['requires'])}\n", markup=False)
         return print_table(
             "options", ["name", "default", "allowed"], [(o["name"], str(o["default"]), o["allowed"]) for o in facts["options"]]
         )

@@ -18,27 +18,30 @@ import numpy as np
 from fedbench.engine.evaluate import GridEvaluator
 from fedbench.engine.execute import Execution
 from fedbench.errors import RecordError
+from fedbench.kernels import TeacherMean
 from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
 from fedbench.types import Message, State
 
-FORMAT = 2
+FORMAT = 3
+TABLES: dict[str, type[ClientTable | TeacherMean]] = {"table": ClientTable, "teacher": TeacherMean}
 
 
 def pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
-    """A JSON tree for `value`, whose arrays are added to `arrays`. Knows arrays, tables, numbers, text, lists and None."""
+    """A JSON tree for `value`, whose arrays are added to `arrays`. Knows arrays, TABLES, numbers, text, lists and None."""
     if isinstance(value, np.ndarray):
         name = str(len(arrays))
         arrays[name] = value
         return {"array": name}
-    if isinstance(value, ClientTable):
-        return {"table": {name: pack(array, arrays) for name, array in value.snapshot().items()}}
+    for kind, table in TABLES.items():
+        if isinstance(value, table):
+            return {kind: {name: pack(part, arrays) for name, part in value.snapshot().items()}}
     if isinstance(value, list | tuple):
         return {"list": [pack(item, arrays) for item in value]}
     if value is None or isinstance(value, bool | int | float | str):
         return {"value": value}
     raise TypeError(
-        f"checkpoint: a State may hold arrays, ClientTables, numbers, text and lists of them, got {type(value).__name__}"
+        f"checkpoint: a State may hold arrays, ClientTables, a TeacherMean, numbers, text and lists of them, got {type(value).__name__}"
     )
 
 
@@ -47,8 +50,8 @@ def unpack(tree: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     ((kind, content),) = tree.items()
     if kind == "array":
         return arrays[content]
-    if kind == "table":
-        return ClientTable.restore({name: unpack(item, arrays) for name, item in content.items()})
+    if kind in TABLES:
+        return TABLES[kind].restore({name: unpack(item, arrays) for name, item in content.items()})
     return [unpack(item, arrays) for item in content] if kind == "list" else content
 
 
@@ -60,6 +63,7 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
         "run_id": run_id,
         "version": execution.version,
         "trained_steps": execution.trained_steps,
+        "server_seconds": execution.server_seconds,
         "selections": execution.selections,
         "rows": evaluator.rows,
         "buffers": pack(execution.buffers, arrays),
@@ -87,7 +91,7 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
             f"checkpoint {path}: it belongs to run {tree['run_id']}, format {tree['format']}; expected {run_id}, {FORMAT}"
         )
     execution.version, execution.trained_steps = tree["version"], tree["trained_steps"]
-    execution.selections = tree["selections"]
+    execution.server_seconds, execution.selections = tree["server_seconds"], tree["selections"]
     execution.buffers = unpack(tree["buffers"], arrays)
     execution.state = State(**{name: unpack(item, arrays) for name, item in tree["state"].items()})
     execution.messages = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from fedbench.engine.trainers.base import Assignment, Trainer, client_error
 from fedbench.engine.waves import WaveQueue
 from fedbench.errors import FedbenchError
 from fedbench.kernels.scheduler import Chunk
-from fedbench.protocols import Algorithm
+from fedbench.protocols import Algorithm, Logits, Pullback, Rows
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Info, Job, Message, Reply, State, Vector, Work
 
@@ -42,11 +43,25 @@ class Diverged(Exception):
 class EngineTools:
     """What init, broadcast and step may use."""
 
-    info: Info
-    trainer: Trainer
+    execution: Execution
+
+    @property
+    def info(self) -> Info:
+        return self.execution.info
 
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
-        return self.trainer.gradients(clients, x)
+        return self.execution.trainer.gradients(clients, x)
+
+    @property
+    def public_shape(self) -> tuple[int, int]:
+        return self.execution.trainer.public_shape
+
+    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[Rows]:
+        return self.execution.trainer.public_batches(version, size, steps)
+
+    def public_logits(self, x: Vector, rows: Rows, *, training: bool = False) -> tuple[Logits, Pullback]:
+        e = self.execution
+        return e.trainer.public_logits(x, e.buffers, rows, e.version, training=training)
 
 
 @dataclass
@@ -55,6 +70,7 @@ class Result:
 
     reply: Reply
     buffers: Vector
+    server_seconds: float
 
     @property
     def bytes(self) -> int:
@@ -82,7 +98,7 @@ class Execution:
         given: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.algorithm, self.trainer, self.info = algorithm, trainer, info
-        self.tools = EngineTools(info, trainer)
+        self.tools = EngineTools(self)
         self.wave_bytes, self.wave_size = wave_bytes, wave_size
         self.step_writes_memory, self.given = step_writes_memory, given
         self.dtype, self.shape = x0.dtype, x0.shape
@@ -93,6 +109,7 @@ class Execution:
         self.waves = 0
         self.at_boundary = True
         self.trained_steps = 0  # of the jobs consumed so far
+        self.server_seconds = 0.0  # of host time: steps, and what the server does for the jobs consumed so far
         self.selections: list[list[int]] = []  # of every round begun, where the algorithm selects
         self._result_bytes = 0
         self._check_model("init")
@@ -145,7 +162,7 @@ class Execution:
         self._step(batch)
         for index in distinct:
             self.trained_steps += int(self.chunk.steps[index])
-            del self._results[index]
+            self.server_seconds += self._results.pop(index).server_seconds
             self._uses[int(self.chunk.base[index])] -= 1
         self.version += 1
         self._release_messages()
@@ -212,7 +229,7 @@ class Execution:
         if reply.memory is not None:
             reply.memory.flags.writeable = False
             self._pending_memory[job.client] = reply.memory
-        result = self._results[index] = Result(reply, work.buffers)
+        result = self._results[index] = Result(reply, work.buffers, work.server_seconds)
         self._result_bytes = max(self._result_bytes, result.bytes)
         self.queue.ran(index)
 
@@ -260,8 +277,10 @@ class Execution:
     def _step(self, batch: Batch) -> None:
         if self.memory is not None:
             self.memory.writeable = self.step_writes_memory
+        begin = time.perf_counter()
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging run is an outcome, not a warning
             self.algorithm.step(self.state, batch, self.tools)
+        self.server_seconds += time.perf_counter() - begin
         if self.memory is not None:
             self.memory.writeable = True
         self._check_model("step")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fedbench.engine.ledger import Ledger
+from fedbench.engine.memory import server_vectors
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
@@ -73,6 +74,7 @@ class PlanSummary:
 
     `jobs` are those that updates consume; left, dropped out and late are those that were lost or called off, `rounds` is what the
     scenario asks of rounds, and whether that applies. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
+    `server_vectors`: model-sized vectors that the server keeps from update to update, at most.
     """
 
     scenario: str
@@ -103,6 +105,7 @@ class PlanSummary:
     trained_steps: int
     avoided_steps: int
     messages_peak: int
+    server_vectors: int
     rounds: str
     plan_digest: str
 
@@ -146,6 +149,7 @@ def plan(spec: RunSpec) -> PlanSummary:
         wall_s=wall,
         peak_mb=peak_memory_mb(),
         staleness_mean_steady=ledger.steady_sum / ledger.steady_count if ledger.steady_count else None,
+        server_vectors=server_vectors(spec.algorithm, setup.info, facts["messages_peak"]),
         rounds=setup.rounds_text,
         plan_digest=ledger.digest.hex(),
         **{name: facts[name] for name in FROM_LEDGER},

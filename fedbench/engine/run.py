@@ -15,6 +15,7 @@ from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.evaluate import METRICS, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
+from fedbench.engine.memory import server_bytes, server_vectors
 from fedbench.engine.plan import chunks
 from fedbench.engine.select import Selector
 from fedbench.engine.setup import Setup
@@ -79,7 +80,12 @@ class Run:
 
         local = self.spec.scenario.local
         return TorchTrainer(
-            self.setup.task, self.setup.shards, batch_size=local.batch_size, seed=self.spec.seed, workers=self.options.workers
+            self.setup.task,
+            self.setup.shards,
+            batch_size=local.batch_size,
+            seed=self.spec.seed,
+            workers=self.options.workers,
+            public=self.setup.public,
         )
 
     def _execution(self, trainer: Trainer) -> Execution:
@@ -136,6 +142,8 @@ class Run:
         vector_bytes = 4 * setup.task.model.dim
         traffic = spec.algorithm.traffic(setup.info)
         facts = ledger.summary(scheduler, traffic, vector_bytes, setup.dispatch.prelude is True)
+        facts["server_vectors"] = server_vectors(spec.algorithm, setup.info, facts["messages_peak"])
+        facts |= server_bytes(spec.algorithm, execution.state, setup.info, facts["messages_peak"])
         planned = facts["trained_steps"] + facts["avoided_steps"]  # a diverged run trains less than its plan
         facts |= {"trained_steps": execution.trained_steps, "avoided_steps": planned - execution.trained_steps}
         curves = self._curves(ledger, traffic, vector_bytes)
@@ -154,6 +162,8 @@ class Run:
                 trainer_reason="the torch trainer takes every model",
                 workers=self.options.workers,
                 wall_seconds=wall,
+                server_seconds=execution.server_seconds,
+                server_seconds_per_update=execution.server_seconds / execution.version if execution.version else None,
             ),
             "outcome": outcome,
             "final": self._final(execution, scheduler, outcome),

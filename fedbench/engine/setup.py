@@ -15,7 +15,8 @@ from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
-from fedbench.scenarios.partition import Shards, partition
+from fedbench.scenarios.delays import NormalSteps
+from fedbench.scenarios.partition import Shards, partition, public_rows
 from fedbench.scenarios.pooled import pooled
 from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Poll, Rounds, Vector, Weights
@@ -26,6 +27,11 @@ def load_task(name: str, model: str) -> Task:
     """A task, kept for the next run of the same one in this process."""
     task: Task = registry.find("task", name)(model=model)
     return task
+
+
+HOW_TO_GET = {
+    "public_data": "; hold some out of the training data: public: {size: 2000} in the scenario, or --set public.size=2000",
+}
 
 
 class Setup:
@@ -44,8 +50,18 @@ class Setup:
         return partition(self.scenario, self.task.dataset.train.y, self.spec.seed)
 
     @functools.cached_property
+    def public(self) -> npt.NDArray[np.int64] | None:
+        """The training rows that the server holds unlabelled, if any."""
+        return public_rows(self.scenario, len(self.task.dataset.train), self.spec.seed)
+
+    @functools.cached_property
     def sizes(self) -> Weights:
         return np.array([len(rows) for rows in self.shards], np.float64)
+
+    @property
+    def sizes_for_clock(self) -> Weights | None:
+        """The sizes of the shards, if durations or steps depend on them: a plan without data should load none."""
+        return self.sizes if system.needs_sizes(self.scenario) else None
 
     @functools.cached_property
     def info(self) -> Info:
@@ -54,15 +70,20 @@ class Setup:
     @functools.cached_property
     def dispatch(self) -> Dispatch:
         dispatch = self.spec.algorithm.dispatch(self.info)
-        missing = self.spec.algorithm.requires
+        missing = sorted(self.spec.algorithm.requires - self.offers)
         if missing:
             raise UsageError(
-                f"algorithm {self.spec.algorithm.name} is not applicable: it needs {', '.join(sorted(missing))}, "
-                f"which scenario {self.scenario.name} does not have"
+                f"algorithm {self.spec.algorithm.name} is not applicable: it needs {', '.join(missing)}, which scenario "
+                f"{self.scenario.name} does not have{''.join(HOW_TO_GET.get(name, '') for name in missing)}"
             )
         if isinstance(dispatch, Rounds):
             return self._in_rounds(dispatch)
         return self._polled(dispatch) if isinstance(dispatch, Poll) else dispatch
+
+    @property
+    def offers(self) -> set[str]:
+        """What an algorithm may require."""
+        return {"public_data"} if self.scenario.public is not None else set()
 
     def _in_rounds(self, dispatch: Rounds) -> Rounds:
         """The policy with what the scenario's part `rounds` asks for."""
@@ -77,9 +98,9 @@ class Setup:
         """The policy with the steps and the period that it leaves to the scenario."""
         max_steps, period = dispatch.max_steps, dispatch.period_seconds
         if max_steps is None:
-            max_steps = system.steps_of_all(self.scenario, self.sizes if self.scenario.local.epochs else None)
+            max_steps = system.steps_of_all(self.scenario, self.spec.seed, self.sizes_for_clock)
         if period is None:
-            period = system.poll_seconds(self.scenario, self.spec.seed, max_steps)
+            period = system.poll_seconds(self.scenario, self.spec.seed, max_steps, self.sizes_for_clock)
         return dataclasses.replace(dispatch, max_steps=max_steps, period_seconds=period)
 
     @property
@@ -100,13 +121,14 @@ class Setup:
         size = self.payload_bytes if network.message == "payload" and self._is_limited() else 0
         download = system.transfer(network, network.download_megabit_per_second, down * size)
         upload = system.transfer(network, network.upload_megabit_per_second, up * size)
+        sizes = self.sizes_for_clock
         start = 0.0
         if self.dispatch.prelude == "every_round":  # all wait for the slowest, as for a download that takes so much longer
             gradients = system.full_gradient_seconds(scenario, self.sizes, self.spec.seed, 0.0, 0.0)
             download = dataclasses.replace(download, a=float(download.a) + gradients)
         elif self.dispatch.prelude:
             start = system.full_gradient_seconds(scenario, self.sizes, self.spec.seed, float(download.a), float(upload.a))
-        compute = system.compute(scenario, self.spec.seed)
+        compute = system.compute(scenario, self.spec.seed, sizes)
         if isinstance(self.dispatch, Poll) and self.dispatch.max_steps is not None:
             compute = system.one_step(compute, self.dispatch.max_steps)
         return Timing(
@@ -115,7 +137,7 @@ class Setup:
             compute=compute,
             download=download,
             upload=upload,
-            steps=system.local_steps(scenario, self.sizes if scenario.local.epochs else None),
+            steps=system.local_steps(scenario, self.spec.seed, sizes),
             availability=system.availability(scenario, self.spec.seed),
             dropout=scenario.dropout,
             start_seconds=start,
@@ -162,8 +184,12 @@ class Setup:
         timing, digest = self.timing(), Digest()
         for rows in self.shards:
             digest.add(rows)
+        if self.public is not None:
+            digest.add(self.public)
         for duration in (timing.compute, timing.download, timing.upload):
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
+        if isinstance(self.scenario.local.steps, NormalSteps):
+            digest.add(np.array(timing.steps.normal if timing.steps.values is None else timing.steps.values, np.float64))
         if self.scenario.availability.kind != "always" or self.scenario.dropout > 0:
             digest.add(*_parameters(timing.availability), np.atleast_1d(timing.dropout))
         return digest.add(self.x0()).hex()

@@ -6,7 +6,7 @@ float64, C-contiguous, of one dtype, plain numpy arrays; nothing is cast silentl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -129,10 +129,10 @@ def softmax(logits: Logits, *, isa: str = "") -> Logits:
 class TeacherMean:
     """Mean of the newest logits of every client that has any: teacher[u] = (1/count) sum_i Z_i[u] [FedEcho, Alg. 1, line 14].
 
-    `rows` P public examples, `classes` C. kind = "probabilities" averages softmax(Z_i) instead. Each Z_i is copied. A float64 sum
-    is kept, so that replacing a client costs O(P C) whatever the number of clients. With float32 logits within 2^20 of each other
-    in size these sums are exact and independent of history; with float64 each replacement can add a rounding (1e-16 relative).
-    `refresh` sums again, in client order.
+    `rows` P public examples, `classes` C. kind = "probabilities" averages softmax(Z_i) instead; what is stored are the logits in any
+    case. Each Z_i is copied. A float64 sum is kept, so that replacing a client costs O(P C) whatever the number of clients. With
+    float32 logits within 2^20 of each other in size these sums are exact and independent of history; with float64 each replacement
+    can add a rounding (1e-16 relative). `refresh` sums again, in client order. `snapshot` and `restore` keep every bit.
     """
 
     def __init__(self, rows: int, classes: int, dtype: npt.DTypeLike = np.float32, kind: TeacherKind = "logits") -> None:
@@ -150,6 +150,15 @@ class TeacherMean:
         """Clients that have logits."""
         return len(self._stored)
 
+    @property
+    def bytes(self) -> int:
+        """Of all stored logits."""
+        return sum(logits.nbytes for logits in self._stored.values())
+
+    def stored(self, client: int) -> Logits | None:
+        """The client's newest logits (P, C), not to be written; None if it has none."""
+        return self._stored.get(client)
+
     def replace(self, client: int, logits: Logits) -> None:
         """Set the client's logits (P, C) of the table's dtype. Logits that are not finite are refused: they would stay in the sum."""
         client = checks.whole("client", client, 0, LARGEST)
@@ -158,18 +167,21 @@ class TeacherMean:
         finite = np.isfinite(logits)
         if not finite.all():
             raise ValueError(f"logits: expected finite values, got {logits[~finite][0]} (client {client})")
-        new = logits.copy() if self.kind == "logits" else softmax(logits)
         old = self._stored.get(client)
         if old is not None:
-            self._sum -= old
-        self._sum += new
-        self._stored[client] = new
+            self._sum -= self._share(old)
+        self._sum += self._share(logits)
+        self._stored[client] = logits.copy()
+
+    def _share(self, logits: Logits) -> Logits:
+        """What a client adds to the sum."""
+        return logits if self.kind == "logits" else softmax(logits)
 
     def refresh(self) -> None:
         """Sum again in client order: what a table that is filled anew in that order holds."""
         self._sum[:] = 0
         for client in sorted(self._stored):
-            self._sum += self._stored[client]
+            self._sum += self._share(self._stored[client])
 
     def mean(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int] | None = None) -> Logits:
         """Rows `batch` of the mean, in the given order (all if None), in the table's dtype. ValueError if nobody has logits, or
@@ -185,3 +197,18 @@ class TeacherMean:
         if len(outside):
             raise ValueError(f"batch: expected rows 0 .. {len(self._sum) - 1}, got {outside[0]}")
         return rows
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything that `restore` needs: arrays, and the kind."""
+        shape = (len(self._stored), *self._sum.shape)
+        logits = np.array(list(self._stored.values()), self.dtype).reshape(shape)
+        return {"clients": np.array(list(self._stored), np.int64), "logits": logits, "sum": self._sum.copy(), "kind": self.kind}
+
+    @classmethod
+    def restore(cls, content: Mapping[str, Any]) -> TeacherMean:
+        """The table that `snapshot` was taken of."""
+        rows, classes = content["sum"].shape
+        table = cls(rows, classes, content["logits"].dtype, content["kind"])
+        table._stored = dict(zip(content["clients"].tolist(), content["logits"], strict=True))
+        table._sum = content["sum"].copy()
+        return table

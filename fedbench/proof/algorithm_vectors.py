@@ -13,6 +13,7 @@ from fedbench import registry
 from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
+from fedbench.kernels import TeacherMean
 from fedbench.proof.compare import Mismatch, Unsupported, compare
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
@@ -31,6 +32,7 @@ OPTIONS_OF: dict[str, dict[str, str]] = {
     "fedasync": {"alpha": "mixing", "rho": "prox"},
     "fedbuff": {"M": "buffer_size"},
     "feddyn": {"a": "regularization"},
+    "fedecho": {"M": "buffer_size", "optimizer": "distill_optimizer", "eta_d": "distill_lr", "clip": "clip_norm"},
     "fedlin": {"eta_bar": "local_lr"},
     "fedprox": {"mu": "prox", "prox": "prox_form"},
     "quafl": {"s": "cohort_size"},
@@ -46,6 +48,7 @@ STATE_OF: dict[str, dict[str, str]] = {
     "fedadam": {"m": "m", "v": "v", "vhat": "vhat"},
     "fedagrac": {"nu": "nu", "nu_i": "memory"},
     "feddyn": {"h": "h", "l_i": "memory"},
+    "fedecho": {"Z": "Z"},
     "mifa": {"G_i": "G_i"},
     "quafl": {"X_i": "memory"},
     "scaffold": {"c": "c", "c_i": "memory"},
@@ -184,21 +187,28 @@ def check_algorithm(vector: dict[str, Any], precision: str) -> float:
         field = STATE_OF.get(name, {}).get(key)
         if field is None:
             raise Unsupported(f"state {key!r} of {name}")
-        got = _value(algorithm, state, field)
+        got = _value(algorithm, state, field, problem.clients)
         worst = max(worst, compare(got, want, vector["tolerance"]["state"][key][precision], key))
     return worst
 
 
-def _value(algorithm: Algorithm, state: State, field: str) -> npt.NDArray[Any]:
-    """A named value of the state, a table as all its rows; or what the algorithm derives from its state by a method of that name."""
+def _value(algorithm: Algorithm, state: State, field: str, clients: int) -> Any:
+    """A named value of the state as vectors have it, tables and stores as rows; or what the algorithm derives from its state by a
+    method of that name."""
     if field not in state:
-        return np.asarray(getattr(algorithm, field)(state))
+        return getattr(algorithm, field)(state)
     value = getattr(state, field)
-    return value.dense() if isinstance(value, ClientTable) else np.asarray(value)
+    if isinstance(value, TeacherMean):
+        return [value.stored(client) for client in range(clients)]
+    return value.dense() if isinstance(value, ClientTable) else value
 
 
 def _arrays(state: State) -> list[npt.NDArray[Any]]:
-    return [v.dense() if isinstance(v, ClientTable) else np.asarray(v) for _, v in state.items()]
+    arrays: list[npt.NDArray[Any]] = []
+    for _, value in state.items():
+        is_table = isinstance(value, ClientTable | TeacherMean)
+        arrays += [np.asarray(part) for part in value.snapshot().values()] if is_table else [np.asarray(value)]
+    return arrays
 
 
 def _same_bits(a: list[npt.NDArray[Any]], b: list[npt.NDArray[Any]], where: str) -> None:

@@ -18,8 +18,9 @@ import numpy as np
 
 from fedbench.engine.checkpoint import restore, save
 from fedbench.engine.evaluate import GridEvaluator
+from fedbench.kernels.distill import TeacherMean
 from fedbench.proof.findings import Finding, expect, findings
-from fedbench.proof.testbed import DIM, UPDATES, Trace, World
+from fedbench.proof.testbed import UPDATES, Trace, World
 from fedbench.protocols import Algorithm, Tools
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Job, LocalRule, Message, Reply, State, Vector, Work
@@ -73,10 +74,10 @@ def vectors(named: Mapping[str, Any], dim: int) -> int:
 
 
 def data(value: Any) -> Any:
-    """What can be compared: dtype, shape and bits of an array, rows of a table, else the value."""
+    """What can be compared: dtype, shape and bits of an array, rows of a table or store, else the value."""
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.shape, value.tobytes()
-    if isinstance(value, ClientTable):
+    if isinstance(value, ClientTable | TeacherMean):
         return {name: data(array) for name, array in value.snapshot().items()}
     return [data(item) for item in value] if isinstance(value, list | tuple) else value
 
@@ -112,10 +113,13 @@ def declared(algorithm: Algorithm) -> str:
 def dtype_kept(algorithm: Algorithm) -> str:
     """float32 stays float32 and float64 stays float64, in the model and in everything of its size."""
     for dtype in ("float32", "float64"):
-        _, state = Watched(algorithm).run(World(algorithm, dtype))
+        world = World(algorithm, dtype)
+        _, state = Watched(algorithm).run(world)
         for name, value in state.items():
             rows = value.default if isinstance(value, ClientTable) else value
-            wrong = isinstance(rows, np.ndarray) and rows.dtype.kind == "f" and rows.shape == (DIM,) and rows.dtype != dtype
+            wrong = (
+                isinstance(rows, np.ndarray) and rows.dtype.kind == "f" and rows.shape == world.x0.shape and rows.dtype != dtype
+            )
             expect(not wrong, f"state.{name} has become {getattr(rows, 'dtype', '')} in a run of {dtype}")
     return "float32, float64"
 
@@ -174,7 +178,7 @@ def learns(algorithm: Algorithm) -> str:
     before, after = (world.problem.metrics(point)["train_loss"] for point in (world.x0, x[-1]))
     expect(
         after < before,
-        f"the loss of a quadratic problem does not fall in {UPDATES} updates: {before:.4g} before, {after:.4g} after",
+        f"the loss of a convex problem does not fall in {UPDATES} updates: {before:.4g} before, {after:.4g} after",
     )
     return f"loss {before:.4g} -> {after:.4g} in {UPDATES} updates"
 

@@ -14,7 +14,7 @@ from fedbench.engine.select import Selector
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
 from fedbench.protocols import Algorithm
-from fedbench.tasks.problems import Quadratic
+from fedbench.tasks.problems import Quadratic, Softmax
 from fedbench.types import Dispatch, Info, Poll, State, Vector
 
 CLIENTS, DIM, UPDATES, SEED = 12, 5, 40, 0
@@ -27,6 +27,17 @@ def problem(dtype: npt.DTypeLike) -> Quadratic:
     A = bases * random.uniform(0.5, 2, (CLIENTS, 1, DIM)) @ bases.transpose(0, 2, 1)
     n = random.integers(2, 9, CLIENTS).astype(np.float64)
     return Quadratic(n, n / n.sum(), DIM, A.astype(dtype), random.standard_normal((CLIENTS, DIM)).astype(dtype))
+
+
+def public_problem(dtype: npt.DTypeLike) -> Softmax:
+    """Softmax regression on three classes of two features, of which every client has mostly one; with unlabelled public rows."""
+    random = np.random.default_rng(SEED)
+    centres = np.array([[2.0, 0.0], [-1.0, 1.5], [-1.0, -1.5]])
+    y = [np.append(np.full(4, client % 3), random.integers(0, 3, 2)) for client in range(CLIENTS)]
+    X = [(centres[labels] + random.standard_normal((len(labels), 2))).astype(dtype) for labels in y]
+    public = (centres[random.integers(0, 3, 20)] + random.standard_normal((20, 2))).astype(dtype)
+    n = np.full(CLIENTS, 6.0)
+    return Softmax(n, n / n.sum(), 9, 3, 2, 0.01, X, [labels.astype(np.int64) for labels in y], public)
 
 
 class Trace:
@@ -47,9 +58,9 @@ class World:
 
     def __init__(self, algorithm: Algorithm, dtype: str) -> None:
         self.algorithm, self.dtype = algorithm, dtype
-        self.problem = problem(dtype)
+        self.problem = public_problem(dtype) if "public_data" in algorithm.requires else problem(dtype)
         self.info = Info(CLIENTS, self.problem.n(), self.problem.p())
-        self.x0 = np.full(DIM, 3.0, dtype)
+        self.x0 = np.full(self.problem.dim, 3.0, dtype)
         dispatch = algorithm.dispatch(self.info)
         if isinstance(dispatch, Poll):  # what it leaves to the scenario
             steps, period = dispatch.max_steps or 3, dispatch.period_seconds or 3.0

@@ -6,14 +6,14 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from fedbench.errors import UsageError, nearest
 from fedbench.registry import scalar
-from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.schema import BRANCHES, Scenario
 from fedbench.scenarios.windows import with_windows
 
 TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
@@ -89,7 +89,9 @@ def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
     place: Any = changed
     *parents, last = path.strip().split(".")
     for key in parents:
-        place = place.setdefault(key, {}) if isinstance(place, dict) else None
+        if isinstance(place, dict) and place.get(key) is None:
+            place[key] = {}
+        place = place[key] if isinstance(place, dict) else None
     if not isinstance(place, dict):
         raise UsageError(f"--set {override!r}: {'.'.join(parents)} is not a group of keys")
     place[last] = scalar(value.strip())
@@ -132,6 +134,8 @@ def _visible(path: Sequence[str]) -> list[str]:
     model: Any = Scenario
     shown: list[str] = []
     for part in path:
+        if part in BRANCHES:
+            continue
         keys = _fields(model)
         if keys and part not in keys and part in _tags(model):
             model = _tags(model)[part]
@@ -152,16 +156,22 @@ def _at(path: Sequence[str]) -> Any:
 
 def _fields(model: Any) -> dict[str, Any]:
     """Keys of a part (or of the members of a union), with the annotation behind each."""
-    members = [model] if isinstance(model, type) and issubclass(model, BaseModel) else list(_tags(model).values())
-    return {(field.alias or name): field.annotation for m in members for name, field in m.model_fields.items()}
+    return {(field.alias or name): field.annotation for m in _members(model) for name, field in m.model_fields.items()}
+
+
+def _members(model: Any) -> list[type[BaseModel]]:
+    """The part itself, or the parts of a union."""
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return [model]
+    inside = (get_args(model)[0],) if get_origin(model) is Annotated else get_args(model)
+    return [member for one in inside for member in _members(one)]
 
 
 def _tags(model: Any) -> dict[str, Any]:
     """Members of a union of parts, by the tag that chooses them."""
     tags: dict[str, Any] = {}
-    for member in getattr(model, "__args__", ()):
-        if isinstance(member, type) and issubclass(member, BaseModel):
-            for tag in TAGS:
-                if tag in member.model_fields:
-                    tags[member.model_fields[tag].annotation.__args__[0]] = member  # type: ignore[union-attr]
+    for member in _members(model):
+        for tag in TAGS:
+            if tag in member.model_fields and member is not model:
+                tags[get_args(member.model_fields[tag].annotation)[0]] = member
     return tags

@@ -7,21 +7,45 @@ import numpy.typing as npt
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.scenarios.schema import Iid, Scenario, TwoClass
+from fedbench.scenarios.draws import log_gamma, shares
+from fedbench.scenarios.schema import Dirichlet, Iid, Scenario, TwoClass
 
-Shards = list[npt.NDArray[np.int64]]
+Rows = npt.NDArray[np.int64]
+Shards = list[Rows]
 
 
-def partition(scenario: Scenario, labels: npt.NDArray[np.int64], seed: int) -> Shards:
-    """One array of row numbers (ascending) per client; every row of `labels` (n,) in exactly one of them.
+def public_rows(scenario: Scenario, examples: int, seed: int) -> Rows | None:
+    """The training rows (ascending) that the server holds unlabelled; None if the scenario has no public data."""
+    if scenario.public is None:
+        return None
+    size = scenario.public.size
+    if size >= examples:
+        raise UsageError(
+            f"scenario {scenario.name}: public.size must leave the clients some of the {examples} training examples, got {size}"
+        )
+    return np.sort(Stream(seed, Purpose.holdout, 1).permutation(examples)[:size])
+
+
+def partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
+    """One array of row numbers (ascending) per client; every row of `labels` (n,) that is not public in exactly one of them.
 
     UsageError if a client would have no example.
     """
+    public = public_rows(scenario, len(labels), seed)
+    if public is None:
+        return _partition(scenario, labels, seed)
+    private = np.delete(np.arange(len(labels)), public)
+    return [private[rows] for rows in _partition(scenario, labels[private], seed)]
+
+
+def _partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
     match scenario.partition:
         case Iid():
             shards = iid(len(labels), scenario.clients, seed)
         case TwoClass():
             shards = two_class(labels, scenario.clients, seed)
+        case Dirichlet() as part:
+            shards = dirichlet(labels, scenario.clients, seed, part)
     empty = [client for client, rows in enumerate(shards) if len(rows) == 0]
     if empty:
         raise UsageError(
@@ -37,7 +61,7 @@ def iid(examples: int, clients: int, seed: int) -> Shards:
     return [np.sort(part) for part in np.array_split(order, clients)]
 
 
-def two_class(labels: npt.NDArray[np.int64], clients: int, seed: int) -> Shards:
+def two_class(labels: Rows, clients: int, seed: int) -> Shards:
     """2 N shards of one class each, two of different classes to every client.
 
     A class gets shards in proportion to its size (largest remainders), cut from a keyed permutation of its examples; sizes are
@@ -57,7 +81,7 @@ def two_class(labels: npt.NDArray[np.int64], clients: int, seed: int) -> Shards:
             f"partition two_class: class {classes[per_class.argmax()]} fills {per_class.max()} of {2 * clients} shards, so {clients} "
             "clients cannot all have two different classes"
         )
-    shards: list[tuple[int, npt.NDArray[np.int64]]] = []
+    shards: list[tuple[int, Rows]] = []
     for k, (label, count) in enumerate(zip(classes, per_class, strict=True)):
         rows = np.flatnonzero(labels == label)
         rows = rows[Stream(seed, Purpose.partition, 0, 1 + k).permutation(len(rows))]
@@ -68,17 +92,70 @@ def two_class(labels: npt.NDArray[np.int64], clients: int, seed: int) -> Shards:
     return [np.sort(np.concatenate([a[1], b[1]])) for a, b in zip(first, second, strict=True)]
 
 
-def _shards_per_class(counts: npt.NDArray[np.int64], shards: int) -> npt.NDArray[np.int64]:
+DIRICHLET_DRAWS = 100
+
+
+def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Shards:
+    """For each class, a keyed permutation of its examples cut at the cumulative shares of the clients.
+
+    Drawn again until every client has `min_examples`, at most DIRICHLET_DRAWS times: with a small alpha that would take for ever.
+    Then the draw whose smallest client is largest is filled up: a client below the floor takes examples of the largest one.
+    Source: by class as in yujiaw98/FADAS; with stop_at_mean as in HarliWu/FedaGrac (`__getDirichletData__`).
+    """
+    if clients * part.min_examples > len(labels):
+        raise UsageError(
+            f"partition dirichlet: {clients} clients with at least {part.min_examples} examples each need "
+            f"{clients * part.min_examples}, the task has {len(labels)}; lower min_examples or ask for fewer clients"
+        )
+    classes, totals = np.unique(labels, return_counts=True)
+    best = np.zeros((len(classes), clients), np.int64)
+    for draw in range(DIRICHLET_DRAWS):
+        counts = _dirichlet_counts(totals, clients, part, seed, draw)
+        if counts.sum(axis=0).min() >= best.sum(axis=0).min():
+            best = counts
+        if best.sum(axis=0).min() >= part.min_examples:
+            break
+    pieces: list[list[Rows]] = []
+    for k, label in enumerate(classes):
+        rows = np.flatnonzero(labels == label)
+        rows = rows[Stream(seed, Purpose.partition, 2, k).permutation(len(rows))]
+        pieces.append(np.split(rows, np.cumsum(best[k])[:-1]))
+    shards = [np.concatenate(of_client) for of_client in zip(*pieces, strict=True)]
+    return [np.sort(rows) for rows in _filled_up(shards, part.min_examples)]
+
+
+def _dirichlet_counts(totals: Rows, clients: int, part: Dirichlet, seed: int, draw: int) -> Rows:
+    """One attempt: how many of the `totals` examples of each class every client gets (classes, N)."""
+    counts = np.zeros((len(totals), clients), np.int64)
+    for k, total in enumerate(totals.tolist()):
+        weights = log_gamma(Stream(seed, Purpose.partition, 3, draw * len(totals) + k), np.full(clients, part.alpha))
+        if part.stop_at_mean:
+            weights[counts.sum(axis=0) >= totals.sum() / clients] = -np.inf
+        cuts = np.floor(np.cumsum(shares(weights))[:-1] * total).astype(np.int64)
+        counts[k] = np.diff(np.concatenate([[0], np.minimum(cuts, total), [total]]))
+    return counts
+
+
+def _filled_up(shards: Shards, floor: int) -> Shards:
+    """Clients below the floor, in order, take the last examples of whoever has most, so many that both sides stay above it."""
+    for client in range(len(shards)):
+        while len(shards[client]) < floor:
+            largest = max(range(len(shards)), key=lambda i: len(shards[i]))
+            count = min(floor - len(shards[client]), len(shards[largest]) - floor)
+            shards[client] = np.concatenate([shards[client], shards[largest][-count:]])
+            shards[largest] = shards[largest][:-count]
+    return shards
+
+
+def _shards_per_class(counts: Rows, shards: int) -> Rows:
     share = counts * (shards / counts.sum())
-    per_class: npt.NDArray[np.int64] = np.floor(share).astype(np.int64)
+    per_class: Rows = np.floor(share).astype(np.int64)
     for k in np.argsort(per_class - share, kind="stable")[: shards - per_class.sum()]:
         per_class[k] += 1
     return per_class
 
 
-def _separate(
-    first: list[tuple[int, npt.NDArray[np.int64]]], second: list[tuple[int, npt.NDArray[np.int64]]], stream: Stream
-) -> None:
+def _separate(first: list[tuple[int, Rows]], second: list[tuple[int, Rows]], stream: Stream) -> None:
     """Swap second shards until nobody has one class twice. A draw that helps nobody is drawn again."""
     clients = len(first)
     for i in range(clients):

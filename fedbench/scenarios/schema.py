@@ -6,19 +6,13 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-PositiveFloat = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-PositiveInt = Annotated[int, Field(ge=1, le=2**31 - 1)]
-LATER = ("availability", "dropout", "rounds")
+from fedbench.scenarios.delays import DelayClasses, NormalSteps
+from fedbench.scenarios.part import Part, PositiveFloat, PositiveInt, Seconds
+
+LATER = ("availability", "dropout", "rounds", "public")
 """Parts that came after the first records: while they are off, the hash and so the run ids are as before."""
-
-
-class Part(BaseModel):
-    """Base of all parts: frozen, strict about unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class TaskPart(Part):
@@ -40,10 +34,31 @@ class TwoClass(Part):
     kind: Literal["two_class"]
 
 
-class LocalPart(Part):
-    """Local work of a job: `steps` mini-batches, or as many as `epochs` passes over the client's data take."""
+class Dirichlet(Part):
+    """The examples of every class are dealt out by shares ~ Dirichlet(alpha, .., alpha) over the clients; the smaller alpha, the
+    fewer classes a client has. Every client has at least `min_examples`. `stop_at_mean`: a client that holds n / N examples gets
+    none of the classes that are still to be dealt out, as FedaGrac's code has it."""
 
-    steps: PositiveInt | None = None
+    kind: Literal["dirichlet"]
+    alpha: Annotated[float, Field(ge=1e-3, le=1e6)]
+    min_examples: PositiveInt = 10
+    stop_at_mean: bool = False
+
+
+BRANCHES = ("number", "drawn")
+"""Of a union without a key that chooses: pydantic names them in its errors, a file does not."""
+NumberOfSteps = Annotated[PositiveInt, Tag("number")]
+DrawnSteps = Annotated[NormalSteps, Tag("drawn")]
+
+
+def _kind_of_steps(value: object) -> str:
+    return "drawn" if isinstance(value, NormalSteps | dict) else "number"
+
+
+class LocalPart(Part):
+    """Local work of a job: `steps` mini-batches, a number or drawn, or as many as `epochs` passes over the client's data take."""
+
+    steps: Annotated[NumberOfSteps | DrawnSteps, Discriminator(_kind_of_steps)] | None = None
     epochs: PositiveInt | None = None
     batch_size: PositiveInt = 10
 
@@ -196,6 +211,14 @@ class RoundsPart(Part):
         return ", ".join(part for part in (deadline, more) if part)
 
 
+class PublicPart(Part):
+    """Unlabelled examples that the server has, for algorithms that need some: `size` rows taken out of the training data before it
+    is partitioned, drawn uniformly once per seed. No client has them, whatever the algorithm."""
+
+    source: Literal["held_out"] = "held_out"
+    size: PositiveInt
+
+
 class BudgetPart(Part):
     """A run ends at whatever comes first. `seconds` are virtual."""
 
@@ -226,13 +249,14 @@ class Scenario(Part):
     about: str
     task: TaskPart
     clients: PositiveInt
-    partition: Iid | TwoClass = Field(discriminator="kind")
+    partition: Iid | TwoClass | Dirichlet = Field(discriminator="kind")
     local: LocalPart
-    compute: PerStep | PerJob = Field(discriminator="kind")
+    compute: PerStep | PerJob | DelayClasses = Field(discriminator="kind")
     network: Network = Network()
     availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     rounds: RoundsPart = RoundsPart()
+    public: PublicPart | None = None
     budget: BudgetPart
     evaluation: EvaluationPart
     targets: tuple[Target, ...] = ()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, draw_per_client
+from fedbench.kernels.random import Purpose, Stream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
+from fedbench.scenarios.delays import DelayClasses, Fadas, NormalSteps, SizeScore
+from fedbench.scenarios.draws import log_gamma
 from fedbench.scenarios.schema import (
     Alternating,
     Always,
@@ -25,7 +28,7 @@ from fedbench.scenarios.schema import (
     Uniform,
     Windows,
 )
-from fedbench.types import Weights
+from fedbench.types import Integers, Weights
 
 BITS_PER_MEGABYTE = 8e6
 BITS_PER_MEGABIT = 1e6
@@ -40,13 +43,42 @@ def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
     return drawn if slowdown.kind == "slowdown" else slowdown.high / drawn
 
 
-def compute(scenario: Scenario, seed: int) -> Duration:
-    """Computing time of a step or a job."""
+def needs_sizes(scenario: Scenario) -> bool:
+    """Do durations or local steps depend on how many examples the clients have?"""
+    delays = scenario.compute
+    return scenario.local.epochs is not None or (isinstance(delays, DelayClasses) and isinstance(delays.assignment, SizeScore))
+
+
+def compute(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Duration:
+    """Computing time of a step or a job; `sizes` (N,) where `needs_sizes` says so."""
     match scenario.compute:
         case PerStep(step_seconds=seconds, slowdown=slowdown):
             return Duration(a=seconds * slowdowns(slowdown, scenario.clients, seed), per_step=True)
         case PerJob(time=time):
             return _drawn(time)
+        case DelayClasses() as delays:
+            bounds = np.array([delays.short_seconds, delays.medium_seconds, delays.long_seconds])
+            low, high = bounds[delay_classes(scenario, delays.assignment, seed, sizes)].T
+            return Duration(kind="uniform", a=low.copy(), b=high.copy())
+
+
+def delay_classes(scenario: Scenario, assignment: SizeScore | Fadas, seed: int, sizes: Weights | None) -> Integers:
+    """0 short, 1 medium, 2 long, for every client (N,)."""
+    if isinstance(assignment, Fadas):
+        shapes = assignment.scale * np.array([3.0, 2.0, 1.0])
+        return np.array([log_gamma(Stream(seed, Purpose.speed, i), shapes).argmax() for i in range(scenario.clients)])
+    if sizes is None:
+        raise UsageError(f"scenario {scenario.name}: compute.assignment size_score needs the shard sizes")
+    noise = np.array([Stream(seed, Purpose.speed, i).normal(1)[0] for i in range(scenario.clients)])
+    spread = sizes.std()  # 0 where all are of one size: then chance alone decides
+    score = (sizes - sizes.mean()) / (spread if spread > 0 else 1.0) + assignment.gamma * noise
+    long = math.floor(assignment.long_share * scenario.clients)
+    medium = round(assignment.medium_share * scenario.clients)
+    classes = np.zeros(scenario.clients, np.int64)
+    ranked = np.argsort(-score, kind="stable")
+    classes[ranked[: long + medium]] = 1
+    classes[ranked[:long]] = 2
+    return classes
 
 
 def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Duration:
@@ -71,22 +103,27 @@ def transfer(network: Network, megabit_per_second: float | None, payload_bytes: 
     return Duration(a=network.latency_seconds + bits / (megabit_per_second * BITS_PER_MEGABIT))
 
 
-def local_steps(scenario: Scenario, sizes: Weights | None) -> LocalSteps:
-    """Local steps of every client; `sizes` (N,) are needed only where the scenario speaks of epochs."""
-    if scenario.local.steps is not None:
-        return LocalSteps(values=scenario.local.steps)
+def local_steps(scenario: Scenario, seed: int, sizes: Weights | None = None) -> LocalSteps:
+    """Local steps; `sizes` (N,) where the scenario speaks of epochs."""
+    steps = scenario.local.steps
+    if isinstance(steps, NormalSteps):
+        return _normal_steps(steps, scenario.clients, seed)
+    if steps is not None:
+        return LocalSteps(values=steps)
     if sizes is None or scenario.local.epochs is None:
         raise UsageError(f"scenario {scenario.name}: local.epochs needs the shard sizes")
     return LocalSteps(values=(scenario.local.epochs * np.ceil(sizes / scenario.local.batch_size)).astype(np.int32))
 
 
-def steps_of_all(scenario: Scenario, sizes: Weights | None) -> int:
+def steps_of_all(scenario: Scenario, seed: int, sizes: Weights | None) -> int:
     """The number of local steps, where all clients have the same: the most that a polled client does."""
-    steps = np.unique(np.asarray(local_steps(scenario, sizes).values))
-    if len(steps) > 1:
+    drawn = local_steps(scenario, seed, sizes)
+    steps = np.unique(np.asarray(drawn.values)) if drawn.values is not None else np.empty(0)
+    if len(steps) != 1:
+        got = f"gives {steps[0]} to {steps[-1]}" if len(steps) else "draws another for every job"
         raise UsageError(
-            f"scenario {scenario.name}: a polled client does at most max_steps steps, one number for all clients, and local.epochs "
-            f"gives {steps[0]} to {steps[-1]}; set max_steps of the algorithm, or local.steps"
+            f"scenario {scenario.name}: a polled client does at most max_steps steps, one number for all clients, and the scenario's "
+            f"part local {got}; set max_steps of the algorithm, or local.steps to a number"
         )
     return int(steps[0])
 
@@ -114,17 +151,25 @@ def mean_seconds(duration: Duration) -> float:
     return float(a.mean())
 
 
-def poll_seconds(scenario: Scenario, seed: int, steps: int) -> float:
+def poll_seconds(scenario: Scenario, seed: int, steps: int, sizes: Weights | None) -> float:
     """The period of polls that nobody sets: the mean over the clients of the computing time of `steps` local steps.
 
     Source: our choice, the papers do not say. A client of mean speed has just done all its steps at the first poll after its start.
     """
-    seconds = steps * mean_seconds(one_step(compute(scenario, seed), steps))
+    seconds = steps * mean_seconds(one_step(compute(scenario, seed, sizes), steps))
     if not np.isfinite(seconds):
         raise UsageError(
             f"scenario {scenario.name}: its compute time has no mean to poll by; set period_seconds of the algorithm"
         )
     return seconds
+
+
+def _normal_steps(steps: NormalSteps, clients: int, seed: int) -> LocalSteps:
+    """In random mode the scheduler draws; in fixed mode every job has the steps that it would draw for the client's first."""
+    if steps.mode == "random":
+        return LocalSteps(normal=(steps.mean, steps.variance))
+    z = np.array([Stream(seed, Purpose.steps, client).normal(1)[0] for client in range(clients)])
+    return LocalSteps(values=np.maximum(1, np.abs(steps.mean + math.sqrt(steps.variance) * z)).astype(np.int32))
 
 
 def availability(scenario: Scenario, seed: int) -> Availability:

@@ -78,5 +78,6 @@ def _row(record: Record) -> dict[str, Any]:
         **hits,
         **ledger,
         "wall_seconds": record.meta["provenance"].get("wall_seconds"),
+        "server_seconds_per_update": record.meta["provenance"].get("server_seconds_per_update"),
         "run_id": record.run_id,
     }

@@ -125,8 +125,8 @@ def run(
 def serve(algorithm: Algorithm, clients: int, x0: Array) -> tuple[State, EngineTools]:
     """The state before the first update, and the tools, of a server whose clients are not trained; n_i = 1."""
     problem = quadratic([np.eye(len(x0))] * clients, np.zeros((clients, len(x0))), np.ones(clients), x0.dtype)
-    tools = EngineTools(Info(clients, problem.n(), problem.p()), ReferenceTrainer(problem, dtype=x0.dtype))
-    return algorithm.init(x0.copy(), tools), tools
+    execution = Execution(algorithm, ReferenceTrainer(problem, dtype=x0.dtype), Info(clients, problem.n(), problem.p()), x0)
+    return execution.state, execution.tools
 
 
 def arrivals(

@@ -1,7 +1,8 @@
 """Lint rules that no linter has. Usage: python tests/house/rules.py
 
 1. An algorithm reduces model vectors through fedbench.kernels only. `@`, np.dot, np.sum, .sum(), .mean() and their kin add in an
-   order that depends on the BLAS or on numpy's build; kernels have a fixed one. Weights and step counts (SMALL) are not vectors.
+   order that depends on the BLAS or on numpy's build; kernels have a fixed one. Weights and step counts are not vectors,
+   a ClientTable (table) and a TeacherMean (Z) add in a fixed order themselves (SMALL).
 2. Only fedbench.kernels imports the extensions.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fedbench"
 REDUCTIONS = {"dot", "sum", "mean", "matmul", "einsum", "vdot", "inner", "tensordot", "norm", "average", "cumsum", "prod"}
-SMALL = {"r", "w", "a", "q", "s", "n", "p", "steps", "staleness", "table"}
+SMALL = {"r", "w", "a", "q", "s", "n", "p", "steps", "staleness", "table", "Z"}
 KERNELS = {"k", "kernels"}
 
 

@@ -246,3 +246,21 @@ def test_the_teacher_mean_follows_replacements(dtype: Any, kind: Any) -> None:
     before = table.mean()
     table.refresh()
     assert np.abs(table.mean() - before).max() <= (0 if dtype == np.float32 and kind == "logits" else 1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_teacher_mean_is_restored_with_every_bit(dtype: Any, kind: Any) -> None:
+    """Also after more replacements, and whether or not anybody has logits; the logits themselves are kept, whatever is averaged."""
+    table = TeacherMean(6, 5, dtype, kind)
+    assert TeacherMean.restore(table.snapshot()).count == 0
+    for turn in range(9):
+        table.replace(turn % 4, logits(turn, 6, 5, dtype)[0])
+    again = TeacherMean.restore(table.snapshot())
+    for each in (table, again):
+        each.replace(2, logits(99, 6, 5, dtype)[0])
+    assert again.mean().tobytes() == table.mean().tobytes()
+    assert again.kind == kind
+    assert again.bytes == table.bytes == 4 * 6 * 5 * np.dtype(dtype).itemsize
+    assert np.array_equal(again.stored(3), logits(7, 6, 5, dtype)[0])  # type: ignore[arg-type]
+    assert again.stored(4) is None

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
 from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
+from fedbench.scenarios.delays import DelayClasses
 from fedbench.scenarios.load import load
-from fedbench.scenarios.schema import Network, Slowdown
-from fedbench.scenarios.system import compute, full_gradient_seconds, local_steps, mean_seconds, one_step, slowdowns, transfer
+from fedbench.scenarios.schema import Network, Scenario, Slowdown
+from fedbench.scenarios.system import (
+    compute,
+    delay_classes,
+    full_gradient_seconds,
+    local_steps,
+    mean_seconds,
+    needs_sizes,
+    one_step,
+    slowdowns,
+    transfer,
+)
+from fedbench.types import Rounds
 from fedbench.types import Stream as StreamPolicy
 
 
@@ -24,7 +38,7 @@ def test_the_papers_constants() -> None:
     assert 0.085 <= per_job.min() < 0.1
     assert 0.4 < per_job.max() <= 0.425
     assert transfer(scenario.network, 400.0, 0).a == pytest.approx(0.044)
-    assert local_steps(scenario, None).values == 50
+    assert local_steps(scenario, 0).values == 50
 
 
 def test_a_clients_slowdown_depends_on_client_and_seed_only() -> None:
@@ -48,9 +62,113 @@ def test_payload_pays_for_its_bytes_and_latency_adds() -> None:
 
 def test_epochs_count_the_short_last_batch() -> None:
     scenario = load("digits-demo", ["local={epochs: 2, batch_size: 10}", "clients=3"])
-    assert local_steps(scenario, np.array([10.0, 11.0, 5.0])).values.tolist() == [2, 4, 2]  # type: ignore[union-attr]
+    assert local_steps(scenario, 0, np.array([10.0, 11.0, 5.0])).values.tolist() == [2, 4, 2]  # type: ignore[union-attr]
     with pytest.raises(UsageError, match="needs the shard sizes"):
-        local_steps(scenario, None)
+        local_steps(scenario, 0)
+
+
+# ---- delay classes [FedEcho, FADAS]
+
+
+def delays(*overrides: str, clients: int = 50) -> Scenario:
+    compute = "compute={kind: delay_classes, long_seconds: [500, 800]}"
+    return load("digits-demo", [f"clients={clients}", compute, *overrides])
+
+
+def classes(scenario: Scenario, seed: int, sizes: Any = None) -> list[int]:
+    assert isinstance(scenario.compute, DelayClasses)
+    return delay_classes(scenario, scenario.compute.assignment, seed, sizes).tolist()
+
+
+def test_jobs_take_the_time_of_their_class() -> None:
+    """gamma = 0, sizes ascending: the last 5 of 50 are long, the 15 before them medium. Bounds in seconds, 10 a unit of the papers."""
+    scenario = delays("compute.assignment={kind: size_score, gamma: 0}")
+    sizes = np.arange(50.0)
+    assert classes(scenario, 3, sizes) == [0] * 30 + [1] * 15 + [2] * 5
+    assert needs_sizes(scenario)
+    duration = compute(scenario, 3, sizes)
+    assert (duration.kind, duration.per_step) == ("uniform", False)
+    assert np.asarray(duration.a).tolist() == [10] * 30 + [30] * 15 + [500] * 5
+    assert np.asarray(duration.b).tolist() == [20] * 30 + [50] * 15 + [800] * 5
+    with pytest.raises(UsageError, match="size_score needs the shard sizes"):
+        compute(scenario, 3)
+
+
+@pytest.mark.parametrize(("clients", "counts"), [(50, [30, 15, 5]), (10, [6, 3, 1]), (9, [6, 3, 0]), (1, [1, 0, 0])])
+def test_at_most_a_tenth_is_long(clients: int, counts: list[int]) -> None:
+    found = classes(delays(clients=clients), 0, np.arange(float(clients)))
+    assert np.bincount(found, minlength=3).tolist() == counts
+
+
+def test_a_smaller_gamma_depends_more_on_size() -> None:
+    """Mean size of the long clients, over 40 seeds: largest at gamma 0, then falling to that of a random choice (24.5 of 0 .. 49)."""
+    sizes = np.arange(50.0)
+    means = []
+    for gamma in (0, 0.5, 2, 1e9):
+        scenario = delays(f"compute.assignment={{kind: size_score, gamma: {gamma}}}")
+        means.append(np.mean([sizes[np.array(classes(scenario, seed, sizes)) == 2].mean() for seed in range(40)]))
+    assert means[0] == 47
+    assert means[0] > means[1] + 1 > means[2] + 2
+    assert means[3] == pytest.approx(24.5, abs=3)
+
+
+def test_equal_sizes_leave_it_to_chance() -> None:
+    found = classes(delays(), 1, np.full(50, 7.0))
+    assert np.bincount(found).tolist() == [30, 15, 5]
+    assert found != classes(delays(), 2, np.full(50, 7.0))
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"), [(1, (0.637, 0.284, 0.080)), (0.1, (0.510, 0.329, 0.160)), (10, (0.924, 0.076, 0.0003))]
+)
+def test_fadas_classes_have_the_shares_of_its_code(scale: float, expected: tuple[float, ...]) -> None:
+    """argmax of Dirichlet(3g, 2g, g); expected shares by simulation of the public code's rule, to three digits."""
+    scenario = delays(f"compute.assignment={{kind: fadas, scale: {scale}}}", clients=6000)
+    assert not needs_sizes(scenario)
+    found = np.array(classes(scenario, 0))
+    assert np.bincount(found, minlength=3) / 6000 == pytest.approx(expected, abs=0.02)
+    assert found[:20].tolist() == classes(delays(f"compute.assignment={{kind: fadas, scale: {scale}}}", clients=20), 0)
+
+
+# ---- step asynchronism [FedaGrac]
+
+
+def steps_of(scenario: Scenario, seed: int, jobs: int) -> Any:
+    """Steps of every client's first jobs (N, jobs), as the scheduler hands them out."""
+    timing = Timing(
+        clients=scenario.clients, seed=seed, compute=Duration(a=1.0), steps=local_steps(scenario, seed), max_updates=jobs
+    )
+    chunk = Scheduler(timing, Rounds(select="all")).next()
+    return chunk.steps[np.lexsort((chunk.k, chunk.client))].reshape(scenario.clients, jobs)
+
+
+def drawn(variance: float, mode: str, mean: float = 500) -> Scenario:
+    return load(
+        "digits-demo", ["clients=400", f"local={{batch_size: 10, steps: {{mean: {mean}, variance: {variance}, mode: {mode}}}}}"]
+    )
+
+
+def test_fixed_steps_are_those_of_the_first_random_job() -> None:
+    fixed, random = (steps_of(drawn(10_000, mode), 4, 3) for mode in ("fixed", "random"))
+    assert (fixed == fixed[:, :1]).all()
+    assert np.array_equal(fixed[:, 0], random[:, 0])
+    assert not (random == random[:, :1]).all()
+
+
+@pytest.mark.parametrize("mode", ["fixed", "random"])
+@pytest.mark.parametrize("variance", [0, 100, 10_000])
+def test_steps_have_the_papers_mean_and_variance(variance: float, mode: str) -> None:
+    """400 clients; rounding down takes 1/2 off the mean, unless all are 500."""
+    first = steps_of(drawn(variance, mode), 7, 1)[:, 0]
+    assert first.mean() == pytest.approx(500 - 0.5 * (variance > 0), abs=5 * np.sqrt(variance / 400))
+    assert first.var() == pytest.approx(variance, rel=0.3)
+
+
+def test_steps_are_at_least_one_and_never_negative() -> None:
+    assert steps_of(drawn(0, "fixed", mean=0.25), 0, 1).max() == 1
+    found = steps_of(drawn(10_000, "fixed", mean=1), 0, 1)
+    assert found.min() >= 1
+    assert found.max() > 150  # the absolute value, not a cut at 0
 
 
 def test_a_full_gradient_waits_for_the_slowest_client() -> None:

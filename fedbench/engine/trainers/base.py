@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from fedbench.errors import ClientError, FedbenchError
+from fedbench.errors import ClientError, FedbenchError, UsageError
+from fedbench.kernels.random import draw_batches
+from fedbench.protocols import Logits, Pullback, Rows
 from fedbench.types import Job, LocalRule, Vector, Work
 
 
@@ -36,6 +39,19 @@ class Trainer(Protocol):
         """Full-batch gradients (d,) at x, client by client."""
         ...
 
+    @property
+    def public_shape(self) -> tuple[int, int]:
+        """Public examples and classes. UsageError if there are no public data."""
+        ...
+
+    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
+        """Mini-batches of public rows: see protocols.Tools."""
+        ...
+
+    def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
+        """Logits of public rows under a model, and their pullback: see protocols.Tools."""
+        ...
+
     def initial_buffers(self) -> Vector:
         """Model buffers (m,) that go with x0; often empty."""
         ...
@@ -51,6 +67,22 @@ class Trainer(Protocol):
     def close(self) -> None:
         """Let go of threads and memory."""
         ...
+
+
+SERVER = 2**31 - 1
+"""The server's number in streams that are keyed by client: no client has it."""
+
+
+def draw_public_batches(seed: int, version: int, examples: int, size: int, steps: int | None) -> Iterator[Rows]:
+    """The order of public rows is drawn like a client's data order, with k = version."""
+    passes = -(-examples // size)
+    rows, offsets = draw_batches(seed, SERVER, version, examples, size, passes if steps is None else steps)
+    for begin, end in itertools.pairwise(offsets.tolist()):
+        yield rows[begin:end]
+
+
+def no_public_data() -> UsageError:
+    return UsageError("public data: the algorithm needs unlabelled public examples, and there are none")
 
 
 def client_error(job: Job, stage: str, error: Exception) -> Exception:

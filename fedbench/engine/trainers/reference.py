@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.trainers.base import Assignment, client_error
+from fedbench.engine.trainers.base import Assignment, client_error, draw_public_batches, no_public_data
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
-from fedbench.protocols import Objective
+from fedbench.protocols import Logits, Objective, PublicObjective, Pullback, Rows
 from fedbench.types import Job, LocalRule, Vector, Work
 
 ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
@@ -55,7 +57,13 @@ class ReferenceTrainer:
         by_products = {"first_gradient": first, "mean_gradient": total / job.steps if job.steps else total}
         if "full_gradient" in rule.wants:
             by_products["full_gradient"] = self._full(job.client, rule)
-        return Work(delta=y - rule.start, end=y, buffers=buffers, **by_products)
+        seconds = 0.0
+        if "public_logits" in rule.wants:
+            begin = time.perf_counter()
+            objective, features = self._public()
+            by_products["public_logits"] = objective.logits(y, features)
+            seconds = time.perf_counter() - begin
+        return Work(delta=y - rule.start, end=y, buffers=buffers, server_seconds=seconds, **by_products)
 
     def _rows(self, job: Job) -> Iterator[npt.NDArray[np.int64] | None]:
         if self.batch_size is None:
@@ -74,6 +82,28 @@ class ReferenceTrainer:
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
         for client in clients:
             yield self.objective.gradient(client, x)
+
+    # ---- public data ----
+
+    def _public(self) -> tuple[PublicObjective, npt.NDArray[Any]]:
+        """The objective and its public features (P, D)."""
+        if not isinstance(self.objective, PublicObjective) or self.objective.public is None:
+            raise no_public_data()
+        return self.objective, self.objective.public
+
+    @property
+    def public_shape(self) -> tuple[int, int]:
+        objective, features = self._public()
+        return len(features), objective.classes
+
+    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
+        return draw_public_batches(self.seed, version, self.public_shape[0], size, steps)
+
+    def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
+        """`training` changes nothing: these models have no layers that differ."""
+        objective, features = self._public()
+        batch = features[rows]
+        return objective.logits(x, batch), lambda dlogits: objective.pullback(batch, dlogits)
 
     def initial_buffers(self) -> Vector:
         return np.empty(0, self.dtype)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import queue
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,11 +17,12 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from fedbench.engine.trainers.base import Assignment, client_error
+from fedbench.engine.trainers.base import Assignment, client_error, draw_public_batches, no_public_data
+from fedbench.engine.trainers.torch_replica import Replica, Student
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_batches
+from fedbench.protocols import Logits, Pullback, Rows
 from fedbench.tasks.task import Task
-from fedbench.tasks.torch_model import build, flatten_parameters
 from fedbench.types import Job, LocalRule, Vector, Work
 
 EVALUATION_BATCH = 500
@@ -28,31 +30,21 @@ TRAIN_LOSS_EXAMPLES = 2000
 ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 
 
-class Replica:
-    """A worker's own module, with its parameters and gradients as views of two flat tensors (d,)."""
-
-    def __init__(self, task: Task) -> None:
-        self.module = build(task.model)
-        self.flat = torch.zeros(task.model.dim)
-        self.gradient = flatten_parameters(self.module, self.flat)
-
-    def load(self, x: Vector) -> None:
-        self.flat.numpy()[:] = x
-
-    def backward(self, features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """The gradient (d,) of the mean cross-entropy over a batch at the loaded parameters; valid until the next call."""
-        self.gradient.zero_()
-        F.cross_entropy(self.module(features), labels).backward()  # type: ignore[no-untyped-call]
-        return self.gradient
-
-
 class TorchTrainer:
-    """Trains a Task in float32. `shards` are the clients' rows of the training set; `workers` threads share the jobs of a wave."""
+    """Trains a Task in float32. `shards` are the clients' rows of the training set, `public` the server's, whose labels are not
+    read; `workers` threads share the jobs of a wave."""
 
     name = "torch"
 
     def __init__(
-        self, task: Task, shards: Sequence[npt.NDArray[np.int64]], *, batch_size: int, seed: int, workers: int = 1
+        self,
+        task: Task,
+        shards: Sequence[Rows],
+        *,
+        batch_size: int,
+        seed: int,
+        workers: int = 1,
+        public: Rows | None = None,
     ) -> None:
         if workers < 1:
             raise UsageError(f"workers: must be >= 1, got {workers}")
@@ -63,6 +55,8 @@ class TorchTrainer:
         train, test = task.dataset.train, task.dataset.test
         self.x, self.y = _tensor(train.x), _tensor(train.y)
         self.test_x, self.test_y = _tensor(test.x), _tensor(test.y)
+        self.public_x = None if public is None else self.x[torch.from_numpy(public)]
+        self._student: Student | None = None
         sample = np.sort(Stream(seed, Purpose.evaluation).permutation(len(train.y))[:TRAIN_LOSS_EXAMPLES])
         self.sample_x, self.sample_y = self.x[sample], self.y[sample]
         self._replicas: queue.SimpleQueue[Replica] = queue.SimpleQueue()
@@ -122,7 +116,12 @@ class TorchTrainer:
             by_products["mean_gradient"] = np.zeros_like(end) if total is None else (total / job.steps).numpy()
         if "full_gradient" in rule.wants:
             by_products["full_gradient"] = self._full(replica, job.client, rule)
-        return Work(delta=end - rule.start, end=end, buffers=buffers, **by_products)
+        seconds = 0.0
+        if "public_logits" in rule.wants:
+            begin = time.perf_counter()
+            by_products["public_logits"] = self._end_logits(replica, end)
+            seconds = time.perf_counter() - begin
+        return Work(delta=end - rule.start, end=end, buffers=buffers, server_seconds=seconds, **by_products)
 
     def _gradient(self, replica: Replica, rule: LocalRule, rows: torch.Tensor) -> torch.Tensor:
         """h = g(y) - g(anchor) + weight_decay * y on one mini-batch; a view of the replica's gradient."""
@@ -165,6 +164,34 @@ class TorchTrainer:
                 yield self._client_gradient(replica, client, x)
             finally:
                 self._replicas.put(replica)
+
+    # ---- public data ----
+
+    def _public(self) -> torch.Tensor:
+        """The public features (P, ..)."""
+        if self.public_x is None:
+            raise no_public_data()
+        return self.public_x
+
+    @property
+    def public_shape(self) -> tuple[int, int]:
+        return len(self._public()), self.task.dataset.classes
+
+    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
+        return draw_public_batches(self.seed, version, self.public_shape[0], size, steps)
+
+    def _end_logits(self, replica: Replica, end: Vector) -> Logits:
+        """Logits (P, C) of all public rows under a job's end model, in evaluation."""
+        replica.load(end)
+        replica.module.eval()
+        with torch.no_grad():
+            return torch.cat([replica.module(part) for part in torch.split(self._public(), EVALUATION_BATCH)]).numpy()
+
+    def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
+        features = self._public()[torch.from_numpy(rows)]
+        if self._student is None:
+            self._student = Student(self.task, self.seed)
+        return self._student.logits(x, features, version if training else None)
 
     # ---- evaluation ----
 

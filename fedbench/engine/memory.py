@@ -1,0 +1,38 @@
+"""What the server keeps from update to update: as the algorithm declares it, and as a run has it in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fedbench.kernels import TeacherMean
+from fedbench.protocols import Algorithm
+from fedbench.tables import ClientTable
+from fedbench.types import Info, State
+
+
+def server_vectors(algorithm: Algorithm, info: Info, versions: int) -> int:
+    """Model-sized vectors at most, as declared, with so many versions in flight at one time."""
+    own, per_client, per_version = algorithm.server_memory(info)
+    return own + per_client * info.clients + per_version * versions
+
+
+def server_bytes(algorithm: Algorithm, state: State, info: Info, versions: int) -> dict[str, int]:
+    """Bytes on the server at the end of a run: its state without what clients remember and without public logits, these logits, and
+    the models of the versions in flight at the peak, if the algorithm needs them again (checkpoints)."""
+    server = [value for name, value in state.items() if name != "memory"]
+    return {
+        "server_state_bytes": sum(map(_state_bytes, server)),
+        "public_logits_bytes": sum(value.bytes for value in server if isinstance(value, TeacherMean)),
+        "checkpoint_bytes_peak": algorithm.server_memory(info)[2] * versions * state.x.nbytes,
+    }
+
+
+def _state_bytes(value: Any) -> int:
+    """Of arrays, lists of them, and the rows of a table that were written."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, ClientTable):
+        return value.count * value.default.nbytes
+    return sum(map(_state_bytes, value)) if isinstance(value, list | tuple) else 0

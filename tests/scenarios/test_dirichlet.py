@@ -50,7 +50,7 @@ def test_shares_do_not_underflow() -> None:
     assert shares(np.array([-4000.0, -4000.0, -np.inf])).tolist() == [0.5, 0.5, 0]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from([1e-3, 0.03, 0.3, 5.0]), st.integers(1, 60), st.booleans(), st.integers(0, 2**64 - 1))
 def test_disjoint_complete_and_never_below_the_floor(alpha: float, clients: int, stop_at_mean: bool, seed: int) -> None:
     shards = dirichlet(LABELS[::5], clients, seed, part(alpha, stop_at_mean=stop_at_mean))

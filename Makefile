@@ -27,7 +27,7 @@ demo: $(STAMP)
 	$(BIN)/fedbench leaderboard build --store demo/runs --output demo/leaderboard --title "fedbench demo"
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest -m "slow and not gpu"

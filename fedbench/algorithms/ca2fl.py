@@ -41,6 +41,9 @@ class CA2FL(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Stream(concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart)
 
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        return (1, 1, 0)
+
     def init(self, x0: Vector, tools: Tools) -> State:
         return State(x=x0, h_i=ClientTable(tools.info.clients, np.zeros_like(x0)))
 

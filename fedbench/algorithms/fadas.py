@@ -48,6 +48,9 @@ class FADAS(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Stream(concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart)
 
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        return (4, 0, int(self.repo_delta_base))
+
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)
         return State(x=x0, m=zero, v=zero.copy(), vhat=zero.copy())

@@ -39,6 +39,9 @@ class FAVANO(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Poll(cohort_size=self.cohort_size, period_seconds=self.period_seconds, max_steps=self.max_steps)
 
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        return (1, 0, 1)
+
     def init(self, x0: Vector, tools: Tools) -> State:
         never = np.zeros(tools.info.clients, np.int64)
         return State(x=x0, polls=never, polls_with_steps=never.copy(), steps=never.copy())

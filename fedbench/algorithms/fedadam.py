@@ -41,6 +41,9 @@ class FedAdam(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        return (4 if self.amsgrad else 3, 0, 0)
+
     def init(self, x0: Vector, tools: Tools) -> State:
         v = np.full_like(x0, self.eps**2 if self.init_moment == "eps2" else 0.0)
         maximum = {"vhat": v.copy()} if self.amsgrad else {}

@@ -38,8 +38,7 @@ class FedaGrac(Algorithm):
     50, 1 from round 150. init_reference: grad nu_i = grad F_i(x0), nu = sum p_i nu_i; zero, as the authors' code has it. local_ref: alg1
     nu_i = gbar_i; eq4 nu_i = v_i [001, eq. (4)], of the default variant only. `fast_above` fixes the threshold in place of Kbar.
 
-    Source: [001] Algorithm 1. Departure: server_lr, 1 in the paper. The transit v_i is counted as an upload for slow clients too,
-    although a server that stores nu_i could reconstruct theirs.
+    Source: [001] Algorithm 1. Departures: server_lr, 1 there; a slow client's v_i, which a server with nu_i could infer, is an upload.
     """
 
     name = "fedagrac"
@@ -66,6 +65,9 @@ class FedaGrac(Algorithm):
 
     def traffic(self, info: Info) -> tuple[int, int, int]:
         return (2, 2, 2)
+
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        return (2, 0, 0)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         nu, table = np.zeros_like(x0), ClientTable(tools.info.clients, np.zeros_like(x0))

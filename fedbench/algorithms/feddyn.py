@@ -36,6 +36,9 @@ class FedDyn(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        return (2, 0, 0)
+
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)
         return State(x=x0, h=zero, memory=ClientTable(tools.info.clients, zero))

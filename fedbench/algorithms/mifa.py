@@ -39,6 +39,9 @@ class MIFA(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
+    def server_memory(self, info: Info) -> tuple[int, int, int]:
+        return (1, 1, 0)
+
     def init(self, x0: Vector, tools: Tools) -> State:
         return State(x=x0, G_i=ClientTable(tools.info.clients, np.zeros_like(x0)))
 

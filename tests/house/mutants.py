@@ -37,11 +37,8 @@ if not Path(fedbench.__file__).resolve().is_relative_to(Path.cwd().resolve()):
     sys.exit(f"fedbench comes from {fedbench.__file__}, not from the copy")
 sys.exit(pytest.main(["-x", "-q", "-rf", "--tb=no", *sys.argv[1:]]))
 """
-WITHOUT = (
-    "xdist",
-    "cacheprovider",
-    "hypothesispytest",
-)  # plugins; hypothesis works without, and starting it takes longer than most tests
+# Plugins; hypothesis works without its own, which takes longer to start than most tests to run.
+WITHOUT = ("xdist", "cacheprovider", "hypothesispytest")
 
 
 @dataclass(frozen=True)

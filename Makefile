@@ -1,6 +1,7 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
 # make regress BASE=commit    is the core slower than there?     make history COMMITS="a b"    asv over commits, into results/asv
+# make mutants would the tests notice a published mistake?   (PYTHON_ONLY=1 leaves out those of the core)
 # make tidy    clang-tidy over the core, where it is installed
 # make wheel   sdist and wheel of HEAD, tried in a fresh environment
 # make cuda    compiles and links the GPU's kernels for sm_80 and sm_90, where there is nvcc
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.fedbench-installed
 ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
-.PHONY: demo test slow golden lint types format native tidy wheel regress history cuda clean
+.PHONY: demo test slow golden lint types format native mutants tidy wheel regress history cuda clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/cuda/*.cu csrc/cuda/*.cuh csrc/include/fedbench/*.hpp)
@@ -54,6 +55,9 @@ native:
 	cmake --workflow --preset dev
 	cmake --workflow --preset asan
 	cmake --workflow --preset tsan
+
+mutants: $(STAMP)
+	$(BIN)/python tests/house/mutants.py $(if $(PYTHON_ONLY),--python-only)
 
 tidy:
 	if command -v clang-tidy >/dev/null; then cmake --workflow --preset tidy; else echo "skipped: no clang-tidy"; fi

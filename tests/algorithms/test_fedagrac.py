@@ -69,6 +69,13 @@ def test_partial_participation() -> None:
     assert trace.state.memory.dense().tolist() == [FIRST0.tolist(), MEAN1.tolist()]
 
 
+def test_kbar_is_weighted() -> None:
+    """F_i = 1/2 |x|^2, K = (1, 2, 4), p = (6, 1, 1) / 8: Kbar = 3/2, while the plain mean is 7/3. Clients 1 and 2 are fast, and the
+    first gradient of all is x0."""
+    problem = quadratic([np.eye(2)] * 3, np.zeros((3, 2)), [6, 1, 1])
+    assert run(fedagrac(), problem, 1, steps=(1, 2, 4)).state.nu.tolist() == X0.tolist()
+
+
 def test_equal_steps_are_a_tie_whatever_the_weights() -> None:
     """sum p_i K falls below K in floating point for these weights; nobody is fast nevertheless."""
     raw, steps = many_clients(3, 2, seed=20), 3

@@ -34,6 +34,12 @@ def test_two_rounds_of_option_2() -> None:
     assert first.memory.dense().tolist() == [[7 / 4, 6], [6, 7 / 4]]
 
 
+def test_every_step_is_corrected() -> None:
+    """Round 2 of client 0 alone, from x1 of everybody: its end above. In the mean of both clients the corrections cancel."""
+    trace = run(scaffold(), two_clients(), 2, dispatch=Rounds(select="scripted", selections=((0, 1), (0,))))
+    assert trace.x[2].tolist() == [27 / 256, 21 / 16]
+
+
 def test_option_1_and_initial_gradients() -> None:
     """c_i = grad F_i at the received model. At x0: g_0 = (2, 8), g_1 = (8, 2), mean (5, 5).
 

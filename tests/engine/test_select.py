@@ -36,12 +36,14 @@ class Watched(LargestUpdates):
     def select(self, state: State, available: Any, round: int, tools: Any) -> Any:
         chosen = super().select(state, available, round, tools)
         SEEN.append((round, float(state.norms.sum()), available.tolist(), chosen.tolist()))
+        DRAWN.append(float(tools.random.uniform(1)[0]))
         with pytest.raises(ValueError, match="read-only"):
             state.norms[0] = 0
         return chosen
 
 
 SEEN: list[tuple[int, float, list[int], list[int]]] = []
+DRAWN: list[float] = []
 
 
 def digests(one: RunSpec, **options: Any) -> dict[str, str]:
@@ -51,6 +53,7 @@ def digests(one: RunSpec, **options: Any) -> dict[str, str]:
 
 def test_every_round_is_asked_about_once_with_the_state_as_it_is() -> None:
     SEEN.clear()
+    DRAWN.clear()
     one = spec("dropout=0.3")
     record = Run(RunSpec(one.scenario, Watched(), 0)).record()
     ledger = record.meta["ledger"]
@@ -63,6 +66,7 @@ def test_every_round_is_asked_about_once_with_the_state_as_it_is() -> None:
     assert len(set(sums)) == 12  # a new state after every update, none between
     assert all(set(chosen) <= set(available) for *_, available, chosen in SEEN)
     assert any(len(available) < 8 for *_, available, _ in SEEN)
+    assert len(set(DRAWN)) == len(SEEN)  # every round has draws of its own
     assert record.meta["digests"]["model"] == digests(spec("dropout=0.3"))["model"]
 
 

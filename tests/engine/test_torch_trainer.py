@@ -13,7 +13,9 @@ from fedbench.engine.trainers.torch import TorchTrainer
 from fedbench.errors import ClientError
 from fedbench.scenarios.partition import iid
 from fedbench.tasks import digits
+from fedbench.tasks.models import Dropout, Flatten, Linear, Model
 from fedbench.tasks.problems import Softmax
+from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
 
 NONE = np.empty(0, np.float32)
@@ -65,6 +67,18 @@ def test_every_field_of_the_rule_means_the_same(pair: Any, name: str, steps: int
 def test_full_gradients_of_clients(pair: Any) -> None:
     for got, want in zip(*(trainer.gradients([3, 1], START) for trainer in pair), strict=True):
         assert np.allclose(got, want, rtol=1e-4, atol=1e-6)
+
+
+def test_full_gradients_know_no_dropout(pair: Any) -> None:
+    """Also that of a job whose steps had it."""
+    plain: TorchTrainer = pair[0]
+    dataset = plain.task.dataset
+    task = Task("digits", Model("dropped", dataset.shape, (Flatten(), Dropout(0.5), Linear(64, 10))), dataset)
+    dropped = TorchTrainer(task, [rows.numpy() for rows in plain.shards], batch_size=7, seed=3)
+    job = Assignment(Job(2, 5, 0, 3), LocalRule(start=START, lr=0.1, wants=("full_gradient",)), NONE)
+    a, b = (trainer.train([job])[0] for trainer in (dropped, plain))
+    assert not np.allclose(a.end, b.end, rtol=1e-3)
+    assert np.allclose(a.full_gradient, b.full_gradient, rtol=1e-5, atol=1e-7)
 
 
 def test_jobs_do_not_depend_on_the_wave(pair: Any) -> None:

@@ -1,0 +1,73 @@
+"""The check of the tests can itself be trusted: survivors and outdated mutants are reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .mutants import ROOT, Mutant, check_unchanged, outdated, python_failure, read, verdicts
+
+SOURCE = "def mean(values):\n    return sum(values) / len(values)\n"
+TEST = "from fedbench import mean\n\n\ndef test_mean():\n    assert mean([3.0]) == 3.0\n"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A package of that name with one function and one test, which is too weak."""
+    for name, text in (("fedbench/__init__.py", SOURCE), ("tests/test_mean.py", TEST), ("pyproject.toml", "[tool.pytest]\n")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def mutant(old: str, new: str) -> Mutant:
+    return Mutant("mean", "fedbench/__init__.py", old, new, "tests/test_mean.py", "planted")
+
+
+def test_what_is_killed_and_what_survives(copy: Path) -> None:
+    killed, survivor = verdicts(copy, [mutant("sum(values) /", "-sum(values) /"), mutant("len(values)", "1")])
+    assert killed.failed == "tests/test_mean.py::test_mean"
+    assert str(killed).startswith("killed ")
+    assert survivor.failed is None
+    assert str(survivor).startswith("SURVIVED ")
+    assert (copy / "fedbench/__init__.py").read_text() == SOURCE
+
+
+@pytest.mark.parametrize(("old", "count"), [("average", 0), ("values", 3)])
+def test_an_outdated_mutant_is_an_error(copy: Path, old: str, count: int) -> None:
+    with pytest.raises(SystemExit, match=f"outdated: mean: its old text occurs {count} times in fedbench/__init__.py"):
+        next(verdicts(copy, [mutant(old, "x")]))
+
+
+def test_a_mutant_that_does_not_import_is_no_kill(copy: Path) -> None:
+    (copy / "fedbench/__init__.py").write_text("def total(values):\n    return sum(values)\n")
+    with pytest.raises(SystemExit, match="no verdict"):
+        python_failure(copy, "tests/test_mean.py")
+
+
+def test_tests_that_fail_without_a_mutant_are_an_error(copy: Path) -> None:
+    with pytest.raises(SystemExit, match="test_mean fails without a mutant"):
+        check_unchanged(copy, ["tests/test_mean.py"], lambda copy, tests: "test_mean")
+
+
+def test_it_is_the_copy_that_is_tested(copy: Path) -> None:
+    (copy / "fedbench/__init__.py").unlink()
+    (copy / "fedbench").rmdir()
+    with pytest.raises(SystemExit, match=r"not from the copy|No module named 'fedbench'"):
+        python_failure(copy, "tests/test_mean.py")
+
+
+def test_the_table_is_up_to_date() -> None:
+    mutants = read()
+    assert outdated(ROOT, mutants) == []
+    for planted in mutants:
+        assert planted.old != planted.new, planted.name
+        assert planted.mistake, planted.name
+        for test in planted.tests.split():
+            assert (ROOT / (f"csrc/tests/{test}.cpp" if planted.is_native else test.partition("::")[0])).is_file(), planted.name
+
+
+def test_every_algorithm_has_a_mutant() -> None:
+    mutated = {Path(planted.file).stem for planted in read() if planted.file.startswith("fedbench/algorithms/")}
+    assert mutated >= {file.stem for file in (ROOT / "fedbench/algorithms").glob("*.py")} - {"__init__"}

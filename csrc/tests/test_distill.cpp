@@ -45,11 +45,12 @@ std::vector<Real> random_logits(Stream& stream, std::size_t count) {
     return values;
 }
 
-/// Gradient and loss, long double, from the formulas.
+/// Gradient, probabilities, alpha and loss, long double, from the formulas.
 template <typename Real>
 void against_formulas(const Result<Real>& got, const std::vector<Real>& s, const std::vector<Real>& t, std::size_t classes) {
     const std::size_t rows = got.label.size();
     const double tolerance = sizeof(Real) == 4 ? 1e-6 : 1e-12;
+    long double entropy = 0, kl = 0, ce = 0;
     for (std::size_t u = 0; u < rows; ++u) {
         long double e = 0, f = 0;
         for (std::size_t c = 0; c < classes; ++c)
@@ -59,11 +60,19 @@ void against_formulas(const Result<Real>& got, const std::vector<Real>& s, const
             const std::size_t i = u * classes + c;
             const long double p = std::exp((long double)t[i]) / e, q = std::exp((long double)s[i]) / f;
             const long double hard = static_cast<std::int64_t>(c) == got.label[u] ? 1 : 0;
+            entropy -= p * std::log(p);
+            kl += p * std::log(p / q);
+            ce -= hard * std::log(q);
             const long double g = (q - got.total.alpha * p - (1 - got.total.alpha) * hard) / rows;
             ok = ok && std::abs(got.grad[i] - g) * rows < tolerance && std::abs(got.p[i] - p) < tolerance;
         }
         check(ok, "gradient and probabilities, " + std::to_string(classes) + " classes");
     }
+    const long double relative = entropy / rows / std::log((long double)classes), alpha = relative * 0.8L + (1 - relative) * 0.2L;
+    const long double loss = (alpha * kl + (1 - alpha) * ce) / rows;
+    check(std::abs(got.total.relative_entropy - relative) < tolerance && std::abs(got.total.alpha - alpha) < tolerance,
+          "alpha, " + std::to_string(classes) + " classes");
+    check(std::abs(got.total.loss - loss) < 5 * tolerance * (1 + loss), "loss, " + std::to_string(classes) + " classes");
 }
 
 template <typename Real>

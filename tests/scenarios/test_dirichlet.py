@@ -109,7 +109,7 @@ def test_public_rows_are_nobodys_and_the_same_for_all() -> None:
 
 def test_no_public_part_no_rows_and_the_old_hash() -> None:
     """Scenarios without the part keep their partition and their hash, and so their run ids."""
-    plain = load("digits-demo")
+    plain = load("digits-demo", ["public=null"])
     assert public_rows(plain, 1442, 0) is None
     assert plain.public is None
     assert plain.content_hash() == "34713628d8a9db44"

@@ -23,7 +23,8 @@ from fedbench.types import Info, Rounds
 def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
     """Name, source, equations and options of an algorithm; JSON-able."""
     annotations = hints(cls)
-    policy = type(cls().dispatch(Info(10, np.ones(10))))
+    few = Info(10, np.ones(10))
+    policy = type(cls().dispatch(few))
     options = [{"name": f.name, "default": f.default, "allowed": describe(annotations[f.name])} for f in dataclasses.fields(cls)]
     return {
         "name": cls.name,
@@ -31,10 +32,28 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
         "source": cls.source,
         "requires": sorted(cls.requires),
         "dispatch": policy.__name__,
+        "traffic": traffic_text(cls().traffic(few)),
+        "server_memory": memory_text(cls().server_memory(few)),
         "scenario_rounds": "applicable" if policy is Rounds else f"not applicable ({policy.__name__})",
         "about": inspect.cleandoc(cls.__doc__ or ""),
         "options": options,
     }
+
+
+def traffic_text(traffic: tuple[int, int, int]) -> str:
+    down, up, exchanges = traffic
+    return f"{down} model-sized down, {up} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
+
+
+def memory_text(memory: tuple[int, int, int]) -> str:
+    """Of the server, at the default options."""
+    own, per_client, per_version = memory
+    parts = [
+        f"{own} model-sized",
+        f"{per_client} a client" if per_client else "",
+        f"{per_version} a version in flight" * bool(per_version),
+    ]
+    return " + ".join(part for part in parts if part)
 
 
 def command(
@@ -53,6 +72,7 @@ def command(
             return print_json(facts)
         out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
         out.print(f"dispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n", markup=False)
+        out.print(f"traffic of a job: {facts['traffic']}; server memory: {facts['server_memory']}\n", markup=False)
         if facts["requires"]:
             out.print(f"requires of the scenario: {', '.join(facts['requires'])}\n", markup=False)
         return print_table(

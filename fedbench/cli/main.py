@@ -6,7 +6,22 @@ import sys
 
 import typer
 
-from fedbench.cli import bench, conformance, doctor, info, leaderboard, listing, new, plan, run, test, theory, trace, verify
+from fedbench.cli import (
+    bench,
+    catalogue,
+    conformance,
+    doctor,
+    info,
+    leaderboard,
+    listing,
+    new,
+    plan,
+    run,
+    test,
+    theory,
+    trace,
+    verify,
+)
 from fedbench.cli.output import show_error
 from fedbench.errors import FedbenchError
 
@@ -20,6 +35,7 @@ app = typer.Typer(
 )
 app.command("list")(listing.command)
 app.command("info")(info.command)
+app.command("catalogue")(catalogue.command)
 app.command("plan")(plan.command)
 app.command("run")(run.command)
 app.command("verify")(verify.command)

@@ -50,14 +50,14 @@ def render(data: Mapping[str, Any]) -> str:
     scenarios = [_scenario(scenario, number, looks) for number, scenario in enumerate(data["scenarios"], start=1)]
     runs = sum(len(row["runs"]) for scenario in data["scenarios"] for row in scenario["rows"])
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(title=data["title"], scenarios=scenarios, algorithms=len(selectors), runs=runs)
     )
 
 
 @functools.cache
-def _environment() -> Environment:
+def environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("fedbench.leaderboard"),
         autoescape=True,

@@ -1,0 +1,32 @@
+"""`fedbench catalogue`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import fedbench
+from fedbench import registry
+from fedbench.cli.info import describe_algorithm
+from fedbench.cli.output import out
+from fedbench.errors import UsageError
+
+
+def command(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page's file.")] = Path("catalogue.html"),
+) -> None:
+    """Write a page of all algorithms: equations, sources, departures, options, traffic, memory, needs.
+
+    Example: fedbench catalogue -o catalogue.html
+    """
+    from fedbench.leaderboard.catalogue import render  # the other verbs start faster without it
+
+    facts = [describe_algorithm(registry.find("algorithm", name)) for name in registry.names("algorithm")]
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(render(facts, fedbench.__version__))
+    except OSError as error:
+        raise UsageError(f"catalogue: {output} cannot be written ({error.strerror}); choose another --output") from None
+    out.print(f"{len(facts)} algorithms -> {output}", markup=False, soft_wrap=True)

@@ -1,0 +1,43 @@
+"""The catalogue page."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from fedbench import registry
+from fedbench.cli.info import describe_algorithm, memory_text, traffic_text
+from fedbench.leaderboard.catalogue import paragraphs, render, source
+from tests.cli.commands import fedbench
+
+
+def test_a_docstring_in_parts() -> None:
+    about = "Title.\n\n    x <- x + D\n      more\n\nThe options.\n\nSource: A et al., Alg. 1.\nDeparture: none."
+    assert [(p.text, p.is_code) for p in paragraphs(about)] == [("x <- x + D\n  more", True), ("The options.", False)]
+    assert source(about) == "A et al., Alg. 1. Departure: none."
+
+
+def test_every_algorithm_has_equations_a_source_and_its_options() -> None:
+    facts = [describe_algorithm(registry.find("algorithm", name)) for name in registry.names("algorithm")]
+    page = html.unescape(render(facts, "1.2"))
+    assert page == html.unescape(render(facts, "1.2"))
+    for one in facts:
+        assert f'<section id="{one["name"]}"' in page
+        assert any(part.is_code for part in paragraphs(one["about"])), one["name"]
+        assert source(one["about"]), one["name"]
+        for option in one["options"]:
+            assert f"<code>{option['name']}</code>" in page
+
+
+def test_traffic_and_memory_in_words() -> None:
+    assert traffic_text((2, 2, 2)) == "2 model-sized down, 2 up, in 2 exchanges"
+    assert traffic_text((1, 1, 1)) == "1 model-sized down, 1 up"
+    assert memory_text((3, 1, 1)) == "3 model-sized + 1 a client + 1 a version in flight"
+    assert memory_text((1, 0, 0)) == "1 model-sized"
+
+
+def test_command(tmp_path: Path) -> None:
+    done = fedbench("catalogue", "-o", str(tmp_path / "new" / "page.html"))
+    assert done.returncode == 0
+    assert (tmp_path / "new" / "page.html").read_text().startswith("<!doctype html>")
+    assert fedbench("catalogue", "-o", str(tmp_path)).returncode == 2

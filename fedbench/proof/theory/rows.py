@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
+
+from fedbench.analysis.statistics import estimate
 
 Kind = Literal["bound", "slope", "limit", "law"]
 
@@ -49,10 +49,10 @@ def near(check: str, source: str, measured: float, expected: float, allowed: flo
 def slope(check: str, source: str, x: Sequence[float], y: np.ndarray[Any, Any], expected: float, allowed: float) -> Row:
     """Exponent of y (seeds, points) in x by least squares on logarithms, one per seed; t interval over the seeds."""
     logs = np.log(np.asarray(x, float))
-    exponents = np.array([np.polyfit(logs, np.log(row), 1)[0] for row in y])
-    half = float(stats.t.ppf(0.975, len(exponents) - 1) * exponents.std(ddof=1) / math.sqrt(len(exponents)))
-    middle = float(exponents.mean())
-    low, high = middle - half, middle + half
+    exponent = estimate(float(np.polyfit(logs, np.log(row), 1)[0]) for row in y)
+    if exponent.mean is None or exponent.half_width is None:
+        raise ValueError(f"slope {check}: expected at least two seeds for an interval, got {len(y)}")
+    middle, low, high = exponent.mean, exponent.mean - exponent.half_width, exponent.mean + exponent.half_width
     points = tuple(zip(map(float, x), y.mean(axis=0).tolist(), strict=True))
     holds = low <= expected + allowed and high >= expected - allowed
     return Row(check, source, "slope", middle, expected, holds, allowed, low, high, points)

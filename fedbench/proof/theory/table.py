@@ -34,7 +34,7 @@ def draw(found: Sequence[Row], path: Path) -> None:
         left.barh(names, [row.expected for row in bounds], color="#d9dee5", label="bound")
         left.barh(names, [row.measured for row in bounds], height=0.45, color="#2b6cb0", label="measured")
         left.set_xscale("log")
-        left.set_title("Exact bounds: mean squared gradient, all constants included", loc="left", fontsize=10)
+        left.set_title("Exact bounds, all constants included", loc="left", fontsize=10)
         left.legend(frameon=False, loc="lower right")
         for row, colour in zip((row for row in found if row.kind == "slope"), ("#2b6cb0", "#c05621", "#2f855a"), strict=False):
             x, y = zip(*row.points, strict=True)
@@ -45,7 +45,7 @@ def draw(found: Sequence[Row], path: Path) -> None:
         right.set_xscale("log", base=2)
         right.set_yscale("log", base=2)
         right.set_xlabel("times as large")
-        right.set_title("Orders: mean squared gradient, relative to the first point", loc="left", fontsize=10)
+        right.set_title("Orders, relative to the first point", loc="left", fontsize=10)
         right.legend(frameon=False, fontsize=8)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)

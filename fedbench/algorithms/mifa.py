@@ -49,7 +49,8 @@ class MIFA(Algorithm):
         return Reply(G=-work.delta / self.local_lr)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        N, reported = tools.info.clients, len({*state.G_i.written(), *batch.clients.tolist()})
-        G = k.newest_mean(state.G_i, batch.clients, batch.G, divisor=N if self.average == "all" else reported)
-        if self.start == "warm" or reported == N:
+        N = tools.info.clients
+        reported = N if self.average == "all" else len({*state.G_i.written(), *batch.clients.tolist()})
+        G = k.newest_mean(state.G_i, batch.clients, batch.G, divisor=reported)
+        if self.start == "warm" or state.G_i.count == N:
             state.x = state.x - self.local_lr * self.server_lr * G

@@ -13,13 +13,14 @@ from fedbench.cli import completion
 from fedbench.cli.output import out, print_json
 from fedbench.cli.plan import JsonOption
 from fedbench.errors import UsageError, nearest
-from fedbench.proof import contract, plugins
 from fedbench.proof.findings import Finding
 from fedbench.scenarios.load import names as scenario_names
 
 
 def checks_of(name: str, model: str) -> tuple[str, Iterator[Finding]]:
     """(kind, findings to come) of an algorithm's selector, a scenario or a task. UsageError with the nearest match."""
+    from fedbench.proof import contract, plugins  # the other verbs start faster without them
+
     bare = name.partition("[")[0].strip()
     if sources.is_in_file(bare) or sources.plain(bare) in registry.names("algorithm"):
         return "algorithm", contract.check(registry.algorithm(name))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedbench.cli.output import out, print_json
 from fedbench.cli.plan import JsonOption
-from fedbench.proof.theory.rows import Row
-from fedbench.proof.theory.table import draw, rows
+
+if TYPE_CHECKING:
+    from fedbench.proof.theory.rows import Row
 
 
 def command(
@@ -22,6 +23,8 @@ def command(
 
     Exit 1 if something does not hold. Example: fedbench theory --picture theory.png
     """
+    from fedbench.proof.theory.table import draw, rows  # the other verbs start faster without it
+
     found = []
     for row in rows(quick=quick):
         found.append(row)

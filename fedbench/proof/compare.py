@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from fedbench.types import State
 
 
 class Unsupported(Exception):
@@ -17,6 +20,18 @@ class Mismatch(Exception):
     def __init__(self, message: str, ratio: float | None = None) -> None:
         super().__init__(message)
         self.ratio = ratio
+
+
+def bits(value: Any) -> Any:
+    """What two values have in common if they are the same to the bit: dtype, shape and bytes of an array, the arrays of a table or
+    store, else the value itself."""
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.shape, value.tobytes()
+    if hasattr(value, "snapshot"):
+        return bits(value.snapshot())
+    if isinstance(value, Mapping | State):
+        return {name: bits(part) for name, part in value.items()}
+    return [bits(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def compare(got: Any, want: Any, tolerance: dict[str, float], where: str) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 
 from fedbench.engine.checkpoint import restore, save
 from fedbench.engine.evaluate import GridEvaluator
-from fedbench.kernels.distill import TeacherMean
+from fedbench.proof.compare import bits
 from fedbench.proof.findings import Finding, expect, findings
 from fedbench.proof.testbed import UPDATES, Trace, World
 from fedbench.protocols import Algorithm, Tools
@@ -40,22 +40,22 @@ class Watched:
         return world.run(cast(Algorithm, self))
 
     def broadcast(self, state: State, tools: Tools) -> Message:
-        before = content(state)
+        before = bits(state)
         message = self.algorithm.broadcast(state, tools)
-        expect(content(state) == before, "broadcast changes the state; only step may")
+        expect(bits(state) == before, "broadcast changes the state; only step may")
         self.down = max(self.down, vectors(dict(message.items()), len(state.x)))
         return message
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
         first, second = (self.algorithm.local(message, job, memory) for _ in range(2))
-        same = all(data(getattr(first, f.name)) == data(getattr(second, f.name)) for f in fields(LocalRule))
+        same = all(bits(getattr(first, f.name)) == bits(getattr(second, f.name)) for f in fields(LocalRule))
         expect(same, "local gives another rule when it is called again; it must be pure")
         return first
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
         first, second = (self.algorithm.reply(message, job, work, memory) for _ in range(2))
-        same = {name: data(a) for name, a in first.sent.items()} == {name: data(a) for name, a in second.sent.items()}
-        expect(same and data(first.memory) == data(second.memory), "reply gives another answer when it is called again")
+        same = bits([first.sent, first.memory]) == bits([second.sent, second.memory])
+        expect(same, "reply gives another answer when it is called again")
         for name, array in first.sent.items():
             kept = array.shape != work.delta.shape or array.dtype == work.delta.dtype
             expect(kept, f"reply sends {name} as {array.dtype}, expected {work.delta.dtype}, the dtype of the run")
@@ -73,24 +73,11 @@ def vectors(named: Mapping[str, Any], dim: int) -> int:
     return sum(isinstance(value, np.ndarray) and value.shape == (dim,) for value in named.values())
 
 
-def data(value: Any) -> Any:
-    """What can be compared: dtype, shape and bits of an array, rows of a table or store, else the value."""
-    if isinstance(value, np.ndarray):
-        return str(value.dtype), value.shape, value.tobytes()
-    if isinstance(value, ClientTable | TeacherMean):
-        return {name: data(array) for name, array in value.snapshot().items()}
-    return [data(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def content(state: State) -> dict[str, Any]:
-    return {name: data(value) for name, value in state.items()}
-
-
 def same_run(one: tuple[list[Vector], State], other: tuple[list[Vector], State], otherwise: str) -> None:
     """Bits of all versions and of the last state."""
     for version, (a, b) in enumerate(zip(one[0], other[0], strict=True), 1):
         expect(a.tobytes() == b.tobytes(), f"{otherwise}: x differs from version {version} on, {a} and {b}")
-    mine, theirs = content(one[1]), content(other[1])
+    mine, theirs = bits(one[1]), bits(other[1])
     expect(
         mine == theirs, f"{otherwise}: x is the same, the state's {', '.join(n for n in mine if mine[n] != theirs.get(n))} not"
     )

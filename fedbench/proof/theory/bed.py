@@ -29,6 +29,10 @@ class Noisy(Quadratic):
     seen: list[float] = field(default_factory=lambda: [0.0])
 
     @property
+    def info(self) -> Info:
+        return Info(self.clients, self.n(), self.p())
+
+    @property
     def largest(self) -> float:
         return self.seen[0]
 
@@ -112,7 +116,7 @@ class Clients:
             steps=LocalSteps(values=self.steps),
             max_updates=updates,
         )
-        return Scheduler(timing, algorithm.dispatch(Info(on.clients, on.n(), on.p())), p=on.p())
+        return Scheduler(timing, algorithm.dispatch(on.info), p=on.p())
 
 
 def largest_staleness(algorithm: Algorithm, on: Noisy, updates: int, clients: Clients, seeds: int) -> int:
@@ -138,9 +142,9 @@ def play(
     execution = Execution(
         algorithm,
         trainer,
-        Info(on.clients, on.n(), on.p()),
+        on.info,
         start_of(on),
-        step_writes_memory=algorithm.dispatch(Info(on.clients, on.n(), on.p())).starts_from_later_version,
+        step_writes_memory=algorithm.dispatch(on.info).starts_from_later_version,
     )
     measured = Measured(on, arrivals=np.zeros(on.clients))
     execution.run(pieces(clients.scheduler(algorithm, on, updates, seed)), [measured])

@@ -72,7 +72,7 @@ def unequal_steps(updates: int) -> Iterator[Row]:
 
 def _is_biased(name: str, bias: float) -> Row:
     """The closed form would prove little if it were x*."""
-    return Row(f"{name}: bias of the closed form, |x*|", INCONSISTENT, "limit", bias, 0.0, bias > 1e-3)
+    return bound(f"{name}: its closed form is not x*, |x*|", INCONSISTENT, 1e-3, bias)
 
 
 def inconsistency(updates: int) -> Iterator[Row]:

@@ -22,14 +22,14 @@ def rows(*, quick: bool = False) -> Iterator[Row]:
 
 
 def draw(found: Sequence[Row], path: Path) -> None:
-    """Left, measured beside bound of every exact theorem; right, the measured orders beside their slopes. PNG or SVG by the suffix."""
+    """Left, measured beside bound of the theorems on gradients; right, the measured orders. PNG or SVG by the suffix."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(11, 4.6), layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
-        bounds = [row for row in found if row.kind == "bound"][::-1]
+        bounds = [row for row in found if row.kind == "bound" and row.source != limits.INCONSISTENT][::-1]
         names = [row.check for row in bounds]
         left.barh(names, [row.expected for row in bounds], color="#d9dee5", label="bound")
         left.barh(names, [row.measured for row in bounds], height=0.45, color="#2b6cb0", label="measured")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError, nearest
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Vector, Weights, Work
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Weights, Work
 
 
 @dataclass(frozen=True)
@@ -193,6 +193,19 @@ class Algorithm:
         """A LocalRule with this algorithm's rate, decay, momentum and optimizer, and the given changes."""
         fixed = {"lr": self.local_lr, "weight_decay": self.weight_decay, "momentum": self.momentum, "optimizer": self.optimizer}
         return LocalRule(start=start, **(fixed | changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Buffered(Algorithm):
+    """What FedBuff and its kin share: `concurrency` clients always work (None: all), `buffer_size` arrivals make an update, and an
+    arrived client is replaced by a uniformly drawn idle one (restart resample) or by itself (self)."""
+
+    buffer_size: Count = 10
+    concurrency: Count | None = None
+    restart: Literal["resample", "self"] = "resample"
+
+    def dispatch(self, info: Info) -> Stream:
+        return Stream(concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart)
 
 
 class Objective(Protocol):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.protocols import Buffered, Positive, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, State, Stream, Vector
+from fedbench.types import Batch, Info, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
-class ACE(Algorithm):
+class ACE(Buffered):
     """All-client engagement: every update moves the model by the mean of what all clients sent last.
 
         h_i <- newest Delta_i of every client that arrived;   x <- x + server_lr * (1/N) sum_{i=1..N} h_i
@@ -30,12 +29,6 @@ class ACE(Algorithm):
     source = "all-client engagement, after a description; no primary text"
 
     server_lr: Positive = 1.0
-    buffer_size: Count = 10
-    concurrency: Count | None = None
-    restart: Literal["resample", "self"] = "resample"
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Stream(concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart)
 
     def server_memory(self, info: Info) -> tuple[int, int, int]:
         return (1, 1, 0)

@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.protocols import Buffered, Positive, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, State, Stream, Vector
+from fedbench.types import Batch, Info, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
-class CA2FL(Algorithm):
+class CA2FL(Buffered):
     """Cached calibration: buffered asynchronous aggregation that adds what the clients outside the buffer sent last.
 
         v = h + (1/M) sum (Delta_i - h_i);   x <- x + server_lr * v,   M = buffer_size, h and h_i those before this buffer
@@ -32,14 +32,8 @@ class CA2FL(Algorithm):
     source = "Wang et al. 2024, after public code"
 
     server_lr: Positive = 1.0
-    buffer_size: Count = 10
-    concurrency: Count | None = None
-    restart: Literal["resample", "self"] = "resample"
     cache: Literal["deferred", "immediate"] = "deferred"
     h_norm: Literal["all", "seen"] = "all"
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Stream(concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart)
 
     def server_memory(self, info: Info) -> tuple[int, int, int]:
         return (1, 1, 0)

@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, BelowOne, Count, NonNegative, Positive, Tools
-from fedbench.types import Batch, Dispatch, Info, State, Stream, Vector
+from fedbench.protocols import BelowOne, Buffered, Count, NonNegative, Positive, Tools
+from fedbench.types import Batch, Info, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
-class FADAS(Algorithm):
+class FADAS(Buffered):
     """Buffered asynchronous aggregation with an AMSGrad step at the server, whose rate may shrink with the staleness.
 
         D = (1/M) sum Delta;   m <- beta1 m + (1 - beta1) D;   v <- beta2 v + (1 - beta2) D^2;   vhat <- max(vhat, v)
@@ -33,8 +33,6 @@ class FADAS(Algorithm):
 
     server_lr: Positive = 1e-4
     buffer_size: Count = 5
-    concurrency: Count | None = None
-    restart: Literal["resample", "self"] = "resample"
     beta1: BelowOne = 0.9
     beta2: BelowOne = 0.99
     eps: NonNegative = 1e-8
@@ -44,9 +42,6 @@ class FADAS(Algorithm):
     delay_threshold: NonNegative = 1.0
     shrink: Literal["code", "paper_min"] = "code"
     repo_delta_base: bool = False
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Stream(concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart)
 
     def server_memory(self, info: Info) -> tuple[int, int, int]:
         return (4, 0, int(self.repo_delta_base))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, BelowOne, Count, Positive, Tools
+from fedbench.protocols import BelowOne, Buffered, Count, Positive, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, State, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedAC(Algorithm):
+class FedAC(Buffered):
     """Buffered asynchronous aggregation weighted by agreement with the server's own movement, with an adaptive server step.
 
         client: y <- y - local_lr * (g(y) + C - C_i), C sent with version `base`;  C_i <- gbar_i;  dC_i = gbar_i - old C_i
@@ -34,15 +33,10 @@ class FedAC(Algorithm):
 
     server_lr: Positive = 1e-3
     buffer_size: Count = 5
-    concurrency: Count | None = None
-    restart: Literal["resample", "self"] = "resample"
     beta1: BelowOne = 0.6
     beta2: BelowOne = 0.9
     eps: Positive = 1e-8
     scaffold_scale: bool = False
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Stream(concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart)
 
     def traffic(self, info: Info) -> tuple[int, int, int]:
         return (2, 2, 1)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
-from fedbench.types import Batch, Dispatch, Info, State, Stream
+from fedbench.protocols import Buffered, Positive, Tools
+from fedbench.types import Batch, Info, State, Stream
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedBuff(Algorithm):
+class FedBuff(Buffered):
     """Buffered asynchronous aggregation: every `buffer_size` arrivals, the mean of their progress.
 
         x <- x + server_lr * (1/M) sum s(tau) Delta,   M = buffer_size
@@ -27,17 +28,12 @@ class FedBuff(Algorithm):
     source = "Nguyen et al. 2022, Alg. 1; FedBuff analysis paper, Alg. 1-2"
 
     server_lr: Positive = 1.0
-    buffer_size: Count = 10
-    concurrency: Count | None = None
     scaling: Literal["none", "sqrt"] = "none"
-    restart: Literal["resample", "self"] = "resample"
     dispatch_before_update: bool = False
 
-    def dispatch(self, info: Info) -> Dispatch:
+    def dispatch(self, info: Info) -> Stream:
         order: Literal["before_update", "after_update"] = "before_update" if self.dispatch_before_update else "after_update"
-        return Stream(
-            concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart, order=order
-        )
+        return dataclasses.replace(super().dispatch(info), order=order)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         s = k.staleness_weight("poly" if self.scaling == "sqrt" else "constant", batch.staleness, a=0.5)

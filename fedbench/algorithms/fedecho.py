@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -9,12 +10,12 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, BelowOne, Count, CountOrZero, Fraction, Positive, Rows, Tools
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
+from fedbench.protocols import BelowOne, Buffered, Count, CountOrZero, Fraction, Positive, Rows, Tools
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedEcho(Algorithm):
+class FedEcho(Buffered):
     """Buffered asynchronous aggregation, then distillation from what every client's newest model says of unlabelled public data.
 
         on arrival: Z_i <- logits of all public rows under x^base + Delta_i, the client's own end model
@@ -40,8 +41,6 @@ class FedEcho(Algorithm):
 
     server_lr: Positive = 1.0
     buffer_size: Count = 5
-    concurrency: Count | None = None
-    restart: Literal["resample", "self"] = "resample"
     dispatch_before_update: bool = False
     distill_steps: CountOrZero | None = None
     distill_batch_size: Count = 50
@@ -57,11 +56,9 @@ class FedEcho(Algorithm):
     teacher: Literal["logits", "prob_mean"] = "logits"
     student: Literal["eval", "train"] = "eval"
 
-    def dispatch(self, info: Info) -> Dispatch:
+    def dispatch(self, info: Info) -> Stream:
         order: Literal["before_update", "after_update"] = "before_update" if self.dispatch_before_update else "after_update"
-        return Stream(
-            concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart, order=order
-        )
+        return dataclasses.replace(super().dispatch(info), order=order)
 
     def server_memory(self, info: Info) -> tuple[int, int, int]:
         return (3 if self.distill_optimizer == "adam" else 1, 0, 1)

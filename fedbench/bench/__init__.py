@@ -1,7 +1,7 @@
 """The core's speed, as ratios: cases defined once, for `fedbench bench`, pytest-benchmark, asv and `make regress`.
 
-Needs numpy only; torch and simpy are rivals, imported when a case meets them. The cases use nothing of fedbench but its kernels and
-errors, so that they run over the kernels of any commit (`graft`).
+Needs numpy only; torch and simpy are rivals, imported when a case meets them. The cases use nothing of fedbench but its kernels,
+tables and errors, so that they run over the kernels of any commit (`graft`).
 """
 
 from fedbench.bench.case import Case, Ready, Way, missing

@@ -1,5 +1,6 @@
-// Many classes: a lane is every width-th class of a row. The teacher's rows first, which give alpha; then row by row, so that a row
-// stays in the second-level cache, e and f of both and grad from them. That is one exponential more, and half the memory traffic.
+// Many classes: a lane is every width-th class of a row. The teacher's rows first, which give alpha and leave e where the gradient
+// will be; then row by row, so that a row stays in the second-level cache, f of the student and the gradient from both. An exponential
+// costs more than reading e back, and the gradient's memory is fetched anyway.
 #pragma once
 
 #include "groups.hpp"
@@ -14,15 +15,17 @@ template <typename Real>
     __builtin_prefetch(p + classes, 0, 2);
 }
 
+/// e of one row into `e_out`, and its sums.
 template <typename Real>
-TeacherRow teacher_row(const Real* teacher, std::size_t classes) {
+TeacherRow teacher_row(const Real* teacher, std::size_t classes, Real* e_out) {
     const Real peak = largest_of(teacher, classes);
     const auto t_max = broadcast(peak);
     const auto totals = over_row<Real, 2>(
         classes, [=](std::size_t i, std::size_t keep, Terms<Real, 2> & terms) __attribute__((always_inline)) {
-            fetch_ahead(teacher + i, classes);
+            fetch_ahead(teacher + i, classes), fetch_ahead(e_out + i, classes);
             const auto dt = load(teacher + i) - t_max;
             auto e = exp_negative(dt);
+            store(e_out + i, e);
             if (keep > 0) e = from_lane(keep, e);
             terms[0] = terms[0] + e;
             terms[1] = fma(e, dt, terms[1]);
@@ -30,45 +33,43 @@ TeacherRow teacher_row(const Real* teacher, std::size_t classes) {
     return {static_cast<double>(peak), totals[0].sum(), 0, totals[1].sum(), first_place_of(teacher, classes, peak)};
 }
 
-/// e and f of one row into `e_out` and `f_out`; sets row j of the group.
+/// f of one row into `f_out`; sets row j of the group.
 template <typename Real>
-void student_row(const Real* teacher, const Real* student, std::size_t classes, const TeacherRow& row, Real* e_out, Real* f_out,
-                 Group& group, std::size_t j) {
+void student_row(const Real* student, const Real* e, std::size_t classes, const TeacherRow& row, Real* f_out, Group& group, std::size_t j) {
     const Real peak = largest_of(student, classes);
-    const auto t_max = broadcast(static_cast<Real>(row.peak)), s_max = broadcast(peak);
+    const auto s_max = broadcast(peak);
     const auto totals = over_row<Real, 2>(
         classes, [=](std::size_t i, std::size_t keep, Terms<Real, 2> & terms) __attribute__((always_inline)) {
-            fetch_ahead(teacher + i, classes), fetch_ahead(student + i, classes), fetch_ahead(f_out + i, classes);
-            const auto dt = load(teacher + i) - t_max, ds = load(student + i) - s_max;
-            auto e = exp_negative(dt), f = exp_negative(ds);
-            store(e_out + i, e);
+            fetch_ahead(student + i, classes), fetch_ahead(e + i, classes);
+            const auto ds = load(student + i) - s_max;
+            auto of_teacher = load(e + i), f = exp_negative(ds);
             store(f_out + i, f);
-            if (keep > 0) e = from_lane(keep, e), f = from_lane(keep, f);
+            if (keep > 0) of_teacher = from_lane(keep, of_teacher), f = from_lane(keep, f);
             terms[0] = terms[0] + f;
-            terms[1] = fma(e, dt - ds, terms[1]);
+            terms[1] = fma(of_teacher, ds, terms[1]);
         });
     group.sum[j] = row.sum;
     group.log_sum[j] = row.log_sum;
     group.normaliser[j] = totals[0].sum();
-    group.gap[j] = totals[1].sum();
+    group.gap[j] = row.negative_entropy - totals[1].sum();
     group.at_label[j] = static_cast<double>(student[row.label]) - static_cast<double>(peak);
 }
 
-/// grad, which holds f, becomes (f / F - alpha e / E) / B, and e becomes P = e / E if it is asked for; each element once.
+/// grad, which holds e, becomes (f / F - alpha e / E) / B; P = e / E if it is asked for. Each element once.
 template <bool wanted, typename Real>
-void combine_row(Real* grad, Real* e, std::size_t classes, Real one_over_f, Real one_over_e, const Mix<Real>& mix) {
+void combine_row(Real* grad, const Real* f, Real* p_out, std::size_t classes, Real one_over_f, Real one_over_e, const Mix<Real>& mix) {
     constexpr std::size_t width = Pack<Real>::width;
     const auto of_f = broadcast(one_over_f), of_e = broadcast(one_over_e), minus_alpha = broadcast(mix.minus_alpha),
                scale = broadcast(mix.scale);
-    const auto of = [&](const Pack<Real>& p, std::size_t i) { return residual(load(grad + i) * of_f, p, minus_alpha, scale); };
-    const auto last_p = load(e + classes - width) * of_e, last = of(last_p, classes - width);
+    const auto of = [&](const Pack<Real>& p, std::size_t i) { return residual(load(f + i) * of_f, p, minus_alpha, scale); };
+    const auto last_p = load(grad + classes - width) * of_e, last = of(last_p, classes - width);
     for (std::size_t i = 0; i + width <= classes; i += width) {
-        const auto p = load(e + i) * of_e;
+        const auto p = load(grad + i) * of_e;
         store(grad + i, of(p, i));
-        if constexpr (wanted) store(e + i, p);
+        if constexpr (wanted) store(p_out + i, p);
     }
     store(grad + classes - width, last);
-    if constexpr (wanted) store(e + classes - width, last_p);
+    if constexpr (wanted) store(p_out + classes - width, last_p);
 }
 
 template <typename Real>
@@ -76,7 +77,8 @@ void teacher_group(std::span<const Real> teacher, std::size_t classes, std::size
                    const DistillRows<Real>& out, LossSums& sums) {
     Group group(rows.size());
     for (std::size_t j = 0; j < rows.size(); ++j) {
-        rows[j] = teacher_row(teacher.data() + (first + j) * classes, classes);
+        const std::size_t at = (first + j) * classes;
+        rows[j] = teacher_row(teacher.data() + at, classes, out.grad.data() + at);
         group.sum[j] = rows[j].sum, group.negative_entropy[j] = rows[j].negative_entropy, group.label[j] = rows[j].label;
     }
     finish_teacher(group, first, out, sums);
@@ -97,12 +99,11 @@ Distilled many_classes(std::span<const Real> student, std::span<const Real> teac
         for (std::size_t j = 0; j < group.rows; ++j) {
             const std::size_t u = first + j, at = u * classes;
             const TeacherRow& row = workspace.rows[u];
-            Real* const e = out.probabilities.empty() ? workspace.logits.data() : out.probabilities.data() + at;
-            Real* const grad = out.grad.data() + at;
-            student_row(teacher.data() + at, student.data() + at, classes, row, e, grad, group, j);
+            Real *const f = workspace.logits.data(), *const grad = out.grad.data() + at;
+            student_row(student.data() + at, grad, classes, row, f, group, j);
             const auto one_over_f = static_cast<Real>(1 / group.normaliser[j]), one_over_e = static_cast<Real>(1 / row.sum);
-            if (out.probabilities.empty()) combine_row<false>(grad, e, classes, one_over_f, one_over_e, mix);
-            else combine_row<true>(grad, e, classes, one_over_f, one_over_e, mix);
+            if (out.probabilities.empty()) combine_row<false>(grad, f, static_cast<Real*>(nullptr), classes, one_over_f, one_over_e, mix);
+            else combine_row<true>(grad, f, out.probabilities.data() + at, classes, one_over_f, one_over_e, mix);
             grad[row.label] -= mix.hard;
         }
         finish_student(group, first, out, sums);

@@ -189,6 +189,13 @@ class Algorithm:
         """Weights (K,) with which the engine averages model buffers such as BatchNorm's; they sum to 1."""
         return np.full(len(batch.clients), 1.0 / len(batch.clients))
 
+    @property
+    def rule_terms(self) -> frozenset[str]:
+        """What `local` may use of a LocalRule beyond plain SGD with weight decay, an l2 prox and a correction: momentum, adamw,
+        l1_squared, anchor. Not every trainer takes them. Options that are called as in LocalRule count by themselves."""
+        named = {self.optimizer, getattr(self, "prox_form", "l2")} - {"sgd", "l2"}
+        return frozenset(named | ({"momentum"} if self.momentum else set()))
+
     def rule(self, start: Vector, **changes: Any) -> LocalRule:
         """A LocalRule with this algorithm's rate, decay, momentum and optimizer, and the given changes."""
         fixed = {"lr": self.local_lr, "weight_decay": self.weight_decay, "momentum": self.momentum, "optimizer": self.optimizer}

@@ -36,4 +36,5 @@ PYBIND11_MODULE(_core, module) {
     fedbench::bindings::register_distill(module);
     fedbench::bindings::register_optimise(module);
     fedbench::bindings::register_probe(module);
+    fedbench::bindings::register_train(module);
 }

@@ -12,5 +12,6 @@ void register_cache(pybind11::module_& module);
 void register_distill(pybind11::module_& module);
 void register_optimise(pybind11::module_& module);
 void register_probe(pybind11::module_& module);
+void register_train(pybind11::module_& module);
 
 }  // namespace fedbench::bindings

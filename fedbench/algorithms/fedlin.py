@@ -36,6 +36,10 @@ class FedLin(Algorithm):
     def traffic(self, info: Info) -> tuple[int, int, int]:
         return (2, 2, 2)
 
+    @property
+    def rule_terms(self) -> frozenset[str]:
+        return super().rule_terms | {"anchor"}
+
     def broadcast(self, state: State, tools: Tools) -> Message:
         G = np.zeros_like(state.x)
         for p, g in zip(tools.info.p.tolist(), tools.gradients(range(tools.info.clients), state.x), strict=True):

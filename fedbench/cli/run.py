@@ -27,6 +27,7 @@ def command(
     store: StoreOption = Path("runs"),
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Runs at a time, each in a process.", min=1)] = 1,
     workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
+    trainer: Annotated[str, typer.Option(help="Who trains: auto, native or torch; auto takes native where it can.")] = "auto",
     resume: Annotated[
         bool, typer.Option("--resume", help="Take finished runs from the store, continue interrupted ones.")
     ] = False,
@@ -38,7 +39,9 @@ def command(
 
     Example: fedbench run digits-demo -a fedavg -a 'fedbuff[buffer_size=5]' --seeds 3 -j 2
     """
-    options = RunOptions(workers=workers, wave_size=wave_size, checkpoint_seconds=checkpoint_seconds, resume=resume)
+    options = RunOptions(
+        workers=workers, trainer=trainer, wave_size=wave_size, checkpoint_seconds=checkpoint_seconds, resume=resume
+    )
     seed_numbers = range(first_seed, first_seed + seeds)
     waiting = Store(store).unfinished()
     if waiting and not resume:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 import shutil
 import time
@@ -21,6 +23,7 @@ from fedbench.engine.select import Selector
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Trainer
+from fedbench.engine.trainers.choose import Choice, choose, make_trainer
 from fedbench.errors import RecordError, UsageError
 from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
@@ -33,9 +36,12 @@ from fedbench.types import Dispatch, Mailbox, Rounds
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run is computed; none of it changes a result. `checkpoint_seconds` are of host time."""
+    """How a run is computed. Bits depend on `trainer` (auto, native, torch) and, for native, on `isa` ("" is the best of this machine)
+    alone. `checkpoint_seconds` are of host time."""
 
     workers: int = 1
+    trainer: str = "auto"
+    isa: str = ""
     wave_bytes: int = WAVE_BYTES
     wave_size: int | None = None
     checkpoint_seconds: float = 10.0
@@ -75,17 +81,21 @@ class Run:
             shutil.rmtree(self.partial, ignore_errors=True)
         return record
 
-    def _trainer(self) -> Trainer:
-        from fedbench.engine.trainers.torch import TorchTrainer  # a plan, and the command line, do without torch
+    @functools.cached_property
+    def choice(self) -> Choice:
+        """Which trainer computes the run, and why."""
+        return choose(self.setup.task.model, self.spec.algorithm, self.options.trainer)
 
-        local = self.spec.scenario.local
-        return TorchTrainer(
+    def _trainer(self) -> Trainer:
+        return make_trainer(
+            self.choice,
             self.setup.task,
             self.setup.shards,
-            batch_size=local.batch_size,
+            batch_size=self.spec.scenario.local.batch_size,
             seed=self.spec.seed,
             workers=self.options.workers,
             public=self.setup.public,
+            isa=self.options.isa,
         )
 
     def _execution(self, trainer: Trainer) -> Execution:
@@ -159,7 +169,7 @@ class Run:
             "provenance": provenance(
                 build_info(),
                 trainer=execution.trainer.name,
-                trainer_reason="the torch trainer takes every model",
+                trainer_reason=self.choice.reason,
                 workers=self.options.workers,
                 wall_seconds=wall,
                 server_seconds=execution.server_seconds,
@@ -216,7 +226,7 @@ def verify(
     spec = RunSpec.from_dict(record.meta["spec"], algorithm)
     if spec.run_id != record.run_id:
         raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
-    again = Run(spec, options=options, progress=progress).record()
+    again = Run(spec, options=_as_recorded(record, options or RunOptions()), progress=progress).record()
     wanted, got = record.meta["digests"], again.meta["digests"]
     different = [name for name in ("inputs", "plan", "model") if wanted[name] != got[name]]
     verdict = "identical" if not different else "differs"
@@ -231,3 +241,10 @@ def verify(
         "got": got,
         "test_accuracy": {"recorded": before, "got": now},
     }
+
+
+def _as_recorded(record: Record, options: RunOptions) -> RunOptions:
+    """The options with the record's trainer and, where this machine has it, its instruction set."""
+    made = record.meta["provenance"]
+    isa = made["instruction_set"] if made["instruction_set"] in build_info()["instruction_sets"] else ""
+    return dataclasses.replace(options, trainer=made["trainer"], isa=isa)

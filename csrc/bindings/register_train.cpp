@@ -1,0 +1,207 @@
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <map>
+
+#include "arrays.hpp"
+#include "fedbench/train.hpp"
+#include "register.hpp"
+
+namespace fedbench::bindings {
+
+namespace {
+
+using train::Crew, train::Examples, train::Job, train::Layer, train::LayerKind, train::Network, train::Shape;
+
+/// (kind, inputs, outputs, kernel, stride, padding, p)
+using LayerRow = std::tuple<std::string, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, double>;
+
+Network network_of(const std::vector<LayerRow>& rows, const std::vector<std::size_t>& input) {
+    static const std::map<std::string, LayerKind> kinds = {
+        {"linear", LayerKind::linear},   {"conv2d", LayerKind::conv2d},   {"max_pool2d", LayerKind::max_pool2d}, {"relu", LayerKind::relu},
+        {"flatten", LayerKind::flatten}, {"dropout", LayerKind::dropout}, {"dropout2d", LayerKind::dropout2d},
+    };
+    std::vector<Layer> layers;
+    for (const auto& [kind, inputs, outputs, kernel, stride, padding, p] : rows) {
+        if (!kinds.contains(kind)) throw py::value_error("layers: unknown kind " + kind);
+        layers.push_back({kinds.at(kind), inputs, outputs, kernel, stride, padding, p});
+    }
+    if (input.size() == 1) return Network(layers, {input[0]});
+    if (input.size() == 3) return Network(layers, {input[0], input[1], input[2], true});
+    throw py::value_error("input_shape: expected (features,) or (channels, height, width), got " + std::to_string(input.size()) +
+                          " numbers");
+}
+
+/// A crew with the arrays over which it works.
+template <typename Real>
+class Trainer {
+public:
+    Trainer(const std::vector<LayerRow>& layers, const std::vector<std::size_t>& input, const py::object& x, const py::object& y,
+            std::uint64_t seed, std::size_t batch, std::size_t threads, const std::string& isa)
+        : x_(x), y_(y), crew_(network_of(layers, input), examples(input, x, y), seed, batch, threads, instruction_set_named(isa)) {}
+
+    std::size_t dim() const { return crew_.network().dim(); }
+    const char* isa() const { return name_of(crew_.isa()); }
+
+    /// jobs: (client, k, steps, shard, start, lr, weight_decay, prox, correction, end, first_gradient, mean_gradient, full_gradient)
+    void train(const std::vector<py::tuple>& rows, const py::object& progress) {
+        std::vector<Job<Real>> jobs;
+        for (const py::tuple& row : rows) jobs.push_back(job_of(row));
+        const py::gil_scoped_release release;
+        crew_.train(jobs, watch(progress));
+    }
+
+    void gradient(const py::object& x, const py::object& rows, const py::object& out) {
+        const Real* const from = model("x", x);
+        const auto shard = vector_of<std::int64_t>("rows", rows);
+        Real* const to = model_out("out", out);
+        const py::gil_scoped_release release;
+        crew_.gradient(from, shard, to);
+    }
+
+    void logits(const py::object& x, const py::object& features, const py::object& out) {
+        const Real* const from = model("x", x);
+        const auto in = features_of(features);
+        Real* const to = logits_out(features, out);
+        const py::gil_scoped_release release;
+        crew_.logits(from, in, to, watch(py::none()));
+    }
+
+    std::uint64_t forward(const py::object& x, const py::object& features, const py::object& masks, const py::object& out) {
+        const Real* const from = model("x", x);
+        const auto in = features_of(features);
+        Real* const to = logits_out(features, out);
+        typename train::Worker<Real>::Masks words{};
+        if (!masks.is_none()) {
+            const auto [seed, client, k, skip] = masks.cast<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t>>();
+            words = {seed, client, k, skip};
+        }
+        const bool masked = !masks.is_none();
+        forward_rows_ = py::reinterpret_borrow<py::array>(features).shape(0);
+        const py::gil_scoped_release release;
+        return crew_.forward(from, in, masked ? &words : nullptr, to);
+    }
+
+    void pullback(const py::object& dlogits, const py::object& out) {
+        const auto from = matrix_of<Real>("dlogits", dlogits);
+        const auto classes = static_cast<std::size_t>(crew_.network().classes());
+        if (from.size() != static_cast<std::size_t>(forward_rows_) * classes)
+            refuse("dlogits", "shape (" + std::to_string(forward_rows_) + ", " + std::to_string(classes) + ") of the last forward",
+                   dlogits);
+        Real* const to = model_out("out", out);
+        const py::gil_scoped_release release;
+        crew_.pullback(from.data(), to);
+    }
+
+private:
+    static Examples<Real> examples(const std::vector<std::size_t>& input, const py::object& x, const py::object& y) {
+        std::size_t width = 1;
+        for (std::size_t side : input) width *= side;
+        const auto features = matrix_of<Real>("x", x);
+        const auto labels = vector_of<std::int64_t>("y", y);
+        if (features.size() != labels.size() * width)
+            refuse("x", "shape (" + std::to_string(labels.size()) + ", " + std::to_string(width) + "), a row per label", x);
+        return {features.data(), labels.data(), labels.size()};
+    }
+
+    const Real* model(const char* name, const py::handle& object) const {
+        const auto view = vector_of<Real>(name, object);
+        if (view.size() != dim()) refuse(name, "length " + std::to_string(dim()), object);
+        return view.data();
+    }
+    Real* model_out(const char* name, const py::handle& object) const {
+        const auto view = output_of<Real>(name, object);
+        if (view.size() != dim()) refuse(name, "length " + std::to_string(dim()), object);
+        return view.data();
+    }
+    std::span<const Real> features_of(const py::object& features) const {
+        const auto view = matrix_of<Real>("features", features);
+        const std::size_t width = crew_.network().input().size();
+        if (static_cast<std::size_t>(py::reinterpret_borrow<py::array>(features).shape(1)) != width)
+            refuse("features", "rows of " + std::to_string(width), features);
+        return view;
+    }
+    Real* logits_out(const py::object& features, const py::object& out) const {
+        const auto view = matrix_of<Real>("out", out);
+        const auto rows = py::reinterpret_borrow<py::array>(features).shape(0);
+        const auto array = py::reinterpret_borrow<py::array>(out);
+        if (array.shape(0) != rows || static_cast<std::size_t>(array.shape(1)) != crew_.network().classes())
+            refuse("out", "shape (" + std::to_string(rows) + ", " + std::to_string(crew_.network().classes()) + ")", out);
+        return writeable<Real>("out", out, view).data();
+    }
+
+    Job<Real> job_of(const py::tuple& row) const {
+        if (row.size() != 13) throw py::value_error("jobs: expected 13 entries a job, got " + std::to_string(row.size()));
+        const auto maybe = [&](const char* name, std::size_t at) -> Real* {
+            return row[at].is_none() ? nullptr : model_out(name, row[at]);
+        };
+        Job<Real> job;
+        job.client = row[0].cast<std::uint32_t>(), job.k = row[1].cast<std::uint32_t>(), job.steps = row[2].cast<std::int64_t>();
+        job.shard = vector_of<std::int64_t>("shard", row[3]);
+        job.rule.start = model("start", row[4]);
+        job.rule.lr = row[5].cast<Real>(), job.rule.weight_decay = row[6].cast<Real>(), job.rule.prox = row[7].cast<Real>();
+        job.rule.correction = row[8].is_none() ? nullptr : model("correction", row[8]);
+        job.end = model_out("end", row[9]);
+        job.first_gradient = maybe("first_gradient", 10);
+        job.mean_gradient = maybe("mean_gradient", 11);
+        job.full_gradient = maybe("full_gradient", 12);
+        return job;
+    }
+
+    /// Signals such as Ctrl-C are answered, and progress is told, while threads compute.
+    static typename Crew<Real>::Watch watch(const py::object& progress) {
+        const py::handle tell = progress;  // the caller holds it while threads compute
+        return [tell](std::size_t done) {
+            const py::gil_scoped_acquire acquire;
+            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+            if (!tell.is_none()) tell(done);
+        };
+    }
+
+    py::object x_, y_;
+    Crew<Real> crew_;
+    py::ssize_t forward_rows_ = 0;
+};
+
+template <typename Real>
+void register_trainer(py::module_& module, const char* name) {
+    using T = Trainer<Real>;
+    py::class_<T>(module, name, "Local training of one network over one set of examples; see csrc/include/fedbench/train.hpp.")
+        .def(py::init<const std::vector<LayerRow>&, const std::vector<std::size_t>&, const py::object&, const py::object&, std::uint64_t,
+                      std::size_t, std::size_t, const std::string&>(),
+             py::arg("layers"), py::arg("input_shape"), py::arg("x"), py::arg("y"), py::arg("seed"), py::arg("batch_size"),
+             py::arg("threads"), py::arg("isa"))
+        .def_property_readonly("dim", &T::dim)
+        .def_property_readonly("isa", &T::isa)
+        .def("train", &T::train, py::arg("jobs"), py::arg("progress"), "Local training of all jobs, into their arrays.")
+        .def("gradient", &T::gradient, py::arg("x"), py::arg("rows"), py::arg("out"),
+             "Gradient of the mean loss over rows of the examples.")
+        .def("logits", &T::logits, py::arg("x"), py::arg("features"), py::arg("out"), "Logits of features (n, D) under x, in evaluation.")
+        .def("forward", &T::forward, py::arg("x"), py::arg("features"), py::arg("masks"), py::arg("out"), "Logits, kept for one pullback.")
+        .def("pullback", &T::pullback, py::arg("dlogits"), py::arg("out"), "Gradient of sum(dlogits * logits) of the last forward.");
+}
+
+template <typename Real>
+py::tuple score(const py::object& logits, const py::object& labels) {
+    const auto rows = matrix_of<Real>("logits", logits);
+    const auto y = vector_of<std::int64_t>("labels", labels);
+    const auto classes = static_cast<std::size_t>(py::reinterpret_borrow<py::array>(logits).shape(1));
+    if (rows.size() != y.size() * classes) refuse("logits", "a row per label, " + std::to_string(y.size()), logits);
+    for (std::int64_t label : y)
+        if (label < 0 || static_cast<std::size_t>(label) >= classes)
+            throw py::value_error("labels: must be in 0 .. " + std::to_string(classes - 1) + ", got " + std::to_string(label));
+    std::vector<double> loss(y.size()), right(y.size());
+    train::score<Real>(rows, y, classes, loss.data(), right.data());
+    return py::make_tuple(take(std::move(loss)), take(std::move(right)));
+}
+
+}  // namespace
+
+void register_train(py::module_& module) {
+    register_trainer<float>(module, "LocalTrainerFloat32");
+    register_trainer<double>(module, "LocalTrainerFloat64");
+    module.def("score_float32", &score<float>, py::arg("logits"), py::arg("labels"), "Cross-entropy, and 1.0 where right, per row.");
+    module.def("score_float64", &score<double>, py::arg("logits"), py::arg("labels"), "Cross-entropy, and 1.0 where right, per row.");
+}
+
+}  // namespace fedbench::bindings

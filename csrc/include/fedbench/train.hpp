@@ -1,0 +1,208 @@
+// Local training of small classifiers: SGD on the softmax cross-entropy of a list of layers, over one flat parameter vector.
+//
+// A result depends on its job only: not on threads, on other jobs or on what a worker did before. Bits are those of one
+// instruction set. Nothing is allocated while a job steps.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "fedbench/instruction_set.hpp"
+
+namespace fedbench::train {
+
+enum class LayerKind { linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d };
+
+/// One layer: what its kind does not need stays as it is here.
+struct Layer {
+    LayerKind kind;
+    std::size_t inputs = 0, outputs = 0;  // of linear (features) and conv2d (channels)
+    std::size_t kernel = 0;               // of conv2d and max_pool2d: the side of a square window
+    std::size_t stride = 1, padding = 0;  // of conv2d; padding is with zeros
+    double p = 0;                         // of dropout (elements) and dropout2d (channels): the probability of a zero
+};
+
+/// A vector of `channels` features, or an image.
+struct Shape {
+    std::size_t channels, height = 1, width = 1;
+    bool image = false;
+
+    std::size_t size() const { return channels * height * width; }
+};
+
+/// A layer with its place: shapes of one example, and offsets of weight and bias in the flat vector.
+struct Stage {
+    Layer layer;
+    Shape in, out;
+    std::size_t weight = 0, bias = 0;
+
+    std::size_t weight_size() const;
+    bool has_parameters() const { return layer.kind == LayerKind::linear || layer.kind == LayerKind::conv2d; }
+};
+
+/// Layers that fit together. Parameters: layer by layer, weight then bias, in C order; linear (outputs, inputs), conv2d (outputs,
+/// inputs, kernel, kernel). The last layer must give a vector: the logits.
+class Network {
+public:
+    /// Throws std::invalid_argument, naming the layer, if a layer does not take what it gets.
+    Network(std::span<const Layer> layers, Shape input);
+
+    const std::vector<Stage>& stages() const { return stages_; }
+    const Shape& input() const { return input_; }
+    std::size_t classes() const { return classes_; }
+    std::size_t dim() const { return dim_; }
+
+private:
+    std::vector<Stage> stages_;
+    Shape input_;
+    std::size_t classes_ = 0, dim_ = 0;
+};
+
+/// Examples: n rows of features, in C order, with labels 0 .. classes - 1.
+template <typename Real>
+struct Examples {
+    const Real* x;
+    const std::int64_t* y;
+    std::size_t n;
+};
+
+/// h = gradient + weight_decay * y;  y <- y - lr * (h + prox * (y - start) + correction)
+template <typename Real>
+struct Rule {
+    Real lr = 0, weight_decay = 0, prox = 0;
+    const Real* start = nullptr;       // (dim)
+    const Real* correction = nullptr;  // (dim), or nothing
+};
+
+/// One local training. Outputs are (dim) and may be absent, but for `end`. With no steps, end is start and the others are 0.
+template <typename Real>
+struct Job {
+    std::uint32_t client = 0, k = 0;
+    std::int64_t steps = 0;
+    std::span<const std::int64_t> shard;  // the client's rows of the examples
+    Rule<Real> rule;
+    Real* end = nullptr;
+    Real* first_gradient = nullptr;  // h of the first step
+    Real* mean_gradient = nullptr;   // mean of h
+    Real* full_gradient = nullptr;   // h over the whole shard at the start, without dropout
+};
+
+/// What a thread needs to compute jobs of one network, one at a time.
+template <typename Real>
+class Worker {
+public:
+    virtual ~Worker() = default;
+
+    /// Stops early, with outputs not set, once `cancelled`.
+    virtual void train(const Job<Real>& job, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
+                       const std::atomic<bool>& cancelled) = 0;
+
+    /// Gradient (dim) of the mean loss over the rows, without dropout; summed in float64 over parts of fixed size.
+    virtual void gradient(const Real* x, const Examples<Real>& data, std::span<const std::int64_t> rows, Real* out) = 0;
+
+    /// Logits (n, classes) of n rows of features under the model x, without dropout.
+    virtual void logits(const Real* x, std::span<const Real* const> rows, Real* out) = 0;
+
+    /// Logits (n, classes) like `logits`, kept for one `pullback`; with dropout masks if a stream is given, which is (seed, client,
+    /// k) of Purpose::dropout from word `skip` on; returns how many words were used.
+    struct Masks {
+        std::uint64_t seed;
+        std::uint32_t client, k;
+        std::uint64_t skip;
+    };
+    /// The rows must stay until the pullback.
+    virtual std::uint64_t forward(const Real* x, std::span<const Real* const> rows, const Masks* masks, Real* out) = 0;
+
+    /// Gradient (dim) of sum(dlogits * logits) of the last `forward`.
+    virtual void pullback(const Real* dlogits, Real* out) = 0;
+};
+
+/// A worker for batches of at most `largest` examples.
+template <typename Real>
+std::unique_ptr<Worker<Real>> make_worker(const Network& network, std::size_t largest, InstructionSet isa = instruction_set());
+
+/// Threads that wait for work, each with a number 0 .. size - 1.
+class Team {
+public:
+    explicit Team(std::size_t threads);
+    ~Team();
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+
+    std::size_t size() const { return threads_.size(); }
+
+    /// task(i, thread) for i = 0 .. count - 1, in this order as threads get free. The calling thread waits and calls `watch`, if there
+    /// is one, with the number of tasks done, ten times a second; what it throws stops the rest, sets `cancelled` and is thrown on,
+    /// as is the first exception of a task.
+    void run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& task,
+             const std::function<void(std::size_t)>& watch = {});
+
+    /// For tasks that can stop half-way.
+    const std::atomic<bool>& cancelled() const { return cancelled_; }
+
+private:
+    void work(std::size_t thread);
+
+    std::vector<std::thread> threads_;
+    std::mutex mutex_;
+    std::condition_variable start_, done_;
+    const std::function<void(std::size_t, std::size_t)>* task_ = nullptr;
+    std::size_t count_ = 0, next_ = 0, running_ = 0, finished_ = 0;
+    bool closing_ = false;
+    std::exception_ptr error_;
+    std::atomic<bool> cancelled_{false};
+};
+
+/// Workers of one network over one set of examples, shared out to a team. All results are those of one worker alone.
+template <typename Real>
+class Crew {
+public:
+    using Watch = std::function<void(std::size_t)>;
+
+    /// `data` must outlive the crew. Throws std::invalid_argument if batch is 0 or a label is not a class.
+    Crew(Network network, Examples<Real> data, std::uint64_t seed, std::size_t batch, std::size_t threads, InstructionSet isa);
+
+    const Network& network() const { return network_; }
+    InstructionSet isa() const { return isa_; }
+    std::size_t threads() const { return team_.size(); }
+
+    /// The longest jobs first. Throws std::out_of_range, before any job starts, if a shard names no example or is empty.
+    void train(std::span<const Job<Real>> jobs, const Watch& watch = {});
+    void gradient(const Real* x, std::span<const std::int64_t> rows, Real* out);
+
+    /// Logits (n, classes) of n rows of features.
+    void logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch = {});
+
+    /// See Worker: of one caller at a time, and it may go on while jobs are trained.
+    std::uint64_t forward(const Real* x, std::span<const Real> features, const typename Worker<Real>::Masks* masks, Real* out);
+    void pullback(const Real* dlogits, Real* out);
+
+private:
+    void check_rows(std::span<const std::int64_t> rows) const;
+
+    Network network_;
+    Examples<Real> data_;
+    std::uint64_t seed_;
+    std::size_t batch_;
+    InstructionSet isa_;
+    std::vector<std::unique_ptr<Worker<Real>>> workers_;
+    std::unique_ptr<Worker<Real>> student_;
+    std::size_t student_rows_ = 0;
+    std::vector<Real> student_features_;
+    Team team_;
+};
+
+/// Per row of logits: cross-entropy, and whether the first of the largest logits is the label's. In float64.
+template <typename Real>
+void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right);
+
+}  // namespace fedbench::train

@@ -1,0 +1,195 @@
+// A layer on images (channels, height, width, example), stride and zero padding allowed. No patches are copied: a window's column
+// is a shift of a contiguous row.
+#pragma once
+
+#include <algorithm>
+
+#include "activations.hpp"
+
+namespace fedbench::train {
+namespace {
+
+/// One convolution's tables and scratch for the current batch size.
+template <typename Real>
+class Convolution {
+public:
+    Convolution() = default;
+    Convolution(const Stage& stage, std::size_t largest)
+        : layer_(stage.layer),
+          in_(stage.in),
+          out_(stage.out),
+          height_(in_.height + 2 * layer_.padding),
+          width_(in_.width + 2 * layer_.padding),
+          turned_(stage.weight_size()),
+          into_(layer_.inputs * layer_.kernel * layer_.kernel),
+          from_(layer_.kernel * layer_.outputs) {
+        if (layer_.padding == 0) return;
+        padded_ = Buffer<Real>(in_.channels * height_ * width_ * largest);
+        padded_grad_ = Buffer<Real>(padded_.size());
+    }
+
+    void set_batch(std::size_t batch) {
+        batch_ = batch;
+        const std::size_t k = layer_.kernel;
+        Step* entry = into_.data();
+        for (std::size_t c = 0; c < layer_.inputs; ++c)
+            for (std::size_t kh = 0; kh < k; ++kh)
+                for (std::size_t kw = 0; kw < k; ++kw) *entry++ = static_cast<Step>(((c * height_ + kh) * width_ + kw) * batch);
+        entry = from_.data();
+        for_window_rows([&](std::size_t, std::size_t up) {
+            for (std::size_t o = 0; o < layer_.outputs; ++o)
+                *entry++ = (static_cast<Step>(o * out_.height) - static_cast<Step>(up)) * static_cast<Step>(out_.width * batch);
+        });
+        padded_.clear();
+    }
+
+    void forward(const Real* w, const Real* bias, const Real* in, Real* out) {
+        in = with_border(in);
+        const std::size_t window = layer_.inputs * layer_.kernel * layer_.kernel, plane = out_.height * out_.width * batch_;
+        for (std::size_t oh = 0; oh < out_.height; ++oh)
+            in_parts(layer_.outputs, kTileRows, [&](std::size_t o, std::size_t m) {
+                for_stretches([&](std::size_t to, std::size_t from, std::size_t length) {
+                    Outer<Real> t{w + o * window,
+                                  static_cast<Step>(window),
+                                  1,
+                                  in + oh * layer_.stride * width_ * batch_ + from,
+                                  into_.data(),
+                                  window,
+                                  out + o * plane + oh * out_.width * batch_ + to,
+                                  static_cast<Step>(plane)};
+                    t.start = Outer<Real>::Start::value, t.value = bias + o;
+                    outer<Real>(m, length, t);
+                });
+            });
+    }
+
+    /// dW into `weight` and db into `bias`; `in` is what `forward` got.
+    void weight_gradient(const Real* in, const Real* dout, Real* weight, Real* bias) const {
+        if (layer_.padding > 0) in = padded_.data();
+        const std::size_t k = layer_.kernel, window = layer_.inputs * k * k, row = out_.width * batch_, plane = out_.height * row;
+        in_parts(layer_.outputs, kTileRows, [&](std::size_t o, std::size_t m) {
+            const Real* p[kTileRows];
+            for (std::size_t i = 0; i < m; ++i) p[i] = dout + (o + i) * plane;
+            for (std::size_t c = 0; c < layer_.inputs; ++c)
+                for (std::size_t kh = 0; kh < k; ++kh)
+                    in_parts(k, kTileColumns, [&](std::size_t kw, std::size_t n) {
+                        const Real* q[kTileColumns];
+                        for (std::size_t i = 0; i < n; ++i) q[i] = in + ((c * height_ + kh) * width_ + kw + i) * batch_;
+                        Dots<Real> d{p, q, layer_.stride == 1 ? row : batch_};
+                        d.each = layer_.stride == 1 ? 1 : out_.width;
+                        d.p_step = static_cast<Step>(batch_), d.q_step = static_cast<Step>(layer_.stride * batch_);
+                        d.rows = out_.height;
+                        d.p_row = static_cast<Step>(row), d.q_row = static_cast<Step>(layer_.stride * width_ * batch_);
+                        d.result = weight + o * window + (c * k + kh) * k + kw;
+                        d.result_m = static_cast<Step>(window), d.result_n = 1;
+                        dots<Real>(m, n, d);
+                    });
+        });
+        for (std::size_t o = 0; o < layer_.outputs; ++o) bias[o] = sum_along(dout + o * plane, plane);
+    }
+
+    /// din = what every output says about the inputs it saw.
+    void input_gradient(const Real* w, const Real* dout, Real* din) {
+        turn(w);
+        Real* const to = layer_.padding > 0 ? padded_grad_.data() : din;
+        std::memset(to, 0, layer_.inputs * height_ * width_ * batch_ * sizeof(Real));
+        const std::size_t k = layer_.kernel, s = layer_.stride, window_row = layer_.outputs * layer_.inputs;
+        const std::size_t plane = height_ * width_ * batch_;
+        in_parts(layer_.inputs, kTileRows, [&](std::size_t c, std::size_t m) {
+            for (std::size_t ih = 0; ih < height_; ++ih) {
+                // Window rows kh with ih = oh s + kh: kh = phase + s t, oh = top - t.
+                const std::size_t phase = ih % s, top = ih / s;
+                if (phase >= k) continue;
+                const std::size_t in_phase = (k - phase + s - 1) / s;
+                const std::size_t first = top >= out_.height ? top - out_.height + 1 : 0, last = std::min(in_phase, top + 1);
+                if (first >= last) continue;
+                const std::size_t at = rows_before(phase) + first;
+                for (std::size_t kw = 0; kw < k; ++kw)
+                    for_stretches([&](std::size_t from, std::size_t there, std::size_t length) {
+                        Outer<Real> t{turned_.data() + (kw * k + at) * window_row + c,
+                                      1,
+                                      static_cast<Step>(layer_.inputs),
+                                      dout + top * out_.width * batch_ + from,
+                                      from_.data() + at * layer_.outputs,
+                                      (last - first) * layer_.outputs,
+                                      to + c * plane + (ih * width_ + kw) * batch_ + there,
+                                      static_cast<Step>(plane)};
+                        t.start = Outer<Real>::Start::there;
+                        outer<Real>(m, length, t);
+                    });
+            }
+        });
+        if (layer_.padding > 0) without_border(din);
+    }
+
+private:
+    /// body(kh, t) for all window rows kh = phase + s t, phase by phase.
+    template <typename Body>
+    void for_window_rows(const Body& body) const {
+        for (std::size_t phase = 0; phase < std::min(layer_.stride, layer_.kernel); ++phase)
+            for (std::size_t t = 0; phase + t * layer_.stride < layer_.kernel; ++t) body(phase + t * layer_.stride, t);
+    }
+    std::size_t rows_before(std::size_t phase) const {
+        std::size_t count = 0;
+        for (std::size_t p = 0; p < phase; ++p) count += (layer_.kernel - p + layer_.stride - 1) / layer_.stride;
+        return count;
+    }
+
+    /// body(in the output's row, in the input's row, length) for the parts of an output row whose inputs are contiguous.
+    template <typename Body>
+    void for_stretches(const Body& body) const {
+        if (layer_.stride == 1) return body(0, 0, out_.width * batch_);
+        for (std::size_t ow = 0; ow < out_.width; ++ow) body(ow * batch_, ow * layer_.stride * batch_, batch_);
+    }
+
+    /// turned_[kw][window row][output][input]: the order in which input_gradient adds.
+    void turn(const Real* w) {
+        const std::size_t k = layer_.kernel, inputs = layer_.inputs;
+        Real* to = turned_.data();
+        for (std::size_t kw = 0; kw < k; ++kw)
+            for_window_rows([&](std::size_t kh, std::size_t) {
+                for (std::size_t o = 0; o < layer_.outputs; ++o) {
+                    const Real* const from = w + o * inputs * k * k + kh * k + kw;
+                    for (std::size_t c = 0; c < inputs; ++c) *to++ = from[c * k * k];
+                }
+            });
+    }
+
+    const Real* with_border(const Real* in) {
+        if (layer_.padding == 0) return in;
+        copy_inside([&](std::size_t inside, std::size_t at, std::size_t count) {
+            std::memcpy(padded_.data() + at, in + inside, count * sizeof(Real));
+        });
+        return padded_.data();
+    }
+    void without_border(Real* din) {
+        copy_inside([&](std::size_t inside, std::size_t at, std::size_t count) {
+            std::memcpy(din + inside, padded_grad_.data() + at, count * sizeof(Real));
+        });
+    }
+    template <typename Copy>
+    void copy_inside(const Copy& copy) const {
+        const std::size_t row = in_.width * batch_;
+        for (std::size_t c = 0; c < in_.channels; ++c)
+            for (std::size_t h = 0; h < in_.height; ++h)
+                copy((c * in_.height + h) * row, ((c * height_ + h + layer_.padding) * width_ + layer_.padding) * batch_, row);
+    }
+
+    static Real sum_along(const Real* p, std::size_t n) {
+        constexpr std::size_t width = kLanes<Real>;
+        V<Real> sum{};
+        std::size_t i = 0;
+        for (; i + width <= n; i += width) sum += load(p + i);
+        if (i < n) sum += load(p + i, Lanes(n - i));
+        return sum_of<Real>(sum);
+    }
+
+    Layer layer_{};
+    Shape in_{}, out_{};
+    std::size_t height_ = 0, width_ = 0, batch_ = 0;  // of the input with its border
+    Buffer<Real> turned_, padded_, padded_grad_;
+    std::vector<Step> into_, from_;  // where a window's inputs, and the outputs that saw an input, are
+};
+
+}  // namespace
+}  // namespace fedbench::train

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "fedbench/train.hpp"
+
+namespace fedbench::train {
+
+namespace {
+
+constexpr std::size_t kTask = 100;  // examples of an evaluation that one thread takes at a time
+
+}  // namespace
+
+template <typename Real>
+Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::size_t batch, std::size_t threads, InstructionSet isa)
+    : network_(std::move(network)), data_(data), seed_(seed), batch_(batch), isa_(isa), team_(threads) {
+    if (batch == 0) throw std::invalid_argument("batch_size: must be >= 1, got 0");
+    if (threads == 0) throw std::invalid_argument("threads: must be >= 1, got 0");
+    for (std::size_t i = 0; i < data.n; ++i)
+        if (data.y[i] < 0 || static_cast<std::size_t>(data.y[i]) >= network_.classes())
+            throw std::invalid_argument("y[" + std::to_string(i) + "]: must be in 0 .. " + std::to_string(network_.classes() - 1) +
+                                        ", got " + std::to_string(data.y[i]));
+    for (std::size_t i = 0; i < threads; ++i) workers_.push_back(make_worker<Real>(network_, batch, isa));
+}
+
+template <typename Real>
+void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
+    for (const Job<Real>& job : jobs) check_rows(job.shard);
+    std::vector<std::size_t> order(jobs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto cost = [&](std::size_t i) { return jobs[i].steps * static_cast<std::int64_t>(std::min(batch_, jobs[i].shard.size())); };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
+    team_.run(
+        jobs.size(),
+        [&](std::size_t i, std::size_t thread) { workers_[thread]->train(jobs[order[i]], data_, seed_, batch_, team_.cancelled()); },
+        watch);
+}
+
+template <typename Real>
+void Crew<Real>::gradient(const Real* x, std::span<const std::int64_t> rows, Real* out) {
+    check_rows(rows);
+    team_.run(1, [&](std::size_t, std::size_t thread) { workers_[thread]->gradient(x, data_, rows, out); });
+}
+
+template <typename Real>
+void Crew<Real>::logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch) {
+    const std::size_t width = network_.input().size(), n = features.size() / width;
+    team_.run((n + kTask - 1) / kTask,
+              [&](std::size_t task, std::size_t thread) {
+                  const Real* rows[kTask];
+                  const std::size_t begin = task * kTask, count = std::min(kTask, n - begin);
+                  for (std::size_t i = 0; i < count; ++i) rows[i] = features.data() + (begin + i) * width;
+                  workers_[thread]->logits(x, {rows, count}, out + begin * network_.classes());
+              },
+              watch);
+}
+
+template <typename Real>
+std::uint64_t Crew<Real>::forward(const Real* x, std::span<const Real> features, const typename Worker<Real>::Masks* masks, Real* out) {
+    const std::size_t width = network_.input().size(), n = features.size() / width;
+    if (n > student_rows_) student_ = make_worker<Real>(network_, n, isa_), student_rows_ = n;
+    student_features_.assign(features.begin(), features.end());  // the pullback needs them
+    std::vector<const Real*> rows(n);
+    for (std::size_t i = 0; i < n; ++i) rows[i] = student_features_.data() + i * width;
+    return student_->forward(x, rows, masks, out);
+}
+
+template <typename Real>
+void Crew<Real>::pullback(const Real* dlogits, Real* out) {
+    if (student_ == nullptr) throw std::logic_error("pullback: needs a forward before it");
+    student_->pullback(dlogits, out);
+}
+
+template <typename Real>
+void Crew<Real>::check_rows(std::span<const std::int64_t> rows) const {
+    if (rows.empty()) throw std::out_of_range("shard: a client needs at least one example, got 0");
+    for (std::int64_t row : rows)
+        if (row < 0 || static_cast<std::size_t>(row) >= data_.n)
+            throw std::out_of_range("shard: there are " + std::to_string(data_.n) + " examples, got row " + std::to_string(row));
+}
+
+template class Crew<float>;
+template class Crew<double>;
+
+}  // namespace fedbench::train

@@ -1,0 +1,123 @@
+#include <stdexcept>
+#include <string>
+
+#include "../distill/elementary.hpp"
+#include "fedbench/train.hpp"
+
+namespace fedbench::train {
+
+namespace {
+
+const char* name_of(LayerKind kind) {
+    switch (kind) {
+        case LayerKind::linear:
+            return "linear";
+        case LayerKind::conv2d:
+            return "conv2d";
+        case LayerKind::max_pool2d:
+            return "max_pool2d";
+        case LayerKind::relu:
+            return "relu";
+        case LayerKind::flatten:
+            return "flatten";
+        case LayerKind::dropout:
+            return "dropout";
+        case LayerKind::dropout2d:
+            return "dropout2d";
+    }
+    return "unknown";
+}
+
+std::string text_of(const Shape& shape) {
+    if (!shape.image) return "(" + std::to_string(shape.channels) + ",)";
+    return "(" + std::to_string(shape.channels) + ", " + std::to_string(shape.height) + ", " + std::to_string(shape.width) + ")";
+}
+
+[[noreturn]] void refuse(std::size_t index, const Layer& layer, const std::string& reason) {
+    throw std::invalid_argument("layer " + std::to_string(index) + " (" + name_of(layer.kind) + "): " + reason);
+}
+
+std::size_t windows(std::size_t index, const Layer& layer, std::size_t side, std::size_t step) {
+    if (layer.kernel < 1 || step < 1) refuse(index, layer, "kernel and stride must be >= 1, got " + std::to_string(layer.kernel));
+    if (side < layer.kernel)
+        refuse(index, layer, "has a kernel of " + std::to_string(layer.kernel) + ", gets a side of only " + std::to_string(side));
+    return (side - layer.kernel) / step + 1;
+}
+
+Shape output_of(std::size_t index, const Layer& layer, const Shape& in) {
+    const auto needs_image = [&] {
+        if (!in.image) refuse(index, layer, "takes images, gets " + text_of(in));
+    };
+    switch (layer.kind) {
+        case LayerKind::linear:
+            if (in.image || in.channels != layer.inputs || layer.outputs < 1)
+                refuse(index, layer, "takes (" + std::to_string(layer.inputs) + ",), gets " + text_of(in));
+            return {layer.outputs};
+        case LayerKind::conv2d:
+            needs_image();
+            if (in.channels != layer.inputs || layer.outputs < 1)
+                refuse(index, layer, "takes " + std::to_string(layer.inputs) + " channels, gets " + text_of(in));
+            return {layer.outputs, windows(index, layer, in.height + 2 * layer.padding, layer.stride),
+                    windows(index, layer, in.width + 2 * layer.padding, layer.stride), true};
+        case LayerKind::max_pool2d:
+            needs_image();
+            return {in.channels, windows(index, layer, in.height, layer.kernel), windows(index, layer, in.width, layer.kernel), true};
+        case LayerKind::flatten:
+            return {in.size()};
+        case LayerKind::dropout2d:
+            needs_image();
+            [[fallthrough]];
+        case LayerKind::dropout:
+            if (!(layer.p >= 0 && layer.p < 1)) refuse(index, layer, "p must be in [0, 1), got " + std::to_string(layer.p));
+            return in;
+        case LayerKind::relu:
+            return in;
+    }
+    refuse(index, layer, "unknown kind");
+}
+
+}  // namespace
+
+std::size_t Stage::weight_size() const {
+    if (layer.kind == LayerKind::linear) return layer.outputs * layer.inputs;
+    if (layer.kind == LayerKind::conv2d) return layer.outputs * layer.inputs * layer.kernel * layer.kernel;
+    return 0;
+}
+
+Network::Network(std::span<const Layer> layers, Shape input) : input_(input) {
+    if (input.size() == 0) throw std::invalid_argument("input: must have at least one feature, got " + text_of(input));
+    Shape shape = input;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        Stage stage{layers[i], shape, output_of(i, layers[i], shape), dim_, 0};
+        if (stage.has_parameters()) {
+            stage.bias = dim_ + stage.weight_size();
+            dim_ = stage.bias + layers[i].outputs;
+        }
+        shape = stage.out;
+        stages_.push_back(stage);
+    }
+    if (dim_ == 0) throw std::invalid_argument("layers: none of them has parameters");
+    if (shape.image) throw std::invalid_argument("layers: must end with a vector of logits, end with " + text_of(shape) + "; add flatten");
+    classes_ = shape.channels;
+}
+
+template <typename Real>
+void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right) {
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const Real* const row = logits.data() + i * classes;
+        std::size_t best = 0;
+        for (std::size_t c = 1; c < classes; ++c)
+            if (row[c] > row[best]) best = c;
+        double sum = 0;
+        for (std::size_t c = 0; c < classes; ++c)
+            sum += distillation::exp_negative(static_cast<double>(row[c]) - static_cast<double>(row[best]));
+        const auto label = static_cast<std::size_t>(labels[i]);
+        loss[i] = distillation::log_positive(sum) - (static_cast<double>(row[label]) - static_cast<double>(row[best]));
+        right[i] = best == label ? 1.0 : 0.0;
+    }
+}
+
+template void score<float>(std::span<const float>, std::span<const std::int64_t>, std::size_t, double*, double*);
+template void score<double>(std::span<const double>, std::span<const std::int64_t>, std::size_t, double*, double*);
+
+}  // namespace fedbench::train

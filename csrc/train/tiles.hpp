@@ -1,0 +1,179 @@
+// The two loops in which training spends its time, on tiles of results that stay in registers.
+#pragma once
+
+#include <array>
+
+#include "registers.hpp"
+
+namespace fedbench::train {
+namespace {
+
+using Step = std::ptrdiff_t;
+
+/// One tile of sums of products: result[m, column] = start + sum over i of factor(m, i) * row(i)[column].
+template <typename Real>
+struct Outer {
+    enum class Start { zero, value, there };
+    enum class End { put, add_scaled };
+
+    const Real* factor;  // (m, i) is at m * factor_row + i * factor_step
+    Step factor_row, factor_step;
+    const Real* rows;  // row i starts at offset[i]
+    const Step* offset;
+    std::size_t count;
+    Real* result;  // row m starts at m * result_row
+    Step result_row;
+    Start start = Start::zero;
+    End end = End::put;
+    const Real* value = nullptr;  // (m): where the sums start
+    Real scale = 1;               // result += scale * sum
+};
+
+/// M rows, N registers of columns, the last of which has `lanes` unless it is `full`. Every element is one chain of multiply-adds in
+/// the order of i.
+template <std::size_t M, std::size_t N, bool full, typename Real>
+[[gnu::noinline]] void outer_tile(const Outer<Real>& o, std::size_t column, Lanes lanes) {
+    constexpr std::size_t width = kLanes<Real>;
+    using Kind = Outer<Real>;
+    V<Real> sum[M][N] = {};
+    const auto at = [&](std::size_t m, std::size_t v) __attribute__((always_inline)) {
+        return o.result + static_cast<Step>(m) * o.result_row + column + v * width;
+    };
+    const auto there = [&](std::size_t m, std::size_t v) __attribute__((always_inline)) {
+        return full || v + 1 < N ? load(at(m, v)) : load(at(m, v), lanes);
+    };
+    if (o.start == Kind::Start::value) {
+#pragma GCC unroll 8
+        for (std::size_t m = 0; m < M; ++m)
+#pragma GCC unroll 8
+            for (std::size_t v = 0; v < N; ++v) sum[m][v] = all(o.value[m]);
+    } else if (o.start == Kind::Start::there) {
+#pragma GCC unroll 8
+        for (std::size_t m = 0; m < M; ++m)
+#pragma GCC unroll 8
+            for (std::size_t v = 0; v < N; ++v) sum[m][v] = there(m, v);
+    }
+    const Real* factor = o.factor;
+    const Real* const rows = o.rows + column;
+    for (std::size_t i = 0; i < o.count; ++i, factor += o.factor_step) {
+        const Real* const row = rows + o.offset[i];
+        V<Real> x[N];
+#pragma GCC unroll 8
+        for (std::size_t v = 0; v < N; ++v) {
+            x[v] = full || v + 1 < N ? load(row + v * width) : load(row + v * width, lanes);
+            pin(x[v]);
+        }
+#pragma GCC unroll 8
+        for (std::size_t m = 0; m < M; ++m) {
+            V<Real> w = all(factor[static_cast<Step>(m) * o.factor_row]);
+            pin(w);
+#pragma GCC unroll 8
+            for (std::size_t v = 0; v < N; ++v) sum[m][v] = madd(w, x[v], sum[m][v]);
+        }
+    }
+    const bool scaled = o.end == Kind::End::add_scaled;
+    const V<Real> scale = all(o.scale);
+#pragma GCC unroll 8
+    for (std::size_t m = 0; m < M; ++m)
+#pragma GCC unroll 8
+        for (std::size_t v = 0; v < N; ++v) {
+            const V<Real> result = scaled ? madd(scale, sum[m][v], there(m, v)) : sum[m][v];
+            full || v + 1 < N ? store(at(m, v), result) : store(at(m, v), result, lanes);
+        }
+}
+
+/// Sums of products of stretches: result(m, n) = value(m) + sum over the stretches of p[m] * q[n].
+template <typename Real>
+struct Dots {
+    const Real* const* p;
+    const Real* const* q;
+    std::size_t length;              // of a stretch
+    std::size_t each = 1, rows = 1;  // stretches in a row, and rows of them
+    Step p_step = 0, q_step = 0;     // to the next stretch of a row
+    Step p_row = 0, q_row = 0;       // to the next row
+    Real* result = nullptr;          // (m, n) is at m * result_m + n * result_n
+    Step result_m = 0, result_n = 0;
+    const Real* value = nullptr;  // (m), or nothing
+};
+
+/// Every lane is one chain of multiply-adds; their sum is that of sum_of.
+template <std::size_t M, std::size_t N, typename Real>
+[[gnu::noinline]] void dots_tile(const Dots<Real>& d) {
+    constexpr std::size_t width = kLanes<Real>;
+    const std::size_t whole = d.length / width * width;
+    const Lanes rest(d.length - whole > 0 ? d.length - whole : width);
+    V<Real> sum[M][N] = {};
+    const Real *p[M], *q[N];
+#pragma GCC unroll 8
+    for (std::size_t m = 0; m < M; ++m) p[m] = d.p[m];
+#pragma GCC unroll 8
+    for (std::size_t n = 0; n < N; ++n) q[n] = d.q[n];
+    const auto add = [&](Step at_p, Step at_q, auto... lanes) __attribute__((always_inline)) {
+        V<Real> y[N];
+#pragma GCC unroll 8
+        for (std::size_t n = 0; n < N; ++n) {
+            y[n] = load(q[n] + at_q, lanes...);
+            pin(y[n]);
+        }
+#pragma GCC unroll 8
+        for (std::size_t m = 0; m < M; ++m) {
+            V<Real> x = load(p[m] + at_p, lanes...);
+            pin(x);
+#pragma GCC unroll 8
+            for (std::size_t n = 0; n < N; ++n) sum[m][n] = madd(x, y[n], sum[m][n]);
+        }
+    };
+    for (std::size_t row = 0; row < d.rows; ++row)
+        for (std::size_t k = 0; k < d.each; ++k) {
+            Step at_p = static_cast<Step>(row) * d.p_row + static_cast<Step>(k) * d.p_step;
+            Step at_q = static_cast<Step>(row) * d.q_row + static_cast<Step>(k) * d.q_step;
+            for (std::size_t i = 0; i < whole; i += width, at_p += width, at_q += width) add(at_p, at_q);
+            if (whole < d.length) add(at_p, at_q, rest);
+        }
+#pragma GCC unroll 8
+    for (std::size_t m = 0; m < M; ++m) {
+        Real total[N];
+        sums_of<N, Real>(sum[m], total);
+        for (std::size_t n = 0; n < N; ++n)
+            d.result[static_cast<Step>(m) * d.result_m + static_cast<Step>(n) * d.result_n] =
+                total[n] + (d.value != nullptr ? d.value[m] : Real{0});
+    }
+}
+
+template <typename Real>
+using OuterTile = void (*)(const Outer<Real>&, std::size_t, Lanes);
+template <typename Real>
+using DotsTile = void (*)(const Dots<Real>&);
+
+template <bool full, typename Real, std::size_t... I>
+constexpr std::array<OuterTile<Real>, sizeof...(I)> outer_tiles(std::index_sequence<I...>) {
+    return {&outer_tile<I / kTileColumns + 1, I % kTileColumns + 1, full, Real>...};
+}
+template <typename Real, std::size_t... I>
+constexpr std::array<DotsTile<Real>, sizeof...(I)> dots_tiles(std::index_sequence<I...>) {
+    return {&dots_tile<I / kTileColumns + 1, I % kTileColumns + 1, Real>...};
+}
+template <bool full, typename Real>
+inline constexpr auto kOuterTiles = outer_tiles<full, Real>(std::make_index_sequence<kTileRows * kTileColumns>{});
+template <typename Real>
+inline constexpr auto kDotsTiles = dots_tiles<Real>(std::make_index_sequence<kTileRows * kTileColumns>{});
+
+/// The tile for m <= kTileRows rows and any number of columns.
+template <typename Real>
+void outer(std::size_t m, std::size_t columns, const Outer<Real>& o) {
+    constexpr std::size_t width = kLanes<Real>;
+    in_parts((columns + width - 1) / width, kTileColumns, [&](std::size_t first, std::size_t n) {
+        const std::size_t column = first * width, left = columns - column - (n - 1) * width;
+        const auto tile = (left < width ? kOuterTiles<false, Real> : kOuterTiles<true, Real>)[(m - 1) * kTileColumns + n - 1];
+        tile(o, column, Lanes(left < width ? left : width));
+    });
+}
+
+/// The tile for m <= kTileRows times n <= kTileColumns pairs.
+template <typename Real>
+void dots(std::size_t m, std::size_t n, const Dots<Real>& d) {
+    kDotsTiles<Real>[(m - 1) * kTileColumns + n - 1](d);
+}
+
+}  // namespace
+}  // namespace fedbench::train

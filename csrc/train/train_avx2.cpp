@@ -1,0 +1,16 @@
+// Compiled for AVX2 (the flags are in CMakeLists.txt); called only where the machine has it.
+#include "instruction_sets.hpp"
+#include "worker.hpp"
+
+namespace fedbench::train {
+
+template <>
+std::unique_ptr<Worker<float>> make_worker_avx2<float>(const Network& network, std::size_t largest) {
+    return std::make_unique<NetworkWorker<float>>(network, largest);
+}
+template <>
+std::unique_ptr<Worker<double>> make_worker_avx2<double>(const Network& network, std::size_t largest) {
+    return std::make_unique<NetworkWorker<double>>(network, largest);
+}
+
+}  // namespace fedbench::train

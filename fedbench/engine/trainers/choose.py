@@ -1,0 +1,79 @@
+"""Which trainer computes a run, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from fedbench.engine.trainers.base import Trainer
+from fedbench.errors import UsageError, nearest
+from fedbench.protocols import Algorithm, Rows
+from fedbench.tasks.models import Model
+from fedbench.tasks.task import Task
+
+TrainerName = Literal["auto", "native", "torch"]
+TRAINERS: tuple[str, ...] = get_args(TrainerName)
+LARGEST_NATIVE = 2_000_000
+"""Parameters of the largest model that is native by itself: kernels beyond it are torch's strength."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A trainer's name, and the reason in words for plan and record."""
+
+    name: str
+    reason: str
+
+
+def choose(model: Model, algorithm: Algorithm, wish: str = "auto") -> Choice:
+    """The trainer for a model and an algorithm. `wish` other than auto is that trainer, or a UsageError if it cannot compute the run."""
+    if wish not in TRAINERS:
+        raise UsageError(f"trainer: unknown name {wish!r}{nearest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
+    if wish == "torch":
+        return Choice("torch", "asked for")
+    against = _against_native(model, algorithm)
+    if wish == "native":
+        if against:
+            raise UsageError(f"trainer native: {against}; use --trainer torch")
+        return Choice("native", "asked for")
+    if against:
+        return Choice("torch", against)
+    if model.dim > LARGEST_NATIVE:
+        return Choice("torch", f"model {model.name} has {model.dim:,} parameters, more than {LARGEST_NATIVE:,}")
+    return Choice("native", f"it has all layers of model {model.name} and all terms of {algorithm.name}'s local rule")
+
+
+def _against_native(model: Model, algorithm: Algorithm) -> str:
+    """What the native trainer cannot compute; empty if it can all."""
+    from fedbench.engine.trainers.native import RULE_TERMS, layer_specs
+
+    beyond = sorted(algorithm.rule_terms - RULE_TERMS)
+    if beyond:
+        return f"{algorithm.name}'s local rule uses {', '.join(beyond)}, which the native trainer does not take"
+    try:
+        layer_specs(model)
+    except UsageError as error:
+        return f"model {model.name}: {error}"
+    return ""
+
+
+def make_trainer(
+    choice: Choice,
+    task: Task,
+    shards: Sequence[Rows],
+    *,
+    batch_size: int,
+    seed: int,
+    workers: int,
+    public: Rows | None,
+    isa: str = "",
+) -> Trainer:
+    """The chosen trainer over a task's data. Arguments as for NativeTrainer; torch has no use for `isa`."""
+    if choice.name == "native":
+        from fedbench.engine.trainers.native import NativeTrainer
+
+        return NativeTrainer(task, shards, batch_size=batch_size, seed=seed, workers=workers, public=public, isa=isa)
+    from fedbench.engine.trainers.torch import TorchTrainer  # a plan, the command line and native runs do without torch
+
+    return TorchTrainer(task, shards, batch_size=batch_size, seed=seed, workers=workers, public=public)

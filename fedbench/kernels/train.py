@@ -1,0 +1,150 @@
+"""Local training of small classifiers in C++: one network over one set of examples, jobs shared out to threads.
+
+The order of examples and the dropout masks of a job come from its own streams, so its result depends on neither threads nor other
+jobs. Arrays are float32 or float64, C-contiguous, of one dtype. csrc/include/fedbench/train.hpp states the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import _core
+from fedbench.errors import UsageError
+
+Floats = npt.NDArray[np.floating[Any]]
+Rows = npt.NDArray[np.int64]
+
+_TRAINER: dict[Any, Any] = {np.dtype(np.float32): _core.LocalTrainerFloat32, np.dtype(np.float64): _core.LocalTrainerFloat64}
+_SCORE: dict[Any, Any] = {np.dtype(np.float32): _core.score_float32, np.dtype(np.float64): _core.score_float64}
+
+
+@dataclass(frozen=True, slots=True)
+class LayerSpec:
+    """A layer by its kind: linear, conv2d, max_pool2d, relu, flatten, dropout or dropout2d; what a kind does not need stays 0 or 1."""
+
+    kind: str
+    inputs: int = 0
+    outputs: int = 0
+    kernel: int = 0
+    stride: int = 1
+    padding: int = 0
+    p: float = 0.0
+
+    @property
+    def row(self) -> tuple[str, int, int, int, int, int, float]:
+        return (self.kind, self.inputs, self.outputs, self.kernel, self.stride, self.padding, self.p)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJob:
+    """A local run of `steps` steps from `start` (d,), and where its results go (d,).
+
+    h = gradient + weight_decay * y;  y <- y - lr * (h + prox * (y - start) + correction)
+
+    `shard` holds the client's rows of the examples. `end` gets the model; `first_gradient` h of the first step, `mean_gradient` the mean
+    of h, `full_gradient` h over the whole shard at the start, without dropout. With 0 steps, end is start, first and mean are 0.
+    """
+
+    client: int
+    k: int
+    steps: int
+    shard: Rows
+    start: Floats
+    end: Floats
+    lr: float
+    weight_decay: float = 0.0
+    prox: float = 0.0
+    correction: Floats | None = None
+    first_gradient: Floats | None = None
+    mean_gradient: Floats | None = None
+    full_gradient: Floats | None = None
+
+
+class LocalTrainer:
+    """Threads that train jobs of a network on examples x (n, *input_shape) with labels y (n,) int64, which are not copied.
+
+    Parameters are one vector (dim,): layer by layer, weight then bias, in C order. `batch_size` examples a step, the last of an
+    epoch may be fewer. TypeError for a wrong dtype, shape or layout; ValueError for layers that do not fit, naming the layer, a label
+    that is no class, or an `isa` that this machine does not have; IndexError for a shard that is empty or names no example.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[LayerSpec],
+        x: Floats,
+        y: Rows,
+        *,
+        seed: int,
+        batch_size: int,
+        threads: int = 1,
+        isa: str = "",
+    ) -> None:
+        if x.dtype not in _TRAINER:
+            raise TypeError(f"x: expected float32 or float64, got {x.dtype}")
+        if batch_size < 1 or threads < 1:
+            raise UsageError(f"batch_size and threads: must be >= 1, got {batch_size} and {threads}")
+        shape = x.shape[1:]
+        self.dtype = x.dtype
+        self._core = _TRAINER[x.dtype]([layer.row for layer in layers], shape, _flat(x), y, seed, batch_size, threads, isa)
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters."""
+        return int(self._core.dim)
+
+    @property
+    def isa(self) -> str:
+        """The instruction set that computes: portable, avx2 or avx512."""
+        return str(self._core.isa)
+
+    def train(self, jobs: Sequence[LocalJob], progress: Callable[[int], None] | None = None) -> None:
+        """All jobs, the longest first, into their arrays. `progress` is told the number of finished jobs ten times a second; what it
+        raises, and Ctrl-C, stops the jobs that run and is raised."""
+        rows = [
+            (
+                *(job.client, job.k, job.steps, job.shard, job.start, job.lr, job.weight_decay, job.prox, job.correction),
+                *(job.end, job.first_gradient, job.mean_gradient, job.full_gradient),
+            )
+            for job in jobs
+        ]
+        self._core.train(rows, progress)
+
+    def gradient(self, x: Floats, rows: Rows) -> Floats:
+        """Gradient (dim,) of the mean cross-entropy over rows of the examples, without dropout, summed in float64."""
+        out = np.empty_like(x)
+        self._core.gradient(x, rows, out)
+        return out
+
+    def logits(self, x: Floats, features: Floats, classes: int) -> Floats:
+        """Logits (n, classes) of features (n, *input_shape) under the model x (dim,), without dropout."""
+        out = np.empty((len(features), classes), self.dtype)
+        self._core.logits(x, _flat(features), out)
+        return out
+
+    def forward(self, x: Floats, features: Floats, classes: int, masks: tuple[int, int, int, int] | None) -> tuple[Floats, int]:
+        """Logits like `logits`, kept for one `pullback`, and the dropout words used. `masks` (seed, client, k, words to skip) names the
+        stream of the dropout masks; None is without dropout."""
+        out = np.empty((len(features), classes), self.dtype)
+        return out, int(self._core.forward(x, _flat(features), masks, out))
+
+    def pullback(self, dlogits: Floats) -> Floats:
+        """Gradient (dim,) of sum(dlogits * logits) of the last `forward`."""
+        out = np.empty(self.dim, self.dtype)
+        self._core.pullback(dlogits, out)
+        return out
+
+
+def score(logits: Floats, labels: Rows) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Per row of logits (n, C): cross-entropy, and 1.0 where the first of the largest logits is that of the label (n,)."""
+    loss, right = _SCORE[logits.dtype](logits, labels)
+    return loss, right
+
+
+def _flat(x: Floats) -> Floats:
+    """Examples as rows of features: a view, since arrays are C-contiguous."""
+    return x.reshape(len(x), -1)

@@ -1,0 +1,281 @@
+// Local training: gradients against differences of the loss, steps against the rule, threads and instruction sets against each other.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "check.hpp"
+#include "fedbench/philox.hpp"
+#include "fedbench/train.hpp"
+
+namespace {
+
+using namespace fedbench;
+using namespace fedbench::testing;
+using namespace fedbench::train;
+
+constexpr InstructionSet kSets[] = {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512};
+
+Layer of(LayerKind kind) {
+    Layer layer{};
+    layer.kind = kind;
+    return layer;
+}
+Layer linear(std::size_t inputs, std::size_t outputs) {
+    Layer layer = of(LayerKind::linear);
+    layer.inputs = inputs, layer.outputs = outputs;
+    return layer;
+}
+Layer conv(std::size_t inputs, std::size_t outputs, std::size_t kernel, std::size_t stride = 1, std::size_t padding = 0) {
+    Layer layer = of(LayerKind::conv2d);
+    layer.inputs = inputs, layer.outputs = outputs, layer.kernel = kernel, layer.stride = stride, layer.padding = padding;
+    return layer;
+}
+Layer pool(std::size_t kernel) {
+    Layer layer = of(LayerKind::max_pool2d);
+    layer.kernel = kernel;
+    return layer;
+}
+Layer dropout(LayerKind kind, double p) {
+    Layer layer = of(kind);
+    layer.p = p;
+    return layer;
+}
+const Layer relu = of(LayerKind::relu), flatten = of(LayerKind::flatten);
+
+struct Net {
+    const char* name;
+    std::vector<Layer> layers;
+    Shape input;
+};
+
+/// Odd sizes, so that no row is a whole number of registers; windows that leave rows over; every stride from 1 to 3.
+std::vector<Net> nets() {
+    return {
+        {"softmax", {linear(13, 3)}, {13}},
+        {"mlp", {flatten, linear(35, 21), relu, linear(21, 6)}, {1, 5, 7, true}},
+        {"pooled", {conv(1, 7, 3), pool(2), relu, flatten, linear(7 * 2 * 2, 4)}, {1, 7, 7, true}},
+        {"strided", {conv(2, 6, 3, 2, 1), relu, conv(6, 5, 2, 1, 1), flatten, linear(5 * 5 * 5, 3)}, {2, 8, 8, true}},
+        {"sparse", {relu, conv(3, 4, 2, 3, 2), relu, flatten, linear(4 * 4 * 4, 3)}, {3, 9, 7, true}},
+    };
+}
+
+template <typename Real>
+std::vector<Real> draws(std::size_t n, std::uint32_t k, double scale = 1) {
+    Stream stream(11, Purpose::evaluation, 0, k);
+    std::vector<Real> values(n);
+    for (Real& value : values) value = static_cast<Real>(scale * stream.normal());
+    return values;
+}
+
+template <typename Real>
+struct Problem {
+    Network network;
+    std::vector<Real> x, model;
+    std::vector<std::int64_t> y, shard;
+
+    explicit Problem(const Net& net, std::size_t n = 23) : network(net.layers, net.input), y(n), shard(n - 2) {
+        x = draws<Real>(n * net.input.size(), 1);
+        model = draws<Real>(network.dim(), 2, 0.3);
+        for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<std::int64_t>(i % network.classes());
+        std::iota(shard.begin(), shard.end(), 1);
+    }
+    Examples<Real> examples() const { return {x.data(), y.data(), y.size()}; }
+
+    double loss(Worker<Real>& worker, const std::vector<Real>& at) const {
+        std::vector<const Real*> rows;
+        std::vector<std::int64_t> labels;
+        for (std::int64_t row : shard) {
+            rows.push_back(x.data() + static_cast<std::size_t>(row) * network.input().size());
+            labels.push_back(y[static_cast<std::size_t>(row)]);
+        }
+        std::vector<Real> logits(rows.size() * network.classes());
+        worker.logits(at.data(), rows, logits.data());
+        std::vector<double> losses(rows.size()), right(rows.size());
+        score<Real>(logits, labels, network.classes(), losses.data(), right.data());
+        return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+    }
+};
+
+template <typename Real>
+double distance(const std::vector<Real>& a, const std::vector<Real>& b) {
+    double apart = 0, size = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        apart += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
+        size += std::pow(static_cast<double>(b[i]), 2);
+    }
+    return std::sqrt(apart / size);
+}
+
+template <typename Real>
+bool same(const std::vector<Real>& a, const std::vector<Real>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
+}
+
+void gradients_are_slopes() {
+    for (const Net& net : nets()) {
+        const Problem<double> problem(net);
+        for (InstructionSet isa : kSets) {
+            if (isa > instruction_set()) continue;
+            const auto worker = make_worker<double>(problem.network, 7, isa);
+            std::vector<double> gradient(problem.model.size());
+            worker->gradient(problem.model.data(), problem.examples(), problem.shard, gradient.data());
+            const std::vector<double> direction = draws<double>(gradient.size(), 3);
+            const double step = 1e-6, along = std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0);
+            std::vector<double> ahead = problem.model, behind = problem.model;
+            for (std::size_t i = 0; i < ahead.size(); ++i) ahead[i] += step * direction[i], behind[i] -= step * direction[i];
+            const double slope = (problem.loss(*worker, ahead) - problem.loss(*worker, behind)) / (2 * step);
+            check(std::abs(slope - along) <= 1e-6 * std::abs(slope) + 1e-8, std::string(net.name) + " on " + name_of(isa));
+        }
+    }
+}
+
+/// One local run, without threads.
+template <typename Real>
+std::vector<Real> train(const Problem<Real>& problem, Job<Real> job, std::size_t batch, InstructionSet isa) {
+    const auto worker = make_worker<Real>(problem.network, batch, isa);
+    const std::atomic<bool> never{false};
+    std::vector<Real> end(problem.model.size());
+    job.shard = problem.shard, job.rule.start = problem.model.data(), job.end = end.data();
+    worker->train(job, problem.examples(), 5, batch, never);
+    return end;
+}
+
+void a_step_follows_the_rule() {
+    const Problem<double> problem(nets()[2]);
+    const std::size_t d = problem.model.size();
+    const std::vector<double> correction = draws<double>(d, 4, 0.1);
+    std::vector<double> first(d), mean(d), full(d);
+    Job<double> job;
+    job.steps = 1;
+    job.rule.lr = 0.25, job.rule.weight_decay = 0.5, job.rule.prox = 2, job.rule.correction = correction.data();
+    job.first_gradient = first.data(), job.mean_gradient = mean.data(), job.full_gradient = full.data();
+    const auto once = train(problem, job, 64, instruction_set());  // one batch is the whole shard: g is the full gradient
+    check(distance(first, full) < 1e-14 && same(first, mean), "by-products of one step of everything");
+    std::vector<double> expected(d);
+    for (std::size_t i = 0; i < d; ++i) expected[i] = problem.model[i] - 0.25 * (full[i] + correction[i]);
+    check(distance(once, expected) < 1e-14, "the first step has no prox");
+    job.steps = 0;
+    const auto never = train(problem, job, 64, instruction_set());
+    check(same(never, problem.model), "no steps: end is start");
+    check(std::all_of(first.begin(), first.end(), [](double h) { return h == 0; }) && first == mean, "no steps: no gradients");
+}
+
+void instruction_sets_agree() {
+    for (const Net& net : nets()) {
+        const Problem<float> single(net);
+        const Problem<double> exact(net);
+        Job<float> job;
+        Job<double> wide;
+        job.steps = wide.steps = 3;  // batches of 9, 9 and 3
+        job.rule.lr = 0.05f, wide.rule.lr = 0.05;
+        const auto truth = train(exact, wide, 9, InstructionSet::portable);
+        for (InstructionSet isa : kSets) {
+            if (isa > instruction_set()) continue;
+            check(distance(train(exact, wide, 9, isa), truth) < 1e-13, std::string(net.name) + " in float64 on " + name_of(isa));
+            const auto end = train(single, job, 9, isa);
+            check(distance(std::vector<double>(end.begin(), end.end()), truth) < 1e-5, std::string(net.name) + " on " + name_of(isa));
+        }
+    }
+}
+
+void masks_follow_the_stream() {
+    // A net that is linear behind its dropout: the mask of the first step is seen in the gradient of the last layer's weight.
+    const std::vector<Layer> layers{dropout(LayerKind::dropout, 0.25), linear(40, 2)};
+    Problem<double> problem({"dropout", layers, {40}}, 3);
+    std::fill(problem.x.begin(), problem.x.end(), 1.0);
+    problem.shard = {1};
+    std::vector<double> first(problem.model.size());
+    Job<double> job;
+    job.steps = 1, job.client = 3, job.k = 4, job.first_gradient = first.data();
+    train(problem, job, 1, instruction_set());
+    Stream stream(5, Purpose::dropout, 3, 4);
+    bool dropped = false, kept = false;
+    for (std::size_t i = 0; i < 40; ++i) {
+        const bool is_kept = stream.word() >= 0.25 * 0x1p32;
+        (is_kept ? kept : dropped) = true;
+        const double bias = first[80];  // the gradient of the bias is that of the logit, and the input is the mask
+        check(std::abs(first[i] - (is_kept ? bias / 0.75 : 0)) < 1e-15, "a factor of the mask");
+    }
+    check(kept && dropped, "the stream drops some and keeps some");
+}
+
+void threads_change_nothing() {
+    const Problem<float> problem(nets()[3], 40);
+    constexpr std::size_t jobs = 13;
+    std::vector<std::vector<float>> first;
+    for (std::size_t threads : {1, 2, 4}) {
+        Crew<float> crew(problem.network, problem.examples(), 5, 6, threads, instruction_set());
+        std::vector<std::vector<float>> ends(jobs, std::vector<float>(problem.model.size()));
+        std::vector<Job<float>> work(jobs);
+        for (std::size_t i = 0; i < jobs; ++i) {
+            work[i].client = static_cast<std::uint32_t>(i), work[i].steps = static_cast<std::int64_t>(i % 5);
+            work[i].shard = std::span(problem.shard).subspan(i, 3 + i);  // full and short batches, one worker after another
+            work[i].rule.lr = 0.1f, work[i].rule.start = problem.model.data(), work[i].end = ends[i].data();
+        }
+        crew.train(work);
+        std::vector<float> logits(problem.y.size() * problem.network.classes());
+        crew.logits(problem.model.data(), problem.x, logits.data());
+        ends.push_back(logits);
+        if (first.empty()) first = ends;
+        check(std::equal(ends.begin(), ends.end(), first.begin(), same<float>), std::to_string(threads) + " threads");
+    }
+}
+
+void a_team_stops_at_errors() {
+    Team team(3);
+    std::atomic<int> ran{0};
+    const auto fails = [&](std::size_t i, std::size_t) {
+        if (i == 2) throw std::runtime_error("task 2");
+        ++ran;
+    };
+    check_throws<std::runtime_error>([&] { team.run(100, fails); }, "task 2");
+    check(ran < 100, "the rest does not start");
+    ran = 0;
+    team.run(50, [&](std::size_t, std::size_t thread) { ran += thread < 3; });
+    check(ran == 50, "and the team goes on");
+    const auto waits = [&](std::size_t, std::size_t) {
+        while (!team.cancelled()) std::this_thread::yield();
+    };
+    check_throws<std::runtime_error>([&] { team.run(4, waits, [](std::size_t) { throw std::runtime_error("enough"); }); }, "enough");
+    team.run(0, waits);
+    check(!team.cancelled(), "no tasks, no waiting");
+}
+
+void misfits_are_refused() {
+    const auto network = [](std::vector<Layer> layers, Shape input) { return Network(layers, input); };
+    check_throws<std::invalid_argument>([&] { network({linear(5, 2)}, {4}); }, "layer 0 (linear): takes (5,), gets (4,)");
+    check_throws<std::invalid_argument>([&] { network({flatten, conv(1, 2, 3)}, {1, 4, 4, true}); }, "layer 1 (conv2d): takes images");
+    check_throws<std::invalid_argument>([&] { network({conv(1, 2, 5)}, {1, 4, 4, true}); }, "has a kernel of 5, gets a side of only 4");
+    check_throws<std::invalid_argument>([&] { network({conv(1, 2, 3)}, {1, 4, 4, true}); }, "add flatten");
+    check_throws<std::invalid_argument>([&] { network({relu}, {4}); }, "none of them has parameters");
+    check_throws<std::invalid_argument>([&] { network({dropout(LayerKind::dropout, 1), linear(4, 2)}, {4}); }, "p must be in [0, 1)");
+    Problem<float> problem(nets()[0]);
+    const auto crew = [&](std::size_t batch) { return Crew<float>(problem.network, problem.examples(), 1, batch, 1, instruction_set()); };
+    check_throws<std::invalid_argument>([&] { crew(0); }, "batch_size");
+    std::vector<float> end(problem.model.size());
+    Job<float> job;
+    job.steps = 1, job.rule.start = problem.model.data(), job.end = end.data();
+    const std::vector<std::int64_t> outside{0, 23};
+    Crew<float> works(problem.network, problem.examples(), 1, 4, 1, instruction_set());
+    check_throws<std::out_of_range>([&] { works.train(std::span(&job, 1)); }, "needs at least one example");
+    job.shard = outside;
+    check_throws<std::out_of_range>([&] { works.train(std::span(&job, 1)); }, "there are 23 examples, got row 23");
+    problem.y[7] = 3;
+    check_throws<std::invalid_argument>([&] { crew(4); }, "y[7]: must be in 0 .. 2, got 3");
+}
+
+}  // namespace
+
+int main() {
+    gradients_are_slopes();
+    a_step_follows_the_rule();
+    instruction_sets_agree();
+    masks_follow_the_stream();
+    threads_change_nothing();
+    a_team_stops_at_errors();
+    misfits_are_refused();
+    return report("train");
+}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fedbench.bench import buffered, distill, hold, plans, server
+from fedbench.bench import buffered, distill, hold, plans, runs, server, train
 from fedbench.bench.case import Case
 from fedbench.errors import UsageError, nearest
 
-CASES: dict[str, Case] = {case.name: case for case in (*hold.CASES, *plans.CASES, *server.CASES, *buffered.CASES, *distill.CASES)}
+CASES: dict[str, Case] = {
+    case.name: case
+    for case in (*hold.CASES, *plans.CASES, *server.CASES, *buffered.CASES, *distill.CASES, *train.CASES, *runs.CASES)
+}
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(case.group for case in CASES.values()))
 
 
@@ -20,13 +23,14 @@ def find(name: str) -> Case:
 
 
 def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool = False) -> list[Case]:
-    """The named cases and those of the group; all if neither is given. Heavy ones come when named, or with `heavy`."""
+    """The named cases and those of groups, by `group` or among the names; all if nothing is given. Heavy ones come when named, or
+    with `heavy`."""
     if group is not None and group not in GROUPS:
         raise UsageError(f"unknown group {group!r}{nearest(group, GROUPS)}")
-    named = [find(name) for name in dict.fromkeys(names)]
-    if named and group is None:
-        return named
-    rest = [case for case in CASES.values() if group in (None, case.group) and (heavy or not case.heavy)]
+    groups = {group, *names} & set(GROUPS)
+    named = [find(name) for name in dict.fromkeys(names) if name not in GROUPS]
+    wanted = groups or (set() if named else set(GROUPS))
+    rest = [case for case in CASES.values() if case.group in wanted and (heavy or not case.heavy)]
     return named + [case for case in rest if case not in named]
 
 

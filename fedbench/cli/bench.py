@@ -23,12 +23,14 @@ from fedbench.results.provenance import provenance
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[CASE]...", help="Cases; all if neither these nor a group.")
+        list[str] | None, typer.Argument(metavar="[CASE]...", help="Cases or groups; all if nothing is named.")
     ] = None,
     group: Annotated[str | None, typer.Option(help=f"A group: {', '.join(GROUPS)}.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Also the heavy cases, such as a plan of ten million jobs.")] = False,
     rounds: Annotated[int, typer.Option(help="Samples of each way; the ways take turns.", min=3)] = 9,
-    threads: Annotated[int, typer.Option(help="Threads inside a torch operation; our kernels use one.", min=1)] = 1,
+    threads: Annotated[
+        int, typer.Option(help="Threads inside a torch operation; our kernels use one, or two in cases named -2w.", min=1)
+    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
     save_to: Annotated[Path | None, typer.Option("--save", help="Keep the rows, with quartiles and provenance.")] = None,
     files: Annotated[

@@ -30,12 +30,23 @@ VERSUS = {
     "distill-128x100": ["torch-autograd"],
     "distill-2000x10": ["torch-autograd"],
     "distill-64x30000": ["torch-autograd"],
+    "run-fedbuff-fashion": ["trainer-torch"],
+    "train-softmax-123x2-b20": ["torch-eager-1t", "torch-best", "sgemm"],
+    "train-softmax-123x2-b20-2w": ["torch-eager-1t"],
+    "train-softmax-784x10-b25": ["torch-eager-1t", "torch-best", "sgemm"],
+    "train-softmax-784x10-b25-2w": ["torch-eager-1t"],
+    "train-mlp-784x200x10-b10": ["torch-eager-1t", "torch-best", "sgemm"],
+    "train-mlp-784x200x10-b10-2w": ["torch-eager-1t"],
+    "train-cnn-21840-b25": ["torch-eager-1t", "torch-best", "sgemm"],
+    "train-cnn-21840-b25-2w": ["torch-eager-1t"],
+    "train-cnn-582026-b10": ["torch-eager-1t", "torch-best", "sgemm"],
+    "train-cnn-582026-b10-2w": ["torch-eager-1t"],
 }
 
 
 def test_names_and_rivals_that_others_rely_on() -> None:
     assert {name: [way.name for way in CASES[name].versus] for name in VERSUS} == VERSUS
-    assert GROUPS == ("queue-hold", "queue-curve", "plan", "server", "distill")
+    assert GROUPS == ("queue-hold", "queue-curve", "plan", "server", "distill", "train")
     assert [case.size for case in select(group="queue-curve")] == [10**power for power in range(2, 7)]
 
 
@@ -43,7 +54,10 @@ def test_select() -> None:
     assert [case.name for case in select(["distill-64x10", "sum10-11m", "distill-64x10"])] == ["distill-64x10", "sum10-11m"]
     assert [case.name for case in select(["sum10-11m"], "plan")] == ["sum10-11m", "plan-stream-1m"]
     assert [case.name for case in select(group="plan", heavy=True)] == ["plan-stream-1m", "plan-stream-10m"]
-    assert {case.name for case in select(heavy=True)} - {case.name for case in select()} == {"plan-stream-10m"}
+    assert {case.name for case in select(heavy=True)} - {case.name for case in select()} == {
+        "plan-stream-10m",
+        "run-fedbuff-fashion",
+    }
     assert find("plan-stream-10m").heavy
     assert {case.name for case in select()} - {case.name for case in alone()} == {f"queue-curve-{10**p}" for p in range(2, 7)}
 
@@ -51,6 +65,7 @@ def test_select() -> None:
 def test_an_unknown_name_is_met_with_the_nearest_one() -> None:
     with pytest.raises(UsageError, match="unknown case 'sum10-12m'; did you mean 'sum10-11m'"):
         select(["sum10-12m"])
+    assert select(["train"]) == select(group="train")
     with pytest.raises(UsageError, match="unknown group 'sever'; did you mean 'server'"):
         select(group="sever")
 

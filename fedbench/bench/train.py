@@ -1,0 +1,186 @@
+"""Local SGD of the field's small models: a few clients, each with its own mini-batches, gathering included.
+
+Beside ours: the loop that papers' code has (nn.Module, DataLoader, CrossEntropyLoss, optim.SGD), the best that torch was found to do
+(one flat parameter vector, index_select, channels-last for convolutions), both on one thread, and a large matrix product of as many
+operations. Cases that end in -2w give our trainer two threads, and torch still one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fedbench.bench.case import Case, Outcome, Ready, Way, draws
+from fedbench.bench.server import TORCH
+from fedbench.bench.train_ways import eager, flat, product
+from fedbench.kernels.random import draw_batches
+
+CLIENTS, EXAMPLES, SEED, RATE = 4, 600, 7, 0.01
+NEEDS = "fedbench.kernels.train:LocalTrainer"
+
+
+@dataclass(frozen=True)
+class Net:
+    """Layers as rows of kernels.train.LayerSpec, the shape of an example, and examples a step."""
+
+    layers: tuple[tuple[Any, ...], ...]
+    shape: tuple[int, ...]
+    classes: int
+    batch: int
+
+
+def conv(inputs: int, outputs: int) -> tuple[Any, ...]:
+    return ("conv2d", inputs, outputs, 5)
+
+
+POOL, RELU, FLATTEN = ("max_pool2d", 0, 0, 2), ("relu",), ("flatten",)
+IMAGE = (1, 28, 28)
+SOFTMAX_A9A = Net((("linear", 123, 2),), (123,), 2, 20)
+SOFTMAX = Net((FLATTEN, ("linear", 784, 10)), IMAGE, 10, 25)
+MLP = Net((FLATTEN, ("linear", 784, 200), RELU, ("linear", 200, 10)), IMAGE, 10, 10)
+CNN_21840 = Net(
+    (
+        *(conv(1, 10), POOL, RELU),
+        *(conv(10, 20), ("dropout2d", 0, 0, 0, 1, 0, 0.5), POOL, RELU, FLATTEN),
+        *(("linear", 320, 50), RELU, ("dropout", 0, 0, 0, 1, 0, 0.5), ("linear", 50, 10)),
+    ),
+    IMAGE,
+    10,
+    25,
+)
+CNN_582026 = Net(
+    (conv(1, 32), POOL, RELU, conv(32, 64), POOL, RELU, FLATTEN, ("linear", 1024, 512), RELU, ("linear", 512, 10)), IMAGE, 10, 10
+)
+
+
+class Given(NamedTuple):
+    net: Net
+    steps: int
+    x: Any  # (CLIENTS * EXAMPLES, *shape)
+    y: Any
+    start: Any  # (dim,)
+    batches: list[list[Any]]  # rows of every step of every client
+
+    @property
+    def random_masks(self) -> bool:
+        """torch draws its own dropout masks, so ends of training cannot be compared."""
+        return any(layer[0].startswith("dropout") for layer in self.net.layers)
+
+    @property
+    def flops(self) -> int:
+        """Forward, and gradients of weights and of inputs but the first layer's: two operations a multiply-add."""
+        return CLIENTS * self.steps * self.net.batch * flops_per_example(self.net)
+
+
+def sides(net: Net) -> list[tuple[int, ...]]:
+    """Shapes of an example before every layer."""
+    shape, shapes = net.shape, []
+    for layer in net.layers:
+        shapes.append(shape)
+        if layer[0] == "linear":
+            shape = (layer[2],)
+        elif layer[0] == "flatten":
+            shape = (math.prod(shape),)
+        elif layer[0] == "conv2d":
+            shape = (layer[2], shape[1] - layer[3] + 1, shape[2] - layer[3] + 1)
+        elif layer[0] == "max_pool2d":
+            shape = (shape[0], shape[1] // layer[3], shape[2] // layer[3])
+    return shapes
+
+
+def flops_per_example(net: Net) -> int:
+    total, passes = 0, 2
+    for layer, shape in zip(net.layers, sides(net), strict=True):
+        if layer[0] == "linear":
+            total += 2 * passes * layer[1] * layer[2]
+        elif layer[0] == "conv2d":
+            total += 2 * passes * layer[1] * layer[2] * layer[3] ** 2 * (shape[1] - layer[3] + 1) * (shape[2] - layer[3] + 1)
+        else:
+            continue
+        passes = 3
+    return total
+
+
+def tensor_sizes(net: Net) -> list[tuple[int, int]]:
+    """(size, inputs of one output) of every tensor, weights and biases in order."""
+    sizes = []
+    for layer in net.layers:
+        if layer[0] in ("linear", "conv2d"):
+            window = layer[1] * (layer[3] ** 2 if layer[0] == "conv2d" else 1)
+            sizes += [(layer[2] * window, window), (layer[2], window)]
+    return sizes
+
+
+def inputs(size: tuple[Net, int]) -> Given:
+    net, steps = size
+    stream = draws("train", net.layers, net.batch)
+    x = stream.standard_normal((CLIENTS * EXAMPLES, *net.shape), np.float32)
+    y = stream.integers(0, net.classes, CLIENTS * EXAMPLES)
+    start = np.concatenate([stream.uniform(-1, 1, n) / np.sqrt(window) for n, window in tensor_sizes(net)]).astype(np.float32)
+    batches = []
+    for client in range(CLIENTS):
+        rows, offsets = draw_batches(SEED, client, 0, EXAMPLES, net.batch, steps)
+        batches.append([client * EXAMPLES + part for part in np.split(rows, offsets[1:-1])])
+    return Given(net, steps, x, y, start, batches)
+
+
+def trained(given: Given, dtype: Any, isa: str, threads: int) -> Ready:
+    from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer
+
+    layers = [LayerSpec(*layer) for layer in given.net.layers]
+    x, start = given.x.astype(dtype), given.start.astype(dtype)
+    trainer = LocalTrainer(layers, x, given.y, seed=SEED, batch_size=given.net.batch, threads=threads, isa=isa)
+    ends = np.empty((CLIENTS, trainer.dim), dtype)
+    shards = np.arange(CLIENTS * EXAMPLES).reshape(CLIENTS, EXAMPLES)
+    jobs = [LocalJob(client, 0, given.steps, shards[client], start, ends[client], RATE) for client in range(CLIENTS)]
+
+    def read(_: Any) -> Outcome:
+        return {"ends": ends, "logits": trainer.logits(start, x[: given.net.batch], given.net.classes), "flops": given.flops}
+
+    return Ready(lambda: trainer.train(jobs), read)
+
+
+def ours(given: Given) -> Ready:
+    return trained(given, np.float32, "", 1)
+
+
+def ours_on_two(given: Given) -> Ready:
+    return trained(given, np.float32, "", 2)
+
+
+def truth(given: Given) -> Outcome:
+    """In float64; the tests show that this is what torch computes in float64."""
+    ready = trained(given, np.float64, "", 1)
+    return ready.read(ready.act())
+
+
+def _cases(name: str, net: Net, steps: int) -> tuple[Case, Case]:
+    common: dict[str, Any] = {
+        "group": "train",
+        "size": (net, steps),
+        "small": (net, 2),
+        "inputs": inputs,
+        "reference": truth,
+        "tolerance": 1e-3,  # a tie of a maximum may fall the other way, and then all later steps differ a little
+        "unit": "client step",
+        "units": lambda size: CLIENTS * size[1],
+    }
+    eagerly = Way("torch-eager-1t", eager, TORCH)
+    limit = Way("sgemm", product, TORCH, limit=True)
+    alone = Case(
+        name=name, ours=Way("fedbench", ours, (NEEDS,)), versus=(eagerly, Way("torch-best", flat, TORCH), limit), **common
+    )
+    both = Case(name=f"{name}-2w", ours=Way("fedbench", ours_on_two, (NEEDS,)), versus=(eagerly,), **common)
+    return alone, both
+
+
+CASES = (
+    *_cases("train-softmax-123x2-b20", SOFTMAX_A9A, 250),
+    *_cases("train-softmax-784x10-b25", SOFTMAX, 100),
+    *_cases("train-mlp-784x200x10-b10", MLP, 50),
+    *_cases("train-cnn-21840-b25", CNN_21840, 10),
+    *_cases("train-cnn-582026-b10", CNN_582026, 5),
+)

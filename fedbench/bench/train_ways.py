@@ -1,0 +1,112 @@
+"""Local SGD as torch programs write it, on one thread. torch is imported when a way starts, so this file needs numpy only."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from fedbench.bench.case import Outcome, Ready
+
+RATE = 0.01
+
+
+def module_of(net: Any) -> Any:
+    from torch import nn
+
+    makers = {
+        "linear": lambda row: nn.Linear(row[1], row[2]),
+        "conv2d": lambda row: nn.Conv2d(row[1], row[2], row[3]),
+        "max_pool2d": lambda row: nn.MaxPool2d(row[3]),
+        "relu": lambda row: nn.ReLU(),
+        "flatten": lambda row: nn.Flatten(),
+        "dropout": lambda row: nn.Dropout(row[6]),
+        "dropout2d": lambda row: nn.Dropout2d(row[6]),
+    }
+    return nn.Sequential(*(makers[row[0]](row) for row in net.layers))  # type: ignore[no-untyped-call]
+
+
+def _outcome(given: Any, module: Any, ends: list[Any]) -> Outcome:
+    """Ends of training, or where masks are torch's own the logits of the start alone."""
+    import torch
+
+    if not given.random_masks:
+        return {"ends": np.stack([end.numpy() for end in ends])}
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(given.start.copy()), module.parameters())
+    module.eval()
+    with torch.no_grad():
+        logits = module(torch.from_numpy(given.x[: given.net.batch])).numpy()
+    module.train()
+    return {"logits": logits}
+
+
+def eager(given: Any) -> Ready:
+    """The usual loop."""
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    module, loss = module_of(given.net), torch.nn.CrossEntropyLoss()
+    data = TensorDataset(torch.from_numpy(given.x), torch.from_numpy(given.y))
+    loaders = [DataLoader(data, batch_sampler=[part.tolist() for part in client]) for client in given.batches]
+    start = torch.from_numpy(given.start)
+
+    def act() -> list[Any]:
+        ends = []
+        for loader in loaders:
+            torch.nn.utils.vector_to_parameters(start.clone(), module.parameters())
+            optimizer = torch.optim.SGD(module.parameters(), lr=RATE)
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss(module(x), y).backward()
+                optimizer.step()
+            ends.append(torch.nn.utils.parameters_to_vector(module.parameters()).detach())
+        return ends
+
+    return Ready(act, lambda ends: _outcome(given, module, ends))
+
+
+def flat(given: Any) -> Ready:
+    """Parameters and gradients are views of one vector each; batches are gathered by index; images are channels-last."""
+    import torch
+    from torch.nn import functional as F
+
+    module = module_of(given.net)
+    x, y, start = torch.from_numpy(given.x), torch.from_numpy(given.y), torch.from_numpy(given.start)
+    images = any(row[0] == "conv2d" for row in given.net.layers)
+    if images:
+        x = x.contiguous(memory_format=torch.channels_last)
+    vector, gradient = start.clone(), torch.zeros_like(start)
+    sizes = itertools.accumulate((p.numel() for p in module.parameters()), initial=0)
+    for parameter, (begin, end) in zip(module.parameters(), itertools.pairwise(sizes), strict=True):
+        parameter.data, parameter.grad = vector[begin:end].view_as(parameter), gradient[begin:end].view_as(parameter)
+    batches = [[torch.from_numpy(part) for part in client] for client in given.batches]
+
+    def act() -> list[Any]:
+        ends = []
+        for client in batches:
+            vector.copy_(start)
+            for rows in client:
+                gradient.zero_()
+                F.cross_entropy(module(x.index_select(0, rows)), y.index_select(0, rows)).backward()  # type: ignore[no-untyped-call]
+                vector.add_(gradient, alpha=-RATE)
+            ends.append(vector.clone())
+        return ends
+
+    def read(ends: list[Any]) -> Outcome:
+        kept = vector.clone()
+        found = _outcome(given, module, ends)
+        vector.copy_(kept)
+        return found
+
+    return Ready(act, read)
+
+
+def product(given: Any) -> Ready:
+    """A matrix product (s, k) (k, s) of as many operations, as near to a cube as s = 256, 512 or 1024 allows."""
+    import torch
+
+    side = max((s for s in (512, 1024) if given.flops >= s**3), default=256)
+    depth = max(1, round(given.flops / (2 * side * side)))
+    a, b, out = torch.ones(side, depth), torch.ones(depth, side), torch.empty(side, side)
+    return Ready(lambda: torch.mm(a, b, out=out), lambda _: {"flops": given.flops})

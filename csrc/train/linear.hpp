@@ -25,36 +25,29 @@ void linear_forward(const Layer& layer, const Real* w, const Real* bias, const A
     });
 }
 
-/// dx = W^T dz; `offset` has layer.outputs entries. Rows of W are used in blocks that stay in the second-level cache.
+/// dx = W^T dz, unless dx is nothing; and adds scale * dz^T x to `weight`, or puts dz^T x there if scale is 0; likewise the sums of dz
+/// to `bias`. `offset` says where rows of W start. Rows of W are used for both in blocks that stay in the second-level cache, and for dx
+/// before they change.
 template <typename Real>
-void linear_input_gradient(const Layer& layer, const Real* w, const Step* offset, const Real* dz, Real* dx, std::size_t batch) {
-    using Start = typename Outer<Real>::Start;
+void linear_backward(const Layer& layer, const Real* w, const Step* offset, const Activation<Real>& in, const Real* dz, Real* dx,
+                     Real scale, Real* weight, Real* bias, std::size_t batch) {
+    using Kind = Outer<Real>;
+    const auto columns = static_cast<Step>(layer.inputs), outputs = static_cast<Step>(layer.outputs);
     const std::size_t block = std::max<std::size_t>(16, (std::size_t{256} << 10) / (layer.inputs * sizeof(Real)));
-    for (std::size_t first = 0; first < layer.outputs; first += block)
-        in_parts(batch, kTileRows, [&](std::size_t b, std::size_t m) {
-            Outer<Real> o{dz + b * layer.outputs + first,
-                          static_cast<Step>(layer.outputs),
-                          1,
-                          w,
-                          offset + first,
-                          std::min(block, layer.outputs - first),
-                          dx + b * layer.inputs,
-                          static_cast<Step>(layer.inputs)};
-            o.start = first == 0 ? Start::zero : Start::there;
+    for (std::size_t first = 0; first < layer.outputs; first += block) {
+        const std::size_t rows = std::min(block, layer.outputs - first);
+        if (dx != nullptr)
+            in_parts(batch, kTileRows, [&](std::size_t b, std::size_t m) {
+                Kind o{dz + b * layer.outputs + first, outputs, 1, w, offset + first, rows, dx + b * layer.inputs, columns};
+                o.start = first == 0 ? Kind::Start::zero : Kind::Start::there;
+                outer<Real>(m, layer.inputs, o);
+            });
+        in_parts(rows, kTileRows, [&](std::size_t row, std::size_t m) {
+            Kind o{dz + first + row, 1, outputs, in.rows[0], in.offset.data(), batch, weight + (first + row) * layer.inputs, columns};
+            if (scale != 0) o.end = Kind::End::add_scaled, o.scale = scale;
             outer<Real>(m, layer.inputs, o);
         });
-}
-
-/// Adds scale * dz^T x to `weight`, or puts dz^T x there if scale is 0; likewise the sums of dz to `bias`.
-template <typename Real>
-void linear_weight_gradient(const Layer& layer, const Activation<Real>& in, const Real* dz, Real scale, Real* weight, Real* bias,
-                            std::size_t batch) {
-    in_parts(layer.outputs, kTileRows, [&](std::size_t first, std::size_t m) {
-        Outer<Real> o{dz + first,       1,     static_cast<Step>(layer.outputs), in.rows[0],
-                      in.offset.data(), batch, weight + first * layer.inputs,    static_cast<Step>(layer.inputs)};
-        if (scale != 0) o.end = Outer<Real>::End::add_scaled, o.scale = scale;
-        outer<Real>(m, layer.inputs, o);
-    });
+    }
     for (std::size_t first = 0; first < layer.outputs; first += 64) {
         const std::size_t count = std::min<std::size_t>(64, layer.outputs - first);
         Real sum[64] = {};

@@ -234,9 +234,9 @@ private:
             const Real* const w = weights_.data() + p.weight;
             switch (p.stage.layer.kind) {
                 case LayerKind::linear: {
-                    if (p.in > 0) linear_input_gradient(p.stage.layer, w, p.offset.data(), out.grad, in.grad, batch_);
                     Real* const to = scale != 0 ? weights_.data() : gradient_.data();
-                    linear_weight_gradient(p.stage.layer, in, out.grad, scale, to + p.weight, to + p.bias, batch_);
+                    linear_backward(p.stage.layer, w, p.offset.data(), in, out.grad, p.in > 0 ? in.grad : nullptr, scale, to + p.weight,
+                                    to + p.bias, batch_);
                     break;
                 }
                 case LayerKind::conv2d:

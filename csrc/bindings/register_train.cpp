@@ -1,6 +1,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <limits>
 #include <map>
 
 #include "arrays.hpp"
@@ -130,13 +131,23 @@ private:
         return writeable<Real>("out", out, view).data();
     }
 
+    template <typename Integer>
+    static Integer count(const std::string& name, const py::handle& object) {
+        const auto value = object.cast<std::int64_t>();
+        if (value < 0 || static_cast<std::uint64_t>(value) > std::numeric_limits<Integer>::max())
+            throw py::value_error(name + ": must be in 0 .. " + std::to_string(std::numeric_limits<Integer>::max()) + ", got " +
+                                  std::to_string(value));
+        return static_cast<Integer>(value);
+    }
+
     Job<Real> job_of(const py::tuple& row) const {
         if (row.size() != 13) throw py::value_error("jobs: expected 13 entries a job, got " + std::to_string(row.size()));
         const auto maybe = [&](const char* name, std::size_t at) -> Real* {
             return row[at].is_none() ? nullptr : model_out(name, row[at]);
         };
         Job<Real> job;
-        job.client = row[0].cast<std::uint32_t>(), job.k = row[1].cast<std::uint32_t>(), job.steps = row[2].cast<std::int64_t>();
+        job.client = count<std::uint32_t>("client", row[0]), job.k = count<std::uint32_t>("k", row[1]);
+        job.steps = count<std::int64_t>("steps", row[2]);
         job.shard = vector_of<std::int64_t>("shard", row[3]);
         job.rule.start = model("start", row[4]);
         job.rule.lr = row[5].cast<Real>(), job.rule.weight_decay = row[6].cast<Real>(), job.rule.prox = row[7].cast<Real>();

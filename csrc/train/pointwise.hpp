@@ -73,9 +73,10 @@ void relu(Real* x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) x[i] = x[i] < 0 ? Real{0} : x[i];
 }
 
+/// The derivative is 0 where the result is 0; a NaN lets the gradient pass.
 template <typename Real>
 void relu_gradient(const Real* y, Real* grad, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) grad[i] = y[i] > 0 ? grad[i] : Real{0};
+    for (std::size_t i = 0; i < n; ++i) grad[i] = y[i] <= 0 ? Real{0} : grad[i];
 }
 
 /// Dropout factors 0 or 1 / (1 - p), one word each, in the order of (example, element): torch_model.py states it. Factors of images
@@ -101,19 +102,19 @@ void apply_masks(const Stage& stage, const Real* mask, std::size_t batch, Real* 
             for (std::size_t b = 0; b < batch; ++b) x[b] *= mask[c * batch + b];
 }
 
-/// Logits become the gradient of the mean cross-entropy: (softmax - one at the label) / batch.
+/// Gradient of the mean cross-entropy with respect to the logits z: (softmax - one at the label) / batch.
 template <typename Real>
-void cross_entropy_gradient(Real* z, const std::int64_t* label, std::size_t classes, std::size_t batch) {
+void cross_entropy_gradient(const Real* z, Real* grad, const std::int64_t* label, std::size_t classes, std::size_t batch) {
     for (std::size_t b = 0; b < batch; ++b) {
-        Real* const row = z + b * classes;
+        const Real* const row = z + b * classes;
         Real peak = row[0];
         for (std::size_t c = 1; c < classes; ++c) peak = row[c] > peak ? row[c] : peak;
-        for (std::size_t c = 0; c < classes; ++c) row[c] -= peak;
+        for (std::size_t c = 0; c < classes; ++c) grad[b * classes + c] = row[c] - peak;
     }
-    for (std::size_t i = 0; i < batch * classes; ++i) z[i] = distillation::exp_negative(z[i]);
+    for (std::size_t i = 0; i < batch * classes; ++i) grad[i] = distillation::exp_negative(grad[i]);
     const Real scale = Real{1} / static_cast<Real>(batch);
     for (std::size_t b = 0; b < batch; ++b) {
-        Real* const row = z + b * classes;
+        Real* const row = grad + b * classes;
         Real sum = 0;
         for (std::size_t c = 0; c < classes; ++c) sum += row[c];
         const Real factor = scale / sum;

@@ -55,8 +55,8 @@ public:
                 labels_[i - begin] = data.y[row];
             }
             forward_pass(end - begin, &masks);
-            cross_entropy_gradient(activations_.back().value, labels_.data(), classes_, batch_);
-            backward_pass(activations_.back().value, plain ? -rule.lr : Real{0});
+            cross_entropy_gradient(activations_.back().value, activations_.back().grad, labels_.data(), classes_, batch_);
+            backward_pass(plain ? -rule.lr : Real{0});
             if (!plain) general_step(job, step == 0);
         }
         finish(job);
@@ -74,8 +74,8 @@ public:
                 labels_[i] = data.y[row];
             }
             forward_pass(count, nullptr);
-            cross_entropy_gradient(activations_.back().value, labels_.data(), classes_, batch_);
-            backward_pass(activations_.back().value, Real{0});
+            cross_entropy_gradient(activations_.back().value, activations_.back().grad, labels_.data(), classes_, batch_);
+            backward_pass(Real{0});
             const double share = static_cast<double>(count) / static_cast<double>(rows.size());
             for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += share * static_cast<double>(gradient_.data()[i]);
         }
@@ -110,7 +110,8 @@ public:
     }
 
     void pullback(const Real* dlogits, Real* out) override {
-        backward_pass(dlogits, Real{0});
+        std::copy_n(dlogits, batch_ * classes_, activations_.back().grad);
+        backward_pass(Real{0});
         arena_.save(gradient_.data(), out);
     }
 
@@ -155,9 +156,9 @@ private:
             a.rows.resize(largest_), a.offset.resize(largest_);
             if (i > 0 || !rows_are_inputs_) a.own_value = Buffer<Real>(a.shape.size() * largest_);
             a.value = a.own_value.data();
-            if (i == 0 || i + 1 == activations_.size()) continue;  // nobody asks for the input's gradient; the logits are given theirs
-            const bool free =
-                !changed_in_place(i) && consumer(i).layer.kind != LayerKind::linear && consumer(i).layer.kind != LayerKind::conv2d;
+            if (i == 0) continue;  // nobody asks for the input's gradient
+            const bool free = i + 1 < activations_.size() && !changed_in_place(i) && consumer(i).layer.kind != LayerKind::linear &&
+                              consumer(i).layer.kind != LayerKind::conv2d;
             if (!free) a.own_grad = Buffer<Real>(a.shape.size() * largest_);
             a.grad = free ? a.value : a.own_grad.data();
         }
@@ -224,9 +225,8 @@ private:
         }
     }
 
-    /// From the gradient of the logits (batch, classes): parameters change by scale * gradient, or if scale is 0 gradient_ is set.
-    void backward_pass(const Real* dlogits, Real scale) {
-        activations_.back().grad = const_cast<Real*>(dlogits);
+    /// From the gradient of the last activation: parameters change by scale * gradient, or if scale is 0 gradient_ is set.
+    void backward_pass(Real scale) {
         for (std::size_t i = places_.size(); i-- > 0;) {
             Place& p = places_[i];
             Activation<Real>&in = activations_[p.in], &out = activations_[p.out];

@@ -70,7 +70,8 @@ class LocalTrainer:
 
     Parameters are one vector (dim,): layer by layer, weight then bias, in C order. `batch_size` examples a step, the last of an
     epoch may be fewer. TypeError for a wrong dtype, shape or layout; ValueError for layers that do not fit, naming the layer, a label
-    that is no class, or an `isa` that this machine does not have; IndexError for a shard that is empty or names no example.
+    that is no class, an `isa` that this machine does not have, or a number of a job that is out of range; IndexError for a shard that
+    is empty or names no example.
     """
 
     def __init__(
@@ -141,6 +142,8 @@ class LocalTrainer:
 
 def score(logits: Floats, labels: Rows) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Per row of logits (n, C): cross-entropy, and 1.0 where the first of the largest logits is that of the label (n,)."""
+    if logits.dtype not in _SCORE:
+        raise TypeError(f"logits: expected float32 or float64, got {logits.dtype}")
     loss, right = _SCORE[logits.dtype](logits, labels)
     return loss, right
 

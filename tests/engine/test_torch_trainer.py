@@ -13,7 +13,8 @@ from fedbench.engine.trainers.torch import TorchTrainer
 from fedbench.errors import ClientError
 from fedbench.scenarios.partition import iid
 from fedbench.tasks import digits
-from fedbench.tasks.models import Dropout, Flatten, Linear, Model
+from fedbench.tasks.layers import Dropout, Flatten, Linear
+from fedbench.tasks.models import Model
 from fedbench.tasks.problems import Softmax
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule

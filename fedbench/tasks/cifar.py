@@ -4,7 +4,8 @@ Looked for in $FEDBENCH_DATA/cifar-10-batches-py or cifar-100-python (~/.cache/f
 archives; fetched there by torchvision only if FEDBENCH_DOWNLOAD=1. A file is a pickle of Python 2: a dict whose `data` are bytes
 (n, 3072), red, green and blue planes row by row, beside a list of labels. It is unpickled only if it has the published sum, and even
 then nothing but arrays, lists, dicts, text and numbers is made of it.
-Pixels are scaled to [0, 1], then normalised with mean (0.4914, 0.4822, 0.4465), standard deviation (0.2023, 0.1994, 0.2010).
+Pixels are scaled to [0, 1], then normalised with mean (0.4914, 0.4822, 0.4465), standard deviation (0.2023, 0.1994, 0.2010); in a job's
+steps they are cropped at random after 4 black pixels were put around them, and mirrored, as in the code of [001] and of FADAS.
 Source: Krizhevsky 2009, "Learning multiple layers of features from tiny images"; https://www.cs.toronto.edu/~kriz/cifar.html.
 """
 
@@ -20,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import RecordError
+from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.files import Published, torchvision_download
 from fedbench.tasks.models import make_model
@@ -28,6 +30,7 @@ from fedbench.tasks.task import Task
 
 SHAPE = (3, 32, 32)
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
+AUGMENTATION = CropAndFlip(4, tuple(-mean / std for mean, std in zip(MEAN, STD, strict=True)))
 PAGE = "https://www.cs.toronto.edu/~kriz/cifar.html (python version)"
 
 
@@ -83,7 +86,7 @@ def load_cifar100(model: str = "softmax") -> Task:
 
 def _task(published: Cifar, model: str) -> Task:
     data = dataset(published)
-    return Task(data.name, make_model(model, data.shape, data.classes), data)
+    return Task(data.name, make_model(model, data.shape, data.classes), data, AUGMENTATION)
 
 
 def dataset(published: Cifar, root: Path | None = None) -> Dataset:

@@ -155,9 +155,13 @@ class TorchTrainer:
         shard = self.shards[job.client]
         drawn, offsets = draw_batches(self.seed, job.client, job.k, len(shard), self.batch_size, job.steps)
         rows = shard[torch.from_numpy(drawn)]
-        labels = self.y[rows]
+        labels, how = self.y[rows], self.task.augmentation
+        if how is not None:
+            changes = torch.from_numpy(how.draw(Stream(self.seed, Purpose.module_seed, job.client, job.k), len(rows)))
         for begin, end in itertools.pairwise(offsets.tolist()):
-            yield self.x.rows(rows[begin:end]), labels[begin:end]
+            of_step = slice(begin, end)
+            features = self.x.rows(rows[of_step]) if how is None else self.x.augmented(rows[of_step], how, changes[of_step])
+            yield features, labels[of_step]
 
     def _client_gradient(self, replica: Replica, client: int, x: Vector, buffers: Vector) -> Vector:
         """Gradient of the mean loss over all examples of a client, as in evaluation, summed in float64 over batches."""

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from fedbench.tasks.augment import CropAndFlip
+
 
 def tensor(array: npt.NDArray[Any]) -> torch.Tensor:
     """A tensor over the array, or over a copy if the array is read-only: torch knows no such memory. Nothing here writes into it."""
@@ -30,6 +32,20 @@ class Features:
     def rows(self, rows: torch.Tensor) -> torch.Tensor:
         """A copy of those rows, (b, *shape)."""
         return self._given(self.kept.index_select(0, rows))
+
+    def augmented(self, rows: torch.Tensor, how: CropAndFlip, drawn: torch.Tensor) -> torch.Tensor:
+        """The same, each image changed as its number in `drawn` (b,) says."""
+        x = self.rows(rows)
+        (b, c, h, w), p = x.shape, how.padding
+        padded = torch.tensor(how.fill).expand(b, h + 2 * p, w + 2 * p, c).clone()
+        padded[:, p : p + h, p : p + w] = x.permute(0, 2, 3, 1)
+        places = 2 * p + 1
+        top, left, mirrored = drawn // (2 * places), drawn // 2 % places, drawn % 2 == 1
+        across = torch.arange(w)
+        columns = left[:, None] + torch.where(mirrored[:, None], across.flip(0), across)
+        lines = top[:, None] + torch.arange(h)
+        cropped = padded[torch.arange(b)[:, None, None], lines[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+        return cropped if self.channels_last else cropped.contiguous()
 
     def parts(self, size: int) -> Iterator[torch.Tensor]:
         """All of them in order, at most `size` at a time; views."""

@@ -41,8 +41,12 @@ ALGORITHMS = {
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }
 TASKS = {
+    "a9a": "fedbench.tasks.a9a:load",
+    "cifar10": "fedbench.tasks.cifar:load_cifar10",
+    "cifar100": "fedbench.tasks.cifar:load_cifar100",
     "digits": "fedbench.tasks.digits:load",
     "fashion_mnist": "fedbench.tasks.fashion_mnist:load",
+    "stl10": "fedbench.tasks.stl10:load",
 }
 
 

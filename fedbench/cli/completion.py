@@ -28,4 +28,5 @@ def algorithms(incomplete: str) -> list[str]:
 
 def things(incomplete: str) -> list[str]:
     """What `info` can show, and `test` check."""
-    return [*algorithms(incomplete), *scenarios(incomplete)]
+    tasks = [name for name in registry.names("task") if name.startswith(sources.plain(incomplete))]
+    return [*algorithms(incomplete), *scenarios(incomplete), *tasks]

@@ -40,6 +40,17 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
     }
 
 
+def describe_task(name: str) -> dict[str, Any]:
+    """What a task is, the library's models, and what is missing to load it; JSON-able."""
+    from fedbench.tasks.available import missing
+    from fedbench.tasks.models import MODELS
+
+    load_task = registry.find("task", name)
+    module = inspect.getmodule(load_task)
+    texts = [inspect.cleandoc(text) for text in (load_task.__doc__, module and module.__doc__) if text]
+    return {"name": name, "kind": "task", "about": "\n\n".join(texts), "models": sorted(MODELS), "missing": missing(name)}
+
+
 def traffic_text(traffic: tuple[int, int, int]) -> str:
     down, up, exchanges = traffic
     return f"{down} model-sized down, {up} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
@@ -58,11 +69,11 @@ def memory_text(memory: tuple[int, int, int]) -> str:
 
 def command(
     name: Annotated[
-        str, typer.Argument(help="An algorithm (or file.py:Class), or a scenario.", autocompletion=completion.things)
+        str, typer.Argument(help="An algorithm (or file.py:Class), a scenario, or a task.", autocompletion=completion.things)
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Show an algorithm's equations, source and options, or a scenario with all its keys.
+    """Show an algorithm's equations, source and options, a scenario with all its keys, or a task and what it needs.
 
     Example: fedbench info fedbuff
     """
@@ -84,5 +95,12 @@ def command(
             return print_json({"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()})
         out.print(yaml.safe_dump(scenario.resolved(), sort_keys=False, width=120), markup=False, end="")
         return out.print(f"hash: {scenario.content_hash()}", markup=False)
-    known = [*registry.names("algorithm"), *scenario_names()]
+    if sources.plain(name) in registry.names("task"):
+        facts = describe_task(sources.plain(name))
+        if as_json:
+            return print_json(facts)
+        out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
+        out.print(f"models: {', '.join(facts['models'])}", markup=False)
+        return out.print(facts["missing"] or "data: on this machine", markup=False, soft_wrap=True)
+    known = [*registry.names("algorithm"), *scenario_names(), *registry.names("task")]
     raise UsageError(f"unknown name {name!r}{nearest(name, known)}")

@@ -24,7 +24,14 @@ def about(kind: Kind) -> list[tuple[str, str]]:
     if kind is Kind.scenarios:
         return [(name, load(name).about) for name in scenario_names()]
     singular = kind.value.removesuffix("s")
-    return [(name, _first_line(registry.find(singular, name).__doc__)) for name in registry.names(singular)]
+    rows = [(name, _first_line(registry.find(singular, name).__doc__)) for name in registry.names(singular)]
+    return rows if kind is Kind.algorithms else [(name, text + _absence(name)) for name, text in rows]
+
+
+def _absence(task: str) -> str:
+    from fedbench.tasks.available import missing
+
+    return " Not on this machine." if missing(task) else ""
 
 
 def _first_line(text: str | None) -> str:

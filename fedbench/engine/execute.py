@@ -50,7 +50,7 @@ class EngineTools:
         return self.execution.info
 
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
-        return self.execution.trainer.gradients(clients, x)
+        return self.execution.trainer.gradients(clients, x, self.execution.buffers)
 
     @property
     def public_shape(self) -> tuple[int, int]:

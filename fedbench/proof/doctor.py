@@ -51,6 +51,7 @@ def examine(store: Path) -> Iterator[Finding]:
         _environment,
         _digits,
         _fashion,
+        _more_data,
     ):
         yield _guarded(check)
     yield _disk(store)
@@ -177,7 +178,8 @@ def _digits() -> Finding:
 
 def _fashion() -> Finding:
     from fedbench.errors import MissingDataError
-    from fedbench.tasks.fashion_mnist import DEBIAN, data_root, locate, raw_folder
+    from fedbench.tasks.fashion_mnist import DEBIAN, locate, raw_folder
+    from fedbench.tasks.files import data_root
 
     folders = (DEBIAN, raw_folder(data_root()))
     try:
@@ -190,6 +192,20 @@ def _fashion() -> Finding:
             "apt-get install dataset-fashion-mnist, or set FEDBENCH_DATA; scenarios on digits need neither",
         )
     return Finding("data fashion_mnist", anonymous(str(next(iter(files.values())).parent)))
+
+
+def _more_data() -> Finding:
+    """The data sets that nobody can install: files of their authors."""
+    from fedbench.tasks.available import FOLDERS, missing
+    from fedbench.tasks.files import data_root
+
+    absent = [name for name in FOLDERS if missing(name)]
+    found = [f"{name} in {anonymous(str(data_root() / FOLDERS[name].folder))}" for name in FOLDERS if name not in absent]
+    value = "; ".join([*found, *([f"not on this machine: {', '.join(absent)}"] if absent else [])])
+    if absent:
+        how = f"fedbench info {absent[0]} tells where its files belong; no scenario of the library needs them"
+        return Finding("data more", value, "warning", how)
+    return Finding("data more", value)
 
 
 def _disk(store: Path) -> Finding:

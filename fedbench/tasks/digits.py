@@ -41,6 +41,9 @@ def is_test(y: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 
 def load(model: str = "softmax") -> Task:
-    """The task with the model of that name. UsageError for a model that is unknown or needs images."""
+    """Handwritten digits that come with scikit-learn: 1,442 train and 355 test images of 8 x 8 as vectors, ten classes.
+
+    UsageError for a model that is unknown or needs images.
+    """
     data = dataset()
     return Task(NAME, make_model(model, data.shape, data.classes), data)

@@ -10,7 +10,6 @@ Source: Xiao, Rasul and Vollgraf 2017, arXiv:1708.07747.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -18,8 +17,10 @@ import numpy as np
 
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.files import Files, data_root, may_download
 from fedbench.tasks.idx import read_idx
 from fedbench.tasks.models import make_model
+from fedbench.tasks.pixels import normalised
 from fedbench.tasks.task import Task
 
 NAME = "fashion_mnist"
@@ -39,11 +40,12 @@ SHA256: Mapping[str, str] = {
     "t10k-labels-idx1-ubyte": "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
 }
 
-Files = dict[str, Path]
-
 
 def load(model: str = "softmax") -> Task:
-    """The task with the model of that name. Errors: those of `dataset`; UsageError for an unknown model."""
+    """FashionMNIST: 60,000 train and 10,000 test grey images of 28 x 28 in ten classes.
+
+    Errors: those of `dataset`; UsageError for an unknown model.
+    """
     data = dataset()
     return Task(NAME, make_model(model, data.shape, data.classes), data)
 
@@ -61,16 +63,10 @@ def dataset(
     """
     if folders is None:
         folders = (DEBIAN, raw_folder(data_root()))
-        if os.environ.get("FEDBENCH_DOWNLOAD") == "1":
+        if may_download():
             download = _download
     files = locate(folders, download)
     return Dataset(NAME, _examples("train", files, sha256), _examples("t10k", files, sha256), CLASSES)
-
-
-def data_root() -> Path:
-    """The torchvision root: the environment variable FEDBENCH_DATA, or ~/.cache/fedbench."""
-    given = os.environ.get("FEDBENCH_DATA")
-    return Path(given) if given else Path.home() / ".cache" / "fedbench"
 
 
 def raw_folder(root: Path) -> Path:
@@ -127,7 +123,4 @@ def _examples(part: str, files: Files, sha256: Mapping[str, str]) -> Examples:
         raise RecordError(f"{files[images_name]}: must hold images (n, {SIDE}, {SIDE}), got {images.shape}; wrong file")
     if labels.shape != images.shape[:1]:
         raise RecordError(f"{files[labels_name]}: must hold a label per image, ({len(images)},), got {labels.shape}; wrong file")
-    # One table entry per grey value: the same numbers as torchvision's ToTensor and Normalize, without a second large array.
-    grey = np.arange(256, dtype=np.float32) / np.float32(255)
-    table = (grey - np.float32(MEAN)) / np.float32(STD)
-    return Examples(table[images].reshape(-1, 1, SIDE, SIDE), labels.astype(np.int64))
+    return Examples(normalised(images[:, None], (MEAN,), (STD,)), labels.astype(np.int64))

@@ -1,140 +1,51 @@
-"""Models as data: a list of layers that every trainer reads, and the initial parameters.
+"""Models as data: a list of layers that every trainer reads, and the initial parameters and buffers.
 
-Parameters are one flat vector: layer by layer, weight then bias, in C order and torch's layouts.
+Parameters are one flat vector, tensor by tensor in C order and torch's layouts; buffers are another, empty without BatchNorm2d.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError, nearest
 from fedbench.kernels.random import Purpose, Stream
+from fedbench.tasks.layers import (
+    AvgPool2d,
+    BatchNorm2d,
+    Constant,
+    Conv2d,
+    Dropout,
+    Dropout2d,
+    Flatten,
+    Layer,
+    Linear,
+    MaxPool2d,
+    Normal,
+    ReLU,
+    Residual,
+    Shape,
+    Tensor,
+    Uniform,
+    chain,
+    numbered,
+)
 from fedbench.types import Vector
-
-Shape = tuple[int, ...]
-
-
-class Layer:
-    """One step of a model on one example. Without parameters and keeping the shape, unless it says otherwise."""
-
-    __slots__ = ()
-
-    def output(self, shape: Shape) -> Shape:
-        """The shape of the result; ValueError with the reason if the layer does not take `shape`."""
-        return shape
-
-    def weight(self) -> Shape:
-        """The shape of the weight, outputs first; empty for a layer without parameters."""
-        return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Linear(Layer):
-    """W x + b on a vector (inputs,): weight (outputs, inputs), bias (outputs,)."""
-
-    inputs: int
-    outputs: int
-
-    def __post_init__(self) -> None:
-        _at_least(self, 1, inputs=self.inputs, outputs=self.outputs)
-
-    def output(self, shape: Shape) -> Shape:
-        if shape != (self.inputs,):
-            raise ValueError(f"takes {(self.inputs,)}, gets {shape}{'; put Flatten() before it' if len(shape) > 1 else ''}")
-        return (self.outputs,)
-
-    def weight(self) -> Shape:
-        return (self.outputs, self.inputs)
-
-
-@dataclass(frozen=True, slots=True)
-class Conv2d(Layer):
-    """Cross-correlation on (inputs, h, w), zero padding: weight (outputs, inputs, kernel, kernel), bias (outputs,)."""
-
-    inputs: int
-    outputs: int
-    kernel: int
-    stride: int = 1
-    padding: int = 0
-
-    def __post_init__(self) -> None:
-        _at_least(self, 1, inputs=self.inputs, outputs=self.outputs, kernel=self.kernel, stride=self.stride)
-        _at_least(self, 0, padding=self.padding)
-
-    def output(self, shape: Shape) -> Shape:
-        if len(shape) != 3 or shape[0] != self.inputs:
-            raise ValueError(f"takes images ({self.inputs}, h, w), gets {shape}")
-        height, width = (_window(side + 2 * self.padding, self.kernel, self.stride) for side in shape[1:])
-        return (self.outputs, height, width)
-
-    def weight(self) -> Shape:
-        return (self.outputs, self.inputs, self.kernel, self.kernel)
-
-
-@dataclass(frozen=True, slots=True)
-class MaxPool2d(Layer):
-    """Maximum over disjoint kernel x kernel windows of (channels, h, w); rows and columns that fill no window are left out."""
-
-    kernel: int
-
-    def __post_init__(self) -> None:
-        _at_least(self, 1, kernel=self.kernel)
-
-    def output(self, shape: Shape) -> Shape:
-        if len(shape) != 3:
-            raise ValueError(f"takes images (channels, h, w), gets {shape}")
-        height, width = (_window(side, self.kernel, self.kernel) for side in shape[1:])
-        return (shape[0], height, width)
-
-
-@dataclass(frozen=True, slots=True)
-class ReLU(Layer):
-    """max(x, 0), element by element; its derivative at 0 is 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Flatten(Layer):
-    """The example as a vector, in C order."""
-
-    def output(self, shape: Shape) -> Shape:
-        return (math.prod(shape),)
-
-
-@dataclass(frozen=True, slots=True)
-class Dropout(Layer):
-    """In training every element is 0 with probability p, else scaled by 1 / (1 - p); the masks are stated in torch_model.py."""
-
-    p: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.p < 1:
-            raise UsageError(f"{self}: p must be in [0, 1), got {self.p}")
-
-
-@dataclass(frozen=True, slots=True)
-class Dropout2d(Dropout):
-    """Dropout of whole channels of (channels, h, w)."""
-
-    def output(self, shape: Shape) -> Shape:
-        if len(shape) != 3:
-            raise ValueError(f"takes images (channels, h, w), gets {shape}")
-        return shape
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One tensor: its elements are offset .. offset + size - 1 of the flat vector, drawn from U(-bound, bound) for x0."""
+    """One tensor: its elements are offset .. offset + size - 1 of the flat vector, initially drawn by `law`."""
 
     name: str
     shape: Shape
-    bound: float
+    law: Uniform | Normal | Constant
     offset: int
 
     @property
@@ -151,24 +62,19 @@ class Model:
     layers: tuple[Layer, ...]
 
     def __post_init__(self) -> None:
-        shape = self.input_shape
-        if not shape or min(shape) < 1:
-            raise UsageError(f"model {self.name}: input_shape must have sizes >= 1, got {shape}")
-        for index, layer in enumerate(self.layers):
-            try:
-                shape = layer.output(shape)
-            except ValueError as error:
-                raise UsageError(f"model {self.name}: layer {index}, {layer}, {error}") from None
+        if not self.input_shape or min(self.input_shape) < 1:
+            raise UsageError(f"model {self.name}: input_shape must have sizes >= 1, got {self.input_shape}")
+        try:
+            chain(self.layers, self.input_shape)
+        except ValueError as error:
+            raise UsageError(f"model {self.name}: {error}") from None
         if not self.parameters:
             raise UsageError(f"model {self.name}: has no parameters; it needs a Linear or Conv2d layer")
 
     @functools.cached_property
     def shapes(self) -> tuple[Shape, ...]:
         """Of one example before every layer, and after the last: len(layers) + 1 shapes."""
-        shapes = [self.input_shape]
-        for layer in self.layers:
-            shapes.append(layer.output(shapes[-1]))
-        return tuple(shapes)
+        return tuple(chain(self.layers, self.input_shape))
 
     @property
     def output_shape(self) -> Shape:
@@ -177,18 +83,12 @@ class Model:
     @functools.cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Weight and bias of every layer that has them, in order; `3.weight` is that of layers[3]."""
-        found: list[Parameter] = []
-        offset = 0
-        for index, layer in enumerate(self.layers):
-            shape = layer.weight()
-            if not shape:
-                continue
-            # PyTorch's default for both: kaiming_uniform(a = sqrt 5) for the weight is this bound, too.
-            bound = 1 / math.sqrt(math.prod(shape[1:]))
-            for name, of in (("weight", shape), ("bias", shape[:1])):
-                found.append(Parameter(f"{index}.{name}", of, bound, offset))
-                offset += math.prod(of)
-        return tuple(found)
+        return tuple(_laid_out(numbered(self.layers, "tensors")))
+
+    @functools.cached_property
+    def buffers(self) -> tuple[Parameter, ...]:
+        """Likewise the buffers, in a vector of their own."""
+        return tuple(_laid_out(numbered(self.layers, "buffers")))
 
     @property
     def dim(self) -> int:
@@ -196,13 +96,30 @@ class Model:
         return sum(parameter.size for parameter in self.parameters)
 
     def x0(self, seed: int, dtype: npt.DTypeLike = np.float32) -> Vector:
-        """Initial parameters (dim,): bound * (2 u - 1) in float64, rounded to dtype. Tensor t has its own stream (k = t), so its
-        values depend on the seed, t and its size and bound only. A new array."""
-        x = np.empty(self.dim, dtype)
-        for tensor, parameter in enumerate(self.parameters):
-            u = Stream(seed, Purpose.parameters, 0, tensor).uniform(parameter.size)
-            x[parameter.offset : parameter.offset + parameter.size] = parameter.bound * (2 * u - 1)
-        return x
+        """Initial parameters (dim,): drawn in float64, rounded to dtype. Tensor t has its own stream (k = t), so its values depend on
+        the seed, t and its size and law only. A new array."""
+        return _drawn(self.parameters, seed, dtype)
+
+    def buffers0(self, dtype: npt.DTypeLike = np.float32) -> Vector:
+        """The buffers (m,) that go with x0; empty for most models. A new array."""
+        return _drawn(self.buffers, 0, dtype)
+
+
+def _laid_out(tensors: Iterator[Tensor]) -> Iterator[Parameter]:
+    offset = 0
+    for name, shape, law in tensors:
+        yield Parameter(name, shape, law, offset)
+        offset += math.prod(shape)
+
+
+def _drawn(parts: tuple[Parameter, ...], seed: int, dtype: npt.DTypeLike) -> Vector:
+    vector = np.empty(sum(part.size for part in parts), dtype)
+    for t, part in enumerate(parts):
+        vector[part.offset : part.offset + part.size] = part.law.draw(Stream(seed, Purpose.parameters, 0, t), part.size)
+    return vector
+
+
+# ---- the library ----
 
 
 def _softmax(input_shape: Shape, classes: int) -> Model:
@@ -240,11 +157,83 @@ def _cnn_582026(input_shape: Shape, classes: int) -> Model:
     return Model("cnn_582026", input_shape, first + second + head)
 
 
+def _cnn_878538(input_shape: Shape, classes: int) -> Model:
+    """The CNN of DeFedAvg [000] for CIFAR-10: as cnn_582026, on three channels of 32 x 32."""
+    _needs("cnn_878538", input_shape, classes)
+    first = (Conv2d(3, 32, 5), MaxPool2d(2), ReLU())
+    second = (Conv2d(32, 64, 5), MaxPool2d(2), ReLU())
+    head = (Flatten(), Linear(1600, 512), ReLU(), Linear(512, 10))
+    return Model("cnn_878538", input_shape, first + second + head)
+
+
+def _alexnet(input_shape: Shape, classes: int) -> Model:
+    """AlexNet for CIFAR as in FedaGrac [001], 7,212,874 parameters for ten classes; ReLU after a pool, not before it, is the same
+    function on fewer elements."""
+    _needs("alexnet", input_shape, classes)
+    pooled = (MaxPool2d(2), ReLU())
+    first = (Conv2d(3, 64, 11, stride=4, padding=5), *pooled, Conv2d(64, 192, 5, padding=2), *pooled)
+    second = (
+        Conv2d(192, 384, 3, padding=1),
+        ReLU(),
+        Conv2d(384, 256, 3, padding=1),
+        ReLU(),
+        Conv2d(256, 256, 3, padding=1),
+        *pooled,
+    )
+    head = (Flatten(), Dropout(0.5), Linear(256, 2048), ReLU(), Dropout(0.5), Linear(2048, 2048), ReLU(), Linear(2048, classes))
+    return Model("alexnet", input_shape, first + second + head)
+
+
+VGG19 = ((3, 64, 64), (64, 128, 128), (128, *(256,) * 4), (256, *(512,) * 4), (512, *(512,) * 4))
+"""Channels before and after the convolutions of each group."""
+
+
+def _vgg19(input_shape: Shape, classes: int) -> Model:
+    """VGG-19 without batch normalisation as in FedaGrac [001], 20,554,826 parameters for ten classes; initial weights of the
+    convolutions as in the authors' code."""
+    _needs("vgg19", input_shape, classes)
+    body: list[Layer] = []
+    for group in VGG19:
+        for inputs, outputs in itertools.pairwise(group):
+            body += [Conv2d(inputs, outputs, 3, padding=1, normal=True), ReLU()]
+        body[-1:] = [MaxPool2d(2), ReLU()]  # the same function on fewer elements
+    head = (Dropout(0.5), Linear(512, 512), ReLU(), Dropout(0.5), Linear(512, 512), ReLU(), Linear(512, classes))
+    return Model("vgg19", input_shape, (*body, Flatten(), *head))
+
+
+def _basic_block(inputs: int, outputs: int, stride: int) -> tuple[Layer, ...]:
+    """Two 3 x 3 convolutions with batch normalisation, added to their input or, where the shape changes, to a 1 x 1 convolution."""
+    body = (
+        Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False),
+        BatchNorm2d(outputs),
+        ReLU(),
+        Conv2d(outputs, outputs, 3, padding=1, bias=False),
+        BatchNorm2d(outputs),
+    )
+    same = stride == 1 and inputs == outputs
+    shortcut = () if same else (Conv2d(inputs, outputs, 1, stride=stride, bias=False), BatchNorm2d(outputs))
+    return (Residual(body, shortcut), ReLU())
+
+
+def _resnet18(input_shape: Shape, classes: int) -> Model:
+    """ResNet-18 for CIFAR as in FADAS' code, which FedEcho [004] follows: 3 x 3 stem, no max-pool; 11,173,962 parameters for ten
+    classes, 11,220,132 for a hundred. Source: He et al. 2016, arXiv:1512.03385."""
+    _needs("resnet18", input_shape, classes)
+    body = [Conv2d(3, 64, 3, padding=1, bias=False), BatchNorm2d(64), ReLU()]
+    for inputs, outputs, stride in ((64, 64, 1), (64, 128, 2), (128, 256, 2), (256, 512, 2)):
+        body += [*_basic_block(inputs, outputs, stride), *_basic_block(outputs, outputs, 1)]
+    return Model("resnet18", input_shape, (*body, AvgPool2d(4), Flatten(), Linear(512, classes)))
+
+
 MODELS: dict[str, Callable[[Shape, int], Model]] = {
     "softmax": _softmax,
     "mlp": _mlp,
     "cnn_21840": _cnn_21840,
     "cnn_582026": _cnn_582026,
+    "cnn_878538": _cnn_878538,
+    "alexnet": _alexnet,
+    "vgg19": _vgg19,
+    "resnet18": _resnet18,
 }
 
 
@@ -255,21 +244,19 @@ def make_model(name: str, input_shape: Shape, classes: int) -> Model:
     return MODELS[name](input_shape, classes)
 
 
+FITS: dict[str, tuple[Shape, int | None]] = {
+    "cnn_21840": ((1, 28, 28), 10),
+    "cnn_582026": ((1, 28, 28), 10),
+    "cnn_878538": ((3, 32, 32), 10),
+    "alexnet": ((3, 32, 32), None),
+    "vgg19": ((3, 32, 32), None),
+    "resnet18": ((3, 32, 32), None),
+}
+"""Examples and classes (None: any number) that a model was made for. A number in a name promises so many parameters."""
+
+
 def _needs(name: str, input_shape: Shape, classes: int) -> None:
-    # The names promise a number of parameters, which only this input and output have.
-    if input_shape != (1, 28, 28) or classes != 10:
-        raise UsageError(
-            f"model {name}: takes images (1, 28, 28) in 10 classes, got {input_shape} in {classes}; use softmax or mlp for them"
-        )
-
-
-def _at_least(layer: Layer, low: int, **values: Any) -> None:
-    for name, value in values.items():
-        if not isinstance(value, int) or value < low:
-            raise UsageError(f"{layer}: {name} must be an integer >= {low}, got {value!r}")
-
-
-def _window(side: int, kernel: int, stride: int) -> int:
-    if side < kernel:
-        raise ValueError(f"has a kernel of {kernel}, gets a side of only {side}")
-    return (side - kernel) // stride + 1
+    shape, number = FITS[name]
+    if input_shape != shape or number not in (None, classes):
+        wanted = f"{shape}{'' if number is None else f' in {number} classes'}"
+        raise UsageError(f"model {name}: takes images {wanted}, got {input_shape} in {classes}; use softmax or mlp for them")

@@ -6,17 +6,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fedbench.errors import UsageError
+from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.models import Model
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A classification task. UsageError if the model does not take the data set's examples or has not one output per class."""
+    """A classification task. UsageError if the model does not take the data set's examples or has not one output per class.
+
+    `augmentation`: what happens to the images of a job's steps, and to no others. A trainer that does not know it must refuse the task.
+    """
 
     name: str
     model: Model
     dataset: Dataset
+    augmentation: CropAndFlip | None = None
 
     metric: ClassVar[str] = "test_accuracy"
 

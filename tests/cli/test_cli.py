@@ -32,6 +32,16 @@ def test_list_and_info() -> None:
     assert "step_seconds: 0.0017" in fedbench("info", "defedavg_fashion_iid").stdout
 
 
+def test_tasks_say_what_is_missing(tmp_path: Path) -> None:
+    about = {row["name"]: row["about"] for row in rows(fedbench("list", "tasks", "--json", FEDBENCH_DATA=str(tmp_path)).stdout)}
+    assert about["cifar10"].endswith("ten classes. Not on this machine.")
+    assert "Not on" not in about["digits"]
+    (facts,) = rows(fedbench("info", "cifar10", "--json", FEDBENCH_DATA=str(tmp_path)).stdout)
+    assert "softmax" in facts["models"]
+    assert f"looked in {tmp_path / 'cifar-10-batches-py'} (no such folder)" in facts["missing"]
+    assert "data: on this machine" in fedbench("info", "digits", FEDBENCH_DATA=str(tmp_path)).stdout
+
+
 def test_what_a_scenario_asks_of_rounds_is_shown() -> None:
     part = ["--set", "rounds.deadline_seconds=1", "--set", "budget.seconds=9", "--json"]
     found = rows(fedbench("plan", "digits-flaky", "-a", "fedavg", "-a", "fedbuff", *part).stdout)

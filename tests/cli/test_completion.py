@@ -25,6 +25,7 @@ def bash(line: str) -> list[str]:
         ("fedbench run digits-demo -a fedbuff[buff", ["fedbuff[buffer_size="]),
         ("fedbench run digits-demo -a fedbuff[local_lr=1,buff", ["fedbuff[local_lr=1,buffer_size="]),
         ("fedbench info scaf", ["scaffold"]),
+        ("fedbench info cif", ["cifar10", "cifar100"]),
         ("fedbench new al", ["algorithm"]),
         ("fedbench run digits-demo -a nothing[x", []),
     ],

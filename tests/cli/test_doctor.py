@@ -17,7 +17,7 @@ from .commands import fedbench
 
 CHECKS = {
     "python", "extension", "instruction set", "processor", "memory", "clock", "allocator", "environment", "data digits",
-    "data fashion_mnist", "store", "torch",
+    "data fashion_mnist", "data more", "store", "torch",
 }  # fmt: skip
 
 
@@ -69,6 +69,16 @@ def test_missing_data_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     finding = doctor._fashion()
     assert finding.status == "warning"
     assert finding.value.startswith("not in $FEDBENCH_DATA/none or $FEDBENCH_DATA/FashionMNIST/raw")
+
+
+def test_more_data_are_found_where_they_belong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
+    for name in ("a9a", "a9a.t"):
+        (tmp_path / "a9a").mkdir(exist_ok=True)
+        (tmp_path / "a9a" / name).touch()
+    finding = doctor._more_data()
+    assert finding.value == "a9a in $FEDBENCH_DATA/a9a; not on this machine: cifar10, cifar100, stl10"
+    assert (finding.status, "fedbench info cifar10" in finding.advice) == ("warning", True)
 
 
 def test_a_check_that_fails_is_a_problem_not_a_crash() -> None:

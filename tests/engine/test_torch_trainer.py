@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from fedbench.engine.trainers.torch import TorchTrainer
 from fedbench.errors import ClientError
 from fedbench.scenarios.partition import iid
 from fedbench.tasks import digits
-from fedbench.tasks.models import Dropout, Flatten, Linear, Model
+from fedbench.tasks.layers import Dropout, Flatten, Linear
+from fedbench.tasks.models import Model
 from fedbench.tasks.problems import Softmax
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
@@ -65,7 +67,7 @@ def test_every_field_of_the_rule_means_the_same(pair: Any, name: str, steps: int
 
 
 def test_full_gradients_of_clients(pair: Any) -> None:
-    for got, want in zip(*(trainer.gradients([3, 1], START) for trainer in pair), strict=True):
+    for got, want in zip(*(trainer.gradients([3, 1], START, NONE) for trainer in pair), strict=True):
         assert np.allclose(got, want, rtol=1e-4, atol=1e-6)
 
 
@@ -79,6 +81,15 @@ def test_full_gradients_know_no_dropout(pair: Any) -> None:
     a, b = (trainer.train([job])[0] for trainer in (dropped, plain))
     assert not np.allclose(a.end, b.end, rtol=1e-3)
     assert np.allclose(a.full_gradient, b.full_gradient, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_a_plain_rule_takes_a_short_way_to_the_same_bits(pair: Any, decay: float) -> None:
+    trainer: TorchTrainer = pair[0]
+    plain = LocalRule(start=START, lr=0.1, weight_decay=decay)
+    job, zeros = Job(2, 5, 0, 60), np.zeros_like(START)
+    a, b = (trainer.train([Assignment(job, replace(plain, correction=c), NONE)])[0] for c in (None, zeros))
+    assert a.end.tobytes() == b.end.tobytes()
 
 
 def test_jobs_do_not_depend_on_the_wave(pair: Any) -> None:

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.tasks.models import Conv2d, Dropout, Dropout2d, Flatten, Linear, Model, make_model
+from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Linear
+from fedbench.tasks.models import Model, make_model
 from fedbench.tasks.torch_model import LayerStack, build, dropout_mask, flatten_parameters
 
 P = 0.3

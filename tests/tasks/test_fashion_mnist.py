@@ -13,6 +13,7 @@ import pytest
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks import fashion_mnist
 from fedbench.tasks.data import Dataset
+from fedbench.tasks.files import data_root
 
 TRAIN, TEST = 20, 10
 
@@ -119,10 +120,10 @@ def test_labels_that_do_not_belong_to_the_images(tmp_path: Path) -> None:
 
 def test_root_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
-    assert fashion_mnist.raw_folder(fashion_mnist.data_root()) == tmp_path / "FashionMNIST" / "raw"
+    assert fashion_mnist.raw_folder(data_root()) == tmp_path / "FashionMNIST" / "raw"
     monkeypatch.delenv("FEDBENCH_DATA")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert fashion_mnist.data_root() == tmp_path / ".cache" / "fedbench"
+    assert data_root() == tmp_path / ".cache" / "fedbench"
 
 
 installed = pytest.mark.skipif(not fashion_mnist.DEBIAN.is_dir(), reason="no Debian package dataset-fashion-mnist")

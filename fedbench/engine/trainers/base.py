@@ -36,8 +36,8 @@ class Trainer(Protocol):
         """Work of every assignment, in the order given."""
         ...
 
-    def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
-        """Full-batch gradients (d,) at x, client by client."""
+    def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
+        """Full-batch gradients (d,) at x with the model's buffers (m,), as in evaluation, client by client."""
         ...
 
     @property

@@ -79,7 +79,7 @@ class ReferenceTrainer:
         gradient = self.objective.gradient(client, rule.start)
         return gradient + rule.weight_decay * rule.start if rule.weight_decay else gradient
 
-    def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
+    def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
         for client in clients:
             yield self.objective.gradient(client, x)
 

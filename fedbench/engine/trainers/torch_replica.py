@@ -9,26 +9,40 @@ from fedbench.engine.trainers.base import SERVER
 from fedbench.kernels.random import Purpose, Stream
 from fedbench.protocols import Logits, Pullback
 from fedbench.tasks.task import Task
-from fedbench.tasks.torch_model import build, flatten_parameters
+from fedbench.tasks.torch_model import build, flatten_buffers, flatten_parameters
 from fedbench.types import Vector
 
 
 class Replica:
-    """A worker's own module, with its parameters and gradients as views of two flat tensors (d,)."""
+    """A worker's own module, with its parameters and gradients as views of two flat tensors (d,), its buffers of a third (m,)."""
 
     def __init__(self, task: Task) -> None:
         self.module = build(task.model)
         self.flat = torch.zeros(task.model.dim)
         self.gradient = flatten_parameters(self.module, self.flat)
+        self.buffers = torch.from_numpy(task.model.buffers0())
+        flatten_buffers(self.module, self.buffers)
+        self.parameters: list[torch.Tensor] = list(self.module.parameters())
 
-    def load(self, x: Vector) -> None:
+    def load(self, x: Vector, buffers: Vector) -> None:
         self.flat.numpy()[:] = x
+        self.buffers.numpy()[:] = buffers
+
+    def gradients(self, features: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The gradient of the mean cross-entropy over a batch at the loaded parameters, one tensor for each of them."""
+        return torch.autograd.grad(F.cross_entropy(self.module(features), labels), self.parameters)
 
     def backward(self, features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """The gradient (d,) of the mean cross-entropy over a batch at the loaded parameters; valid until the next call."""
-        self.gradient.zero_()
-        F.cross_entropy(self.module(features), labels).backward()  # type: ignore[no-untyped-call]
-        return self.gradient
+        """The same as a vector (d,), valid until the next call."""
+        return torch.cat([g.reshape(-1) for g in self.gradients(features, labels)], out=self.gradient)
+
+    def descend(self, features: torch.Tensor, labels: torch.Tensor, lr: float, weight_decay: float) -> None:
+        """y <- y - lr * (g + weight_decay * y): what the flat vectors would give, bit by bit, without making them."""
+        gradients = self.gradients(features, labels)
+        with torch.no_grad():
+            if weight_decay:
+                torch._foreach_add_(gradients, self.parameters, alpha=weight_decay)
+            torch._foreach_add_(self.parameters, gradients, alpha=-lr)
 
 
 class Student:
@@ -39,12 +53,13 @@ class Student:
         self.masked_version = -1
         self.calls = 0
 
-    def logits(self, x: Vector, features: torch.Tensor, training_version: int | None) -> tuple[Logits, Pullback]:
+    def logits(self, x: Vector, buffers: Vector, features: torch.Tensor, training_version: int | None) -> tuple[Logits, Pullback]:
         """Logits (B, C) under x, and from their gradient to that of x. `training_version` None: in evaluation; else as in training,
-        with dropout masks keyed by seed and version: every call of a version goes on in their stream."""
+        with dropout masks keyed by seed and version: every call of a version goes on in their stream. What a forward in training
+        does to the buffers is forgotten."""
         self.calls += 1
         call, module, gradient = self.calls, self.replica.module, self.replica.gradient
-        self.replica.load(x)
+        self.replica.load(x, buffers)
         module.train(training_version is not None)
         if training_version is not None and training_version != self.masked_version:
             module.set_masks(Stream(self.seed, Purpose.dropout, SERVER, training_version))

@@ -1,0 +1,55 @@
+"""Examples as tensors, in the memory layout in which a model takes them fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from fedbench.tasks.augment import CropAndFlip
+
+
+def tensor(array: npt.NDArray[Any]) -> torch.Tensor:
+    """A tensor over the array, or over a copy if the array is read-only: torch knows no such memory. Nothing here writes into it."""
+    return torch.from_numpy(array) if array.flags.writeable else torch.tensor(array)
+
+
+class Features:
+    """Features (n, *shape), float32. `channels_last`: images (n, c, h, w) are kept and handed out with c as the fastest index."""
+
+    def __init__(self, x: npt.NDArray[np.float32], *, channels_last: bool) -> None:
+        self.channels_last = channels_last
+        self.kept = tensor(x)
+        if channels_last:  # copied even where c = 1 and the order is the same: only canonical strides tell the kernels so
+            self.kept = torch.empty(*(len(x), *x.shape[2:], x.shape[1])).copy_(self.kept.permute(0, 2, 3, 1))
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def rows(self, rows: torch.Tensor) -> torch.Tensor:
+        """A copy of those rows, (b, *shape)."""
+        return self._given(self.kept.index_select(0, rows))
+
+    def augmented(self, rows: torch.Tensor, how: CropAndFlip, drawn: torch.Tensor) -> torch.Tensor:
+        """The same, each image changed as its number in `drawn` (b,) says."""
+        x = self.rows(rows)
+        (b, c, h, w), p = x.shape, how.padding
+        padded = torch.tensor(how.fill).expand(b, h + 2 * p, w + 2 * p, c).clone()
+        padded[:, p : p + h, p : p + w] = x.permute(0, 2, 3, 1)
+        places = 2 * p + 1
+        top, left, mirrored = drawn // (2 * places), drawn // 2 % places, drawn % 2 == 1
+        across = torch.arange(w)
+        columns = left[:, None] + torch.where(mirrored[:, None], across.flip(0), across)
+        lines = top[:, None] + torch.arange(h)
+        cropped = padded[torch.arange(b)[:, None, None], lines[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+        return cropped if self.channels_last else cropped.contiguous()
+
+    def parts(self, size: int) -> Iterator[torch.Tensor]:
+        """All of them in order, at most `size` at a time; views."""
+        yield from map(self._given, torch.split(self.kept, size))
+
+    def _given(self, kept: torch.Tensor) -> torch.Tensor:
+        return kept.permute(0, 3, 1, 2) if self.channels_last else kept

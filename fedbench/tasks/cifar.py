@@ -1,0 +1,144 @@
+"""CIFAR-10 and CIFAR-100: 50,000 train and 10,000 test images of 3 x 32 x 32, in 10 classes, or in 100 (the fine labels).
+
+Looked for in $FEDBENCH_DATA/cifar-10-batches-py or cifar-100-python (~/.cache/fedbench if the variable is not set), the unpacked
+archives; fetched there by torchvision only if FEDBENCH_DOWNLOAD=1. A file is a pickle of Python 2: a dict whose `data` are bytes
+(n, 3072), red, green and blue planes row by row, beside a list of labels. It is unpickled only if it has the published sum, and even
+then nothing but arrays, lists, dicts, text and numbers is made of it.
+Pixels are scaled to [0, 1], then normalised with mean (0.4914, 0.4822, 0.4465), standard deviation (0.2023, 0.1994, 0.2010); in a job's
+steps they are cropped at random after 4 black pixels were put around them, and mirrored, as in the code of [001] and of FADAS.
+Source: Krizhevsky 2009, "Learning multiple layers of features from tiny images"; https://www.cs.toronto.edu/~kriz/cifar.html.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.errors import RecordError
+from fedbench.tasks.augment import CropAndFlip
+from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.files import Published, torchvision_download
+from fedbench.tasks.models import make_model
+from fedbench.tasks.pixels import normalised
+from fedbench.tasks.task import Task
+
+SHAPE = (3, 32, 32)
+MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
+AUGMENTATION = CropAndFlip(4, tuple(-mean / std for mean, std in zip(MEAN, STD, strict=True)))
+PAGE = "https://www.cs.toronto.edu/~kriz/cifar.html (python version)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cifar(Published):
+    """One of the two: which of its files are train and test, and under which key they keep their labels."""
+
+    train: tuple[str, ...]
+    test: tuple[str, ...]
+    labels: str
+    classes: int
+
+
+# Sums of the unpacked files as torchvision states them: CIFAR10 and CIFAR100, train_list and test_list.
+CIFAR10 = Cifar(
+    name="cifar10",
+    folder="cifar-10-batches-py",
+    page=PAGE,
+    train=("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5"),
+    test=("test_batch",),
+    labels="labels",
+    classes=10,
+    md5={
+        "data_batch_1": "c99cafc152244af753f735de768cd75f",
+        "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
+        "data_batch_3": "54ebc095f3ab1f0389bbae665268c751",
+        "data_batch_4": "634d18415352ddfa80567beed471001a",
+        "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
+        "test_batch": "40351d587109b95175f43aff81a1287e",
+    },
+)
+CIFAR100 = Cifar(
+    name="cifar100",
+    folder="cifar-100-python",
+    page=PAGE,
+    train=("train",),
+    test=("test",),
+    labels="fine_labels",
+    classes=100,
+    md5={"train": "16019d7e3df5f24257cddd939b257f8d", "test": "f0ef6b0ae62326f3e7ffdfab6717acfc"},
+)
+
+
+def load_cifar10(model: str = "softmax") -> Task:
+    """CIFAR-10: 50,000 train and 10,000 test colour images of 32 x 32 in ten classes."""
+    return _task(CIFAR10, model)
+
+
+def load_cifar100(model: str = "softmax") -> Task:
+    """CIFAR-100: 50,000 train and 10,000 test colour images of 32 x 32 in a hundred classes."""
+    return _task(CIFAR100, model)
+
+
+def _task(published: Cifar, model: str) -> Task:
+    data = dataset(published)
+    return Task(data.name, make_model(model, data.shape, data.classes), data, AUGMENTATION)
+
+
+def dataset(published: Cifar, root: Path | None = None) -> Dataset:
+    """Features float32 (n, 3, 32, 32), about 740 MB in all; nothing is cached here.
+
+    `root` replaces the data root, and then nothing is fetched. MissingDataError says where it looked and what to do; RecordError
+    names a file that is damaged or not the published one.
+    """
+    files = published.located(root, torchvision_download(published.name.upper()))
+    train, test = (_examples(published, [files[name] for name in names]) for names in (published.train, published.test))
+    return Dataset(published.name, train, test, published.classes)
+
+
+def _examples(published: Cifar, paths: list[Path]) -> Examples:
+    parts = [_batch(published, path) for path in paths]
+    images = np.concatenate([images for images, _ in parts]).reshape(-1, *SHAPE)
+    return Examples(normalised(images, MEAN, STD), np.concatenate([labels for _, labels in parts]))
+
+
+def _batch(published: Cifar, path: Path) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Images (n, 3072) and labels (n,) of one file."""
+    batch = unpickle(published.read(path), path)
+    data, labels = (batch.get(key) for key in ("data", published.labels)) if isinstance(batch, dict) else (None, None)
+    pixels = int(np.prod(SHAPE))
+    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] != pixels:
+        got = f"{data.dtype} {data.shape}" if isinstance(data, np.ndarray) else type(data).__name__
+        raise RecordError(f"{path}: data must be uint8 (n, {pixels}), got {got}; wrong file")
+    if not isinstance(labels, list) or len(labels) != len(data):
+        got = f"{len(labels)}" if isinstance(labels, list) else type(labels).__name__
+        raise RecordError(f"{path}: {published.labels} must be a list with a label per image, {len(data)}, got {got}; wrong file")
+    return data, np.array(labels, np.int64)
+
+
+class _ArraysOnly(pickle.Unpickler):
+    """Of classes and functions only the three by which numpy restores an array, under the module names of all its versions."""
+
+    ALLOWED: ClassVar[dict[str, Any]] = {
+        "_reconstruct": np.empty(0).__reduce__()[0],
+        "ndarray": np.ndarray,
+        "dtype": np.dtype,
+    }
+    MODULES = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray")
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        if module_name not in self.MODULES or global_name not in self.ALLOWED:
+            raise pickle.UnpicklingError(f"it asks for {module_name}.{global_name}, a batch has arrays, lists and dicts only")
+        return self.ALLOWED[global_name]
+
+
+def unpickle(content: bytes, path: Path) -> Any:
+    """What a Python 2 pickle of arrays, lists, dicts, text and numbers holds. RecordError for anything else, which is not run."""
+    try:
+        return _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
+    except Exception as error:  # a damaged pickle can fail in any way; allowed names have no effects of their own
+        raise RecordError(f"{path}: not a pickled batch ({type(error).__name__}: {error})") from error

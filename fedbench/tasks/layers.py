@@ -1,0 +1,275 @@
+"""Layers as data: what every trainer reads. A layer is stated for one example; training adds the batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.errors import UsageError
+from fedbench.kernels.random import Stream
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """U(-bound, bound)."""
+
+    bound: float
+
+    def draw(self, stream: Stream, size: int) -> npt.NDArray[np.float64]:
+        return self.bound * (2 * stream.uniform(size) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """N(0, std)."""
+
+    std: float
+
+    def draw(self, stream: Stream, size: int) -> npt.NDArray[np.float64]:
+        return self.std * stream.normal(size)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Nothing is drawn."""
+
+    value: float
+
+    def draw(self, stream: Stream, size: int) -> npt.NDArray[np.float64]:
+        return np.full(size, self.value)
+
+
+class Tensor(NamedTuple):
+    """A parameter or buffer of a layer, and how its initial elements are drawn."""
+
+    name: str
+    shape: Shape
+    law: Uniform | Normal | Constant
+
+
+class Layer:
+    """One step of a model on one example. Without parameters and keeping the shape, unless it says otherwise."""
+
+    __slots__ = ()
+
+    def output(self, shape: Shape) -> Shape:
+        """The shape of the result; ValueError with the reason if the layer does not take `shape`."""
+        return shape
+
+    def weight(self) -> Shape:
+        """The shape of the weight, outputs first; empty for a layer without parameters."""
+        return ()
+
+    def tensors(self) -> Iterator[Tensor]:
+        """Parameters in order: weight, then bias, by PyTorch's default law."""
+        shape = self.weight()
+        if shape:
+            # kaiming_uniform(a = sqrt 5) for the weight is this bound, too.
+            law = Uniform(1 / math.sqrt(math.prod(shape[1:])))
+            yield Tensor("weight", shape, law)
+            yield Tensor("bias", shape[:1], law)
+
+    def buffers(self) -> Iterator[Tensor]:
+        """What training leaves behind beside the parameters, with the values before it."""
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(Layer):
+    """W x + b on a vector (inputs,): weight (outputs, inputs), bias (outputs,)."""
+
+    inputs: int
+    outputs: int
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, inputs=self.inputs, outputs=self.outputs)
+
+    def output(self, shape: Shape) -> Shape:
+        if shape != (self.inputs,):
+            raise ValueError(f"takes {(self.inputs,)}, gets {shape}{'; put Flatten() before it' if len(shape) > 1 else ''}")
+        return (self.outputs,)
+
+    def weight(self) -> Shape:
+        return (self.outputs, self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2d(Layer):
+    """Cross-correlation on (inputs, h, w), zero padding: weight (outputs, inputs, kernel, kernel), bias (outputs,) unless it is off.
+
+    `normal`: initial weights N(0, sqrt(2 / (kernel^2 outputs))) and biases 0, instead of PyTorch's default.
+    """
+
+    inputs: int
+    outputs: int
+    kernel: int
+    stride: int = 1
+    padding: int = 0
+    bias: bool = True
+    normal: bool = False
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, inputs=self.inputs, outputs=self.outputs, kernel=self.kernel, stride=self.stride)
+        _at_least(self, 0, padding=self.padding)
+
+    def output(self, shape: Shape) -> Shape:
+        if len(shape) != 3 or shape[0] != self.inputs:
+            raise ValueError(f"takes images ({self.inputs}, h, w), gets {shape}")
+        height, width = (_window(side + 2 * self.padding, self.kernel, self.stride) for side in shape[1:])
+        return (self.outputs, height, width)
+
+    def weight(self) -> Shape:
+        return (self.outputs, self.inputs, self.kernel, self.kernel)
+
+    def tensors(self) -> Iterator[Tensor]:
+        weight, bias = Layer.tensors(self)
+        if self.normal:
+            std = math.sqrt(2 / (self.kernel * self.kernel * self.outputs))
+            weight, bias = weight._replace(law=Normal(std)), bias._replace(law=Constant(0.0))
+        yield from (weight, bias) if self.bias else (weight,)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool2d(Layer):
+    """Disjoint kernel x kernel windows of (channels, h, w); rows and columns that fill no window are left out."""
+
+    kernel: int
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, kernel=self.kernel)
+
+    def output(self, shape: Shape) -> Shape:
+        if len(shape) != 3:
+            raise ValueError(f"takes images (channels, h, w), gets {shape}")
+        height, width = (_window(side, self.kernel, self.kernel) for side in shape[1:])
+        return (shape[0], height, width)
+
+
+@dataclass(frozen=True, slots=True)
+class MaxPool2d(Pool2d):
+    """The maximum of every window."""
+
+
+@dataclass(frozen=True, slots=True)
+class AvgPool2d(Pool2d):
+    """The mean of every window."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchNorm2d(Layer):
+    """Every channel of (channels, h, w) is normalised, then scaled by weight (channels,) and shifted by bias (channels,).
+
+    In training with mean and variance over the batch, of which the buffers keep running averages; in evaluation with these. Momentum
+    0.1, epsilon 1e-5, unbiased running variance, as in PyTorch. The number of batches seen is not kept: nothing depends on it.
+    """
+
+    channels: int
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, channels=self.channels)
+
+    def output(self, shape: Shape) -> Shape:
+        if len(shape) != 3 or shape[0] != self.channels:
+            raise ValueError(f"takes images ({self.channels}, h, w), gets {shape}")
+        return shape
+
+    def tensors(self) -> Iterator[Tensor]:
+        yield Tensor("weight", (self.channels,), Constant(1.0))
+        yield Tensor("bias", (self.channels,), Constant(0.0))
+
+    def buffers(self) -> Iterator[Tensor]:
+        yield Tensor("running_mean", (self.channels,), Constant(0.0))
+        yield Tensor("running_var", (self.channels,), Constant(1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Residual(Layer):
+    """body(x) + shortcut(x); a shortcut without layers is x itself."""
+
+    body: tuple[Layer, ...]
+    shortcut: tuple[Layer, ...] = ()
+
+    def output(self, shape: Shape) -> Shape:
+        ends = [chain(layers, shape)[-1] for layers in (self.body, self.shortcut)]
+        if ends[0] != ends[1]:
+            raise ValueError(f"adds {ends[0]} of its body and {ends[1]} of its shortcut; they must have one shape")
+        return ends[0]
+
+    def tensors(self) -> Iterator[Tensor]:
+        for part, layers in (("body", self.body), ("shortcut", self.shortcut)):
+            yield from (tensor._replace(name=f"{part}.{tensor.name}") for tensor in numbered(layers, "tensors"))
+
+    def buffers(self) -> Iterator[Tensor]:
+        for part, layers in (("body", self.body), ("shortcut", self.shortcut)):
+            yield from (tensor._replace(name=f"{part}.{tensor.name}") for tensor in numbered(layers, "buffers"))
+
+
+@dataclass(frozen=True, slots=True)
+class ReLU(Layer):
+    """max(x, 0), element by element; its derivative at 0 is 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flatten(Layer):
+    """The example as a vector, in C order."""
+
+    def output(self, shape: Shape) -> Shape:
+        return (math.prod(shape),)
+
+
+@dataclass(frozen=True, slots=True)
+class Dropout(Layer):
+    """In training every element is 0 with probability p, else scaled by 1 / (1 - p); the masks are stated in torch_model.py."""
+
+    p: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.p < 1:
+            raise UsageError(f"{self}: p must be in [0, 1), got {self.p}")
+
+
+@dataclass(frozen=True, slots=True)
+class Dropout2d(Dropout):
+    """Dropout of whole channels of (channels, h, w)."""
+
+    def output(self, shape: Shape) -> Shape:
+        if len(shape) != 3:
+            raise ValueError(f"takes images (channels, h, w), gets {shape}")
+        return shape
+
+
+def chain(layers: tuple[Layer, ...], shape: Shape) -> list[Shape]:
+    """The shapes before every layer and after the last: len(layers) + 1. ValueError, naming the layer, if they do not fit."""
+    shapes = [shape]
+    for index, layer in enumerate(layers):
+        try:
+            shapes.append(layer.output(shapes[-1]))
+        except ValueError as error:
+            raise ValueError(f"layer {index}, {layer}, {error}") from None
+    return shapes
+
+
+def numbered(layers: tuple[Layer, ...], kind: Literal["tensors", "buffers"]) -> Iterator[Tensor]:
+    """The parameters or buffers of all layers, in order; `3.weight` is that of layers[3]."""
+    for index, layer in enumerate(layers):
+        for tensor in getattr(layer, kind)():
+            yield tensor._replace(name=f"{index}.{tensor.name}")
+
+
+def _at_least(layer: Layer, low: int, **values: Any) -> None:
+    for name, value in values.items():
+        if not isinstance(value, int) or value < low:
+            raise UsageError(f"{layer}: {name} must be an integer >= {low}, got {value!r}")
+
+
+def _window(side: int, kernel: int, stride: int) -> int:
+    if side < kernel:
+        raise ValueError(f"has a kernel of {kernel}, gets a side of only {side}")
+    return (side - kernel) // stride + 1

@@ -1,0 +1,81 @@
+"""Random crops and mirrored images: what torchvision makes of the same pixels, who sees them, and that only the job matters."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from torchvision.transforms import functional as V
+
+from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.trainers.torch import TorchTrainer
+from fedbench.engine.trainers.torch_data import Features
+from fedbench.kernels.random import Purpose, Stream
+from fedbench.tasks import cifar
+from fedbench.tasks.augment import CropAndFlip
+from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.models import make_model
+from fedbench.tasks.pixels import normalised
+from fedbench.tasks.task import Task
+from fedbench.types import Job, LocalRule
+
+IMAGES = (Stream(1, Purpose.evaluation).words(40 * 3072) >> 24).astype(np.uint8).reshape(40, 3, 32, 32)
+X = normalised(IMAGES, cifar.MEAN, cifar.STD)
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_images_are_those_of_torchvisions_crop_and_flip(channels_last: bool) -> None:
+    """Padded with black before they are normalised, cropped, then mirrored; all 162 ways."""
+    rows, drawn = torch.arange(162) % 40, torch.arange(162)
+    got = Features(X, channels_last=channels_last).augmented(rows, cifar.AUGMENTATION, drawn)
+    assert got.is_contiguous(memory_format=torch.channels_last if channels_last else torch.contiguous_format)
+    for j, image in zip(drawn.tolist(), got, strict=True):
+        padded = V.pad(torch.from_numpy(IMAGES[j % 40]), [4])
+        cropped = V.crop(padded, j // 18, j // 2 % 9, 32, 32)
+        bytes_ = V.hflip(cropped) if j % 2 else cropped
+        np.testing.assert_allclose(image.numpy(), normalised(bytes_.numpy()[None], cifar.MEAN, cifar.STD)[0], rtol=1e-6)
+
+
+def test_every_outcome_is_as_likely() -> None:
+    drawn = CropAndFlip(1, (0.0,)).draw(Stream(0, Purpose.module_seed, 3, 1), 18_000)
+    counts = Counter(drawn.tolist())
+    assert set(counts) == set(range(18))
+    assert max(abs(count - 1000) for count in counts.values()) < 4 * 31  # four standard deviations
+    word = Stream(0, Purpose.module_seed, 3, 1).words(1)
+    assert drawn[0] == int(word[0]) * 18 // 2**32
+
+
+def task(augmentation: CropAndFlip | None) -> Task:
+    examples = Examples(X, np.arange(40) % 10)
+    return Task("tiny", make_model("cnn_878538", (3, 32, 32), 10), Dataset("tiny", examples, examples, 10), augmentation)
+
+
+def test_only_seed_client_and_job_matter() -> None:
+    """Not the wave, nor the workers."""
+    start = task(None).model.x0(0)
+    rule = LocalRule(start=start, lr=0.01)
+    jobs = [Assignment(Job(i % 2, i // 2, 0, 3), rule, np.empty(0, np.float32)) for i in range(4)]
+    shards = [np.arange(20), np.arange(20)]
+    one, two = (TorchTrainer(task(cifar.AUGMENTATION), shards, batch_size=7, seed=5, workers=w) for w in (1, 2))
+    plain = TorchTrainer(task(None), shards, batch_size=7, seed=5)
+    together = [work.end.tobytes() for work in two.train(jobs)]
+    assert [one.train([job])[0].end.tobytes() for job in reversed(jobs)] == together[::-1]
+    assert len(set(together)) == 4
+    assert plain.train(jobs[:1])[0].end.tobytes() != together[0]
+
+
+def test_evaluation_and_full_gradients_see_the_images_as_they_are() -> None:
+    start, none = task(None).model.x0(0), np.empty(0, np.float32)
+    a, b = (TorchTrainer(task(how), [np.arange(20)], batch_size=7, seed=5) for how in (cifar.AUGMENTATION, None))
+    assert a.evaluate(start, none) == b.evaluate(start, none)
+    (one,), (other,) = (list(trainer.gradients([0], start, none)) for trainer in (a, b))
+    assert one.tobytes() == other.tobytes()
+
+
+def test_cifar_has_it() -> None:
+    """Black is 0 before normalisation."""
+    black = normalised(np.zeros((1, 3, 1, 1), np.uint8), cifar.MEAN, cifar.STD)[0, :, 0, 0]
+    assert np.allclose(cifar.AUGMENTATION.fill, black, rtol=1e-6)
+    assert cifar.AUGMENTATION.padding == 4

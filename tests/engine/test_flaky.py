@@ -138,6 +138,12 @@ def test_weights_that_need_everybody_are_refused_for_an_update_far_into_the_run(
         record(one)
 
 
+def test_weights_that_need_everybody_count_clients_and_not_jobs() -> None:
+    drawn = "fedavg[sampling=with_replacement,weights=p,cohort_size=10]"
+    with pytest.raises(UsageError, match=r"update 1, at .* would be of 10 jobs of [1-9] clients"):
+        record(spec(drawn, "dropout=0", "availability={kind: always}"))
+
+
 def test_weights_that_need_everybody_are_no_matter_where_nobody_is_missing() -> None:
     assert record(spec("fedsgd", "dropout=0", "availability={kind: always}", "budget.updates=2")).state == "finished"
     assert record(spec("fedavg[sampling=all,weights=p_normalised]")).state == "finished"

@@ -41,5 +41,10 @@ class NoCudaError(UsageError, ImportError):
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the closest known name, else the list of them."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(names)}"
+    return closest(name, names) or f"; known: {', '.join(names)}"
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the closest known name; empty if none is close."""
+    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -19,19 +19,19 @@ from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply
 
 @dataclass(frozen=True)
 class Range:
-    """Allowed values of a hyper-parameter: `low` and `high`, each included unless `open`."""
+    """Allowed values of a hyper-parameter: `low` and `high`, each included unless it is the `open` end."""
 
     low: float = -math.inf
     high: float = math.inf
-    open: bool = False
+    open: Literal["low", "high"] | None = None
 
     def __contains__(self, value: float) -> bool:
-        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
-        return inside and math.isfinite(value)
+        excluded = (self.low,) if self.open == "low" else (self.high,) if self.open == "high" else ()
+        return self.low <= value <= self.high and value not in excluded and math.isfinite(value)
 
     def __str__(self) -> str:
-        low = "" if self.low == -math.inf else f"{'>' if self.open else '>='} {self.low:g}"
-        high = "" if self.high == math.inf else f"{'<' if self.open else '<='} {self.high:g}"
+        low = "" if self.low == -math.inf else f"{'>' if self.open == 'low' else '>='} {self.low:g}"
+        high = "" if self.high == math.inf else f"{'<' if self.open == 'high' else '<='} {self.high:g}"
         return " and ".join(part for part in (low, high) if part)
 
 
@@ -39,10 +39,10 @@ Rows = npt.NDArray[np.int64]
 Logits = npt.NDArray[np.floating[Any]]
 Pullback = Callable[[Logits], Vector]
 
-Positive = Annotated[float, Range(low=0, open=True)]
+Positive = Annotated[float, Range(low=0, open="low")]
 NonNegative = Annotated[float, Range(low=0)]
 Fraction = Annotated[float, Range(low=0, high=1)]
-BelowOne = Annotated[float, Range(low=0, high=math.nextafter(1, 0))]
+BelowOne = Annotated[float, Range(low=0, high=1, open="high")]
 Count = Annotated[int, Range(low=1)]
 CountOrZero = Annotated[int, Range(low=0)]
 

@@ -208,7 +208,8 @@ class Rounds(Dispatch):
 
     `deadline_seconds`: a round is closed so long after its start with what has arrived (None: it waits for all). `over_selection`:
     so many more than `cohort_size` are drawn, and the first `cohort_size` to arrive make the update; of a cohort that is not drawn,
-    so many are not waited for. Jobs that come later are called off.
+    so many are not waited for. Jobs that come later are called off. `everybody`: the server's equation needs every client exactly
+    once in an update; a plan with another update is refused before anything is trained.
     """
 
     starts_from_later_version = True
@@ -218,6 +219,7 @@ class Rounds(Dispatch):
     selections: tuple[tuple[int, ...], ...] = ()
     deadline_seconds: float | None = None
     over_selection: int = 0
+    everybody: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ class FedAvg(Algorithm):
     weights: Literal["uniform", "examples", "p", "p_normalised", "unbiased"] = "uniform"
 
     def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size, everybody=self.weights == "p")
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         a = k.weights(self.weights, batch, tools.info)

@@ -31,7 +31,7 @@ class FedLin(Algorithm):
     server_lr: Positive = 1.0
 
     def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select="all", prelude="every_round")
+        return Rounds(select="all", prelude="every_round", everybody=True)
 
     def traffic(self, info: Info) -> tuple[int, int, int]:
         return (2, 2, 2)

@@ -49,7 +49,7 @@ class FedNova(Algorithm):
             raise UsageError(f"fednova: local_lr * prox must be <= 1, got {self.local_lr:g} * {self.prox:g}")
 
     def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size, everybody=self.weights == "p")
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
         return self.rule(message.x, prox=self.prox)

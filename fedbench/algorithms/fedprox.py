@@ -35,7 +35,7 @@ class FedProx(Algorithm):
     weights: Literal["uniform", "examples", "p", "p_normalised", "unbiased"] = "uniform"
 
     def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size, everybody=self.weights == "p")
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
         return self.rule(message.x, prox=self.prox, prox_form=self.prox_form)

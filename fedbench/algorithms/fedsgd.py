@@ -29,7 +29,7 @@ class FedSGD(Algorithm):
     weights: Literal["p", "p_normalised", "uniform"] = "p"
 
     def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select="all", steps=1)
+        return Rounds(select="all", steps=1, everybody=self.weights == "p")
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         state.x = state.x + self.server_lr * k.weighted_sum(k.weights(self.weights, batch, tools.info), batch.delta)

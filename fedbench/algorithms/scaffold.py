@@ -39,7 +39,8 @@ class Scaffold(Algorithm):
     weights: Literal["uniform", "p"] = "uniform"
 
     def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size, prelude=self.init_control == "grad")
+        prelude, everybody = self.init_control == "grad", self.weights == "p"
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size, prelude=prelude, everybody=everybody)
 
     def traffic(self, info: Info) -> tuple[int, int, int]:
         return (2, 2, 1)

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 def command(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and updates, no slopes.")] = False,
-    picture: Annotated[Path | None, typer.Option(help="Draw bounds and slopes into this file (.png or .svg).")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and updates, no orders.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Draw bounds and orders into this file (.png or .svg).")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure what the papers prove: exact bounds, orders with intervals, limits in closed form, laws of the engine. Minutes.
 
     Exit 1 if something does not hold. Example: fedbench theory --picture theory.png
     """
-    from fedbench.proof.theory.table import draw, rows  # the other verbs start faster without it
+    from fedbench.proof.theory.picture import draw  # the other verbs start faster without it
+    from fedbench.proof.theory.table import rows
 
     found = []
     for row in rows(quick=quick):

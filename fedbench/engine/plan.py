@@ -10,11 +10,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_vectors
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
+from fedbench.types import Rounds
 
 CHUNK_JOBS = 1 << 17
 FROM_LEDGER = (
@@ -53,6 +57,27 @@ def pieces(scheduler: Scheduler, answers: Answers | None = None) -> Iterator[Chu
 
 def _next_size(size: int, chunk: Chunk) -> int:
     return max(1, min(2 * size, CHUNK_JOBS * len(chunk.time) // max(1, len(chunk.client))))
+
+
+def check_everybody(setup: Setup) -> None:
+    """UsageError if the algorithm needs every client in every update (`Rounds.everybody`) and the plan has another one."""
+    dispatch, clients = setup.dispatch, setup.scenario.clients
+    if not isinstance(dispatch, Rounds) or not dispatch.everybody or setup.is_external:
+        return
+    for chunk in pieces(setup.scheduler()):
+        entries = np.diff(chunk.offsets)
+        updates = np.repeat(np.arange(len(entries)), entries)
+        pairs = np.unique(updates * clients + chunk.client[chunk.entries])
+        distinct = np.bincount(pairs // clients, minlength=len(entries))
+        lacking = np.flatnonzero((entries != clients) | (distinct != clients))
+        if len(lacking):
+            u = lacking[0]
+            raise UsageError(
+                f"algorithm {setup.spec.selector} is not applicable to scenario {setup.scenario.name}: its weights p need every one "
+                f"of the {clients} clients exactly once in an update, and update {chunk.first_version + u + 1}, at "
+                f"{chunk.time[u] / NANOSECONDS:g} virtual seconds, would be of {entries[u]} jobs of {distinct[u]} clients; they need "
+                "sampling = all and a scenario in which no job is lost or late"
+            )
 
 
 def add_up(scheduler: Scheduler, ledger: Ledger) -> None:

@@ -18,7 +18,7 @@ from fedbench.engine.evaluate import METRICS, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_bytes, server_vectors
-from fedbench.engine.plan import chunks
+from fedbench.engine.plan import check_everybody, chunks
 from fedbench.engine.select import Selector
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
@@ -66,6 +66,7 @@ class Run:
     def record(self) -> Record:
         """Run to the end. KeyboardInterrupt and errors leave a checkpoint behind, where there is a store."""
         begin = time.perf_counter()
+        check_everybody(self.setup)
         scheduler = self.setup.scheduler()
         hindsight = self.setup.hindsight(scheduler)
         ledger = Ledger(self.setup.scenario.clients, self.setup.dispatch, self.evaluator.grid_ns, hindsight)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from fedbench.errors import UsageError, nearest
+from fedbench.errors import UsageError, closest, nearest
 from fedbench.registry import scalar
 from fedbench.scenarios.schema import BRANCHES, Scenario
 from fedbench.scenarios.windows import with_windows
@@ -124,9 +124,23 @@ def _problem(item: Any) -> str:
         group = set(_fields(_at(path[:-1])))
         shown = ".".join(_visible(path))
         return f"unknown key {shown}{nearest(path[-1], group) if group else ''}"
-    message = str(item["msg"]).removeprefix("Value error, ")
+    if item["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        return _wrong_kind(path, item)
+    no_group = item["type"] in ("model_attributes_type", "model_type")
+    message = "must be a group of keys" if no_group else str(item["msg"]).removeprefix("Value error, ")
     got = "" if item["type"] in ("missing", "value_error") else f", got {item['input']!r}"
     return f"{'.'.join(_visible(path)) or 'scenario'}: {message}{got}"
+
+
+def _wrong_kind(path: Sequence[str], item: Any) -> str:
+    """A group whose tag is missing, or chooses no member of the union."""
+    tag, kinds = item["ctx"]["discriminator"].strip("'"), _tags(_at(path))
+    key = ".".join([*_visible(path), tag])
+    allowed = f"{key} must be one of {', '.join(map(repr, kinds))}"
+    if tag not in item["input"]:
+        return f"{allowed}, but is missing"
+    value = item["input"][tag]
+    return f"{allowed}, got {value!r}{closest(str(value), kinds)}"
 
 
 def _visible(path: Sequence[str]) -> list[str]:

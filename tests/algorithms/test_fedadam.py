@@ -72,5 +72,5 @@ def test_the_initial_model_is_not_written() -> None:
 
 
 def test_beta_one_is_refused() -> None:
-    with pytest.raises(UsageError, match="fedadam: beta1 must be a number >= 0 and <= 1, got 1"):
+    with pytest.raises(UsageError, match="fedadam: beta1 must be a number >= 0 and < 1, got 1"):
         fedadam(beta1=1)

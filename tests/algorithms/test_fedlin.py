@@ -70,7 +70,7 @@ def test_both_gradients_are_of_the_same_mini_batch() -> None:
 def test_what_it_declares() -> None:
     info = Info(2, np.ones(2))
     assert fedlin().traffic(info) == (2, 2, 2)
-    assert fedlin().dispatch(info) == Rounds(select="all", prelude="every_round")
+    assert fedlin().dispatch(info) == Rounds(select="all", prelude="every_round", everybody=True)
 
 
 def test_everybody_takes_part() -> None:

@@ -117,7 +117,33 @@ def test_clients_that_leave_for_good_stall_a_run_that_says_so() -> None:
     assert np.isfinite(stalled.meta["final"]["test_accuracy"])
 
 
-def test_weights_that_need_everybody_are_refused_when_somebody_is_missing() -> None:
-    with pytest.raises(UsageError, match=r"weights p: needs every one of the 10 clients .*; use weights = p_normalised"):
-        record(spec("fedavg[sampling=all,weights=p]"))
+NEED_EVERYBODY = ["fedavg[sampling=all,weights=p]", "fedlin", "fedsgd", "scaffold[sampling=all,weights=p]"]
+
+
+@pytest.mark.parametrize("selector", [*NEED_EVERYBODY, "fedprox[weights=p]", "fednova[weights=p]"])
+def test_weights_that_need_everybody_are_refused_before_training(selector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan says so: a run that reached its trainer would fail with another error."""
+    monkeypatch.delattr(Run, "_trainer")
+    with pytest.raises(
+        UsageError, match=r"its weights p need every one of the 10 clients .*, and update 1, at .* would be of \d"
+    ):
+        record(spec(selector))
+
+
+def test_weights_that_need_everybody_are_refused_for_an_update_far_into_the_run() -> None:
+    """Somebody leaves for a second after 8 s; until then all are in every update."""
+    rows = [*[[[0, 99]]] * 9, [[0, 8], [9, 99]]]
+    one = spec("fedsgd", "dropout=0", f"availability={{kind: table, rows: {rows}}}", "rounds.deadline_seconds=null")
+    with pytest.raises(UsageError, match=r"update \d\d+, at (7\.9|8)\S* virtual seconds, would be of 9 jobs of 9 clients"):
+        record(one)
+
+
+def test_weights_that_need_everybody_count_clients_and_not_jobs() -> None:
+    drawn = "fedavg[sampling=with_replacement,weights=p,cohort_size=10]"
+    with pytest.raises(UsageError, match=r"update 1, at .* would be of 10 jobs of [1-9] clients"):
+        record(spec(drawn, "dropout=0", "availability={kind: always}"))
+
+
+def test_weights_that_need_everybody_are_no_matter_where_nobody_is_missing() -> None:
+    assert record(spec("fedsgd", "dropout=0", "availability={kind: always}", "budget.updates=2")).state == "finished"
     assert record(spec("fedavg[sampling=all,weights=p_normalised]")).state == "finished"

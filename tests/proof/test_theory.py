@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 
 from fedbench import registry
 from fedbench.cli.theory import line
-from fedbench.proof.theory import bounds, limits, rates, table
-from fedbench.proof.theory.bed import EXAMPLES, largest_staleness, problem
+from fedbench.proof.theory import bounds, limits, orders, picture, rates, table
+from fedbench.proof.theory.bed import EXAMPLES, Clients, largest_staleness, play, problem, start_of, with_public_data
 from fedbench.proof.theory.bounds import Setting
 from fedbench.proof.theory.rows import Row, bound, near, slope
 
@@ -71,6 +72,25 @@ def test_the_noise_is_what_the_theorems_assume() -> None:
     assert float(np.linalg.norm(on.global_gradient(on.minimiser()))) < 1e-12
 
 
+def test_what_is_measured_of_a_run() -> None:
+    """One client, exact gradients and one step a round: x^t - x* = (I - rate A)^t (x^0 - x*)."""
+    on, T = problem(clients=1), 6
+    outcome = play(registry.algorithm("fedavg[sampling=all,local_lr=0.3]"), on, T, Clients(), noise=False)
+    a, away = np.diag(on.A[0]), start_of(on) - on.minimiser()
+    path = [(1 - 0.3 * a) ** t * away for t in range(T + 1)]
+    assert outcome.x == pytest.approx(on.minimiser() + path[-1], rel=1e-12)
+    assert outcome.measured.mean_square_gradient == pytest.approx(np.mean([((a * x) ** 2).sum() for x in path[:-1]]), rel=1e-12)
+    assert outcome.measured.late_gap == pytest.approx(np.mean([0.5 * (a * x * x).sum() for x in path[3:-1]]), rel=1e-12)
+    assert outcome.measured.gaps[0] == pytest.approx(on.loss_at(start_of(on)) - on.loss_at(on.minimiser()), rel=1e-12)
+
+
+def test_public_logits_are_linear_in_the_model() -> None:
+    on = with_public_data(problem(), rows=4, classes=3)
+    x, dlogits = np.arange(1.0, 11.0), np.arange(12.0).reshape(4, 3)
+    assert on.logits(x, on.public)[2, 1] == pytest.approx(on.public[2, 10:20] @ x)
+    assert on.pullback(on.public, dlogits) @ x == pytest.approx((dlogits * on.logits(x, on.public)).sum())
+
+
 def test_staleness_is_known_from_the_plan() -> None:
     clients = rates.speeds(problem(), 1.5)
     assert largest_staleness(registry.algorithm("fedavg[cohort_size=4]"), problem(), 20, clients, 2) == 0
@@ -115,7 +135,7 @@ def test_a_wrong_limit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_picture(tmp_path: Path) -> None:
     slopes = Row("gradient against n", "s", "slope", -0.5, -0.5, True, 0.1, -0.6, -0.4, ((2.0, 1.0), (4.0, 0.7)))
-    table.draw([bound("DeFedAvg", "s", 1.0, 2.0), slopes], tmp_path / "new" / "theory.png")
+    picture.draw([bound("DeFedAvg", "s", 1.0, 2.0), slopes], tmp_path / "new" / "theory.png")
     assert (tmp_path / "new" / "theory.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -125,6 +145,14 @@ def test_lines_in_words() -> None:
 
     assert words(bound("b", "[000] Theorem 1", 1.0, 4.0)) == "holds b 1 <= 4, 25% of the bound ([000] Theorem 1)"
     assert words(near("n", "law", 0.9, 1.0, 0.05)) == "FAILS n 0.9, expected 1 +- 0.05 (law)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of_algorithm", [orders.of_defedavg, orders.of_fedbuff, orders.of_fedagrac, orders.of_fedecho])
+def test_orders_hold(of_algorithm: Callable[[int, int], Iterator[Row]]) -> None:
+    rows = list(of_algorithm(3, 400))
+    assert [row.check for row in rows if not row.holds] == []
+    assert len(rows) >= 3
 
 
 @pytest.mark.slow

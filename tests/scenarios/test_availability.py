@@ -51,7 +51,7 @@ def test_another_kind_drops_the_keys_of_the_old_one_and_only_those() -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["availability.kind=sometimes"], r"availability: .*'sometimes'"),
+        (["availability.kind=sometimes"], r"availability.kind must be one of 'always', .*, got 'sometimes'"),
         (
             ["availability.kind=periodic"],
             r"availability.period_seconds: Field required; availability.on_fraction: Field required",
@@ -59,7 +59,7 @@ def test_another_kind_drops_the_keys_of_the_old_one_and_only_those() -> None:
         ([*PERIODIC, "availability.on_fraction=0"], r"availability.on_fraction: .*greater than 0, got 0"),
         ([*PERIODIC, "availability.period=3"], r"unknown key availability.period; did you mean 'period_seconds'\?"),
         ([*PERIODIC, "availability.when_offline=wait"], r"availability.when_offline: .*'lost' or 'paused'"),
-        (["availability.when_offline=paused"], r"availability: .*discriminator 'kind'"),
+        (["availability.when_offline=paused"], r"availability.kind must be one of .*, but is missing"),
         (["dropout=1"], r"dropout: .*less than 1, got 1"),
         (["dropuot=0.1"], r"unknown key dropuot; did you mean 'dropout'\?"),
         (["rounds.deadline_seconds=0"], r"rounds.deadline_seconds: .*got 0"),

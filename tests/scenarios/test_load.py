@@ -49,7 +49,22 @@ def test_the_hash_is_of_what_can_change_a_result() -> None:
         ("network.latency_seconds=.nan", r"network.latency_seconds: .*finite"),
         ("clients=0", r"clients: .*greater than or equal to 1, got 0"),
         ("local.epochs=3", r"local: exactly one of steps and epochs"),
-        ("partition.kind=two", r"partition: .*'two'"),
+        (
+            "partition.kind=iidd",
+            r"partition.kind must be one of 'iid', 'two_class', 'dirichlet', got 'iidd'; did you mean 'iid'\? \(",
+        ),
+        ("partition.kind=3", r"partition.kind must be one of 'iid', 'two_class', 'dirichlet', got 3 \("),
+        ("partition=iid", r"partition: must be a group of keys, got 'iid'"),
+        ("network=3", r"network: must be a group of keys, got 3"),
+        ("availability.phase=0", r"availability.kind must be one of 'always', .*, 'table', but is missing"),
+        (
+            "compute={kind: per_job, time: {distribution: normal}}",
+            r"compute.time.distribution must be one of .*, got 'normal'; did you",
+        ),
+        (
+            "compute={kind: delay_classes, long_seconds: [5, 8], assignment: {kind: fada}}",
+            r"compute.assignment.kind must be one of 'size_score', 'fadas', got 'fada'; did you mean 'fadas'\?",
+        ),
         ("network.message=payload", r"network: message: fixed goes with message_megabytes"),
         ("local.steps=0", r"local.steps: .*greater than or equal to 1, got 0"),
         ("local.steps={mean: 5, variance: -1}", r"local.steps.variance: .*greater than or equal to 0, got -1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +16,7 @@ from fedbench.protocols import Algorithm
 from fedbench.tasks.problems import Quadratic, Rows
 from fedbench.types import Info, Vector, Weights
 
-EXAMPLES = 4096  # noises to draw from; a job takes K of them without replacement, which for K << EXAMPLES is as good as with
+EXAMPLES = 1024  # noises to draw from; a job takes K of them without replacement, which for K << EXAMPLES is as good as with
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,38 @@ class Noisy(Quadratic):
     def gradient(self, client: int, x: Vector, rows: Rows = None) -> Vector:
         exact = super().gradient(client, x)
         self.seen[0] = max(self.seen[0], float(exact @ exact))
-        return exact if rows is None else exact + self.noise[rows].mean(axis=0)
+        if rows is None:
+            return exact
+        noise: Vector = self.noise[rows[0]] if len(rows) == 1 else self.noise[rows].mean(axis=0)
+        return exact + noise
 
     def global_gradient(self, x: Vector) -> Vector:
         return np.asarray(np.einsum("i,ijk,ik->j", self.weights, self.A, x - self.c))
 
     def loss_at(self, x: Vector) -> float:
         return self.metrics(x)["train_loss"]
+
+
+@dataclass(frozen=True)
+class Observed(Noisy):
+    """Beside it, public data for distillation: features (P, C d), which give a row the C logits that are linear in the model."""
+
+    public: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    classes: int = 3
+
+    def logits(self, x: Vector, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """(B, C) for features (B, C d)."""
+        return np.asarray(rows.reshape(-1, self.classes, self.dim) @ x)
+
+    def pullback(self, rows: npt.NDArray[np.float64], dlogits: npt.NDArray[np.float64]) -> Vector:
+        """The gradient (d,) from that of the logits (B, C) of features (B, C d)."""
+        return np.asarray(np.einsum("bc,bcd->d", dlogits, rows.reshape(-1, self.classes, self.dim)))
+
+
+def with_public_data(on: Noisy, rows: int = 20, classes: int = 3, seed: int = 0) -> Observed:
+    """The problem with `rows` public examples of normal features."""
+    public = np.random.default_rng(seed).standard_normal((rows, classes * on.dim))
+    return Observed(on.examples, on.weights, on.dim, on.A, on.c, on.noise, public=public, classes=classes)
 
 
 def problem(
@@ -69,17 +95,17 @@ def problem(
 
 @dataclass
 class Measured:
-    """Observer: mean over t of |grad F(x^t)|^2, beginning with x^0, and the arrivals."""
+    """Observer: |grad F(x^t)|^2 and F(x^t) - F* from x^0 on, and the arrivals."""
 
     problem: Noisy
-    total: float = 0.0
-    versions: int = 0
+    squares: list[float] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
     arrivals: Weights = field(default_factory=lambda: np.zeros(0))
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
         g = self.problem.global_gradient(execution.state.x)
-        self.total += float(g @ g)
-        self.versions += 1
+        self.squares.append(float(g @ g))
+        self.gaps.append(0.5 * float(g @ (execution.state.x - self.optimum)))  # of a quadratic
         chunk = execution.chunk
         at = version - chunk.first_version
         entries = chunk.entries[chunk.offsets[at] : chunk.offsets[at + 1]]
@@ -88,9 +114,19 @@ class Measured:
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
         pass
 
+    @functools.cached_property
+    def optimum(self) -> Vector:
+        return self.problem.minimiser()
+
     @property
     def mean_square_gradient(self) -> float:
-        return self.total / self.versions
+        """Over all t."""
+        return float(np.mean(self.squares))
+
+    @property
+    def late_gap(self) -> float:
+        """The mean of F(x^t) - F* over the last half of the run."""
+        return float(np.mean(self.gaps[len(self.gaps) // 2 :]))
 
 
 @dataclass(frozen=True)

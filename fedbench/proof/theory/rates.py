@@ -1,11 +1,10 @@
-"""Stochastic runs: the exact bounds, and the orders as slopes."""
+"""Stochastic runs against the exact bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench.algorithms.defedavg_iid import DeFedAvgIID
 from fedbench.algorithms.defedavg_niid import DeFedAvgNIID
@@ -13,7 +12,7 @@ from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.proof.theory import bounds
 from fedbench.proof.theory.bed import Clients, Noisy, Outcome, largest_staleness, play, problem, start_of
 from fedbench.proof.theory.bounds import Setting
-from fedbench.proof.theory.rows import Row, bound, slope
+from fedbench.proof.theory.rows import Row, bound
 
 NIID, IID, BUFFERED = "[000] Theorem 1", "[000] Theorem 2", "[002] Theorem 1"
 K = 5
@@ -98,24 +97,3 @@ def _fedbuff(M: int, seeds: int, updates: int) -> Row:
 
 def mean(runs: list[Outcome]) -> float:
     return float(np.mean([run.measured.mean_square_gradient for run in runs]))
-
-
-def slopes(seeds: int, updates: int) -> Iterator[Row]:
-    """Theorem 2 of [000] at its prescribed rates: linear speedup, so 1 / sqrt(n K T). n clients, all in every update."""
-
-    def measure(n: int, steps: int, T: int, seed: int) -> float:
-        on = problem(clients=n, heterogeneity=0.0)
-        s = setting(on, n, T, lam=1, steps=steps)
-        el, eg = bounds.defedavg_iid_rates(s)
-        if not bounds.defedavg_iid_allows(s, el, eg):
-            raise ValueError(f"slopes: n = {n}, K = {steps}, T = {T}: the prescribed rates are not admissible, T must be larger")
-        algorithm = DeFedAvgIID(cohort_size=n, server_lr=eg, local_lr=el)
-        return play(algorithm, on, T, Clients(steps=steps), seed=seed).measured.mean_square_gradient
-
-    def table(settings: list[tuple[int, int, int]]) -> npt.NDArray[np.float64]:
-        return np.array([[measure(*setting, seed) for setting in settings] for seed in range(seeds)])
-
-    sizes, runs, lengths = [2, 4, 8, 16], [1, 2, 4, 8], [updates // 4, updates // 2, updates, 2 * updates]
-    yield slope("linear speedup: gradient against n", IID, sizes, table([(n, 2, updates) for n in sizes]), -0.5, 0.1)
-    yield slope("gradient against K", IID, runs, table([(4, steps, updates) for steps in runs]), -0.5, 0.1)
-    yield slope("gradient against T", IID, lengths, table([(4, 2, T) for T in lengths]), -0.5, 0.1)

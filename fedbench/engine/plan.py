@@ -16,6 +16,7 @@ from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_vectors
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.trainers.choose import choose
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 from fedbench.types import Rounds
@@ -132,6 +133,8 @@ class PlanSummary:
     messages_peak: int
     server_vectors: int
     rounds: str
+    trainer: str
+    trainer_reason: str
     plan_digest: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -159,6 +162,7 @@ def plan(spec: RunSpec) -> PlanSummary:
     ledger = Ledger(setup.scenario.clients, setup.dispatch, grid_ns, setup.hindsight(scheduler))
     add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
+    choice = choose(setup.outline, spec.algorithm)
     facts = ledger.summary(scheduler, (0, 0, 0), 0, prelude=False)
     return PlanSummary(
         scenario=spec.scenario.name,
@@ -176,6 +180,8 @@ def plan(spec: RunSpec) -> PlanSummary:
         staleness_mean_steady=ledger.steady_sum / ledger.steady_count if ledger.steady_count else None,
         server_vectors=server_vectors(spec.algorithm, setup.info, facts["messages_peak"]),
         rounds=setup.rounds_text,
+        trainer=choice.name,
+        trainer_reason=choice.reason,
         plan_digest=ledger.digest.hex(),
         **{name: facts[name] for name in FROM_LEDGER},
     )

@@ -85,7 +85,7 @@ class Run:
     @functools.cached_property
     def choice(self) -> Choice:
         """Which trainer computes the run, and why."""
-        return choose(self.setup.task.model, self.spec.algorithm, self.options.trainer)
+        return choose(self.setup.outline, self.spec.algorithm, self.options.trainer)
 
     def _trainer(self) -> Trainer:
         return make_trainer(

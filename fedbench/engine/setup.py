@@ -18,6 +18,8 @@ from fedbench.scenarios import system
 from fedbench.scenarios.delays import NormalSteps
 from fedbench.scenarios.partition import Shards, partition, public_rows
 from fedbench.scenarios.pooled import pooled
+from fedbench.sources import plain
+from fedbench.tasks.available import Outline, outline
 from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Poll, Rounds, Vector, Weights
 
@@ -43,6 +45,13 @@ class Setup:
     @functools.cached_property
     def task(self) -> Task:
         return load_task(self.scenario.task.name, self.scenario.task.model)
+
+    @functools.cached_property
+    def outline(self) -> Outline:
+        """The task's model, without data where it is a built-in one."""
+        name = plain(self.scenario.task.name)
+        known = outline(name, self.scenario.task.model)
+        return known or Outline(self.task.model, self.task.augmentation is not None)
 
     @functools.cached_property
     def shards(self) -> Shards:

@@ -1,13 +1,44 @@
-"""Which built-in tasks have their data on this machine. Nothing is read, nothing is fetched."""
+"""What can be told of built-in tasks without their data: whether it is on this machine, and their models. Nothing is read or fetched."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fedbench.errors import MissingDataError
-from fedbench.tasks import fashion_mnist
+from fedbench.tasks import a9a, cifar, digits, fashion_mnist, stl10
 from fedbench.tasks.a9a import A9A
 from fedbench.tasks.cifar import CIFAR10, CIFAR100
 from fedbench.tasks.files import data_root
+from fedbench.tasks.models import Model, make_model
 from fedbench.tasks.stl10 import STL10
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A task without its data: the model, and whether images are augmented."""
+
+    model: Model
+    is_augmented: bool
+
+
+# Shape of an example, classes, and whether images are augmented.
+EXAMPLES: dict[str, tuple[tuple[int, ...], int, bool]] = {
+    digits.NAME: ((64,), digits.CLASSES, False),
+    fashion_mnist.NAME: ((1, fashion_mnist.SIDE, fashion_mnist.SIDE), fashion_mnist.CLASSES, False),
+    CIFAR10.name: (cifar.SHAPE, CIFAR10.classes, True),
+    CIFAR100.name: (cifar.SHAPE, CIFAR100.classes, True),
+    STL10.name: (stl10.SHAPE, stl10.CLASSES, False),
+    A9A.name: ((a9a.FEATURES,), a9a.CLASSES, False),
+}
+
+
+def outline(task: str, model: str) -> Outline | None:
+    """A built-in task's outline; None for a task of somebody's own. UsageError for a model that is unknown or does not fit."""
+    if task not in EXAMPLES:
+        return None
+    shape, classes, is_augmented = EXAMPLES[task]
+    return Outline(make_model(model, shape, classes), is_augmented)
+
 
 FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR100, STL10)}
 

@@ -22,6 +22,7 @@ from fedbench.tasks.models import make_model
 from fedbench.tasks.task import Task
 
 SIDE, BLOCK = 96, 3
+SHAPE = (3, SIDE // BLOCK, SIDE // BLOCK)
 CLASSES = 10
 
 # Sums of the unpacked files as torchvision states them: STL10, train_list and test_list.

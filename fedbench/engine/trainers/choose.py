@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from fedbench.engine.trainers.base import Trainer
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm, Rows
-from fedbench.tasks.models import Model
+from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
 
 TrainerName = Literal["auto", "native", "torch"]
@@ -26,13 +26,14 @@ class Choice:
     reason: str
 
 
-def choose(model: Model, algorithm: Algorithm, wish: str = "auto") -> Choice:
-    """The trainer for a model and an algorithm. `wish` other than auto is that trainer, or a UsageError if it cannot compute the run."""
+def choose(task: Outline, algorithm: Algorithm, wish: str = "auto") -> Choice:
+    """The trainer for a task and an algorithm. `wish` other than auto is that trainer, or a UsageError if it cannot compute the run."""
     if wish not in TRAINERS:
         raise UsageError(f"trainer: unknown name {wish!r}{nearest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
     if wish == "torch":
         return Choice("torch", "asked for")
-    against = _against_native(model, algorithm)
+    model = task.model
+    against = _against_native(task, algorithm)
     if wish == "native":
         if against:
             raise UsageError(f"trainer native: {against}; use --trainer torch")
@@ -44,17 +45,19 @@ def choose(model: Model, algorithm: Algorithm, wish: str = "auto") -> Choice:
     return Choice("native", f"it has all layers of model {model.name} and all terms of {algorithm.name}'s local rule")
 
 
-def _against_native(model: Model, algorithm: Algorithm) -> str:
+def _against_native(task: Outline, algorithm: Algorithm) -> str:
     """What the native trainer cannot compute; empty if it can all."""
     from fedbench.engine.trainers.native import RULE_TERMS, layer_specs
 
     beyond = sorted(algorithm.rule_terms - RULE_TERMS)
     if beyond:
         return f"{algorithm.name}'s local rule uses {', '.join(beyond)}, which the native trainer does not take"
+    if task.is_augmented:
+        return "images of the task are augmented"
     try:
-        layer_specs(model)
+        layer_specs(task.model)
     except UsageError as error:
-        return f"model {model.name}: {error}"
+        return f"model {task.model.name}: {error}"
     return ""
 
 

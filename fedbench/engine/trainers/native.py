@@ -23,7 +23,8 @@ from fedbench.engine.trainers.base import (
 from fedbench.errors import UsageError
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
 from fedbench.protocols import Logits, Pullback, Rows
-from fedbench.tasks.models import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, Model, ReLU
+from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU
+from fedbench.tasks.models import Model
 from fedbench.tasks.task import Task
 from fedbench.types import LocalRule, Vector, Work
 
@@ -107,7 +108,7 @@ class NativeTrainer:
         delta = job.end - assignment.rule.start
         return Work(delta=delta, end=job.end, buffers=assignment.buffers, server_seconds=seconds, **by_products)
 
-    def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
+    def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
         for client in clients:
             yield self.core.gradient(x, self.shards[client])
 
@@ -187,7 +188,7 @@ def _layer_spec(index: int, layer: Layer) -> LayerSpec:
     match layer:
         case Linear(inputs, outputs):
             return LayerSpec("linear", inputs, outputs)
-        case Conv2d(inputs, outputs, kernel, stride, padding):
+        case Conv2d(inputs, outputs, kernel, stride, padding, bias=True):
             return LayerSpec("conv2d", inputs, outputs, kernel, stride, padding)
         case MaxPool2d(kernel):
             return LayerSpec("max_pool2d", kernel=kernel)

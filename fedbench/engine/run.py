@@ -31,6 +31,7 @@ from fedbench.results.digests import Digest
 from fedbench.results.provenance import provenance
 from fedbench.results.record import SCHEMA, Record, first_hit
 from fedbench.results.store import Store
+from fedbench.tasks.available import Outline
 from fedbench.types import Dispatch, Mailbox, Rounds
 
 
@@ -85,7 +86,7 @@ class Run:
     @functools.cached_property
     def choice(self) -> Choice:
         """Which trainer computes the run, and why."""
-        return choose(self.setup.outline, self.spec.algorithm, self.options.trainer)
+        return choose(Outline.of(self.setup.task), self.spec.algorithm, self.options.trainer)
 
     def _trainer(self) -> Trainer:
         return make_trainer(

@@ -50,8 +50,7 @@ class Setup:
     def outline(self) -> Outline:
         """The task's model, without data where it is a built-in one."""
         name = plain(self.scenario.task.name)
-        known = outline(name, self.scenario.task.model)
-        return known or Outline(self.task.model, self.task.augmentation is not None)
+        return outline(name, self.scenario.task.model) or Outline.of(self.task)
 
     @functools.cached_property
     def shards(self) -> Shards:

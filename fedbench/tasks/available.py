@@ -11,6 +11,7 @@ from fedbench.tasks.cifar import CIFAR10, CIFAR100
 from fedbench.tasks.files import data_root
 from fedbench.tasks.models import Model, make_model
 from fedbench.tasks.stl10 import STL10
+from fedbench.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,10 @@ class Outline:
 
     model: Model
     is_augmented: bool
+
+    @classmethod
+    def of(cls, task: Task) -> Outline:
+        return cls(task.model, task.augmentation is not None)
 
 
 # Shape of an example, classes, and whether images are augmented.

@@ -150,7 +150,7 @@ def with_outputs(job: LocalJob, names: Sequence[str] = BY_PRODUCTS) -> LocalJob:
 
 @st.composite
 def nets(draw: st.DrawFn, dropout: bool = False) -> Net:
-    """Up to five layers on images, then up to three on vectors; the last has parameters and gives the logits."""
+    """Up to five layers on images, then up to three on vectors, and logits that a ReLU may cut."""
     shape = start = draw(st.one_of(st.tuples(st.integers(1, 20)), st.tuples(st.integers(1, 3), *[st.integers(4, 9)] * 2)))
     layers: list[LayerSpec] = []
     while len(shape) == 3 and len(layers) < 5 and draw(st.integers(0, 4)):
@@ -176,7 +176,8 @@ def nets(draw: st.DrawFn, dropout: bool = False) -> Net:
         layers.append(draw_layer(draw, kind, shape[0], 1))
         shape = (layers[-1].outputs,) if kind == "linear" else shape
     classes = draw(st.integers(2, 12))
-    return Net(start, (*layers, linear(shape[0], classes)), classes)
+    last = draw(st.sampled_from([(), (), (RELU,), (FLATTEN,)]))
+    return Net(start, (*layers, linear(shape[0], classes), *last), classes)
 
 
 def draw_layer(draw: st.DrawFn, kind: str, inputs: int, side: int) -> LayerSpec:

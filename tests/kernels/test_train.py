@@ -12,13 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.kernels.train import LocalJob, score
+from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
 
 from .networks import (
     BY_PRODUCTS,
+    DROPOUT,
     DROPPED,
     FLATTEN,
     LEFT_OVER,
+    MLP,
     NETS,
     RELU,
     SMALL_CNN,
@@ -224,3 +226,43 @@ def test_what_is_not_finite_travels_as_in_torch(isa: str, layers: Any, bad: floa
     got = trainer.logits(y, x, 3)
     assert np.isfinite(want).all() == (bad == -np.inf and layers[-1] != FLATTEN)
     assert np.allclose(got, want, rtol=1e-12, atol=1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize("last", [RELU, DROPOUT, FLATTEN], ids=lambda layer: layer.kind)
+def test_a_network_may_end_in_any_layer(isa: str, last: LayerSpec) -> None:
+    """Logits that were changed in place, and a slope that is the caller's."""
+    net = replace(MLP, layers=(*MLP.layers, last))
+    job = job_of(net)
+    trainer = net.trainer(isa=isa)
+    trainer.train([job])
+    want = net.local(job, 7)
+    assert close(job.end, want["end"], scale=want["end"] - job.start)
+    slope = np.random.default_rng(0).standard_normal((5, 4))
+    before, x = slope.copy(), net.data()[0][:5]
+    trainer.forward(job.start, x, 4, (9, 4, 6, 0))
+    got = trainer.pullback(slope)
+    assert np.array_equal(slope, before)
+    w = torch.tensor(job.start, requires_grad=True)
+    logits = net.logits(w, torch.tensor(x), Stream(9, Purpose.dropout, 4, 6))
+    assert close(got, torch.autograd.grad(logits, w, torch.tensor(slope))[0].numpy())
+
+
+def test_a_nan_reaches_the_same_gradients_as_in_torch(isa: str) -> None:
+    """The derivative of ReLU is 0 where its result is 0, not where it is a NaN."""
+    net = Net((6,), (linear(6, 5), RELU, linear(5, 3)), 3)
+    x, labels = net.data()
+    x[3, 2] = np.nan
+    trainer = LocalTrainer(net.layers, x, labels, seed=0, batch_size=7, isa=isa)
+    want = net.gradient(net.start(), x, labels)
+    assert np.array_equal(np.isnan(trainer.gradient(net.start(), np.arange(53))), np.isnan(want))
+
+
+def test_score_refuses_other_numbers() -> None:
+    with pytest.raises(TypeError, match="logits: expected float32 or float64, got int64"):
+        score(np.zeros((1, 4), np.int64), np.array([1]))
+
+
+@pytest.mark.parametrize("change", [{"steps": -1}, {"client": -1}, {"client": 2**32}, {"k": -1}], ids=str)
+def test_numbers_out_of_range_are_named(change: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=next(iter(change))):
+        MLP.trainer().train([replace(job_of(MLP), **change)])

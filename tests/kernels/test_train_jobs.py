@@ -1,0 +1,284 @@
+"""Jobs of the native trainer: the same bits whoever computes them and when, refusals, Ctrl-C and progress."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench.errors import UsageError
+from fedbench.kernels import build_info
+from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
+
+from .networks import BY_PRODUCTS, DROPPED, FLATTEN, LEFT_OVER, MLP, RELU, SOFTMAX, Net, conv, linear, pool, with_outputs
+
+# Padding and stride, pools with a row left over, dropout of both kinds.
+MIXED = Net(
+    (2, 9, 9),
+    (
+        *(conv(2, 7, 3, 2, 1), RELU, LayerSpec("dropout2d", p=0.4), conv(7, 5, 3, 1, 2), pool(2)),
+        *(FLATTEN, linear(45, 11), LayerSpec("dropout", p=0.3), RELU, linear(11, 3)),
+    ),
+    3,
+)
+
+
+# ---- bits ----
+
+
+def wave(net: Net, dtype: Any) -> list[LocalJob]:
+    """Ten jobs of different lengths, shards, rules and outputs; some shards are smaller than a batch of 10, none a multiple of it."""
+    jobs = []
+    for i in range(10):
+        y = (net.start(dtype, seed=i) * (1 + i / 5)).astype(dtype)
+        shard = np.arange(i, i + (4, 27, 48, 1, 33)[i % 5]) % 53
+        correction = net.start(dtype, seed=99) if i % 3 == 1 else None
+        job = LocalJob(i % 5, i, (0, 3, 11, 6, 1)[i % 5], shard, y, y, 0.1, 0.1 * (i % 3), 0.2 * (i % 2), correction)
+        jobs.append(with_outputs(job, BY_PRODUCTS[: i % 4]))
+    return jobs
+
+
+def bits(jobs: Sequence[LocalJob]) -> list[tuple[bytes | None, ...]]:
+    return [tuple(None if (v := getattr(job, name)) is None else v.tobytes() for name in ("end", *BY_PRODUCTS)) for job in jobs]
+
+
+def trained(trainer: LocalTrainer, jobs: Sequence[LocalJob]) -> list[tuple[bytes | None, ...]]:
+    """Bits of the jobs, each in new arrays."""
+    fresh = [with_outputs(job, [name for name in BY_PRODUCTS if getattr(job, name) is not None]) for job in jobs]
+    trainer.train(fresh)
+    return bits(fresh)
+
+
+@pytest.mark.parametrize("net", [SOFTMAX, LEFT_OVER, MIXED], ids=["softmax", "left over", "mixed"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_job_has_the_same_bits_in_any_company(isa: str, net: Net, dtype: Any) -> None:
+    """For 1, 2 and 4 threads, any order, any grouping, and after other work on the same trainer."""
+    jobs, random = wave(net, dtype), np.random.default_rng(0)
+    wanted = [trained(net.trainer(10, dtype=dtype, isa=isa), [job])[0] for job in jobs]
+    x, _ = net.data(dtype=dtype)
+    for threads in (1, 2, 4):
+        trainer = net.trainer(10, dtype=dtype, isa=isa, threads=threads)
+        assert trained(trainer, jobs) == wanted
+        for _ in range(3):
+            order = random.permutation(len(jobs))
+            cuts = np.split(order, np.sort(random.choice(np.arange(1, 10), 3, replace=False)))
+            found = {}
+            for part in cuts:
+                found |= dict(zip(part.tolist(), trained(trainer, [jobs[i] for i in part]), strict=True))
+                trainer.gradient(jobs[3].start, jobs[2].shard)
+                trainer.logits(jobs[1].start, x[:23], net.classes)
+                trainer.forward(jobs[1].start, x[:3], net.classes, (1, 2, 3, 0))
+                trainer.pullback(np.ones((3, net.classes), dtype))
+            assert [found[i] for i in range(len(jobs))] == wanted
+
+
+def test_gradient_and_logits_have_the_same_bits_for_any_threads(isa: str) -> None:
+    """300 examples are several tasks of an evaluation."""
+    x, y = MIXED.data(300)[0], MIXED.start()
+    rows = np.arange(53)
+    found = set()
+    for threads in (1, 2, 4):
+        trainer = MIXED.trainer(isa=isa, threads=threads)
+        found.add((trainer.logits(y, x, 3).tobytes(), trainer.gradient(y, rows).tobytes()))
+    assert len(found) == 1
+    one_by_one = np.concatenate([trainer.logits(y, x[i : i + 7], 3) for i in range(0, 300, 7)])
+    assert np.allclose(one_by_one, trainer.logits(y, x, 3), rtol=0, atol=1e-14)
+
+
+def test_nothing_given_is_written() -> None:
+    """Start, correction, shard and slope may be read-only."""
+    trainer, job = MIXED.trainer(), wave(MIXED, np.float64)[4]
+    for array in (job.start, job.correction, job.shard):
+        assert array is not None
+        array.flags.writeable = False
+    slope = np.ones((5, 3))
+    slope.flags.writeable = False
+    before = job.start.tobytes()
+    trainer.train([job])
+    trainer.forward(job.start, MIXED.data()[0][:5], 3, (1, 2, 3, 0))
+    trainer.pullback(slope)
+    assert job.start.tobytes() == before
+    assert (slope == 1).all()
+
+
+def test_the_instruction_set_asked_for_computes(isa: str) -> None:
+    assert SOFTMAX.trainer(isa=isa).isa == isa
+    assert SOFTMAX.trainer().isa == build_info()["instruction_set"]
+
+
+# ---- refusals ----
+
+X, LABELS = MLP.data()
+READ_ONLY = np.zeros(MLP.dim)
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"x": X.astype(np.float16)}, TypeError, "x: expected float32 or float64, got float16"),
+        ({"x": X[:50]}, TypeError, r"x: expected shape \(53, 64\), a row per label, got float64 \(50, 64\)"),
+        ({"y": LABELS.astype(np.int32)}, TypeError, r"y: expected int64 \(d,\) C-contiguous, got int32"),
+        ({"y": LABELS[:, None]}, TypeError, "y: expected int64"),
+        ({"y": np.full(53, 4)}, ValueError, r"y\[0\]: must be in 0 .. 3, got 4"),
+        ({"y": np.array([0, -1] + [0] * 51)}, ValueError, r"y\[1\]: must be in 0 .. 3, got -1"),
+        ({"batch_size": 0}, UsageError, "must be >= 1, got 0 and 1"),
+        ({"threads": 0}, UsageError, "must be >= 1, got 7 and 0"),
+        ({"isa": "neon"}, ValueError, "isa: expected one of portable.* got neon"),
+    ],
+)
+def test_what_a_trainer_refuses(change: dict[str, Any], error: type[Exception], message: str) -> None:
+    arguments = {"x": X, "y": LABELS, "seed": 5, "batch_size": 7} | change
+    with pytest.raises(error, match=message):
+        LocalTrainer(MLP.layers, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        ([linear(64, 4)], r"layer 0 \(linear\): takes \(64,\), gets \(1, 8, 8\)"),
+        ([FLATTEN, RELU, linear(63, 4)], r"layer 2 \(linear\): takes \(63,\), gets \(64,\)"),
+        ([conv(2, 3, 3)], r"layer 0 \(conv2d\): takes 2 channels, gets \(1, 8, 8\)"),
+        ([FLATTEN, conv(1, 3, 3)], r"layer 1 \(conv2d\): takes images, gets \(64,\)"),
+        ([conv(1, 3, 11, 1, 1)], r"layer 0 \(conv2d\): has a kernel of 11, gets a side of only 10"),
+        ([conv(1, 3, 3, 0)], r"layer 0 \(conv2d\): kernel and stride must be >= 1"),
+        ([conv(1, 3, 3), pool(7)], r"layer 1 \(max_pool2d\): has a kernel of 7, gets a side of only 6"),
+        ([FLATTEN, pool(2)], r"layer 1 \(max_pool2d\): takes images"),
+        ([FLATTEN, LayerSpec("dropout2d", p=0.5)], r"layer 1 \(dropout2d\): takes images"),
+        ([LayerSpec("dropout", p=1.0)], r"layer 0 \(dropout\): p must be in \[0, 1\), got 1"),
+        ([LayerSpec("dropout", p=float("nan"))], r"layer 0 \(dropout\): p must be in \[0, 1\)"),
+        ([LayerSpec("softplus")], "layers: unknown kind softplus"),
+        ([conv(1, 4, 3)], r"layers: must end with a vector of logits, end with \(4, 6, 6\); add flatten"),
+        ([FLATTEN], "layers: none of them has parameters"),
+        ([], "layers: none of them has parameters"),
+    ],
+)
+def test_layers_that_do_not_fit(layers: list[LayerSpec], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LocalTrainer(layers, X, LABELS, seed=5, batch_size=7)
+
+
+VECTOR = r"expected float64 \(d,\) C-contiguous, got "
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"start": np.zeros(MLP.dim, np.float32)}, TypeError, f"start: {VECTOR}float32"),
+        ({"start": np.zeros(MLP.dim - 1)}, TypeError, rf"start: expected length {MLP.dim}, got float64 \({MLP.dim - 1},\)"),
+        ({"start": np.zeros((1, MLP.dim))}, TypeError, f"start: {VECTOR}"),
+        ({"start": np.zeros(2 * MLP.dim)[::2]}, TypeError, f"start: {VECTOR}.*not C-contiguous"),
+        ({"start": [0.0] * MLP.dim}, TypeError, f"start: {VECTOR}list"),
+        ({"end": READ_ONLY}, TypeError, "end: expected a writeable array, got a read-only one"),
+        ({"end": np.zeros(3)}, TypeError, f"end: expected length {MLP.dim}"),
+        ({"first_gradient": READ_ONLY}, TypeError, "first_gradient: expected a writeable array"),
+        ({"mean_gradient": np.zeros(3)}, TypeError, f"mean_gradient: expected length {MLP.dim}"),
+        ({"full_gradient": np.zeros(MLP.dim, np.float32)}, TypeError, f"full_gradient: {VECTOR}float32"),
+        ({"correction": np.zeros(3)}, TypeError, f"correction: expected length {MLP.dim}"),
+        ({"shard": np.arange(5, dtype=np.int32)}, TypeError, "shard: expected int64"),
+        ({"shard": np.arange(10)[::2]}, TypeError, "shard: expected int64.*not C-contiguous"),
+        ({"shard": np.array([3, 53])}, IndexError, "shard: there are 53 examples, got row 53"),
+        ({"shard": np.array([-1])}, IndexError, "shard: there are 53 examples, got row -1"),
+        ({"shard": np.arange(0)}, IndexError, "shard: a client needs at least one example, got 0"),
+    ],
+)
+def test_what_a_job_refuses(change: dict[str, Any], error: type[Exception], message: str) -> None:
+    """Before any job of the wave starts."""
+    y = np.zeros(MLP.dim)
+    good, bad = (with_outputs(LocalJob(0, 0, 3, np.arange(5), y, y, 0.1)) for _ in range(2))
+    with pytest.raises(error, match=message):
+        MLP.trainer().train([good, replace(bad, **change)])
+    assert np.isnan(good.end).all()
+
+
+def test_what_other_calls_refuse() -> None:
+    trainer, y = MLP.trainer(), MLP.start()
+    with pytest.raises(TypeError, match=r"features: expected rows of 64, got float64 \(3, 63\)"):
+        trainer.logits(y, X[:3].reshape(3, 64)[:, :63].copy(), 4)
+    with pytest.raises(TypeError, match=r"out: expected shape \(3, 4\), got float64 \(3, 5\)"):
+        trainer.logits(y, X[:3], 5)
+    with pytest.raises(TypeError, match="features: expected float64"):
+        trainer.logits(y, X[:3].astype(np.float32), 4)
+    with pytest.raises(TypeError, match=f"x: expected length {MLP.dim}"):
+        trainer.gradient(y[:-1], np.arange(3))
+    with pytest.raises(IndexError, match="got row 53"):
+        trainer.gradient(y, np.array([53]))
+    with pytest.raises(TypeError, match=r"dlogits: expected shape \(0, 4\) of the last forward"):
+        trainer.pullback(np.ones((3, 4)))
+    with pytest.raises(RuntimeError, match="pullback: needs a forward before it"):
+        trainer.pullback(np.ones((0, 4)))
+    trainer.forward(y, X[:3], 4, None)
+    with pytest.raises(TypeError, match=r"dlogits: expected shape \(3, 4\) of the last forward"):
+        trainer.pullback(np.ones((2, 4)))
+    with pytest.raises(ValueError, match=r"labels: must be in 0 .. 3, got 4"):
+        score(np.zeros((1, 4)), np.array([4]))
+    with pytest.raises(TypeError, match="logits: expected a row per label, 2"):
+        score(np.zeros((1, 4)), np.array([1, 1]))
+
+
+# ---- while it computes ----
+
+
+def long_job(net: Net, steps: int) -> LocalJob:
+    y = net.start()
+    return LocalJob(0, 0, steps, np.arange(53), y, np.empty_like(y), 0.01)
+
+
+def test_progress_is_told_and_may_stop_the_rest() -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(done: int) -> None:
+        raise Stop
+
+    trainer, told = DROPPED.trainer(threads=2), list[int]()
+    wanted = trained(DROPPED.trainer(), [long_job(DROPPED, 5)])
+    begin = time.monotonic()
+    trainer.train([long_job(DROPPED, 2000) for _ in range(5)], told.append)
+    seconds = time.monotonic() - begin
+    assert told == sorted(told)
+    assert set(told) <= set(range(6))
+    assert 1 <= len(told) <= 10 * seconds + 1
+    begin = time.monotonic()
+    with pytest.raises(Stop):
+        trainer.train([long_job(DROPPED, 400_000) for _ in range(5)], stop)
+    assert time.monotonic() - begin < 1
+    assert trained(trainer, [long_job(DROPPED, 5)]) == wanted
+
+
+INTERRUPTED = """
+import numpy as np
+from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer
+layers = [LayerSpec("conv2d", 1, 32, 5), LayerSpec("flatten"), LayerSpec("linear", 32 * 24 * 24, 10)]
+trainer = LocalTrainer(layers, np.zeros((60, 1, 28, 28), np.float32), np.arange(60) % 10, seed=0, batch_size=20, threads=2)
+y = np.zeros(trainer.dim, np.float32)
+jobs = [LocalJob(i, 0, 100_000, np.arange(60), y, y.copy(), 0.1) for i in range(3)]
+started = []
+try:
+    trainer.train(jobs, lambda done: started or started.append(print("training", flush=True)))
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+    raise
+"""
+
+
+def test_ctrl_c_answers_within_a_second() -> None:
+    """Three jobs of minutes each, on two threads."""
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "training\n"
+    time.sleep(0.2)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "stopped\n"
+    assert time.monotonic() - begin < 1
+    _, errors = process.communicate(timeout=20)
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    assert process.returncode == -signal.SIGINT

@@ -86,7 +86,7 @@ for message, call in [
     ("at least one vector", lambda: cuda.weighted_sum([], [])),
     ("kind: expected", lambda: cuda.distill(x, x, 0, 1, kind="odds")),
     ("order: expected", lambda: cuda.update_cache([1.0], [x], [x], Device("<f8"), 1.0, order="x", out=x)),
-    ("step: must be >= 1", lambda: cuda.clip_adam(x, x, x, x, AdamRule(0.1, step=0))),
+    ("step: must be a whole number between 1 and", lambda: cuda.clip_adam(x, x, x, x, AdamRule(0.1, step=0))),
     ("one weight per vector, got 2", lambda: cuda.weighted_sum([1.0, 2.0], [x], out=x)),
 ]:
     with pytest.raises(ValueError, match=message):

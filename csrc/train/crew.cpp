@@ -22,7 +22,8 @@ Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::
         if (data.y[i] < 0 || static_cast<std::size_t>(data.y[i]) >= network_.classes())
             throw std::invalid_argument("y[" + std::to_string(i) + "]: must be in 0 .. " + std::to_string(network_.classes() - 1) +
                                         ", got " + std::to_string(data.y[i]));
-    for (std::size_t i = 0; i < threads; ++i) workers_.push_back(make_worker<Real>(network_, batch, isa));
+    const std::size_t largest = std::min(batch, std::max<std::size_t>(data.n, 1));  // no shard is larger
+    for (std::size_t i = 0; i < threads; ++i) workers_.push_back(make_worker<Real>(network_, largest, isa));
 }
 
 template <typename Real>

@@ -169,7 +169,7 @@ class Run:
             "run_id": spec.run_id,
             "spec": spec.as_dict(),
             "provenance": provenance(
-                build_info(),
+                build_info() | self._forced_isa(),
                 trainer=execution.trainer.name,
                 trainer_reason=self.choice.reason,
                 workers=self.options.workers,
@@ -184,6 +184,10 @@ class Run:
             "digests": digests,
         }
         return Record(meta, curves)
+
+    def _forced_isa(self) -> dict[str, str]:
+        """The instruction set that made the bits, where it is not the machine's best."""
+        return {"instruction_set": self.options.isa} if self.options.isa and self.choice.name == "native" else {}
 
     def _curves(self, ledger: Ledger, traffic: tuple[int, int, int], vector_bytes: int) -> dict[str, npt.NDArray[Any]]:
         curves = self.evaluator.columns()

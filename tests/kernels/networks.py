@@ -205,6 +205,7 @@ POOL_FIRST = Net((2, 11, 9), (pool(3), RELU, conv(2, 7, 3, 1, 1), RELU, RELU, po
 LEFT_OVER = Net(
     (2, 9, 9), (conv(2, 7, 3, 2, 1), RELU, conv(7, 5, 3, 1, 1), pool(2), FLATTEN, linear(20, 11), RELU, linear(11, 3)), 3
 )
+WIDE = Net((3,), (linear(3, 2100), RELU, linear(2100, 40), RELU, linear(40, 3)), 3)  # weights in several blocks of a cache
 NO_HEAD = Net((2, 5, 6), (RELU, conv(2, 1, 3), FLATTEN), 12)
 DROPPED = Net(
     (1, 9, 9),
@@ -231,6 +232,7 @@ NETS = {
     "strided": STRIDED,
     "pool first": POOL_FIRST,
     "left over": LEFT_OVER,
+    "wide": WIDE,
     "no head": NO_HEAD,
     "dropped": DROPPED,
 }

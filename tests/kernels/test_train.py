@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fedbench.kernels.random import Purpose, Stream
@@ -26,6 +26,7 @@ from .networks import (
     SMALL_CNN,
     SOFTMAX,
     STRIDED,
+    WIDE,
     Net,
     conv,
     linear,
@@ -58,6 +59,7 @@ def job_of(net: Net, steps: int = 7, dtype: Any = np.float64, **changes: Any) ->
 
 @DETERMINISTIC
 @given(net=nets(), batch=BATCHES, shard=st.integers(1, 48), k=st.integers(0, 5))
+@example(net=WIDE, batch=7, shard=48, k=0)
 def test_steps_are_those_of_the_formula(isa: str, net: Net, batch: int, shard: int, k: int) -> None:
     """Any layers, batch sizes, short last batches, shards smaller than a batch."""
     job = job_of(net, 6, k=k, shard=SHARD[:shard])

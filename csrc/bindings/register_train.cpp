@@ -57,7 +57,7 @@ public:
         const auto shard = vector_of<std::int64_t>("rows", rows);
         Real* const to = model_out("out", out);
         const py::gil_scoped_release release;
-        crew_.gradient(from, shard, to);
+        crew_.gradient(from, shard, to, watch(py::none()));
     }
 
     void logits(const py::object& x, const py::object& features, const py::object& out) {

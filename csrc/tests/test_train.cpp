@@ -120,8 +120,9 @@ void gradients_are_slopes() {
         for (InstructionSet isa : kSets) {
             if (isa > instruction_set()) continue;
             const auto worker = make_worker<double>(problem.network, 7, isa);
+            const std::atomic<bool> never{false};
             std::vector<double> gradient(problem.model.size());
-            worker->gradient(problem.model.data(), problem.examples(), problem.shard, gradient.data());
+            worker->gradient(problem.model.data(), problem.examples(), problem.shard, gradient.data(), never);
             const std::vector<double> direction = draws<double>(gradient.size(), 3);
             const double step = 1e-6, along = std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0);
             std::vector<double> ahead = problem.model, behind = problem.model;
@@ -179,6 +180,40 @@ void instruction_sets_agree() {
             check(distance(std::vector<double>(end.begin(), end.end()), truth) < 1e-5, std::string(net.name) + " on " + name_of(isa));
         }
     }
+}
+
+/// A step without by-products adds into the parameters where others make a gradient first. Five steps of 9, 9, 3, 9 and 9 examples.
+void by_products_change_no_bit() {
+    for (const Net& net : nets()) {
+        const Problem<double> problem(net);
+        const std::size_t d = problem.model.size();
+        std::vector<double> first(d), again(d), mean(d), expected(d);
+        Job<double> plain;
+        plain.steps = 5, plain.rule.lr = 0.05;
+        Job<double> general = plain, once = plain;
+        general.first_gradient = first.data(), general.mean_gradient = mean.data();
+        once.steps = 1, once.first_gradient = again.data();
+        const auto end = train(problem, plain, 9, instruction_set());
+        check(same(end, train(problem, general, 9, instruction_set())), std::string(net.name) + ": plain steps");
+        train(problem, once, 9, instruction_set());
+        check(same(first, again) && !same(first, mean), std::string(net.name) + ": the first gradient is of the first step");
+        for (std::size_t i = 0; i < d; ++i) expected[i] = problem.model[i] - 0.05 * 5 * mean[i];
+        check(distance(end, expected) < 1e-13, std::string(net.name) + ": the mean gradient is what was gone");
+    }
+}
+
+void prox_pulls_to_the_start() {
+    const Problem<double> problem(nets()[2]);
+    Job<double> job;
+    job.steps = 2, job.rule.lr = 0.25, job.rule.prox = 2;
+    std::vector<double> mean(problem.model.size());
+    job.mean_gradient = mean.data();
+    Job<double> free = job;
+    free.steps = 1, free.rule.prox = 0, free.mean_gradient = nullptr;
+    const auto middle = train(problem, free, 64, instruction_set()), end = train(problem, job, 64, instruction_set());
+    std::vector<double> expected(end.size());
+    for (std::size_t i = 0; i < end.size(); ++i) expected[i] = problem.model[i] - 0.25 * (2 * mean[i] + 2 * (middle[i] - problem.model[i]));
+    check(distance(end, expected) < 1e-14, "the second step has a prox");
 }
 
 void masks_follow_the_stream() {
@@ -272,6 +307,8 @@ void misfits_are_refused() {
 int main() {
     gradients_are_slopes();
     a_step_follows_the_rule();
+    by_products_change_no_bit();
+    prox_pulls_to_the_start();
     instruction_sets_agree();
     masks_follow_the_stream();
     threads_change_nothing();

@@ -40,9 +40,10 @@ void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
 }
 
 template <typename Real>
-void Crew<Real>::gradient(const Real* x, std::span<const std::int64_t> rows, Real* out) {
+void Crew<Real>::gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch) {
     check_rows(rows);
-    team_.run(1, [&](std::size_t, std::size_t thread) { workers_[thread]->gradient(x, data_, rows, out); });
+    team_.run(
+        1, [&](std::size_t, std::size_t thread) { workers_[thread]->gradient(x, data_, rows, out, team_.cancelled()); }, watch);
 }
 
 template <typename Real>

@@ -38,7 +38,8 @@ std::string text_of(const Shape& shape) {
 }
 
 std::size_t windows(std::size_t index, const Layer& layer, std::size_t side, std::size_t step) {
-    if (layer.kernel < 1 || step < 1) refuse(index, layer, "kernel and stride must be >= 1, got " + std::to_string(layer.kernel));
+    if (layer.kernel < 1 || step < 1)
+        refuse(index, layer, "kernel and stride must be >= 1, got " + std::to_string(layer.kernel) + " and " + std::to_string(step));
     if (side < layer.kernel)
         refuse(index, layer, "has a kernel of " + std::to_string(layer.kernel) + ", gets a side of only " + std::to_string(side));
     return (side - layer.kernel) / step + 1;

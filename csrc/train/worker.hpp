@@ -28,7 +28,7 @@ public:
                const std::atomic<bool>& cancelled) override {
         const Rule<Real>& rule = job.rule;
         if (job.full_gradient != nullptr) {
-            gradient(rule.start, data, job.shard, job.full_gradient);
+            gradient(rule.start, data, job.shard, job.full_gradient, cancelled);
             for (std::size_t i = 0; rule.weight_decay != 0 && i < dim_; ++i)
                 job.full_gradient[i] = madd(rule.weight_decay, rule.start[i], job.full_gradient[i]);
         }
@@ -55,11 +55,13 @@ public:
         finish(job);
     }
 
-    void gradient(const Real* x, const Examples<Real>& data, std::span<const std::int64_t> rows, Real* out) override {
+    void gradient(const Real* x, const Examples<Real>& data, std::span<const std::int64_t> rows, Real* out,
+                  const std::atomic<bool>& cancelled) override {
         arena_.load(x, weights_.data());
         std::vector<double> sum(arena_.size());
         std::vector<Real> mean(arena_.size());
         for (std::size_t begin = 0; begin < rows.size(); begin += kPart) {
+            if (cancelled.load(std::memory_order_relaxed)) return;
             const std::size_t count = std::min(kPart, rows.size() - begin);
             for (std::size_t i = 0; i < count; ++i) {
                 const auto row = static_cast<std::size_t>(rows[begin + i]);

@@ -6,6 +6,7 @@ jobs. Arrays are float32 or float64, C-contiguous, of one dtype. csrc/include/fe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -149,5 +150,5 @@ def score(logits: Floats, labels: Rows) -> tuple[npt.NDArray[np.float64], npt.ND
 
 
 def _flat(x: Floats) -> Floats:
-    """Examples as rows of features: a view, since arrays are C-contiguous."""
-    return x.reshape(len(x), -1)
+    """Examples as rows of features: a view. What is not C-contiguous goes on as it is, and is refused there."""
+    return x.reshape(len(x), math.prod(x.shape[1:])) if x.flags.c_contiguous else x

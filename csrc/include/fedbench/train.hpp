@@ -106,8 +106,10 @@ public:
     virtual void train(const Job<Real>& job, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
                        const std::atomic<bool>& cancelled) = 0;
 
-    /// Gradient (dim) of the mean loss over the rows, without dropout; summed in float64 over parts of fixed size.
-    virtual void gradient(const Real* x, const Examples<Real>& data, std::span<const std::int64_t> rows, Real* out) = 0;
+    /// Gradient (dim) of the mean loss over the rows, without dropout; summed in float64 over parts of fixed size. Stops early, with
+    /// `out` not set, once `cancelled`.
+    virtual void gradient(const Real* x, const Examples<Real>& data, std::span<const std::int64_t> rows, Real* out,
+                          const std::atomic<bool>& cancelled) = 0;
 
     /// Logits (n, classes) of n rows of features under the model x, without dropout.
     virtual void logits(const Real* x, std::span<const Real* const> rows, Real* out) = 0;
@@ -177,7 +179,7 @@ public:
 
     /// The longest jobs first. Throws std::out_of_range, before any job starts, if a shard names no example or is empty.
     void train(std::span<const Job<Real>> jobs, const Watch& watch = {});
-    void gradient(const Real* x, std::span<const std::int64_t> rows, Real* out);
+    void gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch = {});
 
     /// Logits (n, classes) of n rows of features.
     void logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch = {});

@@ -100,7 +100,7 @@ def command(
         if as_json:
             return print_json(facts)
         out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
-        out.print(f"models: {', '.join(facts['models'])}", markup=False)
+        out.print(f"models, of those that fit its examples: {', '.join(facts['models'])}", markup=False)
         return out.print(facts["missing"] or "data: on this machine", markup=False, soft_wrap=True)
     known = [*registry.names("algorithm"), *scenario_names(), *registry.names("task")]
     raise UsageError(f"unknown name {name!r}{nearest(name, known)}")

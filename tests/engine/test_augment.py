@@ -66,6 +66,19 @@ def test_only_seed_client_and_job_matter() -> None:
     assert plain.train(jobs[:1])[0].end.tobytes() != together[0]
 
 
+def test_every_job_of_a_client_draws_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One word for each example of its steps, from the stream of client and job."""
+    seen: list[list[int]] = []
+    plain = Features.rows
+    monkeypatch.setattr(Features, "augmented", lambda self, rows, how, drawn: seen.append(drawn.tolist()) or plain(self, rows))
+    trainer = TorchTrainer(task(cifar.AUGMENTATION), [np.arange(5), np.arange(20)], batch_size=7, seed=5)
+    for k in (0, 1):
+        rule = LocalRule(start=task(None).model.x0(0), lr=0.01)
+        trainer.train([Assignment(Job(1, k, 0, 4), rule, np.empty(0, np.float32))])
+    expected = [cifar.AUGMENTATION.draw(Stream(5, Purpose.module_seed, 1, k), 27).tolist() for k in (0, 1)]
+    assert seen == [drawn[a:b] for drawn in expected for a, b in ((0, 7), (7, 14), (14, 20), (20, 27))]
+
+
 def test_evaluation_and_full_gradients_see_the_images_as_they_are() -> None:
     start, none = task(None).model.x0(0), np.empty(0, np.float32)
     a, b = (TorchTrainer(task(how), [np.arange(20)], batch_size=7, seed=5) for how in (cifar.AUGMENTATION, None))

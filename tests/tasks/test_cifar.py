@@ -35,7 +35,8 @@ def write(root: Path, published: Cifar) -> Cifar:
     folder.mkdir(parents=True, exist_ok=True)
     for number, name in enumerate(published.md5):
         labels = [published.classes - 1 - (ROWS * number + i) % published.classes for i in range(ROWS)]
-        (folder / name).write_bytes(python2_pickle(batch(ROWS * number, labels, published.labels)))
+        key = {"cifar10": "labels", "cifar100": "fine_labels"}[published.name]
+        (folder / name).write_bytes(python2_pickle(batch(ROWS * number, labels, key)))
     return dataclasses.replace(published, md5=md5(folder))
 
 

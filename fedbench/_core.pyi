@@ -32,6 +32,7 @@ class Purpose(enum.IntEnum):
     availability = 16
     loss = 17
     rarity = 18
+    augmentation = 19
 
 class Stream:
     def __init__(self, seed: int, purpose: Purpose, client: int = 0, k: int = 0) -> None: ...

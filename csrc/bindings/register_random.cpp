@@ -48,6 +48,7 @@ void register_random(py::module_& module) {
         .value("availability", Purpose::availability)
         .value("loss", Purpose::loss)
         .value("rarity", Purpose::rarity)
+        .value("augmentation", Purpose::augmentation)
         .finalize();
 
     module.def(

@@ -81,7 +81,7 @@ def test_purposes_are_frozen() -> None:
     """Changing a value changes every published run."""
     names = (
         "partition speed compute download upload steps selection initial replacement parameters data_order dropout module_seed "
-        "evaluation holdout availability loss rarity"
+        "evaluation holdout availability loss rarity augmentation"
     )
     assert {purpose.name: purpose.value for purpose in Purpose} == {name: i for i, name in enumerate(names.split(), 1)}
 

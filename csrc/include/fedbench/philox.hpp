@@ -40,6 +40,7 @@ enum class Purpose : std::uint32_t {
     availability = 16,  ///< per client and stay k
     loss = 17,          ///< per client and job k: whether it is lost, and when
     rarity = 18,        ///< per client, k 0: is it rarely there?
+    augmentation = 19,  ///< per client and job k: how images are cropped and mirrored
 };
 
 /// One block: four independent 32-bit words for one counter value.

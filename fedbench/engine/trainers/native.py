@@ -49,7 +49,9 @@ class NativeTrainer:
         isa: str = "",
     ) -> None:
         if task.augmentation is not None:
-            raise UsageError(f"trainer native: images of task {task.name} are augmented, which it does not do; use --trainer torch")
+            raise UsageError(
+                f"trainer native: images of task {task.name} are augmented, which it does not do; use --trainer torch"
+            )
         train = task.dataset.train
         self.task, self.seed, self.shards = task, seed, [np.ascontiguousarray(rows, np.int64) for rows in shards]
         self.dtype, self.dim = train.x.dtype, task.model.dim

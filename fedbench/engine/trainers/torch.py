@@ -17,7 +17,14 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from fedbench.engine.trainers.base import Assignment, client_error, draw_public_batches, no_public_data
+from fedbench.engine.trainers.base import (
+    Assignment,
+    accuracy_per_client,
+    client_error,
+    draw_public_batches,
+    no_public_data,
+    train_loss_sample,
+)
 from fedbench.engine.trainers.torch_data import Features, tensor
 from fedbench.engine.trainers.torch_replica import Replica, Student
 from fedbench.engine.trainers.torch_rule import Direction, is_plain
@@ -30,7 +37,6 @@ from fedbench.types import Job, LocalRule, Vector, Work
 
 Scores = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 EVALUATION_BATCH = 500
-TRAIN_LOSS_EXAMPLES = 2000
 
 
 class TorchTrainer:
@@ -61,7 +67,7 @@ class TorchTrainer:
         self.test_x, self.test_y = Features(test.x, channels_last=channels_last), tensor(test.y)
         self.public = None if public is None else torch.from_numpy(public)
         self._student: Student | None = None
-        self.sample = torch.from_numpy(np.sort(Stream(seed, Purpose.evaluation).permutation(len(train.y))[:TRAIN_LOSS_EXAMPLES]))
+        self.sample = torch.from_numpy(train_loss_sample(seed, len(train)))
         self._replicas: queue.SimpleQueue[Replica] = queue.SimpleQueue()
         for _ in range(workers):
             self._replicas.put(Replica(task))
@@ -157,7 +163,7 @@ class TorchTrainer:
         rows = shard[torch.from_numpy(drawn)]
         labels, how = self.y[rows], self.task.augmentation
         if how is not None:
-            changes = torch.from_numpy(how.draw(Stream(self.seed, Purpose.module_seed, job.client, job.k), len(rows)))
+            changes = torch.from_numpy(how.draw(Stream(self.seed, Purpose.augmentation, job.client, job.k), len(rows)))
         for begin, end in itertools.pairwise(offsets.tolist()):
             of_step = slice(begin, end)
             features = self.x.rows(rows[of_step]) if how is None else self.x.augmented(rows[of_step], how, changes[of_step])
@@ -222,14 +228,8 @@ class TorchTrainer:
         return {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
 
     def per_client(self, x: Vector, buffers: Vector) -> Vector:
-        """Accuracy of the model on every client's own mix of classes (N,): the test accuracies of the classes, weighted by the
-        class shares of the client's training examples."""
         _, right = self._test_scores(x, buffers)
-        classes = self.task.dataset.classes
-        labels = self.test_y.numpy()
-        accuracy = np.bincount(labels, right, classes) / np.maximum(1, np.bincount(labels, minlength=classes))
-        shares = np.stack([np.bincount(self.y[rows].numpy(), minlength=classes) / len(rows) for rows in self.shards])
-        return np.asarray(shares @ accuracy)
+        return accuracy_per_client(self.task.dataset, [rows.numpy() for rows in self.shards], right)
 
     def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
         parts = zip(self.test_x.parts(EVALUATION_BATCH), torch.split(self.test_y, EVALUATION_BATCH), strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
@@ -20,6 +21,7 @@ from fedbench.proof.theory.rows import Row, near, slope
 from fedbench.types import Job, Message, Reply, Vector, Work
 
 CALIBRATED, CONVEX, ECHOED = "[001] Corollary 2.1", "[001] Theorem 3", "[004] Theorem 4.5"
+NOISE = "[001] Theorem 3, variance of nu"
 ALLOWED = 0.1  # an exponent's distance from the one that is proven: terms of higher order do not vanish
 STRONG = 0.2  # mu of the bed
 SETS = ([8, 8, 8, 8], [6, 6, 10, 10], [4, 4, 12, 12], [2, 2, 14, 14], [1, 1, 15, 15])
@@ -48,6 +50,7 @@ def all_rows(seeds: int, updates: int) -> Iterator[Row]:
 def of_defedavg(seeds: int, updates: int) -> Iterator[Row]:
     """Theorem 2 of [000] at its prescribed rates: linear speedup, so 1 / sqrt(n K T). n clients, all in every update."""
 
+    @functools.cache  # sweeps meet
     def measure(n: int, steps: int, T: int, seed: int) -> float:
         on = problem(clients=n, heterogeneity=0.0)
         s = setting(on, n, T, lam=1, steps=steps)
@@ -67,6 +70,7 @@ def of_defedavg(seeds: int, updates: int) -> Iterator[Row]:
 def of_fedbuff(seeds: int, updates: int) -> Iterator[Row]:
     """[002] Theorem 1 at its rates, 1 / (Q sqrt(L T)) and the mean of the buffer: 1 / sqrt(T) alone, nothing from M and from Q."""
 
+    @functools.cache  # sweeps meet
     def measure(M: int, steps: int, T: int, seed: int) -> float:
         algorithm = FedBuff(buffer_size=M, concurrency=2 * M, local_lr=1 / (steps * math.sqrt(T)))
         return play(algorithm, problem(), T, Clients(steps=steps), seed=seed).measured.mean_square_gradient
@@ -111,9 +115,9 @@ def of_fedagrac(seeds: int, updates: int) -> Iterator[Row]:
     yield slope("FedaGrac: error against T", CONVEX, lengths, table(error, by_T, seeds), -1.0, ALLOWED)
     spread = [float(np.mean(K) * np.mean(1 / np.array(K))) for K in SETS]
     found = table(unequal, [(which,) for which in range(len(SETS))], seeds)
-    yield slope("FedaGrac avg: error against Kbar mean(1/K_i)", CONVEX, spread, found, 1.0, ALLOWED)
+    yield slope("FedaGrac avg: error against Kbar mean(1/K_i)", NOISE, spread, found, 1.0, ALLOWED)
     growth = float(table(default, [()], seeds).mean() / found[:, 0].mean())
-    yield near("FedaGrac default: error with K_i = 1, 1, 15, 15 over K_i = 8", CONVEX, growth, 8.0, 2.0, "law")
+    yield near("FedaGrac default: error with K_i = 1, 1, 15, 15 over K_i = 8", NOISE, growth, 8.0, 2.0, "law")
 
 
 class RandomTeacher(FedEcho):
@@ -128,6 +132,7 @@ def of_fedecho(seeds: int, updates: int) -> Iterator[Row]:
     """[004] Theorem 4.5 at its rates, with a teacher that does not help; steps of distillation are clipped at 0.1."""
     on, K, Q = with_public_data(problem()), 2, 2
 
+    @functools.cache  # sweeps meet
     def echo(M: int, T: int, seed: int, steps: int = Q) -> Outcome:
         s = setting(on, M, T, lam=2, steps=K)
         size = s.sigma2 + K * s.gamma2

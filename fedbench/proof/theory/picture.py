@@ -14,7 +14,7 @@ from fedbench.proof.theory.rows import Row
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MEASURED, FAILED, PROVEN, BAND, INK, GRID = "#2b6cb0", "#c53030", "#1a202c", "#dbe4ee", "#4a5568", "#edf2f7"
+MEASURED, FAILED, EXPECTED, BAND, INK, GRID = "#2b6cb0", "#c53030", "#1a202c", "#dbe4ee", "#4a5568", "#edf2f7"
 STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 12,
@@ -53,7 +53,7 @@ def _bounds(axes: Axes, rows: Sequence[Row]) -> None:
     places = range(len(rows))
     axes.hlines(places, [row.measured for row in rows], [row.expected for row in rows], colors=BAND, linewidth=5)
     axes.scatter([row.measured for row in rows], places, s=40, color=_colours(rows), zorder=3, label="measured")
-    axes.scatter([row.expected for row in rows], places, s=190, marker="|", color=PROVEN, linewidths=2, zorder=3, label="bound")
+    axes.scatter([row.expected for row in rows], places, s=190, marker="|", color=EXPECTED, linewidths=2, zorder=3, label="bound")
     axes.set_xscale("log")
     axes.set_xlabel("mean over the run of |grad F(x)|²")
     axes.set_title("Exact bounds, all constants included")
@@ -67,7 +67,7 @@ def _slopes(axes: Axes, rows: Sequence[Row]) -> None:
         places, [2 * row.allowed for row in rows], left=[row.expected - row.allowed for row in rows], height=0.6, color=BAND,
         label="allowed",
     )  # fmt: skip
-    axes.scatter(expected, places, s=190, marker="|", color=PROVEN, linewidths=2, zorder=2, label="proven")
+    axes.scatter(expected, places, s=190, marker="|", color=EXPECTED, linewidths=2, zorder=2, label="expected")
     low, high = np.array([(row.low, row.high) for row in rows], float).reshape(-1, 2).T
     axes.hlines(places, low, high, colors=_colours(rows), linewidth=2.2, zorder=3)
     axes.scatter([row.measured for row in rows], places, s=40, color=_colours(rows), zorder=3, label="measured")

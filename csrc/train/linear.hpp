@@ -25,13 +25,14 @@ void linear_forward(const Layer& layer, const Real* w, const Real* bias, const A
     });
 }
 
-/// dx = W^T dz, unless dx is nothing; and adds scale * dz^T x to `weight`, or puts dz^T x there if scale is 0; likewise the sums of dz
-/// to `bias`. `offset` says where rows of W start. Rows of W are used for both in blocks that stay in the second-level cache, and for dx
-/// before they change.
+/// With dz = out.grad: dx = W^T dz, unless dx is nothing; and adds scale * dz^T x to `weight`, or puts dz^T x there if scale is 0; likewise
+/// the sums of dz to `bias`. `offset` says where rows of W start. Rows of W are used for both in blocks that stay in the second-level
+/// cache, and for dx before they change.
 template <typename Real>
-void linear_backward(const Layer& layer, const Real* w, const Step* offset, const Activation<Real>& in, const Real* dz, Real* dx,
-                     Real scale, Real* weight, Real* bias, std::size_t batch) {
+void linear_backward(const Layer& layer, const Real* w, const Step* offset, const Activation<Real>& in, const Activation<Real>& out,
+                     Real* dx, Real scale, Real* weight, Real* bias, std::size_t batch) {
     using Kind = Outer<Real>;
+    const Real* const dz = out.grad;
     const auto columns = static_cast<Step>(layer.inputs), outputs = static_cast<Step>(layer.outputs);
     const std::size_t block = std::max<std::size_t>(16, (std::size_t{256} << 10) / (layer.inputs * sizeof(Real)));
     for (std::size_t first = 0; first < layer.outputs; first += block) {
@@ -48,13 +49,10 @@ void linear_backward(const Layer& layer, const Real* w, const Step* offset, cons
             outer<Real>(m, layer.inputs, o);
         });
     }
-    for (std::size_t first = 0; first < layer.outputs; first += 64) {
-        const std::size_t count = std::min<std::size_t>(64, layer.outputs - first);
-        Real sum[64] = {};
-        for (std::size_t b = 0; b < batch; ++b)
-            for (std::size_t i = 0; i < count; ++i) sum[i] += dz[b * layer.outputs + first + i];
-        for (std::size_t i = 0; i < count; ++i) bias[first + i] = scale != 0 ? madd(scale, sum[i], bias[first + i]) : sum[i];
-    }
+    const Real one = 1;  // db = dz^T 1
+    Kind sums{&one, 0, 0, dz, out.offset.data(), batch, bias, 0};
+    if (scale != 0) sums.end = Kind::End::add_scaled, sums.scale = scale;
+    outer<Real>(1, layer.outputs, sums);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ public:
     Real* slope() { return activations_.back().grad; }  // the gradient with respect to the logits
 
     /// The logits of the first `batch` of `inputs`; with dropout if there is a stream for its masks.
-    void forward(const Real* weights, std::size_t batch, Stream* masks) {
+    void forward(const Real* weights, std::size_t batch, Words* masks) {
         set_batch(batch);
         Activation<Real>& input = activations_[0];
         if (rows_are_inputs_) {
@@ -81,7 +81,7 @@ public:
             switch (p.stage.layer.kind) {
                 case LayerKind::linear: {
                     Real* const to = scale != 0 ? weights : gradient;
-                    linear_backward(p.stage.layer, w, p.offset.data(), in, out.grad, p.in > 0 ? in.grad : nullptr, scale, to + p.weight,
+                    linear_backward(p.stage.layer, w, p.offset.data(), in, out, p.in > 0 ? in.grad : nullptr, scale, to + p.weight,
                                     to + p.bias, batch_);
                     break;
                 }

@@ -33,7 +33,7 @@ public:
                 job.full_gradient[i] = madd(rule.weight_decay, rule.start[i], job.full_gradient[i]);
         }
         prepare(job);
-        Stream masks(seed, Purpose::dropout, job.client, job.k);
+        Words masks(seed, Purpose::dropout, job.client, job.k);
         const Batches order = draw_batches(Stream(seed, Purpose::data_order, job.client, job.k),
                                            static_cast<std::uint32_t>(job.shard.size()), static_cast<std::uint32_t>(batch), job.steps);
         const bool plain = rule.weight_decay == 0 && rule.prox == 0 && rule.correction == nullptr && job.first_gradient == nullptr &&
@@ -93,9 +93,8 @@ public:
         std::copy(rows.begin(), rows.end(), passes_.inputs.data());
         std::uint64_t used = 0;
         if (masks != nullptr) {
-            Stream stream(masks->seed, Purpose::dropout, masks->client, masks->k);
-            for (std::uint64_t i = 0; i < masks->skip; ++i) stream.word();
-            passes_.forward(weights_.data(), rows.size(), &stream);
+            Words words(masks->seed, Purpose::dropout, masks->client, masks->k, masks->skip);
+            passes_.forward(weights_.data(), rows.size(), &words);
             used = passes_.words() * rows.size();
         } else {
             passes_.forward(weights_.data(), rows.size(), nullptr);

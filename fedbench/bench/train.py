@@ -178,9 +178,9 @@ def _cases(name: str, net: Net, steps: int) -> tuple[Case, Case]:
 
 
 CASES = (
-    *_cases("train-softmax-123x2-b20", SOFTMAX_A9A, 250),
-    *_cases("train-softmax-784x10-b25", SOFTMAX, 100),
-    *_cases("train-mlp-784x200x10-b10", MLP, 50),
-    *_cases("train-cnn-21840-b25", CNN_21840, 10),
-    *_cases("train-cnn-582026-b10", CNN_582026, 5),
+    *_cases("train-softmax-123x2-b20", SOFTMAX_A9A, 1000),
+    *_cases("train-softmax-784x10-b25", SOFTMAX, 200),
+    *_cases("train-mlp-784x200x10-b10", MLP, 100),
+    *_cases("train-cnn-21840-b25", CNN_21840, 25),
+    *_cases("train-cnn-582026-b10", CNN_582026, 8),
 )

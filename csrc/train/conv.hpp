@@ -64,12 +64,12 @@ public:
     }
 
     /// dW into `weight` and db into `bias`; `in` is what `forward` got.
-    void weight_gradient(const Real* in, const Real* dout, Real* weight, Real* bias) const {
+    void weight_gradient(const Real* in, const Real* out_grad, Real* weight, Real* bias) const {
         if (layer_.padding > 0) in = padded_.data();
         const std::size_t k = layer_.kernel, window = layer_.inputs * k * k, row = out_.width * batch_, plane = out_.height * row;
         in_parts(layer_.outputs, kTileRows, [&](std::size_t o, std::size_t m) {
             const Real* p[kTileRows];
-            for (std::size_t i = 0; i < m; ++i) p[i] = dout + (o + i) * plane;
+            for (std::size_t i = 0; i < m; ++i) p[i] = out_grad + (o + i) * plane;
             for (std::size_t c = 0; c < layer_.inputs; ++c)
                 for (std::size_t kh = 0; kh < k; ++kh)
                     in_parts(k, kTileColumns, [&](std::size_t kw, std::size_t n) {
@@ -85,13 +85,13 @@ public:
                         dots<Real>(m, n, d);
                     });
         });
-        for (std::size_t o = 0; o < layer_.outputs; ++o) bias[o] = sum_along(dout + o * plane, plane);
+        for (std::size_t o = 0; o < layer_.outputs; ++o) bias[o] = sum_along(out_grad + o * plane, plane);
     }
 
-    /// din = what every output says about the inputs it saw.
-    void input_gradient(const Real* w, const Real* dout, Real* din) {
+    /// in_grad = what every output says about the inputs it saw.
+    void input_gradient(const Real* w, const Real* out_grad, Real* in_grad) {
         turn(w);
-        Real* const to = layer_.padding > 0 ? padded_grad_.data() : din;
+        Real* const to = layer_.padding > 0 ? padded_grad_.data() : in_grad;
         std::memset(to, 0, layer_.inputs * height_ * width_ * batch_ * sizeof(Real));
         const std::size_t k = layer_.kernel, s = layer_.stride, window_row = layer_.outputs * layer_.inputs;
         const std::size_t plane = height_ * width_ * batch_;
@@ -109,7 +109,7 @@ public:
                         Outer<Real> t{turned_.data() + (kw * k + at) * window_row + c,
                                       1,
                                       static_cast<Step>(layer_.inputs),
-                                      dout + top * out_.width * batch_ + from,
+                                      out_grad + top * out_.width * batch_ + from,
                                       from_.data() + at * layer_.outputs,
                                       (last - first) * layer_.outputs,
                                       to + c * plane + (ih * width_ + kw) * batch_ + there,
@@ -119,7 +119,7 @@ public:
                     });
             }
         });
-        if (layer_.padding > 0) without_border(din);
+        if (layer_.padding > 0) without_border(in_grad);
     }
 
 private:
@@ -162,9 +162,9 @@ private:
         });
         return padded_.data();
     }
-    void without_border(Real* din) {
+    void without_border(Real* in_grad) {
         copy_inside([&](std::size_t inside, std::size_t at, std::size_t count) {
-            std::memcpy(din + inside, padded_grad_.data() + at, count * sizeof(Real));
+            std::memcpy(in_grad + inside, padded_grad_.data() + at, count * sizeof(Real));
         });
     }
     template <typename Copy>

@@ -51,17 +51,17 @@ void max_pool(const Stage& stage, const Real* in, std::size_t batch, Real* out, 
 
 /// The gradient of an output goes to the element that was its maximum.
 template <typename Real>
-void max_pool_gradient(const Stage& stage, const Real* dout, const Real* place, std::size_t batch, Real* din) {
+void max_pool_gradient(const Stage& stage, const Real* out_grad, const Real* place, std::size_t batch, Real* in_grad) {
     const std::size_t k = stage.layer.kernel, width = stage.in.width, lanes = kLanes<Real>;
-    if (stage.in.height % k != 0 || width % k != 0) std::memset(din, 0, stage.in.size() * batch * sizeof(Real));
+    if (stage.in.height % k != 0 || width % k != 0) std::memset(in_grad, 0, stage.in.size() * batch * sizeof(Real));
     for (std::size_t c = 0; c < stage.in.channels; ++c)
         for (std::size_t h = 0; h < stage.out.height; ++h)
             for (std::size_t w = 0; w < stage.out.width; ++w) {
-                Real* const window = din + ((c * stage.in.height + h * k) * width + w * k) * batch;
+                Real* const window = in_grad + ((c * stage.in.height + h * k) * width + w * k) * batch;
                 const std::size_t at = ((c * stage.out.height + h) * stage.out.width + w) * batch;
                 for (std::size_t b = 0; b < batch; b += lanes) {
                     const Lanes rest(std::min(lanes, batch - b));
-                    const V<Real> g = load(dout + at + b, rest), which = load(place + at + b, rest);
+                    const V<Real> g = load(out_grad + at + b, rest), which = load(place + at + b, rest);
                     V<Real> place_of_x{};
                     for (std::size_t kh = 0; kh < k; ++kh)
                         for (std::size_t kw = 0; kw < k; ++kw, place_of_x += all(Real{1}))

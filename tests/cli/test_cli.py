@@ -174,7 +174,8 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-c",
-        "from fedbench.cli.main import main; main()",
+        # What a shell runs in the background ignores SIGINT, and so do its children, unless they say otherwise.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from fedbench.cli.main import main; main()",
         "run",
         "digits-demo",
         "-a",

@@ -253,8 +253,11 @@ def test_progress_is_told_and_may_stop_the_rest() -> None:
     assert trained(trainer, [long_job(DROPPED, 5)]) == wanted
 
 
+# What a shell runs in the background ignores SIGINT, and so do its children, unless they say otherwise.
 INTERRUPTED = """
+import signal
 import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer
 layers = [LayerSpec("conv2d", 1, 32, 5), LayerSpec("flatten"), LayerSpec("linear", 32 * 24 * 24, 10)]
 trainer = LocalTrainer(layers, np.zeros((60, 1, 28, 28), np.float32), np.arange(60) % 10, seed=0, batch_size=20, threads=2)
@@ -277,8 +280,11 @@ def test_ctrl_c_answers_within_a_second() -> None:
     time.sleep(0.2)
     begin = time.monotonic()
     process.send_signal(signal.SIGINT)
-    assert process.stdout.readline() == "stopped\n"
-    assert time.monotonic() - begin < 1
-    _, errors = process.communicate(timeout=20)
+    try:
+        output, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert time.monotonic() - begin < 2  # the interpreter's end included
+    assert output == "stopped\n"
     assert errors.rstrip().endswith("KeyboardInterrupt")
     assert process.returncode == -signal.SIGINT

@@ -6,13 +6,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
 from fedbench.protocols import Algorithm
-from fedbench.tasks.problems import Quadratic
+from fedbench.scenarios.partition import iid
+from fedbench.tasks import digits
+from fedbench.tasks.problems import Quadratic, Softmax
+from fedbench.tasks.task import Task
 from fedbench.types import Info, Poll, Rounds
 
 
@@ -23,6 +27,15 @@ def quadratic(clients: int, dim: int = 6, seed: int = 0, dtype: str = "float32")
     A = (root @ root.transpose(0, 2, 1) + 0.5 * np.eye(dim)).astype(dtype)
     n = rng.integers(1, 9, clients).astype(np.float64)
     return Quadratic(n, n / n.sum(), dim, A, rng.normal(size=(clients, dim)).astype(dtype))
+
+
+def digits_softmax() -> tuple[Task, list[npt.NDArray[np.int64]], npt.NDArray[np.int64], Softmax]:
+    """Softmax regression on digits as a task, four clients' shards, public rows 3, 13, 23, .., and the same as numpy formulas."""
+    task, public = digits.load("softmax"), np.arange(3, 1400, 10)
+    train, shards = task.dataset.train, iid(len(task.dataset.train), 4, 0)
+    n = np.array([len(rows) for rows in shards], np.float64)
+    X, y = [train.x[rows].reshape(len(rows), -1) for rows in shards], [train.y[rows] for rows in shards]
+    return task, shards, public, Softmax(n, n / n.sum(), 650, 10, 64, 0.0, X, y, train.x[public].reshape(-1, 64))
 
 
 @dataclass

@@ -17,15 +17,15 @@ from fedbench.engine.trainers.torch import TorchTrainer
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_batches
 from fedbench.kernels.train import LocalJob, LocalTrainer
-from fedbench.scenarios.partition import iid
 from fedbench.tasks import digits
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.layers import Flatten, Linear, MaxPool2d
 from fedbench.tasks.models import Model, make_model
-from fedbench.tasks.problems import Softmax
 from fedbench.tasks.task import Task
 from fedbench.tasks.torch_model import build, flatten_parameters
 from fedbench.types import Job, LocalRule
+
+from .conftest import digits_softmax
 
 NONE = np.empty(0, np.float32)
 WANTS = ("first_gradient", "mean_gradient", "full_gradient")
@@ -42,11 +42,7 @@ def near(got: Any, want: Any, tolerance: float) -> bool:
 @pytest.fixture(scope="module")
 def trio() -> tuple[NativeTrainer, TorchTrainer, ReferenceTrainer]:
     """On digits, four clients, with rows 3, 13, 23, .. public."""
-    task, public = digits.load("softmax"), np.arange(3, 1400, 10)
-    train, shards = task.dataset.train, iid(len(task.dataset.train), 4, 0)
-    n = np.array([len(rows) for rows in shards], np.float64)
-    X, y = [train.x[rows].reshape(len(rows), -1) for rows in shards], [train.y[rows] for rows in shards]
-    problem = Softmax(n, n / n.sum(), 650, 10, 64, 0.0, X, y, train.x[public].reshape(-1, 64))
+    task, shards, public, problem = digits_softmax()
     return (
         NativeTrainer(task, shards, batch_size=7, seed=3, workers=2, public=public),
         TorchTrainer(task, shards, batch_size=7, seed=3, workers=1, public=public),

@@ -19,12 +19,12 @@ from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
-from fedbench.scenarios.partition import iid
 from fedbench.tasks import digits
 from fedbench.tasks.models import make_model
-from fedbench.tasks.problems import Softmax
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
+
+from .conftest import digits_softmax
 
 NONE = np.empty(0, np.float32)
 START = np.linspace(-0.1, 0.1, 650, dtype=np.float32)
@@ -42,11 +42,7 @@ def run(selector: str, *overrides: str, store: Store | None = None, **options: A
 @pytest.fixture(scope="module")
 def pair() -> tuple[TorchTrainer, ReferenceTrainer]:
     """Softmax regression on digits as a torch module and as numpy formulas, with rows 3, 13, 23, .. public."""
-    task, public = digits.load("softmax"), np.arange(3, 1400, 10)
-    train, shards = task.dataset.train, iid(len(task.dataset.train), 4, 0)
-    n = np.array([len(rows) for rows in shards], np.float64)
-    X, y = [train.x[rows].reshape(len(rows), -1) for rows in shards], [train.y[rows] for rows in shards]
-    problem = Softmax(n, n / n.sum(), 650, 10, 64, 0.0, X, y, train.x[public].reshape(-1, 64))
+    task, shards, public, problem = digits_softmax()
     return (
         TorchTrainer(task, shards, batch_size=7, seed=3, workers=2, public=public),
         ReferenceTrainer(problem, dtype="float32", seed=3, batch_size=7),

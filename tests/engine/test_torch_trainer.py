@@ -12,13 +12,12 @@ from fedbench.engine.trainers.base import Assignment
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch import TorchTrainer
 from fedbench.errors import ClientError
-from fedbench.scenarios.partition import iid
-from fedbench.tasks import digits
 from fedbench.tasks.layers import Dropout, Flatten, Linear
 from fedbench.tasks.models import Model
-from fedbench.tasks.problems import Softmax
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
+
+from .conftest import digits_softmax
 
 NONE = np.empty(0, np.float32)
 
@@ -26,12 +25,7 @@ NONE = np.empty(0, np.float32)
 @pytest.fixture(scope="module")
 def pair() -> tuple[TorchTrainer, ReferenceTrainer]:
     """Softmax regression on digits, four clients, as a torch module and as numpy formulas."""
-    task = digits.load("softmax")
-    train = task.dataset.train
-    shards = iid(len(train), 4, 0)
-    n = np.array([len(rows) for rows in shards], np.float64)
-    X, y = [train.x[rows].reshape(len(rows), -1) for rows in shards], [train.y[rows] for rows in shards]
-    problem = Softmax(n, n / n.sum(), 650, 10, 64, 0.0, X, y)
+    task, shards, _, problem = digits_softmax()
     return (
         TorchTrainer(task, shards, batch_size=7, seed=3, workers=2),
         ReferenceTrainer(problem, dtype="float32", seed=3, batch_size=7),

@@ -10,9 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from fedbench.errors import ClientError, FedbenchError, UsageError
-from fedbench.kernels.random import Purpose, Stream, draw_batches
+from fedbench.kernels.random import draw_batches
 from fedbench.protocols import Logits, Pullback, Rows
-from fedbench.tasks.data import Dataset
 from fedbench.types import Job, LocalRule, Vector, Work
 
 
@@ -80,23 +79,6 @@ def draw_public_batches(seed: int, version: int, examples: int, size: int, steps
     rows, offsets = draw_batches(seed, SERVER, version, examples, size, passes if steps is None else steps)
     for begin, end in itertools.pairwise(offsets.tolist()):
         yield rows[begin:end]
-
-
-TRAIN_LOSS_EXAMPLES = 2000
-
-
-def train_loss_sample(seed: int, examples: int) -> Rows:
-    """The training examples, at most 2,000 and ascending, on which the training loss is measured."""
-    return np.sort(Stream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
-
-
-def accuracy_per_client(dataset: Dataset, shards: Sequence[Rows], right: Vector) -> Vector:
-    """Accuracy on every client's own mix of classes (N,): the test accuracies of the classes, from `right` (1.0 or 0.0 per test
-    example), weighted by the class shares of the client's training examples."""
-    labels, classes = dataset.test.y, dataset.classes
-    accuracy = np.bincount(labels, right, classes) / np.maximum(1, np.bincount(labels, minlength=classes))
-    shares = np.stack([np.bincount(dataset.train.y[rows], minlength=classes) / len(rows) for rows in shards])
-    return np.asarray(shares @ accuracy)
 
 
 def no_public_data() -> UsageError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from fedbench.engine.trainers.base import Trainer
 from fedbench.errors import UsageError, nearest
@@ -12,8 +11,7 @@ from fedbench.protocols import Algorithm, Rows
 from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
 
-TrainerName = Literal["auto", "native", "torch"]
-TRAINERS: tuple[str, ...] = get_args(TrainerName)
+TRAINERS = ("auto", "native", "torch")
 LARGEST_NATIVE = 2_000_000
 """Parameters of the largest model that is native by itself: kernels beyond it are torch's strength."""
 
@@ -32,7 +30,6 @@ def choose(task: Outline, algorithm: Algorithm, wish: str = "auto") -> Choice:
         raise UsageError(f"trainer: unknown name {wish!r}{nearest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
     if wish == "torch":
         return Choice("torch", "asked for")
-    model = task.model
     against = _against_native(task, algorithm)
     if wish == "native":
         if against:
@@ -40,6 +37,7 @@ def choose(task: Outline, algorithm: Algorithm, wish: str = "auto") -> Choice:
         return Choice("native", "asked for")
     if against:
         return Choice("torch", against)
+    model = task.model
     if model.dim > LARGEST_NATIVE:
         return Choice("torch", f"model {model.name} has {model.dim:,} parameters, more than {LARGEST_NATIVE:,}")
     return Choice("native", f"it has all layers of model {model.name} and all terms of {algorithm.name}'s local rule")
@@ -47,11 +45,10 @@ def choose(task: Outline, algorithm: Algorithm, wish: str = "auto") -> Choice:
 
 def _against_native(task: Outline, algorithm: Algorithm) -> str:
     """What the native trainer cannot compute; empty if it can all."""
-    from fedbench.engine.trainers.native import RULE_TERMS, layer_specs
+    from fedbench.engine.trainers.native import layer_specs
 
-    beyond = sorted(algorithm.rule_terms - RULE_TERMS)
-    if beyond:
-        return f"{algorithm.name}'s local rule uses {', '.join(beyond)}, which the native trainer does not take"
+    if algorithm.rule_terms:
+        return f"{algorithm.name}'s local rule uses {', '.join(sorted(algorithm.rule_terms))}, which the native trainer does not take"
     if task.is_augmented:
         return "images of the task are augmented"
     try:

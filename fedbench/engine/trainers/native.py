@@ -5,6 +5,7 @@ It takes LocalRules of plain SGD with weight decay, an l2 prox and a correction;
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -12,27 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.trainers.base import (
-    SERVER,
-    Assignment,
-    accuracy_per_client,
-    draw_public_batches,
-    no_public_data,
-    train_loss_sample,
-)
+from fedbench.engine.trainers.base import SERVER, Assignment
+from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
 from fedbench.errors import UsageError
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
 from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.tasks.data import Examples
 from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU
 from fedbench.tasks.models import Model
 from fedbench.tasks.task import Task
 from fedbench.types import LocalRule, Vector, Work
 
-RULE_TERMS: frozenset[str] = frozenset()
-"""Terms of a LocalRule beyond the plain ones (Algorithm.rule_terms) that this trainer takes: none."""
 
-
-class NativeTrainer:
+class NativeTrainer(TaskTrainer):
     """Trains a Task in the dtype of its examples. Arguments as for TorchTrainer; `isa` as in kernels.train."""
 
     name = "native"
@@ -52,15 +45,14 @@ class NativeTrainer:
             raise UsageError(
                 f"trainer native: images of task {task.name} are augmented, which it does not do; use --trainer torch"
             )
+        super().__init__(task, seed=seed, public=public)
         train = task.dataset.train
-        self.task, self.seed, self.shards = task, seed, [np.ascontiguousarray(rows, np.int64) for rows in shards]
-        self.dtype, self.dim = train.x.dtype, task.model.dim
+        self.dtype = train.x.dtype
+        self.shards = [np.ascontiguousarray(rows, np.int64) for rows in shards]
         self.core = LocalTrainer(
             layer_specs(task.model), train.x, train.y, seed=seed, batch_size=batch_size, threads=workers, isa=isa
         )
-        self.public_x = None if public is None else np.ascontiguousarray(train.x[public])
         self.sample = train.subset(train_loss_sample(seed, len(train)))
-        self._calls = 0
         self._words = (-1, 0)  # version, and dropout words used in it by the student
 
     # ---- training ----
@@ -72,7 +64,7 @@ class NativeTrainer:
 
     def _job(self, assignment: Assignment) -> LocalJob:
         job, rule = assignment.job, assignment.rule
-        beyond = terms_of(rule) - RULE_TERMS
+        beyond = terms_of(rule)
         if beyond:
             raise UsageError(
                 f"trainer native: the local rule uses {', '.join(sorted(beyond))}, which it does not take; say so in the algorithm's "
@@ -107,7 +99,7 @@ class NativeTrainer:
         seconds = 0.0
         if "public_logits" in assignment.rule.wants:
             begin = time.perf_counter()
-            by_products["public_logits"] = self.core.logits(job.end, self._public(), self.task.dataset.classes)
+            by_products["public_logits"] = self.core.logits(job.end, self.public_x, self.task.dataset.classes)
             seconds = time.perf_counter() - begin
         delta = job.end - assignment.rule.start
         return Work(delta=delta, end=job.end, buffers=assignment.buffers, server_seconds=seconds, **by_products)
@@ -118,55 +110,34 @@ class NativeTrainer:
 
     # ---- public data ----
 
-    def _public(self) -> npt.NDArray[Any]:
+    @functools.cached_property
+    def public_x(self) -> npt.NDArray[Any]:
         """The public features (P, ..)."""
-        if self.public_x is None:
-            raise no_public_data()
-        return self.public_x
+        return self.task.dataset.train.x[self.public_rows]
 
-    @property
-    def public_shape(self) -> tuple[int, int]:
-        return len(self._public()), self.task.dataset.classes
-
-    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
-        return draw_public_batches(self.seed, version, self.public_shape[0], size, steps)
-
-    def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
-        """Dropout masks in training are keyed by seed and version: every call of a version goes on in their stream."""
-        self._calls += 1
-        call = self._calls
-        used = self._words[1] if self._words[0] == version else 0
-        masks = (self.seed, SERVER, version, used) if training else None
-        logits, words = self.core.forward(x, np.ascontiguousarray(self._public()[rows]), self.task.dataset.classes, masks)
-        if training:
+    def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
+        version, masks = training_version, None
+        if version is not None:
+            used = self._words[1] if self._words[0] == version else 0
+            masks = (self.seed, SERVER, version, used)
+        logits, words = self.core.forward(x, self.task.dataset.train.x[rows], self.task.dataset.classes, masks)
+        if version is not None:
             self._words = (version, used + words)
-
-        def pullback(dlogits: Logits) -> Vector:
-            if call != self._calls:
-                raise RuntimeError("public_logits: this pullback is of an earlier call; use it before the next one")
-            return self.core.pullback(dlogits)
-
-        return logits, pullback
+        return logits, self.core.pullback
 
     # ---- evaluation ----
 
     def initial_buffers(self) -> Vector:
         return np.empty(0, self.dtype)
 
-    def evaluate(self, x: Vector, buffers: Vector) -> dict[str, float]:
-        test = self.task.dataset.test
-        loss, right = self._scores(x, test.x, test.y)
-        train_loss, _ = self._scores(x, self.sample.x, self.sample.y)
-        return {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
+    def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
+        return self._scores(x, self.task.dataset.test)
 
-    def per_client(self, x: Vector, buffers: Vector) -> Vector:
-        test = self.task.dataset.test
-        _, right = self._scores(x, test.x, test.y)
-        return accuracy_per_client(self.task.dataset, self.shards, right)
+    def _train_scores(self, x: Vector, buffers: Vector) -> Scores:
+        return self._scores(x, self.sample)
 
-    def _scores(self, x: Vector, features: npt.NDArray[Any], labels: Rows) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Per example: cross-entropy, and 1.0 where the prediction is right."""
-        return score(self.core.logits(x, features, self.task.dataset.classes), labels)
+    def _scores(self, x: Vector, examples: Examples) -> Scores:
+        return score(self.core.logits(x, examples.x, self.task.dataset.classes), examples.y)
 
     def close(self) -> None:
         """Threads end with the trainer."""

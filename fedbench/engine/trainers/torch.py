@@ -5,6 +5,7 @@ Workers are threads with a module of their own; a job's result depends on nothin
 
 from __future__ import annotations
 
+import functools
 import itertools
 import queue
 import time
@@ -17,14 +18,8 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from fedbench.engine.trainers.base import (
-    Assignment,
-    accuracy_per_client,
-    client_error,
-    draw_public_batches,
-    no_public_data,
-    train_loss_sample,
-)
+from fedbench.engine.trainers.base import Assignment, client_error
+from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
 from fedbench.engine.trainers.torch_data import Features, tensor
 from fedbench.engine.trainers.torch_replica import Replica, Student
 from fedbench.engine.trainers.torch_rule import Direction, is_plain
@@ -35,11 +30,10 @@ from fedbench.tasks.task import Task
 from fedbench.tasks.torch_model import is_faster_channels_last
 from fedbench.types import Job, LocalRule, Vector, Work
 
-Scores = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 EVALUATION_BATCH = 500
 
 
-class TorchTrainer:
+class TorchTrainer(TaskTrainer):
     """Trains a Task in float32. `shards` are the clients' rows of the training set, `public` the server's, whose labels are not
     read; `workers` threads share the jobs of a wave."""
 
@@ -58,15 +52,13 @@ class TorchTrainer:
         if workers < 1:
             raise UsageError(f"workers: must be >= 1, got {workers}")
         torch.set_num_threads(1)
-        self.task, self.batch_size, self.seed = task, batch_size, seed
-        self.dtype, self.dim = np.dtype(np.float32), task.model.dim
+        super().__init__(task, seed=seed, public=public)
+        self.batch_size, self.dtype = batch_size, np.dtype(np.float32)
         self.shards = [torch.from_numpy(rows) for rows in shards]
         train, test = task.dataset.train, task.dataset.test
         channels_last = is_faster_channels_last(task.model)
         self.x, self.y = Features(train.x, channels_last=channels_last), tensor(train.y)
         self.test_x, self.test_y = Features(test.x, channels_last=channels_last), tensor(test.y)
-        self.public = None if public is None else torch.from_numpy(public)
-        self._student: Student | None = None
         self.sample = torch.from_numpy(train_loss_sample(seed, len(train)))
         self._replicas: queue.SimpleQueue[Replica] = queue.SimpleQueue()
         for _ in range(workers):
@@ -189,51 +181,35 @@ class TorchTrainer:
 
     # ---- public data ----
 
-    def _public(self) -> torch.Tensor:
-        """The public rows (P,) of the training set."""
-        if self.public is None:
-            raise no_public_data()
-        return self.public
-
-    @property
-    def public_shape(self) -> tuple[int, int]:
-        return len(self._public()), self.task.dataset.classes
-
-    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
-        return draw_public_batches(self.seed, version, self.public_shape[0], size, steps)
-
     def _end_logits(self, replica: Replica, end: Vector, buffers: Vector) -> Logits:
         """Logits (P, C) of all public rows under a job's end model, in evaluation."""
         replica.load(end, buffers)
         replica.module.eval()
         with torch.no_grad():
-            parts = [replica.module(self.x.rows(part)) for part in torch.split(self._public(), EVALUATION_BATCH)]
+            parts = [
+                replica.module(self.x.rows(part)) for part in torch.split(torch.from_numpy(self.public_rows), EVALUATION_BATCH)
+            ]
         return torch.cat(parts).numpy()
 
-    def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
-        features = self.x.rows(self._public()[torch.from_numpy(rows)])
-        if self._student is None:
-            self._student = Student(self.task, self.seed)
-        return self._student.logits(x, buffers, features, version if training else None)
+    @functools.cached_property
+    def _replica_of_student(self) -> Student:
+        return Student(self.task, self.seed)
+
+    def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
+        return self._replica_of_student.logits(x, buffers, self.x.rows(torch.from_numpy(rows)), training_version)
 
     # ---- evaluation ----
 
     def initial_buffers(self) -> Vector:
         return self.task.model.buffers0()
 
-    def evaluate(self, x: Vector, buffers: Vector) -> dict[str, float]:
-        loss, right = self._test_scores(x, buffers)
-        sample = [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, EVALUATION_BATCH)]
-        train_loss, _ = self._scores(x, buffers, sample)
-        return {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
-
-    def per_client(self, x: Vector, buffers: Vector) -> Vector:
-        _, right = self._test_scores(x, buffers)
-        return accuracy_per_client(self.task.dataset, [rows.numpy() for rows in self.shards], right)
-
     def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
         parts = zip(self.test_x.parts(EVALUATION_BATCH), torch.split(self.test_y, EVALUATION_BATCH), strict=True)
         return self._scores(x, buffers, parts)
+
+    def _train_scores(self, x: Vector, buffers: Vector) -> Scores:
+        sample = [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, EVALUATION_BATCH)]
+        return self._scores(x, buffers, sample)
 
     def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:
         """Per example: cross-entropy, and 1.0 where the prediction is right; fixed batches, so workers change no bit."""

@@ -51,14 +51,10 @@ class Student:
     def __init__(self, task: Task, seed: int) -> None:
         self.replica, self.seed = Replica(task), seed
         self.masked_version = -1
-        self.calls = 0
 
     def logits(self, x: Vector, buffers: Vector, features: torch.Tensor, training_version: int | None) -> tuple[Logits, Pullback]:
-        """Logits (B, C) under x, and from their gradient to that of x. `training_version` None: in evaluation; else as in training,
-        with dropout masks keyed by seed and version: every call of a version goes on in their stream. What a forward in training
-        does to the buffers is forgotten."""
-        self.calls += 1
-        call, module, gradient = self.calls, self.replica.module, self.replica.gradient
+        """See TaskTrainer._student. What a forward in training does to the buffers is forgotten."""
+        module, gradient = self.replica.module, self.replica.gradient
         self.replica.load(x, buffers)
         module.train(training_version is not None)
         if training_version is not None and training_version != self.masked_version:
@@ -67,8 +63,6 @@ class Student:
         logits = module(features)
 
         def pullback(dlogits: Logits) -> Vector:
-            if call != self.calls:
-                raise RuntimeError("public_logits: this pullback is of an earlier call; use it before the next one")
             gradient.zero_()
             logits.backward(torch.from_numpy(dlogits))
             return gradient.numpy().copy()

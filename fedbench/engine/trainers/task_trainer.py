@@ -1,0 +1,99 @@
+"""What the trainers of a Task share: public rows, the student's guard, and metrics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.engine.trainers.base import draw_public_batches, no_public_data
+from fedbench.kernels.random import Purpose, Stream
+from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.tasks.data import Dataset
+from fedbench.tasks.task import Task
+from fedbench.types import Vector
+
+Scores = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+"""Per example: cross-entropy, and 1.0 where the prediction is right."""
+TRAIN_LOSS_EXAMPLES = 2000
+
+
+class TaskTrainer(ABC):
+    """`shards` are the clients' rows of the training set, `public` the server's, whose labels are not read."""
+
+    shards: Sequence[Any]
+
+    def __init__(self, task: Task, *, seed: int, public: Rows | None) -> None:
+        self.task, self.seed, self.dim = task, seed, task.model.dim
+        self._public = public
+        self._calls = 0
+
+    # ---- public data ----
+
+    @property
+    def public_rows(self) -> Rows:
+        """The public rows (P,) of the training set. UsageError if there are none."""
+        if self._public is None:
+            raise no_public_data()
+        return self._public
+
+    @property
+    def public_shape(self) -> tuple[int, int]:
+        return len(self.public_rows), self.task.dataset.classes
+
+    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
+        return draw_public_batches(self.seed, version, self.public_shape[0], size, steps)
+
+    def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
+        self._calls += 1
+        call = self._calls
+        logits, pull = self._student(x, buffers, self.public_rows[rows], version if training else None)
+
+        def pullback(dlogits: Logits) -> Vector:
+            if call != self._calls:
+                raise RuntimeError("public_logits: this pullback is of an earlier call; use it before the next one")
+            return pull(dlogits)
+
+        return logits, pullback
+
+    @abstractmethod
+    def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
+        """Logits (B, C) of rows of the training set under x, and their pullback until the next call. `training_version` None: in
+        evaluation; else as in training, with dropout masks keyed by seed and version: every call of a version goes on in their
+        stream."""
+
+    # ---- evaluation ----
+
+    @abstractmethod
+    def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
+        """Of the test set."""
+
+    @abstractmethod
+    def _train_scores(self, x: Vector, buffers: Vector) -> Scores:
+        """Of the examples of `train_loss_sample`."""
+
+    def evaluate(self, x: Vector, buffers: Vector) -> dict[str, float]:
+        loss, right = self._test_scores(x, buffers)
+        train_loss, _ = self._train_scores(x, buffers)
+        return {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
+
+    def per_client(self, x: Vector, buffers: Vector) -> Vector:
+        _, right = self._test_scores(x, buffers)
+        return _accuracy_per_client(self.task.dataset, [np.asarray(rows) for rows in self.shards], right)
+
+
+def train_loss_sample(seed: int, examples: int) -> Rows:
+    """The training examples, at most 2,000 and ascending, on which the training loss is measured."""
+    return np.sort(Stream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
+
+
+def _accuracy_per_client(dataset: Dataset, shards: Sequence[Rows], right: Vector) -> Vector:
+    """Accuracy on every client's own mix of classes (N,): the test accuracies of the classes, from `right` (1.0 or 0.0 per test
+    example), weighted by the class shares of the client's training examples."""
+    labels, classes = dataset.test.y, dataset.classes
+    accuracy = np.bincount(labels, right, classes) / np.maximum(1, np.bincount(labels, minlength=classes))
+    shares = np.stack([np.bincount(dataset.train.y[rows], minlength=classes) / len(rows) for rows in shards])
+    return np.asarray(shares @ accuracy)

@@ -65,6 +65,8 @@ def check_everybody(setup: Setup) -> None:
     dispatch, clients = setup.dispatch, setup.scenario.clients
     if not isinstance(dispatch, Rounds) or not dispatch.everybody or setup.is_external:
         return
+    if dispatch.select == "all" and not setup.jobs_can_fail:  # nothing to play the plan for
+        return
     for chunk in pieces(setup.scheduler()):
         entries = np.diff(chunk.offsets)
         updates = np.repeat(np.arange(len(entries)), entries)

@@ -180,11 +180,20 @@ class Setup:
         """Does the algorithm itself select the clients of every round?"""
         return isinstance(self.dispatch, Rounds) and self.dispatch.select == "external"
 
+    @property
+    def has_absences(self) -> bool:
+        """Can clients be away, or drop out?"""
+        return self.scenario.availability.kind != "always" or self.scenario.dropout > 0
+
+    @property
+    def jobs_can_fail(self) -> bool:
+        """Can jobs be lost, late or paused?"""
+        in_rounds = isinstance(self.dispatch, Rounds) and (self.dispatch.deadline_seconds or self.dispatch.over_selection)
+        return self.has_absences or bool(in_rounds)
+
     def hindsight(self, scheduler: Scheduler) -> Hindsight | None:
         """For the ledger of a plan whose jobs can be lost, late or paused; None where they cannot."""
-        in_rounds = isinstance(self.dispatch, Rounds) and (self.dispatch.deadline_seconds or self.dispatch.over_selection)
-        can_fail = self.scenario.availability.kind != "always" or self.scenario.dropout > 0 or in_rounds
-        return Hindsight(scheduler) if can_fail else None
+        return Hindsight(scheduler) if self.jobs_can_fail else None
 
     def x0(self) -> Vector:
         """The initial model (d,) float32."""
@@ -201,7 +210,7 @@ class Setup:
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
         if isinstance(self.scenario.local.steps, NormalSteps):
             digest.add(np.array(timing.steps.normal if timing.steps.values is None else timing.steps.values, np.float64))
-        if self.scenario.availability.kind != "always" or self.scenario.dropout > 0:
+        if self.has_absences:
             digest.add(*_parameters(timing.availability), np.atleast_1d(timing.dropout))
         return digest.add(self.x0()).hex()
 

@@ -14,6 +14,7 @@ from fedbench.errors import UsageError
 from fedbench.kernels.random import Stream
 
 Shape = tuple[int, ...]
+Kind = Literal["tensors", "buffers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +204,14 @@ class Residual(Layer):
         return ends[0]
 
     def tensors(self) -> Iterator[Tensor]:
-        for part, layers in (("body", self.body), ("shortcut", self.shortcut)):
-            yield from (tensor._replace(name=f"{part}.{tensor.name}") for tensor in numbered(layers, "tensors"))
+        return self._of_both("tensors")
 
     def buffers(self) -> Iterator[Tensor]:
+        return self._of_both("buffers")
+
+    def _of_both(self, kind: Kind) -> Iterator[Tensor]:
         for part, layers in (("body", self.body), ("shortcut", self.shortcut)):
-            yield from (tensor._replace(name=f"{part}.{tensor.name}") for tensor in numbered(layers, "buffers"))
+            yield from (tensor._replace(name=f"{part}.{tensor.name}") for tensor in numbered(layers, kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +259,7 @@ def chain(layers: tuple[Layer, ...], shape: Shape) -> list[Shape]:
     return shapes
 
 
-def numbered(layers: tuple[Layer, ...], kind: Literal["tensors", "buffers"]) -> Iterator[Tensor]:
+def numbered(layers: tuple[Layer, ...], kind: Kind) -> Iterator[Tensor]:
     """The parameters or buffers of all layers, in order; `3.weight` is that of layers[3]."""
     for index, layer in enumerate(layers):
         for tensor in getattr(layer, kind)():

@@ -147,23 +147,23 @@ def _cnn_21840(input_shape: Shape, classes: int) -> Model:
     return Model("cnn_21840", input_shape, first + second + head)
 
 
+def _two_convolutions(name: str, input_shape: Shape, classes: int, flat: int) -> Model:
+    _needs(name, input_shape, classes)
+    first = (Conv2d(input_shape[0], 32, 5), MaxPool2d(2), ReLU())
+    second = (Conv2d(32, 64, 5), MaxPool2d(2), ReLU())
+    head = (Flatten(), Linear(flat, 512), ReLU(), Linear(512, 10))
+    return Model(name, input_shape, first + second + head)
+
+
 def _cnn_582026(input_shape: Shape, classes: int) -> Model:
     """The CNN of DeFedAvg [000] for FashionMNIST: no padding, ReLU after both convolutions (after the pool, which is the same
     function) and after the first fully connected layer."""
-    _needs("cnn_582026", input_shape, classes)
-    first = (Conv2d(1, 32, 5), MaxPool2d(2), ReLU())
-    second = (Conv2d(32, 64, 5), MaxPool2d(2), ReLU())
-    head = (Flatten(), Linear(1024, 512), ReLU(), Linear(512, 10))
-    return Model("cnn_582026", input_shape, first + second + head)
+    return _two_convolutions("cnn_582026", input_shape, classes, 1024)
 
 
 def _cnn_878538(input_shape: Shape, classes: int) -> Model:
     """The CNN of DeFedAvg [000] for CIFAR-10: as cnn_582026, on three channels of 32 x 32."""
-    _needs("cnn_878538", input_shape, classes)
-    first = (Conv2d(3, 32, 5), MaxPool2d(2), ReLU())
-    second = (Conv2d(32, 64, 5), MaxPool2d(2), ReLU())
-    head = (Flatten(), Linear(1600, 512), ReLU(), Linear(512, 10))
-    return Model("cnn_878538", input_shape, first + second + head)
+    return _two_convolutions("cnn_878538", input_shape, classes, 1600)
 
 
 def _alexnet(input_shape: Shape, classes: int) -> Model:

@@ -2,7 +2,6 @@
 #include <pybind11/stl.h>
 
 #include <limits>
-#include <map>
 
 #include "arrays.hpp"
 #include "fedbench/train.hpp"
@@ -12,21 +11,15 @@ namespace fedbench::bindings {
 
 namespace {
 
-using train::Crew, train::Examples, train::Job, train::Layer, train::LayerKind, train::Network, train::Shape;
+using train::Crew, train::Examples, train::Job, train::Layer, train::Network, train::Shape;
 
 /// (kind, inputs, outputs, kernel, stride, padding, p)
 using LayerRow = std::tuple<std::string, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, double>;
 
 Network network_of(const std::vector<LayerRow>& rows, const std::vector<std::size_t>& input) {
-    static const std::map<std::string, LayerKind> kinds = {
-        {"linear", LayerKind::linear},   {"conv2d", LayerKind::conv2d},   {"max_pool2d", LayerKind::max_pool2d}, {"relu", LayerKind::relu},
-        {"flatten", LayerKind::flatten}, {"dropout", LayerKind::dropout}, {"dropout2d", LayerKind::dropout2d},
-    };
     std::vector<Layer> layers;
-    for (const auto& [kind, inputs, outputs, kernel, stride, padding, p] : rows) {
-        if (!kinds.contains(kind)) throw py::value_error("layers: unknown kind " + kind);
-        layers.push_back({kinds.at(kind), inputs, outputs, kernel, stride, padding, p});
-    }
+    for (const auto& [kind, inputs, outputs, kernel, stride, padding, p] : rows)
+        layers.push_back({train::layer_kind_named(kind), inputs, outputs, kernel, stride, padding, p});
     if (input.size() == 1) return Network(layers, {input[0]});
     if (input.size() == 3) return Network(layers, {input[0], input[1], input[2], true});
     throw py::value_error("input_shape: expected (features,) or (channels, height, width), got " + std::to_string(input.size()) +

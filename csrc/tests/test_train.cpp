@@ -281,6 +281,8 @@ void a_team_stops_at_errors() {
 
 void misfits_are_refused() {
     const auto network = [](std::vector<Layer> layers, Shape input) { return Network(layers, input); };
+    check(layer_kind_named("conv2d") == LayerKind::conv2d, "kinds have names");
+    check_throws<std::invalid_argument>([] { layer_kind_named("conv3d"); }, "unknown kind conv3d");
     check_throws<std::invalid_argument>([&] { network({linear(5, 2)}, {4}); }, "layer 0 (linear): takes (5,), gets (4,)");
     check_throws<std::invalid_argument>([&] { network({flatten, conv(1, 2, 3)}, {1, 4, 4, true}); }, "layer 1 (conv2d): takes images");
     check_throws<std::invalid_argument>([&] { network({conv(1, 2, 5)}, {1, 4, 4, true}); }, "has a kernel of 5, gets a side of only 4");

@@ -1,5 +1,6 @@
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "../distill/elementary.hpp"
 #include "fedbench/train.hpp"
@@ -8,23 +9,14 @@ namespace fedbench::train {
 
 namespace {
 
+constexpr std::pair<LayerKind, const char*> kNames[] = {
+    {LayerKind::linear, "linear"},   {LayerKind::conv2d, "conv2d"},   {LayerKind::max_pool2d, "max_pool2d"}, {LayerKind::relu, "relu"},
+    {LayerKind::flatten, "flatten"}, {LayerKind::dropout, "dropout"}, {LayerKind::dropout2d, "dropout2d"},
+};
+
 const char* name_of(LayerKind kind) {
-    switch (kind) {
-        case LayerKind::linear:
-            return "linear";
-        case LayerKind::conv2d:
-            return "conv2d";
-        case LayerKind::max_pool2d:
-            return "max_pool2d";
-        case LayerKind::relu:
-            return "relu";
-        case LayerKind::flatten:
-            return "flatten";
-        case LayerKind::dropout:
-            return "dropout";
-        case LayerKind::dropout2d:
-            return "dropout2d";
-    }
+    for (const auto& [known, name] : kNames)
+        if (known == kind) return name;
     return "unknown";
 }
 
@@ -78,6 +70,12 @@ Shape output_of(std::size_t index, const Layer& layer, const Shape& in) {
 }
 
 }  // namespace
+
+LayerKind layer_kind_named(const std::string& name) {
+    for (const auto& [kind, known] : kNames)
+        if (name == known) return kind;
+    throw std::invalid_argument("layers: unknown kind " + name);
+}
 
 std::size_t Stage::weight_size() const {
     if (layer.kind == LayerKind::linear) return layer.outputs * layer.inputs;

@@ -105,13 +105,13 @@ private:
         std::uint32_t a[kBlocks], b[kBlocks], c[kBlocks], d[kBlocks], key[2] = {key_[0], key_[1]};
         for (std::size_t j = 0; j < kBlocks; ++j)
             a[j] = static_cast<std::uint32_t>(begin / 4 + j), b[j] = k_, c[j] = client_, d[j] = purpose_;
-        for (int round = 0; round < 10; ++round) {
+        for (int round = 0; round < kPhiloxRounds; ++round) {
             for (std::size_t j = 0; j < kBlocks; ++j) {
-                const std::uint64_t x = std::uint64_t{0xD2511F53} * a[j], y = std::uint64_t{0xCD9E8D57} * c[j];
+                const std::uint64_t x = std::uint64_t{kPhiloxMultiplier[0]} * a[j], y = std::uint64_t{kPhiloxMultiplier[1]} * c[j];
                 a[j] = static_cast<std::uint32_t>(y >> 32) ^ b[j] ^ key[0], b[j] = static_cast<std::uint32_t>(y);
                 c[j] = static_cast<std::uint32_t>(x >> 32) ^ d[j] ^ key[1], d[j] = static_cast<std::uint32_t>(x);
             }
-            key[0] += 0x9E3779B9, key[1] += 0xBB67AE85;
+            key[0] += kPhiloxWeyl[0], key[1] += kPhiloxWeyl[1];
         }
         for (std::size_t j = 0; j < kBlocks; ++j)
             word_[4 * j] = a[j], word_[4 * j + 1] = b[j], word_[4 * j + 2] = c[j], word_[4 * j + 3] = d[j];

@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
-#include <utility>
 
 #if defined(__FMA__)
 #include <immintrin.h>

@@ -114,7 +114,8 @@ private:
         arena_.load(job.rule.start, weights_.data());
         if (job.rule.prox != 0) arena_.load(job.rule.start, start_.data());
         if (job.rule.correction != nullptr) arena_.load(job.rule.correction, correction_.data());
-        first_.clear(), total_.clear();
+        if (job.first_gradient != nullptr) first_.clear();
+        if (job.mean_gradient != nullptr) total_.clear();
     }
 
     /// The step from gradient_, with all terms of the rule.

@@ -43,15 +43,19 @@ enum class Purpose : std::uint32_t {
     augmentation = 19,  ///< per client and job k: how images are cropped and mirrored
 };
 
+inline constexpr std::uint32_t kPhiloxMultiplier[2] = {0xD2511F53, 0xCD9E8D57};
+inline constexpr std::uint32_t kPhiloxWeyl[2] = {0x9E3779B9, 0xBB67AE85};
+inline constexpr int kPhiloxRounds = 10;
+
 /// One block: four independent 32-bit words for one counter value.
 inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
-    for (int round = 0; round < 10; ++round) {
-        const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
-        const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
+    for (int round = 0; round < kPhiloxRounds; ++round) {
+        const std::uint64_t a = std::uint64_t{kPhiloxMultiplier[0]} * counter[0];
+        const std::uint64_t b = std::uint64_t{kPhiloxMultiplier[1]} * counter[2];
         counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
                    static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
-        key[0] += 0x9E3779B9;
-        key[1] += 0xBB67AE85;
+        key[0] += kPhiloxWeyl[0];
+        key[1] += kPhiloxWeyl[1];
     }
     return counter;
 }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,6 +22,9 @@
 namespace fedbench::train {
 
 enum class LayerKind { linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d };
+
+/// The kind that is called as its enumerator. Throws std::invalid_argument for another name.
+LayerKind layer_kind_named(const std::string& name);
 
 /// One layer: what its kind does not need stays as it is here.
 struct Layer {

@@ -16,9 +16,9 @@ GROUPS: tuple[str, ...] = tuple(dict.fromkeys(case.group for case in CASES.value
 
 
 def find(name: str) -> Case:
-    """UsageError with the nearest name if there is no such case."""
+    """UsageError with the nearest name, of a case or a group, if there is no such case."""
     if name not in CASES:
-        raise UsageError(f"unknown case {name!r}{nearest(name, CASES)}")
+        raise UsageError(f"unknown case {name!r}{nearest(name, [*CASES, *GROUPS])}")
     return CASES[name]
 
 

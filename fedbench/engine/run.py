@@ -57,6 +57,7 @@ class Run:
         self, spec: RunSpec, store: Store | None = None, options: RunOptions | None = None, progress: Progress | None = None
     ) -> None:
         self.spec, self.store, self.options = spec, store, options or RunOptions()
+        self.build = build_info()
         self.setup = Setup(spec)
         self.evaluator = GridEvaluator(spec.scenario.evaluation.every_seconds, progress)
         self.partial = None
@@ -169,7 +170,7 @@ class Run:
             "run_id": spec.run_id,
             "spec": spec.as_dict(),
             "provenance": provenance(
-                build_info() | self._forced_isa(),
+                self.build | self._forced_isa(),
                 trainer=execution.trainer.name,
                 trainer_reason=self.choice.reason,
                 workers=self.options.workers,

@@ -6,14 +6,19 @@ import importlib.util
 from typing import Any, Literal
 
 from fedbench import _core
+from fedbench.errors import UsageError
 
 
 def build_info() -> dict[str, Any]:
-    """Version, compiler, flags, NDEBUG, the instruction set in use on this machine and those that `isa` may name.
+    """Version, compiler, flags, NDEBUG, the instruction set in use on this machine and those that `isa` may name. UsageError if the
+    environment variable FEDBENCH_ISA names another.
 
     `cuda`: False, or the architectures that fedbench.kernels.cuda was compiled for, such as ["sm_80", "sm_90"].
     """
-    return dict(_core.build_info()) | {"cuda": cuda_architectures()}
+    try:
+        return dict(_core.build_info()) | {"cuda": cuda_architectures()}
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def cuda_architectures() -> list[str] | Literal[False]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import fedbench
-from fedbench.errors import nearest
+from fedbench.errors import UsageError, nearest
 from fedbench.results.provenance import DISTRIBUTION, cpu, library_versions
 
 Status = Literal["ok", "warning", "problem"]
@@ -88,7 +88,7 @@ def _extension() -> Finding:
         return Finding("extension", f"cannot be imported: {anonymous(str(error))}", "problem", rebuild)
     try:
         info = build_info()
-    except ValueError as error:
+    except UsageError as error:
         return Finding("extension", str(error), "problem", "unset FEDBENCH_ISA, or set it to portable")
     try:
         installed = version(DISTRIBUTION)
@@ -118,12 +118,12 @@ def _instruction_set() -> Finding:
 
     try:
         chosen = build_info()["instruction_set"]
-    except ValueError as error:
+    except UsageError as error:
         return Finding("instruction set", str(error), "problem", "unset FEDBENCH_ISA, or set it to portable")
     available = available_instruction_sets()
     value = f"{chosen}, available: {', '.join(available)}"
     if chosen != available[-1]:
-        return Finding("instruction set", value, "warning", f"{available[-1]} is faster, with the same bits; unset FEDBENCH_ISA")
+        return Finding("instruction set", value, "warning", f"{available[-1]} is faster; unset FEDBENCH_ISA")
     return Finding("instruction set", value)
 
 

@@ -54,3 +54,10 @@ def test_the_environment_forces_an_instruction_set(tmp_path: Path) -> None:
     assert provenance["trainer_reason"] == "it has all layers of model softmax and all terms of fedavg's local rule"
     verified = fedbench("verify", made["record"], "--json", cwd=tmp_path)
     assert record_of(verified.stdout)["verdict"] == "identical"
+
+
+def test_an_unknown_instruction_set_is_a_usage_error(tmp_path: Path) -> None:
+    result = fedbench("run", "digits-demo", "-a", "fedavg", cwd=tmp_path, FEDBENCH_ISA="sse")
+    assert result.returncode == 2
+    assert "FEDBENCH_ISA: expected one of portable" in result.stderr
+    assert "Traceback" not in result.stderr

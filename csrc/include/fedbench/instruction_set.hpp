@@ -1,4 +1,5 @@
-// Which vector instructions the kernels use: chosen at run time, so that one build runs everywhere. No kernel's bits depend on it.
+// Which vector instructions the kernels use: chosen at run time, so that one build runs everywhere. Of all
+// kernels only local training (train.hpp) has bits that depend on it.
 #pragma once
 
 #include <string>

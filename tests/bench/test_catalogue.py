@@ -66,8 +66,8 @@ def test_an_unknown_name_is_met_with_the_nearest_one() -> None:
     with pytest.raises(UsageError, match="unknown case 'sum10-12m'; did you mean 'sum10-11m'"):
         select(["sum10-12m"])
     assert select(["train"]) == select(group="train")
-    with pytest.raises(UsageError, match="unknown case 'trian'; did you mean 'train'"):
-        select(["trian"])
+    with pytest.raises(UsageError, match="unknown case 'trains'; did you mean 'train'"):
+        select(["trains"])
     with pytest.raises(UsageError, match="unknown group 'sever'; did you mean 'server'"):
         select(group="sever")
 

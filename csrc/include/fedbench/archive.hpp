@@ -35,8 +35,8 @@ protected:
         else member.archive(self());
     }
     void visit(std::string& text) { self().items(text); }
-    template <typename T>
-    void visit(std::vector<T>& items) {
+    template <typename T, typename Memory>
+    void visit(std::vector<T, Memory>& items) {
         self().items(items);
     }
 

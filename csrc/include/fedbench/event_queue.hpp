@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "fedbench/node_memory.hpp"
+
 namespace fedbench {
 
 /// What happens inside one instant, in this order: that of the conformance format, section 2, with absence between. A run
@@ -90,6 +92,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t kNear = 256;  ///< below this, nodes and what is under them stay in the first-level caches
+
     void fill_hole() {
         if (!hole_) return;
         hole_ = false;
@@ -106,6 +110,8 @@ private:
         for (;;) {
             const std::size_t child = 4 * place + 1;
             if (child >= n) break;
+            if (place >= kNear && 4 * child + 16 < n)  // four siblings' children, four cache lines, come while the least sibling is sought
+                for (std::size_t line = 0; line < 4; ++line) __builtin_prefetch(heap + 4 * (child + line) + 1);
             std::size_t least = child;
             if (child + 4 <= n) {
                 const std::size_t a = child + (heap[child + 1] < heap[child]);
@@ -121,7 +127,7 @@ private:
         heap[place] = event;
     }
 
-    std::vector<Event> heap_;
+    std::vector<Event, NodeMemory<Event>> heap_;
     bool hole_ = false;
 };
 

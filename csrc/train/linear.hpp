@@ -37,17 +37,14 @@ void linear_backward(const Layer& layer, const Real* w, const Step* offset, cons
     const std::size_t block = std::max<std::size_t>(16, (std::size_t{256} << 10) / (layer.inputs * sizeof(Real)));
     for (std::size_t first = 0; first < layer.outputs; first += block) {
         const std::size_t rows = std::min(block, layer.outputs - first);
-        if (dx != nullptr)
-            in_parts(batch, kTileRows, [&](std::size_t b, std::size_t m) {
-                Kind o{dz + b * layer.outputs + first, outputs, 1, w, offset + first, rows, dx + b * layer.inputs, columns};
-                o.start = first == 0 ? Kind::Start::zero : Kind::Start::there;
-                outer<Real>(m, layer.inputs, o);
-            });
-        in_parts(rows, kTileRows, [&](std::size_t row, std::size_t m) {
-            Kind o{dz + first + row, 1, outputs, in.rows[0], in.offset.data(), batch, weight + (first + row) * layer.inputs, columns};
-            if (scale != 0) o.end = Kind::End::add_scaled, o.scale = scale;
-            outer<Real>(m, layer.inputs, o);
-        });
+        if (dx != nullptr) {
+            Kind o{dz + first, outputs, 1, w, offset + first, rows, dx, columns};
+            o.start = first == 0 ? Kind::Start::zero : Kind::Start::there;
+            outer<Real>(batch, layer.inputs, o);
+        }
+        Kind o{dz + first, 1, outputs, in.rows[0], in.offset.data(), batch, weight + first * layer.inputs, columns};
+        if (scale != 0) o.end = Kind::End::add_scaled, o.scale = scale;
+        outer<Real>(rows, layer.inputs, o);
     }
     const Real one = 1;  // db = dz^T 1
     Kind sums{&one, 0, 0, dz, out.offset.data(), batch, bias, 0};

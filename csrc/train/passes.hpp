@@ -52,7 +52,7 @@ public:
                     p.convolution.forward(weights + p.weight, weights + p.bias, in.value, out.value);
                     break;
                 case LayerKind::max_pool2d:
-                    max_pool(p.stage, in.value, batch, out.value, p.extra.data());
+                    max_pool(windows_of(p.stage, batch), in.value, out.value, p.extra.data());
                     break;
                 case LayerKind::relu:
                     relu(in.value, n);
@@ -93,7 +93,9 @@ public:
                     add_scaled(scale, gradient + p.bias, p.stage.layer.outputs, weights + p.bias);
                     break;
                 case LayerKind::max_pool2d:
-                    if (p.in > 0) max_pool_gradient(p.stage, out.grad, p.extra.data(), batch_, in.grad);
+                    if (p.in == 0) break;
+                    if (!windows_cover(p.stage)) std::memset(in.grad, 0, n * sizeof(Real));
+                    max_pool_gradient(windows_of(p.stage, batch_), out.grad, p.extra.data(), in.grad);
                     break;
                 case LayerKind::relu:
                     if (p.in > 0) relu_gradient(in.value, in.grad, n);
@@ -135,18 +137,22 @@ private:
             const std::size_t in = activations_.size() - 1;
             const bool vector_flatten = stage.layer.kind == LayerKind::flatten && !stage.in.image;
             if (vector_flatten) continue;
-            if (!in_place(stage)) activations_.emplace_back().shape = stage.out;
+            const bool pooled =
+                stage.layer.kind == LayerKind::conv2d && i + 1 < stages.size() && stages[i + 1].layer.kind == LayerKind::max_pool2d;
+            if (!in_place(stage)) activations_.emplace_back().shape = (pooled ? stages[i + 1] : stage).out;
             Place& place = places_.emplace_back(Place{stage, in, activations_.size() - 1, 0, 0, {}, {}, {}});
             if (stage.has_parameters()) place.weight = arena.find(stage.weight), place.bias = arena.find(stage.bias);
             if (stage.layer.kind == LayerKind::linear)
                 for (std::size_t o = 0; o < stage.layer.outputs; ++o) place.offset.push_back(static_cast<Step>(o * stage.layer.inputs));
-            if (stage.layer.kind == LayerKind::conv2d) place.convolution = Convolution<Real>(stage, largest_);
+            if (stage.layer.kind == LayerKind::conv2d)
+                place.convolution = Convolution<Real>(stage, pooled ? &stages[i + 1] : nullptr, in > 0, largest_);
             if (stage.layer.kind == LayerKind::max_pool2d) place.extra = Buffer<Real>(stage.out.size() * largest_);
             if (is_dropout(stage)) {
                 const std::size_t words = stage.layer.kind == LayerKind::dropout2d ? stage.in.channels : stage.in.size();
                 place.extra = Buffer<Real>(words * largest_);
                 words_ += words;
             }
+            if (pooled) ++i;
         }
         for (std::size_t i = 0; i < activations_.size(); ++i) {
             Activation<Real>& a = activations_[i];

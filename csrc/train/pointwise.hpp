@@ -24,52 +24,6 @@ void from_image(const Real* image, std::size_t features, std::size_t batch, Real
         for (std::size_t f = 0; f < features; ++f) rows[b * features + f] = image[f * batch + b];
 }
 
-/// Maximum over windows, and in `place` which element of its window it was: the first of equals; a NaN wins.
-template <typename Real>
-void max_pool(const Stage& stage, const Real* in, std::size_t batch, Real* out, Real* place) {
-    const std::size_t k = stage.layer.kernel, width = stage.in.width, lanes = kLanes<Real>;
-    for (std::size_t c = 0; c < stage.in.channels; ++c)
-        for (std::size_t h = 0; h < stage.out.height; ++h)
-            for (std::size_t w = 0; w < stage.out.width; ++w) {
-                const Real* const window = in + ((c * stage.in.height + h * k) * width + w * k) * batch;
-                const std::size_t at = ((c * stage.out.height + h) * stage.out.width + w) * batch;
-                for (std::size_t b = 0; b < batch; b += lanes) {
-                    const Lanes rest(std::min(lanes, batch - b));
-                    V<Real> best = load(window + b, rest), which{}, place_of_x{};
-                    for (std::size_t kh = 0; kh < k; ++kh)
-                        for (std::size_t kw = 0; kw < k; ++kw, place_of_x += all(Real{1})) {
-                            const V<Real> x = load(window + (kh * width + kw) * batch + b, rest);
-                            const auto wins = (x > best) | (x != x);
-                            best = wins ? x : best;
-                            which = wins ? place_of_x : which;
-                        }
-                    store(out + at + b, best, rest);
-                    store(place + at + b, which, rest);
-                }
-            }
-}
-
-/// The gradient of an output goes to the element that was its maximum.
-template <typename Real>
-void max_pool_gradient(const Stage& stage, const Real* out_grad, const Real* place, std::size_t batch, Real* in_grad) {
-    const std::size_t k = stage.layer.kernel, width = stage.in.width, lanes = kLanes<Real>;
-    if (stage.in.height % k != 0 || width % k != 0) std::memset(in_grad, 0, stage.in.size() * batch * sizeof(Real));
-    for (std::size_t c = 0; c < stage.in.channels; ++c)
-        for (std::size_t h = 0; h < stage.out.height; ++h)
-            for (std::size_t w = 0; w < stage.out.width; ++w) {
-                Real* const window = in_grad + ((c * stage.in.height + h * k) * width + w * k) * batch;
-                const std::size_t at = ((c * stage.out.height + h) * stage.out.width + w) * batch;
-                for (std::size_t b = 0; b < batch; b += lanes) {
-                    const Lanes rest(std::min(lanes, batch - b));
-                    const V<Real> g = load(out_grad + at + b, rest), which = load(place + at + b, rest);
-                    V<Real> place_of_x{};
-                    for (std::size_t kh = 0; kh < k; ++kh)
-                        for (std::size_t kw = 0; kw < k; ++kw, place_of_x += all(Real{1}))
-                            store(window + (kh * width + kw) * batch + b, which == place_of_x ? g : V<Real>{}, rest);
-                }
-            }
-}
-
 /// max(x, 0) in place; NaN stays.
 template <typename Real>
 void relu(Real* x, std::size_t n) {
@@ -92,29 +46,44 @@ public:
           purpose_(static_cast<std::uint32_t>(purpose)),
           next_(skip) {}
 
-    std::uint32_t operator()() {
+    /// The next words, at least one and at most `wanted`; valid until the next call.
+    std::span<const std::uint32_t> next(std::size_t wanted) {
         if (next_ < begin_ || next_ >= begin_ + kWords) draw(next_ / kWords * kWords);
-        return word_[next_++ - begin_];
+        const std::size_t at = next_ - begin_, count = std::min(wanted, kWords - at);
+        next_ += count;
+        return {word_ + at, count};
     }
 
 private:
     static constexpr std::size_t kBlocks = 16, kWords = 4 * kBlocks;
 
+    typedef std::uint64_t Halves __attribute__((vector_size(kBytes)));  // numbers below 2^32
+
     /// Sixteen blocks of philox4x32, side by side.
     void draw(std::uint64_t begin) {
-        std::uint32_t a[kBlocks], b[kBlocks], c[kBlocks], d[kBlocks], key[2] = {key_[0], key_[1]};
-        for (std::size_t j = 0; j < kBlocks; ++j)
-            a[j] = static_cast<std::uint32_t>(begin / 4 + j), b[j] = k_, c[j] = client_, d[j] = purpose_;
+        constexpr std::size_t lanes = kBytes / sizeof(std::uint64_t), n = kBlocks / lanes;
+        constexpr std::uint64_t low = 0xFFFFFFFF;
+        Halves a[n] = {}, b[n], c[n], d[n];
+        for (std::size_t j = 0; j < n; ++j) {
+            for (std::size_t i = 0; i < lanes; ++i) a[j][i] = (begin / 4 + j * lanes + i) & low;
+            b[j] = Halves{} + k_, c[j] = Halves{} + client_, d[j] = Halves{} + purpose_;
+        }
+        std::uint32_t key[2] = {key_[0], key_[1]};
         for (int round = 0; round < kPhiloxRounds; ++round) {
-            for (std::size_t j = 0; j < kBlocks; ++j) {
-                const std::uint64_t x = std::uint64_t{kPhiloxMultiplier[0]} * a[j], y = std::uint64_t{kPhiloxMultiplier[1]} * c[j];
-                a[j] = static_cast<std::uint32_t>(y >> 32) ^ b[j] ^ key[0], b[j] = static_cast<std::uint32_t>(y);
-                c[j] = static_cast<std::uint32_t>(x >> 32) ^ d[j] ^ key[1], d[j] = static_cast<std::uint32_t>(x);
+#pragma GCC unroll 8
+            for (std::size_t j = 0; j < n; ++j) {
+                const Halves x = a[j] * kPhiloxMultiplier[0], y = c[j] * kPhiloxMultiplier[1];
+                a[j] = y >> 32 ^ b[j] ^ key[0], b[j] = y & low;
+                c[j] = x >> 32 ^ d[j] ^ key[1], d[j] = x & low;
             }
             key[0] += kPhiloxWeyl[0], key[1] += kPhiloxWeyl[1];
         }
-        for (std::size_t j = 0; j < kBlocks; ++j)
-            word_[4 * j] = a[j], word_[4 * j + 1] = b[j], word_[4 * j + 2] = c[j], word_[4 * j + 3] = d[j];
+        for (std::size_t j = 0; j < n; ++j)
+            for (std::size_t i = 0; i < lanes; ++i) {
+                std::uint32_t* const block = word_ + 4 * (j * lanes + i);
+                block[0] = static_cast<std::uint32_t>(a[j][i]), block[1] = static_cast<std::uint32_t>(b[j][i]);
+                block[2] = static_cast<std::uint32_t>(c[j][i]), block[3] = static_cast<std::uint32_t>(d[j][i]);
+            }
         begin_ = begin;
     }
 
@@ -130,9 +99,17 @@ void draw_masks(const Stage& stage, Words& word, std::size_t batch, Real* mask) 
     const std::size_t elements = stage.layer.kind == LayerKind::dropout2d ? stage.in.channels : stage.in.size();
     const auto least = static_cast<std::uint64_t>(std::ceil(stage.layer.p * 0x1p32));  // a word is kept if it is >= p 2^32
     const Real kept = static_cast<Real>(1 / (1 - stage.layer.p));
+    const std::size_t of_example = stage.in.image ? 1 : elements, of_element = stage.in.image ? batch : 1;
     for (std::size_t b = 0; b < batch; ++b)
-        for (std::size_t e = 0; e < elements; ++e)
-            mask[stage.in.image ? e * batch + b : b * elements + e] = word() >= least ? kept : Real{0};
+        for (std::size_t e = 0; e < elements;) {
+            Real* const to = mask + b * of_example + e * of_element;
+            const std::span<const std::uint32_t> words = word.next(elements - e);
+            if (of_element == 1)
+                for (std::size_t i = 0; i < words.size(); ++i) to[i] = words[i] >= least ? kept : Real{0};
+            else
+                for (std::size_t i = 0; i < words.size(); ++i) to[i * of_element] = words[i] >= least ? kept : Real{0};
+            e += words.size();
+        }
 }
 
 template <typename Real>
@@ -141,9 +118,14 @@ void apply_masks(const Stage& stage, const Real* mask, std::size_t batch, Real* 
         for (std::size_t i = 0; i < stage.in.size() * batch; ++i) x[i] *= mask[i];
         return;
     }
-    for (std::size_t c = 0; c < stage.in.channels; ++c)
-        for (std::size_t i = 0; i < stage.in.height * stage.in.width; ++i, x += batch)
-            for (std::size_t b = 0; b < batch; ++b) x[b] *= mask[c * batch + b];
+    constexpr std::size_t lanes = kLanes<Real>;
+    const std::size_t plane = stage.in.height * stage.in.width * batch;
+    for (std::size_t c = 0; c < stage.in.channels; ++c, x += plane, mask += batch)
+        for (std::size_t b = 0; b < batch; b += lanes) {
+            const Lanes examples(std::min(lanes, batch - b));
+            const V<Real> factor = load(mask + b, examples);
+            for (std::size_t i = b; i < plane; i += batch) store(x + i, load(x + i, examples) * factor, examples);
+        }
 }
 
 /// `fixed` classes, or `classes` if that is 0: short loops of known length have no overhead.

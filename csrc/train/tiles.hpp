@@ -37,8 +37,10 @@ template <std::size_t M, std::size_t N, bool full, typename Real>
     constexpr std::size_t width = kLanes<Real>;
     using Kind = Outer<Real>;
     V<Real> sum[M][N] = {};
+    Real* const result = o.result + column;  // copies: the compiler cannot know that no store changes `o`
+    const Step result_row = o.result_row;
     const auto at = [&](std::size_t m, std::size_t v) __attribute__((always_inline)) {
-        return o.result + static_cast<Step>(m) * o.result_row + column + v * width;
+        return result + static_cast<Step>(m) * result_row + v * width;
     };
     const auto there = [&](std::size_t m, std::size_t v) __attribute__((always_inline)) {
         return full || v + 1 < N ? load(at(m, v)) : load(at(m, v), lanes);
@@ -78,8 +80,8 @@ template <std::size_t M, std::size_t N, bool full, typename Real>
     for (std::size_t m = 0; m < M; ++m)
 #pragma GCC unroll 8
         for (std::size_t v = 0; v < N; ++v) {
-            const V<Real> result = scaled ? madd(scale, sum[m][v], there(m, v)) : sum[m][v];
-            full || v + 1 < N ? store(at(m, v), result) : store(at(m, v), result, lanes);
+            const V<Real> end = scaled ? madd(scale, sum[m][v], there(m, v)) : sum[m][v];
+            full || v + 1 < N ? store(at(m, v), end) : store(at(m, v), end, lanes);
         }
 }
 
@@ -95,6 +97,7 @@ struct Dots {
     Real* result = nullptr;          // (m, n) is at m * result_m + n * result_n
     Step result_m = 0, result_n = 0;
     const Real* value = nullptr;  // (m), or nothing
+    bool add = false;             // to the result that is there
 };
 
 /// Every lane is one chain of multiply-adds; their sum is that of sum_of.
@@ -135,9 +138,10 @@ template <std::size_t M, std::size_t N, typename Real>
     for (std::size_t m = 0; m < M; ++m) {
         Real total[N];
         sums_of<N, Real>(sum[m], total);
-        for (std::size_t n = 0; n < N; ++n)
-            d.result[static_cast<Step>(m) * d.result_m + static_cast<Step>(n) * d.result_n] =
-                total[n] + (d.value != nullptr ? d.value[m] : Real{0});
+        for (std::size_t n = 0; n < N; ++n) {
+            Real& result = d.result[static_cast<Step>(m) * d.result_m + static_cast<Step>(n) * d.result_n];
+            result = total[n] + (d.value != nullptr ? d.value[m] : d.add ? result : Real{0});
+        }
     }
 }
 
@@ -159,14 +163,47 @@ inline constexpr auto kOuterTiles = outer_tiles<full, Real>(std::make_index_sequ
 template <typename Real>
 inline constexpr auto kDotsTiles = dots_tiles<Real>(std::make_index_sequence<kTileRows * kTileColumns>{});
 
-/// The tile for m <= kTileRows rows and any number of columns.
-template <typename Real>
-void outer(std::size_t m, std::size_t columns, const Outer<Real>& o) {
+/// Columns of one tile: `count` registers from number `begin` on, the last of which has `lanes`.
+struct Columns {
+    std::size_t begin, count;
+    Lanes lanes;
+    bool full;
+};
+
+/// body(Columns) for all of `columns` numbers, tile by tile.
+template <typename Real, typename Body>
+[[gnu::always_inline]] inline void in_columns(std::size_t columns, const Body& body) {
     constexpr std::size_t width = kLanes<Real>;
     in_parts((columns + width - 1) / width, kTileColumns, [&](std::size_t first, std::size_t n) {
-        const std::size_t column = first * width, left = columns - column - (n - 1) * width;
-        const auto tile = (left < width ? kOuterTiles<false, Real> : kOuterTiles<true, Real>)[(m - 1) * kTileColumns + n - 1];
-        tile(o, column, Lanes(left < width ? left : width));
+        const std::size_t begin = first * width, left = columns - begin - (n - 1) * width;
+        body(Columns{begin, n, Lanes(left < width ? left : width), left >= width});
+    });
+}
+
+/// How many rows i of a tile's columns fit into the first-level cache; they are used for all results before others come.
+inline constexpr std::size_t kDepth = (std::size_t{32} << 10) / (kTileColumns * kBytes);
+
+/// All results in some columns, summed over `count` rows i from `first` on.
+template <typename Real>
+void outer_part(std::size_t results, const Columns& columns, const Outer<Real>& o, std::size_t first, std::size_t count) {
+    const auto& tiles = columns.full ? kOuterTiles<true, Real> : kOuterTiles<false, Real>;
+    Outer<Real> t = o;
+    t.count = count, t.offset += first;
+    if (first > 0) t.start = Outer<Real>::Start::there;
+    in_parts(results, kTileRows, [&](std::size_t m, std::size_t size) {
+        t.factor = o.factor + static_cast<Step>(m) * o.factor_row + static_cast<Step>(first) * o.factor_step;
+        t.result = o.result + static_cast<Step>(m) * o.result_row;
+        if (o.value != nullptr) t.value = o.value + m;
+        tiles[(size - 1) * kTileColumns + columns.count - 1](t, columns.begin, columns.lanes);
+    });
+}
+
+/// All results in any number of columns.
+template <typename Real>
+void outer(std::size_t results, std::size_t columns, const Outer<Real>& o) {
+    const std::size_t depth = o.end == Outer<Real>::End::put ? kDepth : o.count;  // a scaled sum is added once
+    in_columns<Real>(columns, [&](const Columns& part) {
+        in_parts(o.count, depth, [&](std::size_t first, std::size_t count) { outer_part<Real>(results, part, o, first, count); });
     });
 }
 

@@ -10,17 +10,20 @@
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.fedbench-installed
 ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
 .PHONY: demo test slow golden lint types format native mutants tidy wheel regress history cuda clean
 
-# Editable, so Python changes need nothing; a change of the C++ or of the build files installs again.
+# Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while
+# torch is unpacked, which takes as long; the last line finds it ready in build/.
 $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/cuda/*.cu csrc/cuda/*.cuh csrc/include/fedbench/*.hpp)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "scikit-build-core>=1.0" "pybind11>=3.0" ninja cmake
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch torchvision
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[dev]"
+	$(PIP) install "scikit-build-core>=1.0" "pybind11>=3.0" ninja cmake
+	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel . & build=$$!; \
+	$(PIP) install torch torchvision || { kill $$build; exit 1; }; wait $$build
+	$(PIP) install --no-build-isolation --editable ".[dev]"
 	touch $@
 
 demo: $(STAMP)

@@ -58,6 +58,9 @@ std::vector<Net> nets() {
         {"mlp", {flatten, linear(35, 21), relu, linear(21, 6)}, {1, 5, 7, true}},
         {"pooled", {conv(1, 7, 3), pool(2), relu, flatten, linear(7 * 2 * 2, 4)}, {1, 7, 7, true}},
         {"strided", {conv(2, 6, 3, 2, 1), relu, conv(6, 5, 2, 1, 1), flatten, linear(5 * 5 * 5, 3)}, {2, 8, 8, true}},
+        {"wide", {conv(1, 6, 3), pool(2), relu, flatten, linear(6 * 19 * 20, 3)}, {1, 41, 42, true}},  // bands of gradients
+        {"wide and strided", {conv(2, 6, 3, 2, 1), pool(3), relu, flatten, linear(6 * 13 * 14, 3)}, {2, 80, 85, true}},
+        {"deep", {conv(1, 12, 2), conv(12, 40, 3), flatten, linear(40 * 5 * 5, 110), linear(110, 3)}, {1, 8, 8, true}},
         {"sparse", {relu, conv(3, 4, 2, 3, 2), relu, flatten, linear(4 * 4 * 4, 3)}, {3, 9, 7, true}},
     };
 }

@@ -57,6 +57,7 @@ std::vector<Net> nets() {
         {"softmax", {linear(13, 3)}, {13}},
         {"mlp", {flatten, linear(35, 21), relu, linear(21, 6)}, {1, 5, 7, true}},
         {"pooled", {conv(1, 7, 3), pool(2), relu, flatten, linear(7 * 2 * 2, 4)}, {1, 7, 7, true}},
+        {"pooled later", {conv(1, 4, 3), relu, pool(2), flatten, linear(4 * 3 * 3, 4)}, {1, 9, 9, true}},
         {"strided", {conv(2, 6, 3, 2, 1), relu, conv(6, 5, 2, 1, 1), flatten, linear(5 * 5 * 5, 3)}, {2, 8, 8, true}},
         {"wide", {conv(1, 6, 3), pool(2), relu, flatten, linear(6 * 19 * 20, 3)}, {1, 41, 42, true}},  // bands of gradients
         {"wide and strided", {conv(2, 6, 3, 2, 1), pool(3), relu, flatten, linear(6 * 13 * 14, 3)}, {2, 80, 85, true}},
@@ -219,6 +220,24 @@ void prox_pulls_to_the_start() {
     check(distance(end, expected) < 1e-14, "the second step has a prox");
 }
 
+/// An image whose windows all have the sum 10, but each of the four in an order of its own.
+void a_maximum_is_the_first_of_equals() {
+    Problem<double> problem({"equals", {conv(1, 1, 2), pool(2), flatten, linear(1, 2)}, {1, 3, 3, true}}, 3);
+    problem.x = {1, 2, 1, 3, 4, 3, 1, 2, 1, 1, 2, 1, 3, 4, 3, 1, 2, 1, 1, 2, 1, 3, 4, 3, 1, 2, 1};
+    problem.model = {1, 1, 1, 1, 0, 1, -1, 0, 0};
+    std::vector<double> first(problem.model.size());
+    Job<double> job;
+    job.steps = 1, job.first_gradient = first.data();
+    train(problem, job, 1, instruction_set());
+    check(first[0] != 0 && first[1] == 2 * first[0] && first[2] == 3 * first[0] && first[3] == 4 * first[0], "the first window wins");
+
+    problem.x[17] = std::nan("");  // in the last window of the second example
+    const std::vector<const double*> rows{problem.x.data(), problem.x.data() + 9};
+    std::vector<double> logits(4);
+    make_worker<double>(problem.network, 2, instruction_set())->logits(problem.model.data(), rows, logits.data());
+    check(std::isfinite(logits[0]) && std::isnan(logits[2]), "a NaN wins, and stays with its example");
+}
+
 void masks_follow_the_stream() {
     // A net that is linear behind its dropout: the mask of the first step is seen in the gradient of the last layer's weight.
     const std::vector<Layer> layers{dropout(LayerKind::dropout, 0.25), linear(40, 2)};
@@ -315,6 +334,7 @@ int main() {
     by_products_change_no_bit();
     prox_pulls_to_the_start();
     instruction_sets_agree();
+    a_maximum_is_the_first_of_equals();
     masks_follow_the_stream();
     threads_change_nothing();
     a_team_stops_at_errors();

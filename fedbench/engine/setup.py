@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbench import registry
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import UsageError
+from fedbench.errors import MissingDataError, UsageError
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Scheduler, Timing
 from fedbench.results.digests import Digest
@@ -44,13 +46,25 @@ class Setup:
 
     @functools.cached_property
     def task(self) -> Task:
-        return load_task(self.scenario.task.name, self.scenario.task.model)
+        with self._names_of_the_scenario():
+            return load_task(self.scenario.task.name, self.scenario.task.model)
 
     @functools.cached_property
     def outline(self) -> Outline:
         """The task's model, without data where it is a built-in one."""
-        name = plain(self.scenario.task.name)
-        return outline(name, self.scenario.task.model) or Outline.of(self.task)
+        with self._names_of_the_scenario():
+            known = outline(plain(self.scenario.task.name), self.scenario.task.model)
+        return known or Outline.of(self.task)
+
+    @contextlib.contextmanager
+    def _names_of_the_scenario(self) -> Iterator[None]:
+        """An unknown task or model is the scenario's mistake; data that are not here are nobody's."""
+        try:
+            yield
+        except MissingDataError:
+            raise
+        except UsageError as error:
+            raise UsageError(f"scenario {self.scenario.name}, task: {error}") from None
 
     @functools.cached_property
     def shards(self) -> Shards:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.part import Part, PositiveFloat, Seconds
+from fedbench.scenarios.part import Float, Part, PositiveFloat, Seconds
 
 
 class NormalSteps(Part):
@@ -16,7 +16,7 @@ class NormalSteps(Part):
     """
 
     mean: PositiveFloat
-    variance: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 0.0
+    variance: Annotated[Float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 0.0
     mode: Literal["fixed", "random"] = "fixed"
 
 
@@ -29,9 +29,9 @@ class SizeScore(Part):
     """
 
     kind: Literal["size_score"] = "size_score"
-    gamma: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 1.0
-    long_share: Annotated[float, Field(ge=0, le=1)] = 0.1
-    medium_share: Annotated[float, Field(ge=0, le=1)] = 0.3
+    gamma: Annotated[Float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 1.0
+    long_share: Annotated[Float, Field(ge=0, le=1)] = 0.1
+    medium_share: Annotated[Float, Field(ge=0, le=1)] = 0.3
 
 
 class Fadas(Part):
@@ -41,7 +41,7 @@ class Fadas(Part):
     """
 
     kind: Literal["fadas"]
-    scale: Annotated[float, Field(ge=1e-3, le=1e6)] = 1.0
+    scale: Annotated[Float, Field(ge=1e-3, le=1e6)] = 1.0
 
 
 class DelayClasses(Part):

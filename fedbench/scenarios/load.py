@@ -6,17 +6,18 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from fedbench.errors import UsageError, closest, nearest
+from fedbench.errors import UsageError, nearest
 from fedbench.registry import scalar
-from fedbench.scenarios.schema import BRANCHES, Scenario
+from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
+from fedbench.scenarios.problems import problem
+from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.windows import with_windows
 
-TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
 LIBRARY = Path(__file__).with_name("library")
 
 
@@ -102,9 +103,9 @@ def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
 
 def _drop_keys_of_other_kinds(group: dict[str, Any], path: Sequence[str], kind: Any) -> None:
     """A group whose kind was changed loses the keys that only other kinds have."""
-    members = _tags(_at(path))
-    if kind in members:
-        foreign = {key for member in members.values() for key in _fields(member)} - set(_fields(members[kind]))
+    members = members_by_tag(annotation_at(path))
+    if isinstance(kind, str) and kind in members:
+        foreign = {key for member in members.values() for key in fields(member)} - set(fields(members[kind]))
         for key in foreign & set(group):
             del group[key]
 
@@ -114,78 +115,5 @@ def validate(content: Mapping[str, Any], where: str) -> Scenario:
     try:
         return Scenario.model_validate(dict(content))
     except ValidationError as error:
-        problems = [_problem(item) for item in error.errors()]
+        problems = [problem(item) for item in error.errors()]
     raise UsageError(f"scenario {content.get('name', '?')}: " + "; ".join(problems) + f" ({where})")
-
-
-def _problem(item: Any) -> str:
-    path = [str(part) for part in item["loc"]]
-    if item["type"] == "extra_forbidden":
-        group = set(_fields(_at(path[:-1])))
-        shown = ".".join(_visible(path))
-        return f"unknown key {shown}{nearest(path[-1], group) if group else ''}"
-    if item["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        return _wrong_kind(path, item)
-    no_group = item["type"] in ("model_attributes_type", "model_type")
-    message = "must be a group of keys" if no_group else str(item["msg"]).removeprefix("Value error, ")
-    got = "" if item["type"] in ("missing", "value_error") else f", got {item['input']!r}"
-    return f"{'.'.join(_visible(path)) or 'scenario'}: {message}{got}"
-
-
-def _wrong_kind(path: Sequence[str], item: Any) -> str:
-    """A group whose tag is missing, or chooses no member of the union."""
-    tag, kinds = item["ctx"]["discriminator"].strip("'"), _tags(_at(path))
-    key = ".".join([*_visible(path), tag])
-    allowed = f"{key} must be one of {', '.join(map(repr, kinds))}"
-    if tag not in item["input"]:
-        return f"{allowed}, but is missing"
-    value = item["input"][tag]
-    return f"{allowed}, got {value!r}{closest(str(value), kinds)}"
-
-
-def _visible(path: Sequence[str]) -> list[str]:
-    """The path as the file has it: without the tags that pydantic puts in for the chosen member of a union."""
-    model: Any = Scenario
-    shown: list[str] = []
-    for part in path:
-        if part in BRANCHES:
-            continue
-        keys = _fields(model)
-        if keys and part not in keys and part in _tags(model):
-            model = _tags(model)[part]
-            continue
-        shown.append(part)
-        model = keys.get(part, model) if keys else model
-    return shown
-
-
-def _at(path: Sequence[str]) -> Any:
-    """The part, or union of parts, behind a path."""
-    model: Any = Scenario
-    for part in path:
-        tags = _tags(model)
-        model = tags[part] if part in tags else _fields(model).get(part, model)
-    return model
-
-
-def _fields(model: Any) -> dict[str, Any]:
-    """Keys of a part (or of the members of a union), with the annotation behind each."""
-    return {(field.alias or name): field.annotation for m in _members(model) for name, field in m.model_fields.items()}
-
-
-def _members(model: Any) -> list[type[BaseModel]]:
-    """The part itself, or the parts of a union."""
-    if isinstance(model, type) and issubclass(model, BaseModel):
-        return [model]
-    inside = (get_args(model)[0],) if get_origin(model) is Annotated else get_args(model)
-    return [member for one in inside for member in _members(one)]
-
-
-def _tags(model: Any) -> dict[str, Any]:
-    """Members of a union of parts, by the tag that chooses them."""
-    tags: dict[str, Any] = {}
-    for member in _members(model):
-        for tag in TAGS:
-            if tag in member.model_fields and member is not model:
-                tags[get_args(member.model_fields[tag].annotation)[0]] = member
-    return tags

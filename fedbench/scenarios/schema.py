@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from fedbench.scenarios.delays import DelayClasses, NormalSteps
-from fedbench.scenarios.part import Part, PositiveFloat, PositiveInt, Seconds
+from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 
 LATER = ("availability", "dropout", "rounds", "public")
 """Parts that came after the first records: while they are off, the hash and so the run ids are as before."""
@@ -40,7 +40,7 @@ class Dirichlet(Part):
     none of the classes that are still to be dealt out, as FedaGrac's code has it."""
 
     kind: Literal["dirichlet"]
-    alpha: Annotated[float, Field(ge=1e-3, le=1e6)]
+    alpha: Annotated[Float, Field(ge=1e-3, le=1e6)]
     min_examples: PositiveInt = 10
     stop_at_mean: bool = False
 
@@ -65,7 +65,7 @@ class LocalPart(Part):
     @model_validator(mode="after")
     def _one_of(self) -> LocalPart:
         if (self.steps is None) == (self.epochs is None):
-            raise ValueError("exactly one of steps and epochs is needed")
+            raise ValueError(f"exactly one of steps and epochs is needed, got {'neither' if self.steps is None else 'both'}")
         return self
 
 
@@ -112,8 +112,8 @@ class Lognormal(Part):
     """exp(log_mean + log_sigma z) seconds."""
 
     distribution: Literal["lognormal"]
-    log_mean: Annotated[float, Field(allow_inf_nan=False)]
-    log_sigma: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    log_mean: Annotated[Float, Field(allow_inf_nan=False)]
+    log_sigma: Annotated[Float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Pareto(Part):
@@ -145,7 +145,10 @@ class Network(Part):
     @model_validator(mode="after")
     def _priced(self) -> Network:
         if (self.message == "fixed") != (self.message_megabytes is not None):
-            raise ValueError("message: fixed goes with message_megabytes, payload without")
+            has = "none" if self.message_megabytes is None else f"{self.message_megabytes:g}"
+            raise ValueError(
+                f"message: fixed goes with message_megabytes, payload without, got {self.message} and message_megabytes {has}"
+            )
         return self
 
 
@@ -167,14 +170,14 @@ class Periodic(Absent):
 
     kind: Literal["periodic"]
     period_seconds: PositiveFloat
-    on_fraction: Annotated[float, Field(gt=0, le=1)]
-    phase: Annotated[float, Field(ge=0, lt=1)] | None = None
+    on_fraction: Annotated[Float, Field(gt=0, le=1)]
+    phase: Annotated[Float, Field(ge=0, lt=1)] | None = None
 
 
 class Rarely(Part):
     """A share of the clients, each drawn with this probability, whose absences are of another mean."""
 
-    share: Annotated[float, Field(ge=0, le=1)]
+    share: Annotated[Float, Field(ge=0, le=1)]
     mean_off_seconds: Seconds
 
 
@@ -182,7 +185,7 @@ class Alternating(Absent):
     """Independent exponential stays and absences with these means, stationary from time 0."""
 
     kind: Literal["alternating"]
-    mean_on_seconds: Annotated[float, Field(ge=1e-3, le=1e9)]
+    mean_on_seconds: Annotated[Float, Field(ge=1e-3, le=1e9)]
     mean_off_seconds: Seconds
     rarely: Rarely | None = None
 
@@ -200,8 +203,8 @@ class RoundsPart(Part):
     """For every algorithm that works in rounds: a round is closed `deadline_seconds` after its start with what has arrived;
     `over_selection` clients more than it needs are selected, and the first to arrive count."""
 
-    deadline_seconds: Annotated[float, Field(ge=1e-9, le=1e9)] | None = None
-    over_selection: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    deadline_seconds: Annotated[Float, Field(ge=1e-9, le=1e9)] | None = None
+    over_selection: Annotated[Integer, Field(ge=0, le=2**31 - 1)] = 0
 
     @property
     def text(self) -> str:
@@ -224,18 +227,18 @@ class BudgetPart(Part):
 
     updates: PositiveInt
     seconds: PositiveFloat
-    jobs: Annotated[int, Field(ge=1)] = 100_000_000
+    jobs: Annotated[Integer, Field(ge=1)] = 100_000_000
 
 
 class EvaluationPart(Part):
     """Grid of virtual time on which models are evaluated; it costs nothing and changes nothing."""
 
-    every_seconds: Annotated[float, Field(ge=1e-3, le=1e9)]
+    every_seconds: Annotated[Float, Field(ge=1e-3, le=1e9)]
 
 
 class Target(Part):
     metric: Literal["test_accuracy"] = "test_accuracy"
-    value: Annotated[float, Field(gt=0, le=1)]
+    value: Annotated[Float, Field(gt=0, le=1)]
 
 
 class Scenario(Part):
@@ -254,7 +257,7 @@ class Scenario(Part):
     compute: PerStep | PerJob | DelayClasses = Field(discriminator="kind")
     network: Network = Network()
     availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    dropout: Annotated[Float, Field(ge=0, lt=1)] = 0.0
     rounds: RoundsPart = RoundsPart()
     public: PublicPart | None = None
     budget: BudgetPart

@@ -1,0 +1,82 @@
+"""What is wrong with a scenario, in words: the key, its value, what it takes, and the nearest of what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from fedbench.errors import closest, nearest
+from fedbench.scenarios.keys import annotation_at, fields, members_by_tag, visible
+
+LIMITS = {
+    "greater_than": "> {gt:.10g}",
+    "greater_than_equal": ">= {ge:.10g}",
+    "less_than": "< {lt:.10g}",
+    "less_than_equal": "<= {le:.10g}",
+    "finite_number": "finite",
+    "string_pattern_mismatch": "text that matches {pattern}",
+}
+"""By the type of pydantic's error; any other says that the value is not of the kind that the key takes."""
+WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
+LONGEST = 80  # characters of a value that is shown
+MISSING: Any = object()
+
+
+def problem(item: Any) -> str:
+    """One of pydantic's errors about a scenario."""
+    path, kind = [str(part) for part in item["loc"]], item["type"]
+    if kind in ("extra_forbidden", "invalid_key"):
+        return _unknown_key(path)
+    if kind == "value_error":  # a part's own check: its message says it all
+        return f"{_shown(path)}: {item['msg'].removeprefix('Value error, ')}"
+    value = MISSING if kind == "missing" else item["input"]
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        tag = item["ctx"]["discriminator"].strip("'")
+        return _must_be_one_of(_shown([*path, tag]), list(members_by_tag(annotation_at(path))), value.get(tag, MISSING))
+    takes = annotation_at(path)
+    if kind in LIMITS:
+        return _must_be(_shown(path), LIMITS[kind].format(**item.get("ctx", {})), value)
+    if get_origin(takes) is Literal:
+        return _must_be_one_of(_shown(path), get_args(takes), value)
+    return _must_be(_shown(path), in_words(takes), value)
+
+
+def in_words(takes: Any) -> str:
+    """What a key with this annotation takes."""
+    origin, inside = get_origin(takes), get_args(takes)
+    if origin is Annotated:
+        return in_words(inside[0])
+    if origin is Literal:
+        return _one_of(inside)
+    if origin is tuple:
+        return "a list" if Ellipsis in inside else f"[{', '.join(map(in_words, inside))}]"
+    if isinstance(takes, type):
+        return WORDS.get(takes, "a group of keys")
+    return " or ".join(dict.fromkeys(in_words(one) for one in inside if one is not NoneType))
+
+
+def _unknown_key(path: Sequence[str]) -> str:
+    group = set(fields(annotation_at(path[:-1])))
+    return f"unknown key {_shown(path)}{nearest(path[-1], group) if group else ''}"
+
+
+def _must_be_one_of(key: str, allowed: Sequence[Any], value: Any) -> str:
+    near = "" if value is MISSING else closest(str(value), map(str, allowed))
+    return _must_be(key, _one_of(allowed), value) + near
+
+
+def _one_of(allowed: Iterable[Any]) -> str:
+    names = [repr(one) for one in allowed]
+    return f"one of {', '.join(names)}" if len(names) > 1 else names[0]
+
+
+def _must_be(key: str, what: str, value: Any) -> str:
+    if value is MISSING:
+        return f"{key} must be {what}, but is missing"
+    text = repr(value)
+    return f"{key} must be {what}, got {text if len(text) <= LONGEST else text[: LONGEST - 3] + '...'}"
+
+
+def _shown(path: Sequence[str]) -> str:
+    return ".".join(visible(path)) or "scenario"

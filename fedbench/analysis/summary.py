@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FINAL = ("test_accuracy", "test_loss", "client_accuracy_mean", "client_accuracy_worst_decile")
 LEDGER = ("bytes_up", "bytes_down", "bytes_wasted", "busy_fraction", "staleness_mean", "participation_gini")
 STEPS = ("trained_steps", "avoided_steps")
+LOST = ("jobs_left", "jobs_dropped_out", "jobs_late")
+LOSSES = (*LOST, "lost_share", "wasted_share")
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Row:
     """One algorithm under one scenario.
 
     runs: its records in order of seed. outcomes: state to number of seeds. measures: estimates over seeds by name: FINAL,
-    `updates` (the final version), LEDGER, STEPS. times: one per target of the scenario, in its order. accuracy_standing and
+    `updates` (the final version), LEDGER, STEPS, LOSSES: jobs lost and late by cause, their share of all jobs, and the share of the
+    local steps done that no update consumed. times: one per target of the scenario, in its order. accuracy_standing and
     time_standings: see `_compare`. curve: test accuracy against virtual seconds.
     """
 
@@ -69,6 +72,13 @@ class ScenarioSummary:
     scenario: dict[str, Any]
     rows: tuple[Row, ...]
 
+    @property
+    def loses_jobs(self) -> bool:
+        """Can jobs be lost or late here, by the scenario or because an algorithm closes its rounds early?"""
+        availability, rounds = (self.scenario.get(part) or {} for part in ("availability", "rounds"))
+        by_scenario = availability.get("when_offline") == "lost" or self.scenario.get("dropout") or any(rounds.values())
+        return bool(by_scenario) or any(row.measures["lost_share"].mean for row in self.rows)
+
 
 def summarize(records: Iterable[Record]) -> list[ScenarioSummary]:
     """Groups by scenario, then by selector, both in alphabetical order. RecordError if two records claim the same place."""
@@ -108,7 +118,10 @@ def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
 def _row(selector: str, runs: tuple[Record, ...]) -> Row:
     measures = {name: estimate(run.meta["final"].get(name) for run in runs) for name in FINAL}
     measures["updates"] = estimate(run.meta["final"].get("version") for run in runs)
-    measures |= {name: estimate(run.meta["ledger"].get(name) for run in runs) for name in (*LEDGER, *STEPS)}
+    ledgers = [run.meta["ledger"] for run in runs]
+    measures |= {name: estimate(ledger.get(name) for ledger in ledgers) for name in (*LEDGER, *STEPS, *LOST)}
+    measures["lost_share"] = estimate(_share(ledger, LOST, "jobs") for ledger in ledgers)
+    measures["wasted_share"] = estimate(_share(ledger, ("steps_wasted",), "steps_done") for ledger in ledgers)
     targets = runs[0].meta["spec"]["scenario"].get("targets") or []
     return Row(
         selector=selector,
@@ -120,6 +133,13 @@ def _row(selector: str, runs: tuple[Record, ...]) -> Row:
         ),
         curve=mean_curve([run.curves for run in runs], "test_accuracy"),
     )
+
+
+def _share(ledger: Mapping[str, Any], parts: Sequence[str], whole: str) -> float | None:
+    """What the parts are of the whole; None for a record that lacks one of them, or of nothing."""
+    if not ledger.get(whole) or any(part not in ledger for part in parts):
+        return None
+    return float(sum(ledger[part] for part in parts) / ledger[whole])
 
 
 def _attempt(run: Record, target: Mapping[str, Any]) -> Attempt:

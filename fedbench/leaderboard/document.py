@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedbench.analysis.summary import summarize
+from fedbench.analysis.summary import LOSSES, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,14 +54,16 @@ def _order(row: Row) -> tuple[float, float, float, str]:
 
 
 def _row(row: Row, summary: ScenarioSummary) -> Document:
+    """Of the measures those that say something here: losses only where jobs can be lost."""
     overrides = row.runs[0].meta["spec"].get("overrides") or ()
+    measures = {name: value for name, value in row.measures.items() if summary.loses_jobs or name not in LOSSES}
     return {
         "selector": row.selector,
         "algorithm": row.algorithm,
         "seeds": list(row.seeds),
         "outcomes": row.outcomes,
         "accuracy_standing": row.accuracy_standing,
-        "measures": {name: _estimate(value) for name, value in row.measures.items()},
+        "measures": {name: _estimate(value) for name, value in measures.items()},
         "staleness_max": row.staleness_max,
         "times": [_time(*pair) for pair in zip(row.times, row.time_standings, strict=True)],
         "curve": _curve(row.curve),

@@ -34,10 +34,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """text; note below it; mark: a standing in words; alarm: a seed went wrong; sort: key of the column, None is always last."""
+    """text; notes below it, a line each but for empty ones; mark: a standing in words; alarm: a seed went wrong; sort: key of the
+    column, None is always last."""
 
     text: str
-    note: str = ""
+    notes: Sequence[str] = ()
     mark: str = ""
     alarm: bool = False
     sort: float | str | None = None
@@ -52,7 +53,13 @@ def render(data: Mapping[str, Any]) -> str:
     return (
         environment()
         .get_template("page.html")
-        .render(title=data["title"], scenarios=scenarios, algorithms=len(selectors), runs=runs)
+        .render(
+            title=data["title"],
+            scenarios=scenarios,
+            algorithms=len(selectors),
+            runs=runs,
+            losses=any(_loses_jobs(row) for scenario in data["scenarios"] for row in scenario["rows"]),
+        )
     )
 
 
@@ -150,6 +157,7 @@ def columns(scenario: Mapping[str, Any]) -> list[Column]:
         Column("Outcome", "seeds", "ascending", numeric=False),
         Column("Worst clients", "lowest decile"),
         Column("Updates", "server"),
+        *([Column("Lost or late", "of all jobs", "ascending")] if any(map(_loses_jobs, scenario["rows"])) else []),
         Column("Traffic", "up + down", "ascending"),
         Column("Busy", "clients"),
         Column("Staleness", "mean", "ascending"),
@@ -166,30 +174,47 @@ def cells(row: Mapping[str, Any]) -> list[Cell]:
         Cell(row["selector"], sort=row["selector"]),
         Cell(
             words.interval(accuracy),
-            words.seed_note(accuracy),
+            [words.seed_note(accuracy)],
             words.STANDINGS.get(row["accuracy_standing"], ""),
             sort=means["test_accuracy"],
         ),
         *(
-            Cell(words.time(one), words.time_note(one), words.STANDINGS.get(one["standing"], ""), sort=one["median"])
+            Cell(words.time(one), [words.time_note(one)], words.STANDINGS.get(one["standing"], ""), sort=one["median"])
             for one in row["times"]
         ),
         Cell(words.outcomes(row["outcomes"]), alarm=set(row["outcomes"]) != {"finished"}, sort=words.outcomes(row["outcomes"])),
         Cell(words.interval(worst), sort=worst["mean"]),
         Cell(words.number(means["updates"]), sort=means["updates"]),
-        Cell(words.size(traffic), _note(words.size, means["bytes_wasted"], "{} wasted"), sort=traffic),
-        Cell(words.percent(means["busy_fraction"]), sort=means["busy_fraction"]),
+        *([_lost(means)] if _loses_jobs(row) else []),
+        Cell(words.size(traffic), [_note(words.size, means["bytes_wasted"], "{} wasted")], sort=traffic),
+        Cell(
+            words.percent(means["busy_fraction"]),
+            [_note(words.percent, means.get("wasted_share"), "{} in vain")],
+            sort=means["busy_fraction"],
+        ),
         Cell(
             words.number(means["staleness_mean"]),
-            _note(words.number, row["staleness_max"], "max {}"),
+            [_note(words.number, row["staleness_max"], "max {}")],
             sort=means["staleness_mean"],
         ),
         Cell(
             words.number(means["trained_steps"]),
-            _note(words.number, means["avoided_steps"], "{} avoided"),
+            [_note(words.number, means["avoided_steps"], "{} avoided")],
             sort=means["trained_steps"],
         ),
     ]
+
+
+def _loses_jobs(row: Mapping[str, Any]) -> bool:
+    """All rows of a scenario alike."""
+    return "lost_share" in row["measures"]
+
+
+def _lost(means: Mapping[str, float | None]) -> Cell:
+    """The share of the jobs that are lost or late, and how many by cause."""
+    causes = (("jobs_left", "{} left"), ("jobs_dropped_out", "{} dropped out"), ("jobs_late", "{} late"))
+    notes = [_note(words.number, means[name], text) for name, text in causes]
+    return Cell(words.percent(means["lost_share"]), notes, sort=means["lost_share"])
 
 
 def _note(shown: Any, value: float | None, text: str) -> str:

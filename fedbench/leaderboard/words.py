@@ -42,7 +42,10 @@ def size(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    return NONE if value is None else f"{100 * value:.0f} %"
+    """Whole per cent: 31 %; <1 % for what is more than nothing."""
+    if value is None:
+        return NONE
+    return "<1 %" if value > 0 and round(100 * value) == 0 else f"{100 * value:.0f} %"
 
 
 def interval(value: Mapping[str, Any]) -> str:

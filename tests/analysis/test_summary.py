@@ -97,3 +97,51 @@ def test_a_target_without_a_result_is_an_error(record):
     broken.meta["time_to_target"] = []
     with pytest.raises(RecordError, match=r"no entry for test_accuracy = 0\.8"):
         summarize([broken])
+
+
+LOSSES = {"jobs": 40, "jobs_left": 3, "jobs_dropped_out": 2, "jobs_late": 0, "steps_done": 100, "steps_wasted": 30}
+
+
+def losing(record, seed=0, **ledger):
+    run = record(seed=seed)
+    run.meta["ledger"] |= LOSSES | ledger
+    return run
+
+
+def test_losses_by_hand(record):
+    """A share is of each run, so the mean over seeds is of shares: (5 / 40 + 15 / 60) / 2."""
+    row = only([losing(record), losing(record, 1, jobs=60, jobs_late=10, steps_done=200)]).rows[0]
+    assert row.measures["jobs_left"].mean == 3
+    assert row.measures["jobs_late"].mean == 5
+    assert row.measures["lost_share"].mean == pytest.approx((5 / 40 + 15 / 60) / 2)
+    assert row.measures["wasted_share"].mean == pytest.approx((30 / 100 + 30 / 200) / 2)
+
+
+def test_a_share_of_nothing_or_of_what_is_not_told_is_missing(record):
+    none = losing(record, 1, jobs=0, steps_done=0)
+    row = only([record(), none, losing(record, 2)]).rows[0]
+    assert (row.measures["lost_share"].n, row.measures["lost_share"].missing) == (1, 2)
+    assert (row.measures["wasted_share"].n, row.measures["wasted_share"].missing) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("part", "ledger", "loses"),
+    [
+        ({}, {}, False),
+        (
+            {"availability": {"kind": "always"}, "dropout": 0.0, "rounds": {"deadline_seconds": None, "over_selection": 0}},
+            {},
+            False,
+        ),
+        ({"availability": {"kind": "periodic", "when_offline": "paused"}}, {}, False),
+        ({"availability": {"kind": "periodic", "when_offline": "lost"}}, {}, True),
+        ({"dropout": 0.1}, {}, True),
+        ({"rounds": {"deadline_seconds": 3.0, "over_selection": 0}}, {}, True),
+        ({"rounds": {"deadline_seconds": None, "over_selection": 2}}, {}, True),
+        ({}, {"jobs_late": 1}, True),  # by an algorithm's own deadline
+    ],
+)
+def test_where_jobs_can_be_lost(record, part, ledger, loses):
+    run = losing(record, jobs_left=0, jobs_dropped_out=0, **ledger)
+    run.meta["spec"]["scenario"] |= part
+    assert only([run]).loses_jobs == loses

@@ -141,6 +141,42 @@ def test_accessible(board, tmp_path):
     assert len(page.attributes("title")) == 3
 
 
+def test_losses_are_shown_where_jobs_can_be_lost_and_nowhere_else(board, record, tmp_path):
+    """Seeds with 3 + 2 + 0 of 40 jobs and 3 + 2 + 10 of 60 lost or late; another algorithm of the scenario lost none."""
+    flaky = [record(name, seed, scenario="flaky", scenario_hash="f1a") for name in ("fedavg", "fedbuff") for seed in (0, 1)]
+    for run in flaky:
+        run.meta["spec"]["scenario"]["dropout"] = 0.05
+        run.meta["ledger"] |= {
+            "jobs": 40,
+            "jobs_left": 0,
+            "jobs_dropped_out": 0,
+            "jobs_late": 0,
+            "steps_done": 0,
+            "steps_wasted": 0,
+        }
+    for run in flaky[:2]:
+        run.meta["ledger"] |= {"jobs_left": 3, "jobs_dropped_out": 2, "steps_done": 100, "steps_wasted": 30, "busy_fraction": 0.5}
+    flaky[1].meta["ledger"] |= {"jobs": 60, "jobs_late": 10, "steps_done": 200}
+    build([*board, *flaky], tmp_path)
+    text, page, data = read(tmp_path)
+    tables = re.findall(r'<table class="results".*?</table>', text, re.DOTALL)
+    assert [len(re.findall(r"<th scope=.col", table)) for table in tables] == [12, 11, 11]
+    assert ["Lost or late" in table for table in tables] == [True, False, False]
+    rows = {row[0]: row for row in page.rows[:3] if row}
+    assert rows["fedavg|"][6:9] == ["19 %|3 left|2 dropped out|5 late|", "3.00 kB|", "50 %|22 % in vain|"]
+    assert rows["fedbuff|"][6:9] == ["0 %|", "3.00 kB|", "–|"]
+    assert "lost_share" not in data["scenarios"][1]["rows"][0]["measures"]
+    assert text.count("<dt>Lost or late, in vain</dt>") == 1
+    with (tmp_path / "data.csv").open(newline="") as file:
+        shares = {(row["scenario"], row["selector"]): row["lost_share_mean"] for row in csv.DictReader(file)}
+    assert (shares["flaky", "fedavg"], shares["flaky", "fedbuff"], shares["slow_tail", "fedavg"]) == ("0.1875", "0.0", "")
+
+
+def test_losses_are_not_explained_where_there_are_none(board, tmp_path):
+    build(board, tmp_path)
+    assert "Lost or late" not in read(tmp_path)[0]
+
+
 def test_csv_has_a_line_per_row(board, tmp_path):
     build(board, tmp_path)
     with (tmp_path / "data.csv").open(newline="") as file:

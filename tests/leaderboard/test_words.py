@@ -25,7 +25,15 @@ def test_number(value, text):
 
 def test_size_and_percent():
     assert [words.size(x) for x in (None, 12, 1500, 2.5e9, 7e17)] == ["–", "12 B", "1.50 kB", "2.50 GB", "700 PB"]
-    assert words.percent(0.314) == "31 %"
+    assert [words.percent(x) for x in (None, 0, 1e-9, 0.005, 0.0051, 0.314, 1)] == [
+        "–",
+        "0 %",
+        "<1 %",
+        "<1 %",
+        "1 %",
+        "31 %",
+        "100 %",
+    ]
 
 
 @pytest.mark.parametrize(

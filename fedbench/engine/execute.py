@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import kernels as k
-from fedbench.engine.trainers.base import Assignment, Trainer, client_error
+from fedbench.engine.trainers.base import Assignment, Stage, Trainer, checked_rule
 from fedbench.engine.waves import WaveQueue
 from fedbench.errors import FedbenchError
 from fedbench.kernels.scheduler import Chunk
@@ -200,14 +200,8 @@ class Execution:
     def _prepare(self, job: Job) -> tuple[Message, Vector, Assignment]:
         message, buffers = self.messages[job.base]
         memory = self._memory_of(job.client)
-        try:
-            rule = self.algorithm.local(message, job, memory)
-        except Exception as error:
-            raise client_error(job, "local rule", error) from error
-        if rule.start.dtype != self.dtype or rule.start.shape != self.shape:
-            raise FedbenchError(
-                f"{self.algorithm.name}.local: start must be {self.dtype} {self.shape}, got {rule.start.dtype} {rule.start.shape}"
-            )
+        with Stage(job, f"local rule of {self.algorithm.name}"):
+            rule = checked_rule(self.algorithm.local(message, job, memory), self.dtype, self.shape)
         return message, memory, Assignment(job, rule, buffers)
 
     def _memory_of(self, client: int) -> Vector:
@@ -222,10 +216,8 @@ class Execution:
 
     def _finish(self, index: int, message: Message, memory: Vector, assignment: Assignment, work: Work) -> None:
         job = assignment.job
-        try:
+        with Stage(job, f"reply of {self.algorithm.name}"):
             reply = self.algorithm.reply(message, job, work, memory)
-        except Exception as error:
-            raise client_error(job, "reply", error) from error
         if reply.memory is not None:
             reply.memory.flags.writeable = False
             self._pending_memory[job.client] = reply.memory

@@ -142,7 +142,10 @@ class Forgetful(FedAvg):
 def test_an_algorithm_that_does_not_declare_a_term(tmp_path: Path) -> None:
     """Refused where it would be ignored; torch takes it."""
     spec = RunSpec(load("digits-demo", SMALL), Forgetful(cohort_size=2), 0)
-    with pytest.raises(UsageError, match=r"trainer native: the local rule uses anchor, .* say so in the algorithm's rule_terms"):
+    with pytest.raises(
+        UsageError,
+        match=r"trainer native: the local rule of client \d+, job k=0 .* uses anchor, .* say so in the alg",
+    ):
         Run(spec).record()
     Run(spec, options=RunOptions(trainer="torch")).record()
 

@@ -170,6 +170,8 @@ class Bad(Algorithm):
             message.x[0] = 1
         if self.wrong == "writes memory":
             memory[0] = 1
+        if self.wrong == "no rule":
+            return None  # type: ignore[return-value]
         return self.rule(message.x.astype(np.float64) if self.wrong == "start dtype" else message.x)
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
@@ -191,10 +193,11 @@ class Bad(Algorithm):
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ("local raises", ClientError, r"client 3, job k=0 \(base version 0, 1 steps\), local rule: RuntimeError: no"),
+        ("local raises", ClientError, r"client 3, job k=0 \(base version 0, 1 steps\), local rule of bad: RuntimeError: no"),
         ("writes message", ClientError, "read-only"),
         ("writes memory", ClientError, "read-only"),
-        ("start dtype", FedbenchError, r"bad.local: start must be float32 \(6,\), got float64 \(6,\)"),
+        ("no rule", ClientError, "local rule of bad: TypeError: must be a LocalRule, got NoneType"),
+        ("start dtype", ClientError, r"local rule of bad: TypeError: start must be float32 \(6,\), got float64 \(6,\); a numpy"),
         ("unwanted", ClientError, "work has no public_logits: the LocalRule must want it"),
         ("dtype", FedbenchError, r"bad.step: x must stay float32 \(6,\), got float64 .*use Python floats"),
         ("new name", AttributeError, "State has no 'y'; it has memory, x"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from fedbench.engine.trainers.base import SERVER, Assignment
 from fedbench.engine.trainers.native import NativeTrainer, layer_specs
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch import TorchTrainer
-from fedbench.errors import UsageError
+from fedbench.errors import ClientError, UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_batches
 from fedbench.kernels.train import LocalJob, LocalTrainer
 from fedbench.tasks import digits
@@ -144,10 +145,55 @@ def test_a_term_that_it_does_not_take_is_refused(trio: Any, change: dict[str, An
     """Before any job of the wave starts; an l1 form without a prox is nothing."""
     rule = LocalRule(start=START, lr=0.1, **change)
     with pytest.raises(
-        UsageError, match=f"trainer native: the local rule uses {term}, .*rule_terms, or run with --trainer torch"
+        UsageError,
+        match=rf"trainer native: the local rule of client 1, job k=4 \(base version 2, 3 steps\) uses {term}, .*rule_terms, or run",
     ):
         trio[0].train([Assignment(Job(1, 4, 2, 3), rule, NONE)])
     trio[0].train([Assignment(Job(1, 4, 2, 3), LocalRule(start=START, lr=0.1, prox_form="l1_squared"), NONE)])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start": START[:-1]}, r"TypeError: start: expected length 650, got float32 \(649,\)"),
+        ({"start": START.astype(np.float64)}, r"TypeError: start: expected float32 \(d,\) C-contiguous, got float64 \(650,\)"),
+        ({"correction": START[:3]}, r"TypeError: correction: expected length 650, got float32 \(3,\)"),
+        ({"lr": "fast"}, "RuntimeError: Unable to cast"),
+    ],
+)
+@pytest.mark.parametrize("at", [0, 2])
+def test_a_job_that_the_core_refuses_is_named(trio: Any, change: dict[str, Any], message: str, at: int) -> None:
+    """Whatever its place in the wave, as the torch trainer has it; the trainer goes on to work."""
+    good = LocalRule(start=START, lr=0.1, wants=WANTS)
+    wave = [Assignment(Job(i, 4 + i, 2, 3), replace(good, **change) if i == at else good, NONE) for i in range(4)]
+    with pytest.raises(
+        ClientError, match=rf"^client {at}, job k={4 + at} \(base version 2, 3 steps\), local training.*{message}"
+    ):
+        trio[0].train(wave)
+    assert len(trio[0].train([one for one in wave if one.rule is good])) == 3
+
+
+def test_an_error_of_no_job_stays_as_it_is(trio: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as memory that the threads do not get: the jobs are taken one by one."""
+    whole = trio[0].core.train
+
+    def no_room(jobs: list[LocalJob]) -> None:
+        if len(jobs) > 1:
+            raise MemoryError("no room")
+        whole(jobs)
+
+    monkeypatch.setattr(trio[0].core, "train", no_room)
+    with pytest.raises(MemoryError, match=r"^no room$"):
+        trio[0].train([Assignment(Job(i, 0, 0, 3), LocalRule(start=START, lr=0.1), NONE) for i in range(2)])
+
+
+def test_public_logits_that_fail_are_of_a_job(trio: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(*_: Any) -> None:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(trio[0].core, "logits", no_room)
+    with pytest.raises(ClientError, match=r"client 1, job k=4 \(base version 2, 3 steps\), by-products: MemoryError: no room"):
+        trio[0].train([Assignment(Job(1, 4, 2, 3), LocalRule(start=START, lr=0.1, wants=("public_logits",)), NONE)])
 
 
 # ---- every library model

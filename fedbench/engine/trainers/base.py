@@ -1,8 +1,9 @@
-"""What the engine asks of a trainer, and the wrapping of a client's failure."""
+"""What the engine asks of a trainer, what it lets through to one, and the wrapping of a client's failure."""
 
 from __future__ import annotations
 
 import itertools
+import typing
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,7 +13,7 @@ import numpy as np
 from fedbench.errors import ClientError, FedbenchError, UsageError
 from fedbench.kernels.random import draw_batches
 from fedbench.protocols import Logits, Pullback, Rows
-from fedbench.types import Job, LocalRule, Vector, Work
+from fedbench.types import Job, LocalRule, Vector, Want, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +86,54 @@ def no_public_data() -> UsageError:
     return UsageError("public data: the algorithm needs unlabelled public examples, and there are none")
 
 
+_CHOICES = {name: typing.get_args(typing.get_type_hints(LocalRule)[name]) for name in ("optimizer", "prox_form")}
+_WANTS = frozenset(typing.get_args(Want))
+_NUMBERS = (float, int, np.floating, np.integer)
+
+
+def checked_rule(rule: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> LocalRule:
+    """The rule, if it is one for a model of this dtype and shape (d,). TypeError or ValueError, naming the field, if it is not."""
+    if not isinstance(rule, LocalRule):
+        raise TypeError(f"must be a LocalRule, got {type(rule).__name__}")
+    for name in ("start", "correction", "anchor"):
+        vector = getattr(rule, name)
+        if vector is None and name != "start":
+            continue
+        if not isinstance(vector, np.ndarray) or vector.dtype != dtype or vector.shape != shape:
+            got = f"{vector.dtype} {vector.shape}" if isinstance(vector, np.ndarray) else type(vector).__name__
+            widened = "; a numpy float64 scalar times a float32 vector gives float64: use Python floats"
+            raise TypeError(f"{name} must be {dtype} {shape}, got {got}{widened if 'float64' in got else ''}")
+    for name in ("lr", "weight_decay", "momentum", "prox"):
+        if not isinstance(getattr(rule, name), _NUMBERS):
+            raise TypeError(f"{name} must be a number, got {getattr(rule, name)!r}")
+    for name, choices in _CHOICES.items():
+        if getattr(rule, name) not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {getattr(rule, name)!r}")
+    wants: object = rule.wants
+    if not isinstance(wants, tuple) or not _WANTS.issuperset(wants):
+        raise ValueError(f"wants must be a tuple of {', '.join(map(repr, typing.get_args(Want)))}, got {wants!r}")
+    return rule
+
+
+def place(job: Job) -> str:
+    """A job in words, for errors."""
+    return f"client {job.client}, job k={job.k} (base version {job.base}, {job.steps} steps)"
+
+
 def client_error(job: Job, stage: str, error: Exception) -> Exception:
-    """The error with client, job and stage in front, unless it says so already."""
-    if isinstance(error, FedbenchError):
-        return error
-    return ClientError(
-        f"client {job.client}, job k={job.k} (base version {job.base}, {job.steps} steps), {stage}: {type(error).__name__}: {error}"
-    )
+    """The error with client, job and stage in front, unless it is one for users already."""
+    return error if isinstance(error, FedbenchError) else ClientError(f"{place(job)}, {stage}: {type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of the work of a job: what fails inside is its `client_error`."""
+
+    job: Job
+    name: str
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception):
+            raise client_error(self.job, self.name, error) from error

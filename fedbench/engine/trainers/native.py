@@ -5,6 +5,7 @@ It takes LocalRules of plain SGD with weight decay, an l2 prox and a correction;
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.trainers.base import SERVER, Assignment
+from fedbench.engine.trainers.base import SERVER, Assignment, Stage, place
 from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
 from fedbench.errors import UsageError
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
@@ -58,17 +59,35 @@ class NativeTrainer(TaskTrainer):
     # ---- training ----
 
     def train(self, wave: Sequence[Assignment]) -> list[Work]:
-        jobs = [self._job(assignment) for assignment in wave]
-        self.core.train(jobs)
-        return [self._work(assignment, job) for assignment, job in zip(wave, jobs, strict=True)]
+        jobs = []
+        for assignment in wave:
+            with Stage(assignment.job, "local training"):
+                jobs.append(self._job(assignment))
+        try:
+            self.core.train(jobs)
+        except Exception:
+            self._name_the_refused(wave, jobs)
+            raise
+        works = []
+        for assignment, job in zip(wave, jobs, strict=True):
+            with Stage(assignment.job, "by-products"):
+                works.append(self._work(assignment, job))
+        return works
+
+    def _name_the_refused(self, wave: Sequence[Assignment], jobs: Sequence[LocalJob]) -> None:
+        """ClientError if the core refuses one of the jobs: it looks at a whole wave before it starts and does not say whose job it
+        did not like, so each is given to it again, alone and without steps."""
+        for assignment, job in zip(wave, jobs, strict=True):
+            with Stage(assignment.job, "local training"):
+                self.core.train([dataclasses.replace(job, steps=0, full_gradient=None)])
 
     def _job(self, assignment: Assignment) -> LocalJob:
         job, rule = assignment.job, assignment.rule
         beyond = terms_of(rule)
         if beyond:
             raise UsageError(
-                f"trainer native: the local rule uses {', '.join(sorted(beyond))}, which it does not take; say so in the algorithm's "
-                f"rule_terms, or run with --trainer torch"
+                f"trainer native: the local rule of {place(job)} uses {', '.join(sorted(beyond))}, which it does not take; say so "
+                f"in the algorithm's rule_terms, or run with --trainer torch"
             )
 
         def wanted(name: str) -> Vector | None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +17,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.choose import choose
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
+from fedbench.process import peak_memory_mb
 from fedbench.types import Rounds
 
 CHUNK_JOBS = 1 << 17
@@ -141,18 +140,6 @@ class PlanSummary:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-def peak_memory_mb() -> float | None:
-    """Peak resident memory of this process in MB (2^20 bytes), from Linux's /proc; None elsewhere.
-
-    getrusage would also count what the parent process had when it started this one.
-    """
-    try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    except OSError:
-        return None
-    return int(found.group(1)) / 1024 if found else None
 
 
 def plan(spec: RunSpec) -> PlanSummary:

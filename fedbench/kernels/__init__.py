@@ -15,7 +15,7 @@ from fedbench.kernels.build import build_info
 from fedbench.kernels.cache import calibrated_mean, newest_mean
 from fedbench.kernels.distill import Distilled, DistillGradient, TeacherMean, distill, distill_gradient, softmax
 from fedbench.kernels.optimise import AdamRule, adaptive_step, clip_adam, clip_sgd, sum_adaptive_step
-from fedbench.kernels.server import direction_cosine, moments, participation_weights, staleness_weight, weights
+from fedbench.kernels.server import direction_cosine, participation_weights, staleness_weight, weights
 
 __all__ = [
     "AdamRule",
@@ -32,7 +32,6 @@ __all__ = [
     "distill_gradient",
     "dot",
     "mean",
-    "moments",
     "movement",
     "newest_mean",
     "norm",

@@ -1,4 +1,4 @@
-"""Mathematics that several server rules share: aggregation weights, staleness weights, moments, agreement of directions."""
+"""Mathematics that several server rules share: aggregation weights, staleness weights, agreement of directions."""
 
 from __future__ import annotations
 
@@ -92,19 +92,6 @@ def _staleness(tau: Any) -> Weights:
     if not (np.isfinite(found) & (found >= 0)).all():
         raise ValueError(f"tau: expected finite values >= 0, got {found.ravel().tolist()[:10]}")
     return found.astype(np.float64)
-
-
-def moments(m: Vector, v: Vector, direction: Vector, beta1: float, beta2: float) -> tuple[Vector, Vector]:
-    """m' = beta1 m + (1 - beta1) D and v' = beta2 v + (1 - beta2) D^2, elementwise; all (d,) of one dtype, which is kept.
-
-    beta1, beta2 finite. NaN and infinity stay in their places.
-    """
-    beta1, beta2 = checks.within("beta1", beta1, "finite"), checks.within("beta2", beta2, "finite")
-    dtype, length = checks.array("m", m, "(d,)").dtype, len(m)
-    for name, vector in (("v", v), ("direction", direction)):
-        if len(checks.array(name, vector, "(d,)", (dtype,))) != length:
-            checks.refuse(name, f"length {length}", vector)
-    return beta1 * m + (1 - beta1) * direction, beta2 * v + (1 - beta2) * direction * direction
 
 
 def direction_cosine(x: Vector, base: Vector, delta: Vector) -> float | None:

@@ -110,7 +110,6 @@ def test_what_propagates_stays_in_its_place(isa: str, bad: float) -> None:
         k.weighted_sum([1.0, 0.0], vectors, isa=isa),  # a weight of 0 does not skip a vector
         k.mean(vectors),
         k.total(list(vectors)),
-        *k.moments(np.ones(D), np.ones(D), vectors[1], 0.5, 0.5),
     ):
         assert np.flatnonzero(~np.isfinite(got)).tolist() == [7]
     assert not np.isfinite(k.norm(vectors[1]))
@@ -130,7 +129,6 @@ def test_what_refuses(bad: float) -> None:
         lambda: k.AdamRule(0.1, epsilon=bad),
         lambda: k.distill(logits, logits, bad, 1),
         lambda: k.TeacherMean(2, 3).replace(0, np.full((2, 3), bad, np.float32)),
-        lambda: k.moments(x, m, v, bad, 0.5),
         lambda: k.staleness_weight("poly", [bad]),
         lambda: k.staleness_weight("hinge", [1], a=bad),
         lambda: k.weights("examples", batch(np.array([1, bad])), Info(2, np.ones(2))),

@@ -1,4 +1,4 @@
-"""Server mathematics by hand: aggregation weights, staleness weights, moments, agreement of directions."""
+"""Server mathematics by hand: aggregation weights, staleness weights, agreement of directions."""
 
 from __future__ import annotations
 
@@ -117,15 +117,6 @@ def test_staleness_weights_are_1_when_fresh_and_never_grow(rule: Any) -> None:
     assert s[0] == 1
     assert (np.diff(s) <= 0).all()
     assert (s > 0).all()
-
-
-def test_moments() -> None:
-    m, v, D = np.array([1.0, -2.0]), np.array([4.0, 0.5]), np.array([2.0, -1.0])
-    new_m, new_v = kernels.moments(m, v, D, 0.5, 0.75)
-    assert new_m.tolist() == [1.5, -1.5]
-    assert new_v.tolist() == [4.0, 0.625]
-    assert (m.tolist(), v.tolist()) == ([1, -2], [4, 0.5])
-    assert kernels.moments(*(np.ones(2, np.float32) for _ in range(3)), 0.9, 0.99)[0].dtype == np.float32
 
 
 def test_direction_cosine() -> None:

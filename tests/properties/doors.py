@@ -155,10 +155,6 @@ DOORS: dict[str, Door] = {
             ref.dot(a["delta"], a["delta"]), ref.dot(a["x"] - a["base"], a["delta"]),
         ),
     ),
-    "moments": Door(
-        optimiser("m", "v", "direction"), lambda a: k.moments(a["m"], a["v"], a["direction"], 0.5, 0.25),
-        lambda a: (0.5 * a["m"] + 0.5 * a["direction"], 0.25 * a["v"] + 0.75 * a["direction"] * a["direction"]),
-    ),
     "clip_sgd": Door(
         optimiser("x", "g"), _call_sgd, lambda a: [steps.clip_sgd(a["x"], a["g"], 0.1, 1.0)[0]], frozenset({"x"})
     ),

@@ -19,6 +19,7 @@ struct Common {
         _mm256_storeu_pd(lane, sums.low);
         _mm256_storeu_pd(lane + 4, sums.high);
     }
+    static void fence() { _mm_sfence(); }
     template <typename T>
     static T fma1(T a, T b, T c) {
         return std::fma(a, b, c);
@@ -30,6 +31,10 @@ struct FloatOps : Common {
     static __m256 broadcast(float w) { return _mm256_set1_ps(w); }
     static __m256 load(const float* p) { return _mm256_loadu_ps(p); }
     static void store(float* p, __m256 v) { _mm256_storeu_ps(p, v); }
+    static void store_past(float* p, __m256 v) {
+        _mm_stream_ps(p, _mm256_castps256_ps128(v));
+        _mm_stream_ps(p + 4, _mm256_extractf128_ps(v, 1));
+    }
     static __m256 sub(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
     static __m256 fma(__m256 w, __m256 v, __m256 total) { return _mm256_fmadd_ps(w, v, total); }
     static Sums add_products(Sums s, __m256 a, __m256 b) {
@@ -50,6 +55,12 @@ struct DoubleOps : Common {
     static void store(double* p, Doubles v) {
         _mm256_storeu_pd(p, v.low);
         _mm256_storeu_pd(p + 4, v.high);
+    }
+    static void store_past(double* p, Doubles v) {
+        _mm_stream_pd(p, _mm256_castpd256_pd128(v.low));
+        _mm_stream_pd(p + 2, _mm256_extractf128_pd(v.low, 1));
+        _mm_stream_pd(p + 4, _mm256_castpd256_pd128(v.high));
+        _mm_stream_pd(p + 6, _mm256_extractf128_pd(v.high, 1));
     }
     static Doubles sub(Doubles a, Doubles b) { return {_mm256_sub_pd(a.low, b.low), _mm256_sub_pd(a.high, b.high)}; }
     static Doubles fma(__m256d w, Doubles v, Doubles total) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "fedbench/accumulate.hpp"
@@ -15,11 +16,14 @@ inline constexpr std::size_t kBlock = 4096;
 
 constexpr double add_lanes(const double (&s)[kLanes]) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
 
-/// Elements from, from + 1, .. of the vectors go to out[0], out[1], ..
-/// Ops supplies: Values (eight Reals), Sums (eight doubles), load, store, broadcast, fma, zero, zero_sums,
-/// add_squares / add_products (one float64 fma per lane), spill(Sums, double[8]).
-template <typename Real, typename Ops>
-double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from = 0) {
+/// Results that no cache keeps are stored past the caches: an ordinary store would first read what it overwrites.
+template <typename Real>
+bool goes_past_caches(std::span<const Real> out) {
+    return out.size_bytes() >= std::size_t{16} << 20 && reinterpret_cast<std::uintptr_t>(out.data()) % 16 == 0;
+}
+
+template <bool past, typename Real, typename Ops>
+double weighted_sum_to(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from) {
     const std::size_t d = out.size();
     double norm2 = 0;
     for (std::size_t begin = 0; begin < d; begin += kBlock) {
@@ -32,7 +36,8 @@ double weighted_sum(std::span<const double> weights, std::span<const Real* const
                 fetch_ahead(vectors[k] + from + i);
                 total = Ops::fma(Ops::broadcast(static_cast<Real>(weights[k])), Ops::load(vectors[k] + from + i), total);
             }
-            Ops::store(out.data() + i, total);
+            if constexpr (past) Ops::store_past(out.data() + i, total);
+            else Ops::store(out.data() + i, total);
             sums = Ops::add_products(sums, total, total);
         }
         double lane[kLanes];
@@ -45,7 +50,18 @@ double weighted_sum(std::span<const double> weights, std::span<const Real* const
         }
         norm2 += add_lanes(lane);
     }
+    if constexpr (past) Ops::fence();
     return norm2;
+}
+
+/// Elements from, from + 1, .. of the vectors go to out[0], out[1], ..
+/// Ops supplies: Values (eight Reals), Sums (eight doubles), load, store, broadcast, fma, zero, zero_sums,
+/// add_squares / add_products (one float64 fma per lane), spill(Sums, double[8]); and where it can, store_past and, after many, fence.
+template <typename Real, typename Ops>
+double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from = 0) {
+    if constexpr (requires { Ops::fence(); })
+        if (goes_past_caches<Real>(out)) return weighted_sum_to<true, Real, Ops>(weights, vectors, out, from);
+    return weighted_sum_to<false, Real, Ops>(weights, vectors, out, from);
 }
 
 template <typename Real, typename Ops>

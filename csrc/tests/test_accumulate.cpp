@@ -103,6 +103,24 @@ void unaligned() {
     check(dot<Real>(x, y) == plain_dot(left, right), "unaligned vectors");
 }
 
+/// Results of 16 MiB and more go past the caches if they start at 16 bytes: at 0, at one element, and with a rest.
+template <typename Real>
+void large() {
+    const std::size_t d = (std::size_t{16} << 20) / sizeof(Real) + 13;
+    const Case<Real> c(7, 1, d);
+    const std::vector<Real> expected = plain_weighted_sum(c, d);
+    const double norm2 = plain_dot(expected, expected);
+    for (std::size_t offset : {0, 1}) {
+        std::vector<Real> out(d + 16, Real{99});
+        const double got = weighted_sum<Real>(c.weights, c.pointers, std::span(out).subspan(offset, d));
+        const std::vector<Real> result(out.begin() + static_cast<std::ptrdiff_t>(offset),
+                                       out.begin() + static_cast<std::ptrdiff_t>(offset + d));
+        check(same_bits(result, expected) && got == norm2, "a large sum, from element " + std::to_string(offset));
+        out.erase(out.begin() + static_cast<std::ptrdiff_t>(offset), out.begin() + static_cast<std::ptrdiff_t>(offset + d));
+        check(out == std::vector<Real>(16, Real{99}), "nothing beside it");
+    }
+}
+
 template <typename Real>
 void specials(InstructionSet isa) {
     constexpr Real infinity = std::numeric_limits<Real>::infinity(), nan = std::numeric_limits<Real>::quiet_NaN();
@@ -166,6 +184,8 @@ int main() {
     same_bits_everywhere<double>("float64");
     unaligned<float>();
     unaligned<double>();
+    large<float>();
+    large<double>();
     for (InstructionSet isa : {InstructionSet::portable, instruction_set()}) {
         specials<float>(isa);
         specials<double>(isa);

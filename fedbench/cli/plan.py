@@ -26,6 +26,9 @@ AlgorithmOption = Annotated[
     ),
 ]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="Override a key of the scenario: key.path=value.")]
+DeviceOption = Annotated[
+    str, typer.Option(help="Where jobs are trained: cpu, cuda or cuda:N; cuda is torch's, jobs side by side.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 
 
@@ -34,6 +37,7 @@ def command(
     algorithm: AlgorithmOption,
     seed: Annotated[int, typer.Option(help="Seed of the run.", min=0)] = 0,
     overrides: SetOption = None,
+    device: DeviceOption = "cpu",
     as_json: JsonOption = False,
 ) -> None:
     """Play the virtual clock of a run without training: staleness, utilisation, participation, losses, cost.
@@ -42,7 +46,7 @@ def command(
     """
     resolved = load(scenario, overrides or ())
     for selector in algorithm:
-        summary = plan(RunSpec(resolved, registry.algorithm(selector), seed))
+        summary = plan(RunSpec(resolved, registry.algorithm(selector), seed), device)
         if as_json:
             print_json(summary.as_dict())
         else:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fedbench.cli.output import PlainWatcher, RichWatcher, bars, err, print_json
-from fedbench.cli.plan import AlgorithmOption, JsonOption, ScenarioArgument, SetOption
+from fedbench.cli.plan import AlgorithmOption, DeviceOption, JsonOption, ScenarioArgument, SetOption
 from fedbench.engine.run import RunOptions
 from fedbench.results.store import Store
 from fedbench.suites.records import Records
@@ -28,6 +28,7 @@ def command(
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Runs at a time, each in a process.", min=1)] = 1,
     workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
     trainer: Annotated[str, typer.Option(help="Who trains: auto, native or torch; auto takes native where it can.")] = "auto",
+    device: DeviceOption = "cpu",
     resume: Annotated[
         bool, typer.Option("--resume", help="Take finished runs from the store, continue interrupted ones.")
     ] = False,
@@ -40,7 +41,12 @@ def command(
     Example: fedbench run digits-demo -a fedavg -a 'fedbuff[buffer_size=5]' --seeds 3 -j 2
     """
     options = RunOptions(
-        workers=workers, trainer=trainer, wave_size=wave_size, checkpoint_seconds=checkpoint_seconds, resume=resume
+        workers=workers,
+        trainer=trainer,
+        device=device,
+        wave_size=wave_size,
+        checkpoint_seconds=checkpoint_seconds,
+        resume=resume,
     )
     seed_numbers = range(first_seed, first_seed + seeds)
     waiting = Store(store).unfinished()

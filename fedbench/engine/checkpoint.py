@@ -23,7 +23,7 @@ from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
 from fedbench.types import Message, State
 
-FORMAT = 3
+FORMAT = 4
 TABLES: dict[str, type[ClientTable | TeacherMean]] = {"table": ClientTable, "teacher": TeacherMean}
 
 
@@ -61,6 +61,7 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
     tree = {
         "format": FORMAT,
         "run_id": run_id,
+        "trainer": _computed(execution),
         "version": execution.version,
         "trained_steps": execution.trained_steps,
         "server_seconds": execution.server_seconds,
@@ -79,7 +80,8 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
 
 
 def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator) -> None:
-    """Put a fresh execution and its evaluator where the checkpoint was taken. RecordError if the file is damaged or another run's."""
+    """Put a fresh execution and its evaluator where the checkpoint was taken. RecordError if the file is damaged, another run's, or of
+    another trainer or device: a record is of one, and `verify` replays with it."""
     try:
         with np.load(path) as archive:
             tree = json.loads(archive["tree"].tobytes())
@@ -89,6 +91,11 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
     if tree["format"] != FORMAT or tree["run_id"] != run_id:
         raise RecordError(
             f"checkpoint {path}: it belongs to run {tree['run_id']}, format {tree['format']}; expected {run_id}, {FORMAT}"
+        )
+    if tree["trainer"] != _computed(execution):
+        raise RecordError(
+            f"checkpoint {path}: it was computed by {tree['trainer']}, this run by {_computed(execution)}, whose bits are others; go on "
+            f"as it began, or delete it"
         )
     execution.version, execution.trained_steps = tree["version"], tree["trained_steps"]
     execution.server_seconds, execution.selections = tree["server_seconds"], tree["selections"]
@@ -102,6 +109,10 @@ def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvalua
         for version, kept in tree["messages"].items()
     }
     evaluator.rows = tree["rows"]
+
+
+def _computed(execution: Execution) -> str:
+    return f"trainer {execution.trainer.name} on {execution.trainer.device}"
 
 
 class Checkpointer:

@@ -14,7 +14,7 @@ from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_vectors
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.choose import choose
+from fedbench.engine.trainers.choose import CPU, choose
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
 from fedbench.process import peak_memory_mb
@@ -135,6 +135,7 @@ class PlanSummary:
     server_vectors: int
     rounds: str
     trainer: str
+    device: str
     trainer_reason: str
     plan_digest: str
 
@@ -142,16 +143,17 @@ class PlanSummary:
         return asdict(self)
 
 
-def plan(spec: RunSpec) -> PlanSummary:
-    """Play the virtual clock of a run. Loads no data unless the scenario's steps or the policy depend on shard sizes."""
+def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
+    """Play the virtual clock of a run. Loads no data unless the scenario's steps or the policy depend on shard sizes. `device`: where
+    the run is to be trained; it need not be on this machine."""
     setup = Setup(spec)
+    choice = choose(setup.outline, spec.algorithm, device=device)
     begin = time.perf_counter()
     scheduler = setup.scheduler_alone()
     grid_ns = round(spec.scenario.evaluation.every_seconds * NANOSECONDS)
     ledger = Ledger(setup.scenario.clients, setup.dispatch, grid_ns, setup.hindsight(scheduler))
     add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
-    choice = choose(setup.outline, spec.algorithm)
     facts = ledger.summary(scheduler, (0, 0, 0), 0, prelude=False)
     return PlanSummary(
         scenario=spec.scenario.name,
@@ -170,6 +172,7 @@ def plan(spec: RunSpec) -> PlanSummary:
         server_vectors=server_vectors(spec.algorithm, setup.info, facts["messages_peak"]),
         rounds=setup.rounds_text,
         trainer=choice.name,
+        device=choice.device,
         trainer_reason=choice.reason,
         plan_digest=ledger.digest.hex(),
         **{name: facts[name] for name in FROM_LEDGER},

@@ -23,7 +23,7 @@ from fedbench.engine.select import Selector
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Trainer
-from fedbench.engine.trainers.choose import Choice, choose, make_trainer
+from fedbench.engine.trainers.choose import CPU, Choice, choose, make_trainer, require_device
 from fedbench.errors import RecordError, UsageError
 from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
@@ -37,16 +37,20 @@ from fedbench.types import Dispatch, Mailbox, Rounds
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run is computed. Bits depend on `trainer` (auto, native, torch) and, for native, on `isa` ("" is the best of this machine)
-    alone. `checkpoint_seconds` are of host time."""
+    """How a run is computed. Bits depend on `trainer` (auto, native, torch), on `device` (cpu, cuda, cuda:N) and, for native, on `isa`
+    ("" is the best of this machine) alone. `checkpoint_seconds` are of host time. UsageError if this machine lacks the device."""
 
     workers: int = 1
     trainer: str = "auto"
+    device: str = CPU
     isa: str = ""
     wave_bytes: int = WAVE_BYTES
     wave_size: int | None = None
     checkpoint_seconds: float = 10.0
     resume: bool = False
+
+    def __post_init__(self) -> None:
+        require_device(self.device)
 
 
 class Run:
@@ -68,6 +72,7 @@ class Run:
     def record(self) -> Record:
         """Run to the end. KeyboardInterrupt and errors leave a checkpoint behind, where there is a store."""
         begin = time.perf_counter()
+        self.choice  # noqa: B018  a wish that cannot be met ends the run before its plan is played
         check_everybody(self.setup)
         scheduler = self.setup.scheduler()
         hindsight = self.setup.hindsight(scheduler)
@@ -86,8 +91,8 @@ class Run:
 
     @functools.cached_property
     def choice(self) -> Choice:
-        """Which trainer computes the run, and why."""
-        return choose(Outline.of(self.setup.task), self.spec.algorithm, self.options.trainer)
+        """Which trainer computes the run, where, and why."""
+        return choose(Outline.of(self.setup.task), self.spec.algorithm, self.options.trainer, self.options.device)
 
     def _trainer(self) -> Trainer:
         return make_trainer(
@@ -173,6 +178,7 @@ class Run:
                 self.build | self._forced_isa(),
                 trainer=execution.trainer.name,
                 trainer_reason=self.choice.reason,
+                **self._where(execution.trainer),
                 workers=self.options.workers,
                 wall_seconds=wall,
                 server_seconds=execution.server_seconds,
@@ -185,6 +191,14 @@ class Run:
             "digests": digests,
         }
         return Record(meta, curves)
+
+    def _where(self, trainer: Trainer) -> dict[str, str]:
+        """The kind of device that the trainer computed on, and what a GPU is called."""
+        if trainer.device == CPU:
+            return {"device": CPU}
+        from fedbench.engine.trainers.torch_device import name_of
+
+        return {"device": trainer.device, "gpu": name_of(self.choice.device)}
 
     def _forced_isa(self) -> dict[str, str]:
         """The instruction set that made the bits, where it is not the machine's best."""
@@ -251,7 +265,8 @@ def verify(
 
 
 def _as_recorded(record: Record, options: RunOptions) -> RunOptions:
-    """The options with the record's trainer and, where this machine has it, its instruction set."""
+    """The options with the record's trainer and device and, where this machine has it, its instruction set. UsageError if this machine
+    lacks the device."""
     made = record.meta["provenance"]
     isa = made["instruction_set"] if made["instruction_set"] in build_info()["instruction_sets"] else ""
-    return dataclasses.replace(options, trainer=made["trainer"], isa=isa)
+    return dataclasses.replace(options, trainer=made["trainer"], device=made.get("device", CPU), isa=isa)

@@ -18,7 +18,7 @@ BANDS = {
     "range": "bands: lowest to highest seed (fewer than five seeds)",
     "none": "one seed: no band",
 }
-PROVENANCE = ("commit", "dirty", "trainer", "instruction_set", "cpu", "wall_seconds")
+PROVENANCE = ("commit", "dirty", "trainer", "gpu", "instruction_set", "cpu", "wall_seconds")
 DIGESTS = ("inputs", "plan", "model")
 
 

@@ -91,10 +91,15 @@ def run(
 
 
 def plan(
-    scenario: str | Path | Scenario, algorithm: str | Algorithm, *, seed: int = 0, overrides: Sequence[str] = ()
+    scenario: str | Path | Scenario,
+    algorithm: str | Algorithm,
+    *,
+    seed: int = 0,
+    overrides: Sequence[str] = (),
+    device: str = "cpu",
 ) -> PlanSummary:
-    """Play the virtual clock of a run without training."""
-    return plan_spec(specs(scenario, algorithm, [seed], overrides)[0])
+    """Play the virtual clock of a run without training. `device`: where it is to be trained, cpu, cuda or cuda:N."""
+    return plan_spec(specs(scenario, algorithm, [seed], overrides)[0], device)
 
 
 class Silence:

@@ -259,6 +259,16 @@ def chain(layers: tuple[Layer, ...], shape: Shape) -> list[Shape]:
     return shapes
 
 
+def in_order(layers: tuple[Layer, ...], shape: Shape) -> Iterator[tuple[Layer, Shape]]:
+    """Every layer with the shape that it gets, in the order of use; instead of a Residual those of its body, then of its shortcut."""
+    for layer, given in zip(layers, chain(layers, shape), strict=False):
+        if isinstance(layer, Residual):
+            yield from in_order(layer.body, given)
+            yield from in_order(layer.shortcut, given)
+        else:
+            yield layer, given
+
+
 def numbered(layers: tuple[Layer, ...], kind: Kind) -> Iterator[Tensor]:
     """The parameters or buffers of all layers, in order; `3.weight` is that of layers[3]."""
     for index, layer in enumerate(layers):

@@ -9,6 +9,7 @@ used step by step (forward by forward), layer by layer, example by example. Noth
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import torch
 from torch import nn
@@ -30,19 +31,49 @@ from fedbench.tasks.layers import (
 )
 from fedbench.tasks.models import Model
 
+Masks = Stream | Iterator[torch.Tensor]
+"""Where masks come from: drawn from a stream, or drawn before, one after the other in the order of use."""
+
 
 class Masked(nn.Module):
-    """A dropout layer; the identity in evaluation and while `stream` is None."""
+    """A dropout layer; the identity in evaluation and while `masks` is None."""
 
     def __init__(self, layer: Dropout) -> None:
         super().__init__()
         self.layer = layer
-        self.stream: Stream | None = None
+        self.masks: Masks | None = None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if self.stream is None or not self.training:
+        if self.masks is None or not self.training:
             return x
-        return x * dropout_mask(self.layer, tuple(x.shape), self.stream, x.dtype).to(x.device)
+        if isinstance(self.masks, Stream):
+            return x * dropout_mask(self.layer, tuple(x.shape), self.masks, x.dtype).to(x.device)
+        return x * next(self.masks)
+
+
+class Normalised(nn.BatchNorm2d):
+    """Batch normalisation. With `weights`, in training, examples count as these say, and nothing is written in place.
+
+    weights (b,): the same for all examples that are there, in all 1, and 0 for those that only fill up the batch; the first is
+    there. `averages` are then the running mean and variance that nn.BatchNorm2d would leave.
+    """
+
+    weights: torch.Tensor | None = None
+    averages: list[torch.Tensor]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.weights is None or not self.training:
+            return super().forward(x)
+        positions = math.prod(x.shape[2:])
+        w = self.weights[:, None, None, None] / positions
+        mean = (w * x).sum((0, 2, 3))
+        away = x - mean[:, None, None]
+        variance = (w * away * away).sum((0, 2, 3))
+        count = positions / self.weights[0]
+        now = (mean.detach(), variance.detach() * count / (count - 1))
+        self.averages = [old.mul(0.9).add(new, alpha=0.1) for old, new in zip(self.buffers(), now, strict=True)]
+        scale = self.weight * (variance + self.eps).rsqrt()
+        return away * scale[:, None, None] + self.bias[:, None, None]
 
 
 class Sum(nn.Module):
@@ -60,11 +91,21 @@ class Sum(nn.Module):
 class LayerStack(nn.Sequential):
     """The module that `build` makes: child i is layers[i], so tensors have the names of Model.parameters and Model.buffers."""
 
-    def set_masks(self, stream: Stream | None) -> None:
-        """Take dropout masks from this stream (shared by all layers, advanced by a forward in training) until the next call."""
+    def set_masks(self, masks: Masks | None) -> None:
+        """Take dropout masks from there (shared by all layers, advanced by a forward in training) until the next call."""
         for module in self.modules():
             if isinstance(module, Masked):
-                module.stream = stream
+                module.masks = masks
+
+    def set_weights(self, weights: torch.Tensor) -> None:
+        """How much each example counts in batch normalisation (b,), until the next call: see Normalised."""
+        for module in self.modules():
+            if isinstance(module, Normalised):
+                module.weights = weights
+
+    def averages(self) -> list[torch.Tensor]:
+        """The buffers, in order, that the last weighted forward leaves."""
+        return [average for module in self.modules() if isinstance(module, Normalised) for average in module.averages]
 
 
 def build(model: Model, dtype: torch.dtype = torch.float32) -> LayerStack:
@@ -91,7 +132,7 @@ def _module(layer: Layer, dtype: torch.dtype) -> nn.Module:
         case Conv2d(inputs, outputs, kernel, stride, padding, bias):
             module = nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=bias, device="meta", dtype=dtype)
         case BatchNorm2d(channels):
-            module = nn.BatchNorm2d(channels, device="meta", dtype=dtype)
+            module = Normalised(channels, device="meta", dtype=dtype)
             module.register_buffer("num_batches_tracked", None)  # only counted: with a fixed momentum nothing depends on it
         case Residual(body, shortcut):
             return Sum(*(nn.Sequential(*(_module(part, dtype) for part in parts)) for parts in (body, shortcut)))
@@ -119,10 +160,14 @@ def _empty(module: nn.Module) -> nn.Module:
     return module
 
 
+def mask_shape(layer: Dropout, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Of the mask for activations of `shape` (b, ..)."""
+    return (*shape[:2], 1, 1) if isinstance(layer, Dropout2d) else shape
+
+
 def dropout_mask(layer: Dropout, shape: tuple[int, ...], stream: Stream, dtype: torch.dtype) -> torch.Tensor:
-    """The mask for activations (b, ..), on the CPU: 0 or 1 / (1 - p), of `shape`, or (b, channels, 1, 1) for Dropout2d."""
-    if isinstance(layer, Dropout2d):
-        shape = (*shape[:2], 1, 1)
+    """The mask for activations (b, ..), on the CPU: 0 or 1 / (1 - p)."""
+    shape = mask_shape(layer, shape)
     # p * 2^32 is exact, and so is a uint32 in the float64 in which numpy compares them.
     kept = torch.from_numpy(stream.words(math.prod(shape)) >= layer.p * 2.0**32)
     return kept.reshape(shape).to(dtype) * (1 / (1 - layer.p))

@@ -15,6 +15,9 @@ from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, T
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.partition import iid
 from fedbench.tasks import digits
+from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.layers import Layer
+from fedbench.tasks.models import Model
 from fedbench.tasks.problems import Quadratic, Softmax
 from fedbench.tasks.task import Task
 from fedbench.types import Info, Poll, Rounds
@@ -36,6 +39,13 @@ def digits_softmax() -> tuple[Task, list[npt.NDArray[np.int64]], npt.NDArray[np.
     n = np.array([len(rows) for rows in shards], np.float64)
     X, y = [train.x[rows].reshape(len(rows), -1) for rows in shards], [train.y[rows] for rows in shards]
     return task, shards, public, Softmax(n, n / n.sum(), 650, 10, 64, 0.0, X, y, train.x[public].reshape(-1, 64))
+
+
+def digits_as_images(layers: tuple[Layer, ...]) -> Task:
+    """Digits (1, 8, 8) through these layers."""
+    data = digits.dataset()
+    train, test = (Examples(part.x.reshape(-1, 1, 8, 8), part.y) for part in (data.train, data.test))
+    return Task("digits", Model("tiny", (1, 8, 8), layers), Dataset("digits", train, test, 10))
 
 
 @dataclass

@@ -23,26 +23,18 @@ from fedbench.kernels.random import draw_batches
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.scenarios.partition import iid
-from fedbench.tasks import digits
-from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.layers import AvgPool2d, BatchNorm2d, Conv2d, Flatten, Linear, MaxPool2d, ReLU, Residual
-from fedbench.tasks.models import Model
-from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule, Vector, Work
+
+from .conftest import digits_as_images
 
 BLOCK = Residual((Conv2d(4, 4, 3, padding=1, bias=False), BatchNorm2d(4)))
 LAYERS = (Conv2d(1, 4, 3, bias=False), BatchNorm2d(4), ReLU(), BLOCK, ReLU(), AvgPool2d(2), Flatten(), Linear(36, 10))
 
 
-def digits_as_images(layers: Any = LAYERS) -> Task:
-    data = digits.dataset()
-    train, test = (Examples(part.x.reshape(-1, 1, 8, 8), part.y) for part in (data.train, data.test))
-    return Task("digits", Model("tiny", (1, 8, 8), layers), Dataset("digits", train, test, 10))
-
-
 @pytest.fixture(scope="module")
 def trainer() -> TorchTrainer:
-    task = digits_as_images()
+    task = digits_as_images(LAYERS)
     return TorchTrainer(task, iid(len(task.dataset.train), 4, 0), batch_size=7, seed=3)
 
 
@@ -144,7 +136,7 @@ def test_a_plain_rule_takes_a_short_way_to_the_same_bits(layers: Any) -> None:
 
 @pytest.fixture
 def spec(monkeypatch: pytest.MonkeyPatch) -> RunSpec:
-    task = digits_as_images()
+    task = digits_as_images(LAYERS)
     monkeypatch.setattr("fedbench.engine.setup.load_task", lambda name, model: task)
     settings = ["clients=8", "budget.seconds=6", "local.steps=3", "partition={kind: iid}"]
     return RunSpec(load("digits-demo", settings), registry.algorithm("fedbuff[buffer_size=3,concurrency=5]"), 0)

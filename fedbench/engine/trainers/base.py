@@ -29,6 +29,8 @@ class Trainer(Protocol):
     """Computes jobs. The result of a job depends on its Assignment and the seed only: not on the wave, its order or the workers."""
 
     name: str
+    device: str
+    """The kind of device that it computes on: cpu or cuda."""
     dtype: np.dtype[Any]
     dim: int
 

@@ -2,32 +2,58 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fedbench.engine.trainers.base import Trainer
-from fedbench.errors import UsageError, nearest
+from fedbench.errors import UsageError, closest, nearest
 from fedbench.protocols import Algorithm, Rows
 from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
 
 TRAINERS = ("auto", "native", "torch")
+CPU = "cpu"
 LARGEST_NATIVE = 2_000_000
 """Parameters of the largest model that is native by itself: kernels beyond it are torch's strength."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A trainer's name, and the reason in words for plan and record."""
+    """A trainer's name, the reason in words for plan and record, and the device that it computes on: cpu, cuda or cuda:N."""
 
     name: str
     reason: str
+    device: str = CPU
 
 
-def choose(task: Outline, algorithm: Algorithm, wish: str = "auto") -> Choice:
-    """The trainer for a task and an algorithm. `wish` other than auto is that trainer, or a UsageError if it cannot compute the run."""
+def check_device(device: str) -> None:
+    """UsageError if no device has this name."""
+    if device != CPU and not re.fullmatch(r"cuda(:\d+)?", device):
+        raise UsageError(
+            f"device: unknown name {device!r}{closest(device, (CPU, 'cuda'))}; known are cpu, cuda, and cuda:N for the N-th of several"
+        )
+
+
+def require_device(device: str) -> None:
+    """UsageError if no device has this name, or this machine does not have it; then with what torch reports."""
+    check_device(device)
+    if device != CPU:
+        from fedbench.engine.trainers.torch_device import require
+
+        require(device)
+
+
+def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str = CPU) -> Choice:
+    """The trainer for a task and an algorithm. `wish` other than auto is that trainer, or a UsageError if it cannot compute the run
+    on the device. Whether this machine has the device is not asked: see require_device."""
     if wish not in TRAINERS:
         raise UsageError(f"trainer: unknown name {wish!r}{nearest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
+    check_device(device)
+    if device != CPU:
+        if wish == "native":
+            raise UsageError(f"trainer native: it computes on the CPU, not on device {device}; leave out one of the two options")
+        return Choice("torch", f"asked for device {device}", device)
     if wish == "torch":
         return Choice("torch", "asked for")
     against = _against_native(task, algorithm)
@@ -69,11 +95,15 @@ def make_trainer(
     public: Rows | None,
     isa: str = "",
 ) -> Trainer:
-    """The chosen trainer over a task's data. Arguments as for NativeTrainer; torch has no use for `isa`."""
+    """The chosen trainer over a task's data. Arguments as for NativeTrainer; torch has no use for `isa`, a device none for `workers`."""
     if choice.name == "native":
         from fedbench.engine.trainers.native import NativeTrainer
 
         return NativeTrainer(task, shards, batch_size=batch_size, seed=seed, workers=workers, public=public, isa=isa)
+    if choice.device != CPU:
+        from fedbench.engine.trainers.torch_stacked import StackedTrainer
+
+        return StackedTrainer(task, shards, batch_size=batch_size, seed=seed, public=public, device=choice.device)
     from fedbench.engine.trainers.torch import TorchTrainer  # a plan, the command line and native runs do without torch
 
     return TorchTrainer(task, shards, batch_size=batch_size, seed=seed, workers=workers, public=public)

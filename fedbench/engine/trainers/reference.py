@@ -22,7 +22,7 @@ ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 class ReferenceTrainer:
     """Trains an Objective. `batch_size` None: every step uses all examples of the client."""
 
-    name = "reference"
+    name, device = "reference", "cpu"
 
     def __init__(self, objective: Objective, *, dtype: npt.DTypeLike, seed: int = 0, batch_size: int | None = None) -> None:
         self.objective = objective

@@ -25,6 +25,7 @@ class TaskTrainer(ABC):
     """`shards` are the clients' rows of the training set, `public` the server's, whose labels are not read."""
 
     shards: Sequence[Any]
+    device = "cpu"
 
     def __init__(self, task: Task, *, seed: int, public: Rows | None) -> None:
         self.task, self.seed, self.dim = task, seed, task.model.dim

@@ -17,14 +17,35 @@ def tensor(array: npt.NDArray[Any]) -> torch.Tensor:
     return torch.from_numpy(array) if array.flags.writeable else torch.tensor(array)
 
 
-class Features:
-    """Features (n, *shape), float32. `channels_last`: images (n, c, h, w) are kept and handed out with c as the fastest index."""
+def load(into: torch.Tensor, values: npt.NDArray[Any]) -> None:
+    """Copy values into a tensor of their shape, wherever it is."""
+    if into.device.type == "cpu":
+        into.numpy()[:] = values
+    else:
+        into.copy_(tensor(values))
 
-    def __init__(self, x: npt.NDArray[np.float32], *, channels_last: bool) -> None:
+
+def host(values: torch.Tensor) -> npt.NDArray[Any]:
+    """A new array with the values of a tensor of any device."""
+    return values.to("cpu", copy=True).numpy()
+
+
+class Features:
+    """Features (n, *shape) in a dtype on a device. `channels_last`: images (n, c, h, w) are kept and handed out with c as the fastest
+    index."""
+
+    def __init__(
+        self,
+        x: npt.NDArray[np.float32],
+        *,
+        channels_last: bool,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | None = None,
+    ) -> None:
         self.channels_last = channels_last
-        self.kept = tensor(x)
+        self.kept = tensor(x).to(device, dtype)
         if channels_last:  # copied even where c = 1 and the order is the same: only canonical strides tell the kernels so
-            self.kept = torch.empty(*(len(x), *x.shape[2:], x.shape[1])).copy_(self.kept.permute(0, 2, 3, 1))
+            self.kept = self.kept.new_empty(len(x), *x.shape[2:], x.shape[1]).copy_(self.kept.permute(0, 2, 3, 1))
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -37,14 +58,16 @@ class Features:
         """The same, each image changed as its number in `drawn` (b,) says."""
         x = self.rows(rows)
         (b, c, h, w), p = x.shape, how.padding
-        padded = torch.tensor(how.fill).expand(b, h + 2 * p, w + 2 * p, c).clone()
+        padded = x.new_tensor(how.fill).expand(b, h + 2 * p, w + 2 * p, c).clone()
         padded[:, p : p + h, p : p + w] = x.permute(0, 2, 3, 1)
         places = 2 * p + 1
         top, left, mirrored = drawn // (2 * places), drawn // 2 % places, drawn % 2 == 1
-        across = torch.arange(w)
+        across = torch.arange(w, device=x.device)
         columns = left[:, None] + torch.where(mirrored[:, None], across.flip(0), across)
-        lines = top[:, None] + torch.arange(h)
-        cropped = padded[torch.arange(b)[:, None, None], lines[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+        lines = top[:, None] + torch.arange(h, device=x.device)
+        cropped = padded[torch.arange(b, device=x.device)[:, None, None], lines[:, :, None], columns[:, None, :]].permute(
+            0, 3, 1, 2
+        )
         return cropped if self.channels_last else cropped.contiguous()
 
     def parts(self, size: int) -> Iterator[torch.Tensor]:

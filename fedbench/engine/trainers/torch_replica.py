@@ -6,6 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from fedbench.engine.trainers.base import SERVER
+from fedbench.engine.trainers.torch_data import host, load
 from fedbench.kernels.random import Purpose, Stream
 from fedbench.protocols import Logits, Pullback
 from fedbench.tasks.task import Task
@@ -16,17 +17,17 @@ from fedbench.types import Vector
 class Replica:
     """A worker's own module, with its parameters and gradients as views of two flat tensors (d,), its buffers of a third (m,)."""
 
-    def __init__(self, task: Task) -> None:
-        self.module = build(task.model)
-        self.flat = torch.zeros(task.model.dim)
+    def __init__(self, task: Task, dtype: torch.dtype, device: torch.device) -> None:
+        self.module = build(task.model, dtype).to(device)
+        self.flat = torch.zeros(task.model.dim, dtype=dtype, device=device)
         self.gradient = flatten_parameters(self.module, self.flat)
-        self.buffers = torch.from_numpy(task.model.buffers0())
+        self.buffers = torch.from_numpy(task.model.buffers0()).to(device, dtype)
         flatten_buffers(self.module, self.buffers)
         self.parameters: list[torch.Tensor] = list(self.module.parameters())
 
     def load(self, x: Vector, buffers: Vector) -> None:
-        self.flat.numpy()[:] = x
-        self.buffers.numpy()[:] = buffers
+        load(self.flat, x)
+        load(self.buffers, buffers)
 
     def gradients(self, features: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The gradient of the mean cross-entropy over a batch at the loaded parameters, one tensor for each of them."""
@@ -48,8 +49,8 @@ class Replica:
 class Student:
     """The replica into which the server's model is distilled: one forward, then at most one pullback of it."""
 
-    def __init__(self, task: Task, seed: int) -> None:
-        self.replica, self.seed = Replica(task), seed
+    def __init__(self, replica: Replica, seed: int) -> None:
+        self.replica, self.seed = replica, seed
         self.masked_version = -1
 
     def logits(self, x: Vector, buffers: Vector, features: torch.Tensor, training_version: int | None) -> tuple[Logits, Pullback]:
@@ -64,7 +65,7 @@ class Student:
 
         def pullback(dlogits: Logits) -> Vector:
             gradient.zero_()
-            logits.backward(torch.from_numpy(dlogits))
-            return gradient.numpy().copy()
+            logits.backward(torch.from_numpy(dlogits).to(gradient.device))
+            return host(gradient)
 
-        return logits.detach().numpy(), pullback
+        return logits.detach().cpu().numpy(), pullback

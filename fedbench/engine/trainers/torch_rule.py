@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from fedbench.errors import UsageError
@@ -17,18 +21,56 @@ def is_plain(rule: LocalRule) -> bool:
     return not {"first_gradient", "mean_gradient"}.intersection(rule.wants)
 
 
-class Direction:
-    """The direction of a step from its gradient h and the iterate y, with the optimiser's state of one job."""
+class Differentiable(Protocol):
+    """A model, or several stacked: parameters `flat` (.., d) and `buffers` (.., m) in place."""
 
-    def __init__(self, rule: LocalRule) -> None:
+    @property
+    def flat(self) -> torch.Tensor: ...
+
+    @property
+    def buffers(self) -> torch.Tensor: ...
+
+    def backward(self, *batch: Any) -> torch.Tensor:
+        """The gradient (.., d) on a batch, valid until the next call; a step in training for the buffers."""
+        ...
+
+
+class Direction:
+    """The gradient h and the direction of every step of a job, with the optimiser's state and what the rule wants to see of h.
+
+    A rule whose vectors are stacked (lanes, d), each lane a job, gives stacked directions.
+    """
+
+    def __init__(self, rule: LocalRule, device: torch.device | None = None) -> None:
         if rule.optimizer == "adamw" and rule.momentum:
             raise UsageError(f"momentum: adamw has its own, expected 0, got {rule.momentum}")
         self.rule = rule
-        self.start = None if not rule.prox else torch.tensor(rule.start)
-        self.correction = None if rule.correction is None else torch.tensor(rule.correction)
+        self.start = None if not rule.prox else torch.tensor(rule.start, device=device)
+        self.correction = None if rule.correction is None else torch.tensor(rule.correction, device=device)
+        self.anchor = None if rule.anchor is None else torch.tensor(rule.anchor, device=device)
         self.u: torch.Tensor | None = None
         self.v: torch.Tensor | None = None
         self.count = 0
+        self.first: torch.Tensor | None = None
+        self.total: torch.Tensor | None = None
+
+    def gradient(self, model: Differentiable, *batch: Any) -> torch.Tensor:
+        """h = g(y) - g(anchor) + weight_decay * y on one mini-batch, valid until the next call. The buffers are those that the forward
+        at y leaves."""
+        rule, y, h = self.rule, model.flat, model.backward(*batch)
+        if self.anchor is not None:
+            at_y, here, buffers = h.clone(), y.clone(), model.buffers.clone()
+            y.copy_(self.anchor)
+            h = at_y - model.backward(*batch)
+            y.copy_(here)
+            model.buffers.copy_(buffers)
+        if rule.weight_decay and rule.optimizer == "sgd":
+            h.add_(y, alpha=rule.weight_decay)
+        if "first_gradient" in rule.wants and self.first is None:
+            self.first = h.clone()
+        if "mean_gradient" in rule.wants:
+            self.total = h.clone() if self.total is None else self.total.add_(h)
+        return h
 
     def __call__(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         rule = self.rule
@@ -37,7 +79,7 @@ class Direction:
             direction = direction + rule.prox * (y - self.start)
         elif self.start is not None:
             away = y - self.start
-            direction = direction + 2 * rule.prox * away.abs().sum() * away.sign()
+            direction = direction + 2 * rule.prox * away.abs().sum(-1, keepdim=True) * away.sign()
         return direction if self.correction is None else direction + self.correction
 
     def _momentum(self, h: torch.Tensor) -> torch.Tensor:
@@ -53,3 +95,11 @@ class Direction:
         self.v = ADAM_BETA2 * v + (1 - ADAM_BETA2) * h * h
         m = self.u / (1 - ADAM_BETA1**self.count)
         return m / ((self.v / (1 - ADAM_BETA2**self.count)).sqrt() + ADAM_EPS) + self.rule.weight_decay * y
+
+    def by_products(self, steps: int, lane: Any = ...) -> dict[str, npt.NDArray[Any]]:
+        """The gradients (d,) that the rule wants, after so many steps; `lane` says of which job, if they are stacked."""
+        wanted: dict[str, npt.NDArray[Any]] = {}
+        for name, value, count in (("first_gradient", self.first, 1), ("mean_gradient", self.total, steps)):
+            if name in self.rule.wants:
+                wanted[name] = np.zeros_like(self.rule.start[lane]) if value is None else (value[lane] / count).cpu().numpy()
+        return wanted

@@ -1,0 +1,60 @@
+"""Models side by side: one module, stacked parameters and buffers, the gradients of all lanes in one backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch.func import functional_call, vmap
+from torch.nn import functional as F
+
+from fedbench.tasks.models import Model, Parameter
+from fedbench.tasks.torch_model import build
+
+BOUNDARY = 64  # bytes
+
+Tensors = dict[str, torch.Tensor]
+
+
+class Lanes:
+    """`count` models, or lanes, with parameters `flat` (count, d) and buffers (count, m), which are written in place. Every lane of
+    `flat` begins on a boundary of 64 bytes, so that no kernel can tell lanes apart by their alignment."""
+
+    def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device) -> None:
+        self.count = count
+        self.module = build(model, dtype).to("meta").train()  # its tensors are never used
+        step = BOUNDARY // dtype.itemsize
+        padded = -(-model.dim // step) * step
+        self.flat = torch.zeros(count, padded, dtype=dtype, device=device)[:, : model.dim]
+        self.buffers = torch.zeros(count, sum(buffer.size for buffer in model.buffers), dtype=dtype, device=device)
+        self.parameters = self._views(self.flat, model.parameters, requires_grad=True)
+        self.named_buffers = self._views(self.buffers, model.buffers, requires_grad=False)
+
+    def _views(self, flat: torch.Tensor, parts: tuple[Parameter, ...], *, requires_grad: bool) -> Tensors:
+        views = {p.name: flat[:, p.offset : p.offset + p.size].view(self.count, *p.shape) for p in parts}
+        return {name: view.detach().requires_grad_(requires_grad) for name, view in views.items()}
+
+    def backward(
+        self, features: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor, draw: Callable[[], list[torch.Tensor]]
+    ) -> torch.Tensor:
+        """The gradients (lanes, d) of every lane's loss: cross-entropies weighted by `weights`.
+
+        features (lanes, b, ..), labels and weights (lanes, b); `draw` gives the dropout masks (lanes, b, ..) of a forward, in the
+        order of use. A lane's weights are 1 / n for its n examples and 0 for those that fill up the batch; its first is an example.
+        """
+        logits, averages = vmap(self._forward)(self.parameters, self.named_buffers, features, weights, draw())
+        losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+        # No lane's loss depends on another's parameters: the gradient of the sum is the stack of the gradients.
+        gradients = torch.autograd.grad((losses * weights.flatten()).sum(), list(self.parameters.values()))
+        if averages:
+            self.buffers.copy_(torch.cat(averages, 1))
+        return torch.cat([g.reshape(self.count, -1) for g in gradients], 1)
+
+    def _forward(
+        self, parameters: Tensors, buffers: Tensors, features: torch.Tensor, weights: torch.Tensor, masks: list[torch.Tensor]
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """Logits of one lane, and the buffers that it leaves."""
+        self.module.set_masks(iter(masks))
+        self.module.set_weights(weights)
+        logits = functional_call(self.module, parameters | buffers, (features,))
+        return logits, self.module.averages()

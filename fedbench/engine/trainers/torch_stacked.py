@@ -1,0 +1,230 @@
+"""The torch trainer of a device: the jobs of a wave side by side, as stacked tensors, step by step."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from fedbench.engine.trainers.base import Assignment, client_error
+from fedbench.engine.trainers.task_trainer import Scores
+from fedbench.engine.trainers.torch_data import host, load
+from fedbench.engine.trainers.torch_device import deterministic
+from fedbench.engine.trainers.torch_lanes import Lanes
+from fedbench.engine.trainers.torch_replica import Replica
+from fedbench.engine.trainers.torch_rule import Direction
+from fedbench.engine.trainers.torch_task import TorchTask
+from fedbench.kernels.random import Purpose, Stream
+from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.tasks.layers import BatchNorm2d, Dropout, in_order
+from fedbench.tasks.task import Task
+from fedbench.tasks.torch_model import dropout_mask, mask_shape
+from fedbench.types import Job, LocalRule, Vector, Work
+
+LANES = 16
+VECTORS = ("start", "correction", "anchor")
+
+
+class StackedTrainer(TorchTask):
+    """Trains a Task on one torch device, `lanes` jobs at a time. Other arguments as for TorchTask.
+
+    A job sees the data order, dropout masks and changed images of TorchTrainer and gives its result to rounding. The result depends
+    on the Assignment and the seed only: there are always `lanes` lanes, idle ones among them, and batches are always filled up to
+    one size with examples that do not count, so no shape depends on the wave; nothing is drawn on the device; and the settings of
+    `deterministic` hold while it computes. Another number of lanes, device or library version may round otherwise.
+
+    Executed so far: on torch's CPU device, in tests. No GPU has run it; `pytest -m gpu tests/engine/test_stacked_trainer.py` is the
+    check that is still to be made, and LANES was not tuned.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        shards: Sequence[Rows],
+        *,
+        batch_size: int,
+        seed: int,
+        public: Rows | None = None,
+        dtype: npt.DTypeLike = np.float32,
+        device: str = "cuda",
+        lanes: int = LANES,
+    ) -> None:
+        super().__init__(
+            task,
+            shards,
+            batch_size=batch_size,
+            seed=seed,
+            workers=1,
+            public=public,
+            dtype=dtype,
+            device=device,
+            channels_last=False,
+        )
+        self.lanes = Lanes(task.model, lanes, self.real, self.at)
+        self.examples = min(batch_size, max(len(rows) for rows in shards))
+        layers = list(in_order(task.model.layers, task.model.input_shape))
+        self.dropouts = [(layer, shape) for layer, shape in layers if isinstance(layer, Dropout)]
+        self.has_single_values = any(isinstance(layer, BatchNorm2d) and math.prod(shape[1:]) == 1 for layer, shape in layers)
+
+    # ---- training ----
+
+    def train(self, wave: Sequence[Assignment]) -> list[Work]:
+        works: dict[int, Work] = {}
+        with deterministic():
+            for block in _blocks(wave, self.lanes.count):
+                works.update(zip(block, self._side_by_side([wave[i] for i in block]), strict=True))
+        return [works[i] for i in range(len(wave))]
+
+    def _side_by_side(self, block: list[Assignment]) -> list[Work]:
+        """At most as many jobs as there are lanes, with rules of one form."""
+        lanes, rule = self.lanes, block[0].rule
+        vectors = [name for name in VECTORS if getattr(rule, name) is not None]
+        stacked: dict[str, Any] = {name: self._stack(block, f"rule.{name}", lanes.flat) for name in vectors}
+        load(lanes.flat, stacked["start"])
+        load(lanes.buffers, self._stack(block, "buffers", lanes.buffers))
+        try:
+            return self._descend(block, replace(rule, **stacked), self._schedule([assignment.job for assignment in block]))
+        except Exception as error:
+            raise client_error(block[0].job, f"local training side by side with {len(block) - 1} other jobs", error) from error
+
+    def _descend(self, block: list[Assignment], rule: LocalRule, schedule: Schedule) -> list[Work]:
+        """All steps of all lanes. The result of a job is taken after its last step; then its lane is idle."""
+        y, direction = self.lanes.flat, Direction(rule, self.at)
+        works: dict[int, Work] = {}
+        for step in range(schedule.steps + 1):
+            for lane, assignment in enumerate(block):
+                if assignment.job.steps == step:
+                    works[lane] = self._result(lane, assignment, direction)
+            if step < schedule.steps:
+                h = direction.gradient(self.lanes, *self._batch(schedule, step))
+                y.add_(direction(h, y), alpha=-rule.lr)
+        return [works[lane] for lane in range(len(block))]
+
+    def _result(self, lane: int, assignment: Assignment, direction: Direction) -> Work:
+        end, end_buffers = host(self.lanes.flat[lane]), host(self.lanes.buffers[lane])
+        by_products = direction.by_products(assignment.job.steps, lane)
+        with self._borrowed() as replica:
+            return self._work(replica, assignment, end, end_buffers, by_products)
+
+    def _stack(self, block: list[Assignment], field: str, like: torch.Tensor) -> npt.NDArray[Any]:
+        """A vector of every job, one a lane, in the shape of `like`; zeros in lanes without a job."""
+        stack = np.zeros(like.shape, self.dtype)
+        for lane, assignment in enumerate(block):
+            with _named(assignment.job):
+                stack[lane] = attrgetter(field)(assignment)
+        return stack
+
+    # ---- what a step sees ----
+
+    def _schedule(self, jobs: list[Job]) -> Schedule:
+        """Idle lanes see row 0 once."""
+        steps, place = max(job.steps for job in jobs), torch.arange(self.examples)
+        rows = torch.zeros(steps, self.lanes.count, self.examples, dtype=torch.int64)
+        changes = None if self.task.augmentation is None else torch.zeros_like(rows)
+        sizes = torch.ones(steps, self.lanes.count, 1, dtype=torch.int64)
+        for lane, job in enumerate(jobs):
+            with _named(job):
+                drawn, offsets, how = self._draws(job)
+                begin = torch.tensor(offsets)[:, None]
+                n = begin.diff(dim=0)
+                if self.has_single_values and (n == 1).any():
+                    raise ValueError(
+                        "batch normalisation: expected more than one value per channel, got a batch of 1 example of 1 x 1"
+                    )
+                chosen = begin[:-1] + torch.where(place < n, place, 0)
+                rows[: job.steps, lane], sizes[: job.steps, lane] = drawn[chosen], n
+                if changes is not None and how is not None:
+                    changes[: job.steps, lane] = how[chosen]
+        streams = [Stream(self.seed, Purpose.dropout, job.client, job.k) for job in jobs]
+        weights = (place < sizes).to(self.real) / sizes
+        changes = None if changes is None else changes.to(self.at)
+        return Schedule(jobs, streams, sizes, rows.to(self.at), weights.to(self.at), changes)
+
+    def _batch(
+        self, schedule: Schedule, step: int
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable[[], list[torch.Tensor]]]:
+        """What Lanes.backward takes."""
+        rows, changes = schedule.rows[step], None if schedule.changes is None else schedule.changes[step].flatten()
+        features = self._features(rows.flatten(), changes).reshape(*rows.shape, *self.task.model.input_shape)
+        return features, self.y[rows], schedule.weights[step], functools.partial(self._masks, schedule, step)
+
+    def _masks(self, schedule: Schedule, step: int) -> list[torch.Tensor]:
+        """Words of a lane's stream are used forward by forward, layer by layer, example by example."""
+        masks = []
+        for layer, shape in self.dropouts:
+            stack = torch.zeros(self.lanes.count, *mask_shape(layer, (self.examples, *shape)), dtype=self.real)
+            for lane, (job, stream) in enumerate(zip(schedule.jobs, schedule.streams, strict=True)):
+                if step < job.steps:
+                    n = int(schedule.sizes[step, lane])
+                    stack[lane, :n] = dropout_mask(layer, (n, *shape), stream, self.real)
+            masks.append(stack.to(self.at))
+        return masks
+
+    # ---- the rest, under the same settings ----
+
+    def _client_gradient(self, replica: Replica, client: int, x: Vector, buffers: Vector) -> Vector:
+        with deterministic():
+            return super()._client_gradient(replica, client, x, buffers)
+
+    def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
+        with deterministic():
+            logits, pull = super()._student(x, buffers, rows, training_version)
+
+        def pullback(dlogits: Logits) -> Vector:
+            with deterministic():
+                return pull(dlogits)
+
+        return logits, pullback
+
+    def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:
+        with deterministic():
+            return super()._scores(x, buffers, batches)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The batches of some jobs, one a lane. rows of the training set, weights of examples (see Lanes.backward) and changes of images
+    (steps, lanes, examples); sizes of batches (steps, lanes, 1); streams of dropout words."""
+
+    jobs: list[Job]
+    streams: list[Stream]
+    sizes: torch.Tensor
+    rows: torch.Tensor
+    weights: torch.Tensor
+    changes: torch.Tensor | None
+
+    @property
+    def steps(self) -> int:
+        return len(self.rows)
+
+
+def _blocks(wave: Sequence[Assignment], lanes: int) -> Iterator[list[int]]:
+    """Indices of jobs that go side by side: with rules of one form, and about as many steps."""
+    forms: defaultdict[Any, list[int]] = defaultdict(list)
+    for index, assignment in enumerate(wave):
+        forms[_form(assignment.rule)].append(index)
+    for indices in forms.values():
+        indices.sort(key=lambda index: -wave[index].job.steps)
+        yield from (indices[begin : begin + lanes] for begin in range(0, len(indices), lanes))
+
+
+def _form(rule: LocalRule) -> tuple[Any, ...]:
+    """The scalars of a rule, and which vectors it has."""
+    return tuple(value is None if name in VECTORS else value for name, value in vars(rule).items())
+
+
+@contextmanager
+def _named(job: Job) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise client_error(job, "local training", error) from error

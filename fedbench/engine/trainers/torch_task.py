@@ -1,0 +1,196 @@
+"""What the trainers that use torch share: data as tensors on one device, batches, full gradients, logits and metrics."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import queue
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn import functional as F
+
+from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
+from fedbench.engine.trainers.torch_data import Features, host, tensor
+from fedbench.engine.trainers.torch_replica import Replica, Student
+from fedbench.errors import UsageError
+from fedbench.kernels.random import Purpose, Stream, draw_batches
+from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.tasks.task import Task
+from fedbench.types import Job, Vector, Work
+
+EVALUATION_BATCH = 500
+
+
+class TorchTask(TaskTrainer):
+    """`shards` are the clients' rows of the training set, `public` the server's, whose labels are not read. Threads, `workers` of them,
+    have a module each. Computes in `dtype`: float32, or float64 in tests."""
+
+    name = "torch"
+
+    def __init__(
+        self,
+        task: Task,
+        shards: Sequence[Rows],
+        *,
+        batch_size: int,
+        seed: int,
+        workers: int,
+        public: Rows | None,
+        dtype: npt.DTypeLike,
+        device: str,
+        channels_last: bool,
+    ) -> None:
+        if workers < 1:
+            raise UsageError(f"workers: must be >= 1, got {workers}")
+        torch.set_num_threads(1)
+        super().__init__(task, seed=seed, public=public)
+        self.batch_size, self.dtype, self.device = batch_size, np.dtype(dtype), torch.device(device).type
+        self.at = torch.device(device)
+        self.real = torch.from_numpy(np.empty(0, dtype)).dtype
+        self.shards = [torch.from_numpy(rows) for rows in shards]
+        train, test = task.dataset.train, task.dataset.test
+        layout: dict[str, Any] = {"channels_last": channels_last, "dtype": self.real, "device": self.at}
+        self.x, self.y = Features(train.x, **layout), tensor(train.y).to(self.at)
+        self.test_x, self.test_y = Features(test.x, **layout), tensor(test.y).to(self.at)
+        self.sample = torch.from_numpy(train_loss_sample(seed, len(train))).to(self.at)
+        self._replicas: queue.SimpleQueue[Replica] = queue.SimpleQueue()
+        for _ in range(workers):
+            self._replicas.put(self._replica())
+        self._pool = ThreadPoolExecutor(workers, "fedbench-worker", initializer=torch.set_num_threads, initargs=(1,))
+
+    def _replica(self) -> Replica:
+        return Replica(self.task, self.real, self.at)
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Replica]:
+        replica = self._replicas.get()
+        try:
+            yield replica
+        finally:
+            self._replicas.put(replica)
+
+    def _map(self, function: Callable[[Replica, Any], Any], items: Iterable[Any]) -> list[Any]:
+        """The function over the items, on all workers, results in the order of the items."""
+
+        def with_replica(item: Any) -> Any:
+            with self._borrowed() as replica:
+                return function(replica, item)
+
+        futures = [self._pool.submit(with_replica, item) for item in items]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:  # Ctrl-C, or a job that failed: let no other job start
+            for future in futures:
+                future.cancel()
+            raise
+
+    # ---- training ----
+
+    def _draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
+        """Of all steps of a job: rows of the training set, where the batches begin and end, and how every image is changed."""
+        shard, how = self.shards[job.client], self.task.augmentation
+        drawn, offsets = draw_batches(self.seed, job.client, job.k, len(shard), self.batch_size, job.steps)
+        changes = None
+        if how is not None:
+            changes = torch.from_numpy(how.draw(Stream(self.seed, Purpose.augmentation, job.client, job.k), len(drawn)))
+        return shard[torch.from_numpy(drawn)], offsets.tolist(), changes
+
+    def _batches(self, job: Job) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Features and labels of every step."""
+        rows, offsets, changes = self._draws(job)
+        labels = self.y[rows]
+        for begin, end in itertools.pairwise(offsets):
+            of_step = slice(begin, end)
+            yield self._features(rows[of_step], None if changes is None else changes[of_step]), labels[of_step]
+
+    def _features(self, rows: torch.Tensor, changes: torch.Tensor | None) -> torch.Tensor:
+        how = self.task.augmentation
+        return self.x.rows(rows) if how is None or changes is None else self.x.augmented(rows, how, changes)
+
+    def _work(
+        self, replica: Replica, assignment: Assignment, end: Vector, end_buffers: Vector, by_products: dict[str, npt.NDArray[Any]]
+    ) -> Work:
+        """The Work of a job that has come to `end`, with what its rule wants beyond the gradients of its steps."""
+        job, rule = assignment.job, assignment.rule
+        if "full_gradient" in rule.wants:
+            gradient = self._client_gradient(replica, job.client, rule.start, assignment.buffers)
+            by_products["full_gradient"] = gradient + rule.weight_decay * rule.start if rule.weight_decay else gradient
+        seconds = 0.0
+        if "public_logits" in rule.wants:
+            begin = time.perf_counter()
+            by_products["public_logits"] = self._end_logits(replica, end, end_buffers)
+            seconds = time.perf_counter() - begin
+        return Work(delta=end - rule.start, end=end, buffers=end_buffers, server_seconds=seconds, **by_products)
+
+    def _client_gradient(self, replica: Replica, client: int, x: Vector, buffers: Vector) -> Vector:
+        """Gradient of the mean loss over all examples of a client, as in evaluation, summed in float64 over batches."""
+        rows = self.shards[client].to(self.at)
+        replica.load(x, buffers)
+        replica.module.eval()
+        total = torch.zeros(self.dim, dtype=torch.float64, device=self.at)
+        for part in torch.split(rows, EVALUATION_BATCH):
+            total.add_(replica.backward(self.x.rows(part), self.y[part]), alpha=len(part) / len(rows))
+        return host(total.to(self.real))
+
+    def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
+        for client in clients:
+            with self._borrowed() as replica:
+                yield self._client_gradient(replica, client, x, buffers)
+
+    # ---- public data ----
+
+    def _end_logits(self, replica: Replica, end: Vector, buffers: Vector) -> Logits:
+        """Logits (P, C) of all public rows under a job's end model, in evaluation."""
+        replica.load(end, buffers)
+        replica.module.eval()
+        rows = torch.from_numpy(self.public_rows).to(self.at)
+        with torch.no_grad():
+            parts = [replica.module(self.x.rows(part)) for part in torch.split(rows, EVALUATION_BATCH)]
+        return torch.cat(parts).cpu().numpy()
+
+    @functools.cached_property
+    def _replica_of_student(self) -> Student:
+        return Student(self._replica(), self.seed)
+
+    def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
+        features = self.x.rows(torch.from_numpy(rows).to(self.at))
+        return self._replica_of_student.logits(x, buffers, features, training_version)
+
+    # ---- evaluation ----
+
+    def initial_buffers(self) -> Vector:
+        return self.task.model.buffers0(self.dtype)
+
+    def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
+        parts = zip(self.test_x.parts(EVALUATION_BATCH), torch.split(self.test_y, EVALUATION_BATCH), strict=True)
+        return self._scores(x, buffers, parts)
+
+    def _train_scores(self, x: Vector, buffers: Vector) -> Scores:
+        sample = [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, EVALUATION_BATCH)]
+        return self._scores(x, buffers, sample)
+
+    def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:
+        """Per example: cross-entropy, and 1.0 where the prediction is right; fixed batches, so workers change no bit."""
+
+        def score(replica: Replica, batch: tuple[torch.Tensor, torch.Tensor]) -> Scores:
+            replica.load(x, buffers)
+            replica.module.eval()
+            with torch.no_grad():
+                logits = replica.module(batch[0])
+                loss = F.cross_entropy(logits, batch[1], reduction="none")
+            right = logits.argmax(1) == batch[1]
+            return loss.cpu().numpy().astype(np.float64), right.cpu().numpy().astype(np.float64)
+
+        parts = self._map(score, batches)
+        return np.concatenate([loss for loss, _ in parts]), np.concatenate([right for _, right in parts])
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,283 @@
+"""Jobs side by side as stacked tensors: each is the torch trainer's job, and never knows its neighbours.
+
+On torch's CPU device always; `pytest -m gpu` makes the same checks on a GPU.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.trainers.torch import TorchTrainer
+from fedbench.engine.trainers.torch_device import deterministic
+from fedbench.engine.trainers.torch_stacked import StackedTrainer
+from fedbench.errors import ClientError, UsageError
+from fedbench.kernels.random import Purpose, Stream
+from fedbench.tasks import cifar
+from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.layers import (
+    AvgPool2d,
+    BatchNorm2d,
+    Conv2d,
+    Dropout,
+    Dropout2d,
+    Flatten,
+    Layer,
+    Linear,
+    MaxPool2d,
+    ReLU,
+    Residual,
+)
+from fedbench.tasks.models import make_model
+from fedbench.tasks.task import Task
+from fedbench.types import Job, LocalRule, Vector, Work
+
+from .conftest import digits_as_images
+
+BODY = (Dropout(0.3), Conv2d(4, 4, 3, padding=1, bias=False), BatchNorm2d(4))
+BLOCK = Residual(BODY, (Conv2d(4, 4, 1, bias=False), BatchNorm2d(4), Dropout2d(0.2)))
+MODELS: dict[str, tuple[Layer, ...]] = {
+    "softmax": (Flatten(), Linear(64, 10)),
+    "mlp": (Flatten(), Linear(64, 20), ReLU(), Linear(20, 10)),
+    "cnn": (
+        *(Conv2d(1, 5, 3), Dropout2d(0.5), MaxPool2d(2), ReLU(), Flatten()),
+        *(Linear(45, 20), ReLU(), Dropout(0.5), Linear(20, 10)),
+    ),
+    "residual": (
+        Conv2d(1, 4, 3, stride=2, bias=False),
+        BatchNorm2d(4),
+        ReLU(),
+        BLOCK,
+        ReLU(),
+        AvgPool2d(3),
+        Flatten(),
+        Linear(4, 10),
+    ),
+}
+TASKS = {name: digits_as_images(layers) for name, layers in MODELS.items()}
+SHARDS = [np.arange(0, 40), np.arange(40, 59), np.arange(60, 63), np.arange(100, 114)]
+"""Batches of 7: five and one of 5; two and one of 5; one of 3, all that there is; two."""
+PUBLIC = np.arange(3, 1400, 100)
+STEPS = [9, 4, 6, 0, 1, 9, 3]
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> str:
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("skipped: no GPU")
+    return str(request.param)
+
+
+@pytest.fixture
+def stacked(device: str) -> Iterator[Callable[..., StackedTrainer]]:
+    """stacked(task, **options), five lanes wide unless told otherwise."""
+    made: list[StackedTrainer] = []
+
+    def make(task: Task, shards: Any = SHARDS, **options: Any) -> StackedTrainer:
+        made.append(StackedTrainer(task, shards, device=device, **({"batch_size": 7, "seed": 3, "lanes": 5} | options)))
+        return made[-1]
+
+    yield make
+    for trainer in made:
+        trainer.close()
+
+
+def one_by_one(task: Task, wave: list[Assignment], shards: Any = SHARDS, **options: Any) -> list[Work]:
+    trainer = TorchTrainer(task, shards, **({"batch_size": 7, "seed": 3} | options))
+    works = trainer.train(wave)
+    trainer.close()
+    return works
+
+
+def buffers_of(task: Task, dtype: Any, job: int) -> Vector:
+    """Such as a server may have come to, others for every job."""
+    return task.model.buffers0(dtype) + np.asarray(Stream(job, Purpose.evaluation).uniform(task.model.buffers0().size), dtype)
+
+
+def wave_of(task: Task, dtype: Any, rule: dict[str, Any], steps: list[int]) -> list[Assignment]:
+    """Jobs of four clients from different models; vectors of the rule are given as seeds."""
+
+    def vector(job: int, seed: int) -> Vector:
+        return task.model.x0(100 * job + seed, dtype)
+
+    wave = []
+    for i, count in enumerate(steps):
+        own = {name: vector(i, value) if name in ("correction", "anchor") else value for name, value in rule.items()}
+        fields = {"lr": 0.1} | own
+        job = Job(i % len(SHARDS), i, 0, count)
+        wave.append(Assignment(job, LocalRule(start=vector(i, 0), **fields), buffers_of(task, dtype, i)))
+    return wave
+
+
+RULES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "momentum": {"momentum": 0.9},
+    "decay": {"weight_decay": 0.1},
+    "prox": {"prox": 0.5},
+    "l1 squared": {"prox": 0.01, "prox_form": "l1_squared"},
+    "correction": {"correction": 1},
+    "anchor": {"anchor": 2},
+    "adamw": {"optimizer": "adamw", "weight_decay": 0.1, "lr": 0.01},
+    "all": {"momentum": 0.5, "weight_decay": 0.1, "prox": 0.2, "correction": 1, "anchor": 2},
+}
+WANTS = ("first_gradient", "mean_gradient", "full_gradient", "public_logits")
+FIELDS = ("delta", "end", "buffers", *WANTS)
+
+
+def close(got: Any, want: Any, tolerance: float) -> bool:
+    """Relative to the largest element."""
+    return bool(np.abs(np.subtract(got, want, dtype=np.float64)).max(initial=0) <= tolerance * np.abs(want).max(initial=1e-3))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_job_is_the_torch_trainers_job(stacked: Any, model: str, rule: str) -> None:
+    """Every field of a rule, in float64 over many steps: unequal numbers of them, unequal and short batches, more jobs than lanes."""
+    task = TASKS[model]
+    wave = wave_of(task, np.float64, RULES[rule] | {"wants": WANTS}, STEPS)
+    works = stacked(task, dtype=np.float64, public=PUBLIC).train(wave)
+    for i, (got, want) in enumerate(zip(works, one_by_one(task, wave, dtype=np.float64, public=PUBLIC), strict=True)):
+        for field in FIELDS:
+            a, b = getattr(got, field), getattr(want, field)
+            assert (a.dtype, a.shape) == (b.dtype, b.shape)
+            assert close(a, b, 1e-10), (i, field)
+        assert (np.abs(got.delta).max() > 1e-3) == (STEPS[i] > 0)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_step_in_float32(stacked: Any, model: str, rule: str) -> None:
+    """One: after many, a ReLU or a maximum that is decided otherwise parts the two for good."""
+    task = TASKS[model]
+    wave = wave_of(task, np.float32, RULES[rule] | {"wants": WANTS}, [1] * 6)
+    for got, want in zip(
+        stacked(task, public=PUBLIC).train(wave), one_by_one(task, wave, dtype=np.float32, public=PUBLIC), strict=True
+    ):
+        for field in FIELDS:
+            assert getattr(got, field).dtype == np.float32
+            assert close(getattr(got, field), getattr(want, field), 1e-5), field
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("cnn_21840", (1, 28, 28)), ("cnn_582026", (1, 28, 28)), ("cnn_878538", (3, 32, 32))]
+)
+def test_cnns_of_the_library(stacked: Any, name: str, shape: tuple[int, ...]) -> None:
+    """The last with augmented images."""
+    x = np.asarray(Stream(1, Purpose.evaluation).normal(63 * int(np.prod(shape))), np.float32).reshape(-1, *shape)
+    examples = Examples(x, np.arange(63) % 10)
+    task = Task("noise", make_model(name, shape, 10), Dataset("noise", examples, examples, 10))
+    task = replace(task, augmentation=cifar.AUGMENTATION if shape[0] == 3 else None)
+    wave = wave_of(task, np.float32, {"wants": ("mean_gradient",)}, [2, 1, 1])
+    options: dict[str, Any] = {"shards": SHARDS[:3]}
+    for got, want in zip(stacked(task, lanes=3, **options).train(wave), one_by_one(task, wave, **options), strict=True):
+        assert close(got.mean_gradient, want.mean_gradient, 1e-4)
+        assert close(got.delta, want.delta, 1e-4)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_jobs_do_not_depend_on_the_wave(stacked: Any, model: str) -> None:
+    """Nor on their order, and so not on their lane: the same bits alone, by threes, all at once and shuffled."""
+    task = TASKS[model]
+    wave = wave_of(task, np.float32, RULES["all"] | {"wants": WANTS}, STEPS)
+    trainer = stacked(task, public=PUBLIC)
+
+    def bits(works: list[Work]) -> list[bytes]:
+        return [b"".join(getattr(work, field).tobytes() for field in FIELDS) for work in works]
+
+    together = bits(trainer.train(wave))
+    assert len(set(together)) == len(wave)
+    for size in (1, 3):
+        parts = [bits(trainer.train(wave[i : i + size])) for i in range(0, len(wave), size)]
+        assert list(itertools.chain(*parts)) == together
+    for seed in range(3):
+        order = random.Random(seed).sample(range(len(wave)), len(wave))
+        assert bits(trainer.train([wave[i] for i in order])) == [together[i] for i in order]
+
+
+def test_rules_of_several_forms_in_a_wave(stacked: Any) -> None:
+    task = TASKS["mlp"]
+    waves = [wave_of(task, np.float64, RULES[rule], STEPS) for rule in ("plain", "momentum", "anchor", "plain")]
+    mixed = [wave[i] for i in range(len(STEPS)) for wave in waves]
+    mixed[3] = replace(mixed[3], rule=replace(mixed[3].rule, lr=0.01))
+    works = stacked(task, dtype=np.float64).train(mixed)
+    for got, want in zip(works, one_by_one(task, mixed, dtype=np.float64), strict=True):
+        assert close(got.end, want.end, 1e-10)
+
+
+def test_the_rest_is_the_torch_trainers(stacked: Any) -> None:
+    """Metrics, full gradients, public rows and the server's student, dropout and buffers included."""
+    task = TASKS["residual"]
+    x, buffers = task.model.x0(4), buffers_of(task, np.float32, 1)
+    a, b = stacked(task, public=PUBLIC), TorchTrainer(task, SHARDS, batch_size=7, seed=3, public=PUBLIC)
+    assert a.evaluate(x, buffers) == pytest.approx(b.evaluate(x, buffers), rel=1e-5)
+    assert a.per_client(x, buffers) == pytest.approx(b.per_client(x, buffers), rel=1e-5)
+    assert a.initial_buffers().tobytes() == b.initial_buffers().tobytes()
+    for got, want in zip(*(trainer.gradients([3, 0], x, buffers) for trainer in (a, b)), strict=True):
+        assert close(got, want, 1e-5)
+    for version in (1, 1, 2):
+        for training in (True, False):
+            (got, pull), (want, wanted) = (t.public_logits(x, buffers, np.arange(5), version, training=training) for t in (a, b))
+            assert close(got, want, 1e-5)
+            assert close(pull(np.ones_like(got)), wanted(np.ones_like(want)), 1e-5)
+    b.close()
+
+
+def test_settings_of_torch_are_left_as_they_were(stacked: Any) -> None:
+    """And its generators untouched; in between no kernel may add in any order."""
+    task = TASKS["cnn"]
+    trainer, seen = stacked(task), []
+    generator, before = torch.get_rng_state(), settings()
+    inner = trainer.lanes.backward
+    trainer.lanes.backward = lambda *batch: seen.append(settings()) or inner(*batch)
+    trainer.train(wave_of(task, np.float32, {}, [1]))
+    trainer.evaluate(task.model.x0(0), trainer.initial_buffers())
+    assert seen == [(True, False, False, True, False)]
+    assert settings() == before != seen[0]
+    assert torch.equal(torch.get_rng_state(), generator)
+    with pytest.raises(ZeroDivisionError), deterministic():
+        1 / 0  # noqa: B018
+    assert settings() == before
+
+
+def settings() -> tuple[bool, ...]:
+    cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        cudnn.benchmark,
+        cudnn.allow_tf32,
+        cudnn.deterministic,
+        matmul.allow_tf32,
+    )
+
+
+def test_a_failing_job_names_itself(stacked: Any) -> None:
+    trainer, wave = stacked(TASKS["mlp"]), wave_of(TASKS["mlp"], np.float32, {}, [2, 2, 2])
+    short = replace(wave[1], rule=replace(wave[1].rule, start=wave[1].rule.start[:-1]))
+    with pytest.raises(ClientError, match=r"client 1, job k=1 \(base version 0, 2 steps\), local training: ValueError"):
+        trainer.train([wave[0], short, wave[2]])
+    with pytest.raises(ClientError, match=r"client 9, job k=1 .*, local training: IndexError"):
+        trainer.train([wave[0], replace(wave[1], job=Job(9, 1, 0, 2))])
+    trainer.lanes.backward = None
+    with pytest.raises(ClientError, match=r"client 0, job k=0 .*, local training side by side with 2 other jobs: TypeError"):
+        trainer.train(wave)
+    with pytest.raises(UsageError, match=r"momentum: adamw has its own, expected 0, got 0\.9"):
+        trainer.train(wave_of(TASKS["mlp"], np.float32, {"optimizer": "adamw", "momentum": 0.9}, [1]))
+
+
+def test_a_batch_that_cannot_be_normalised_is_refused(stacked: Any) -> None:
+    """As torch itself does."""
+    task = digits_as_images((Conv2d(1, 4, 8), BatchNorm2d(4), Flatten(), Linear(4, 10)))
+    shards = [np.arange(8), np.arange(9)]
+    wave = wave_of(task, np.float32, {}, [2, 2])
+    stacked(task, shards).train(wave[1:])
+    for train in (stacked(task, shards).train, lambda jobs: one_by_one(task, jobs, shards)):
+        with pytest.raises(ClientError, match=r"client 0, job k=0 .* ValueError: .*more than (1|one) value"):
+            train(wave)

@@ -23,7 +23,7 @@ from fedbench.engine.select import Selector
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Trainer
-from fedbench.engine.trainers.choose import CPU, Choice, choose, make_trainer, require_device
+from fedbench.engine.trainers.choose import CPU, Choice, check_wish, choose, make_trainer, require_device
 from fedbench.errors import RecordError, UsageError
 from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
@@ -38,7 +38,8 @@ from fedbench.types import Dispatch, Mailbox, Rounds
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How a run is computed. Bits depend on `trainer` (auto, native, torch), on `device` (cpu, cuda, cuda:N) and, for native, on `isa`
-    ("" is the best of this machine) alone. `checkpoint_seconds` are of host time. UsageError if this machine lacks the device."""
+    ("" is the best of this machine) alone. `checkpoint_seconds` are of host time. UsageError for unknown names, and
+    if this machine lacks the device."""
 
     workers: int = 1
     trainer: str = "auto"
@@ -50,6 +51,7 @@ class RunOptions:
     resume: bool = False
 
     def __post_init__(self) -> None:
+        check_wish(self.trainer, self.device)
         require_device(self.device)
 
 
@@ -72,7 +74,6 @@ class Run:
     def record(self) -> Record:
         """Run to the end. KeyboardInterrupt and errors leave a checkpoint behind, where there is a store."""
         begin = time.perf_counter()
-        self.choice  # noqa: B018  a wish that cannot be met ends the run before its plan is played
         check_everybody(self.setup)
         scheduler = self.setup.scheduler()
         hindsight = self.setup.hindsight(scheduler)

@@ -61,3 +61,27 @@ def test_an_unknown_instruction_set_is_a_usage_error(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "FEDBENCH_ISA: expected one of portable" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--device", "cuda"], "device cuda: not on this machine: torch"),
+        (["--device", "cuda", "--trainer", "native"], "trainer native: it computes on the CPU, not on device cuda"),
+        (["--device", "cdua"], "device: unknown name 'cdua'; did you mean 'cuda'?"),
+    ],
+)
+def test_a_device_that_cannot_be_is_a_usage_error(arguments: list[str], message: str, tmp_path: Path) -> None:
+    """Before anything is planned or stored."""
+    command = ("run", "digits-demo", "-a", "fedavg", *SMALL, *arguments)
+    result = fedbench(*command, cwd=tmp_path, CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == 2
+    assert message in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_plan_for_a_device() -> None:
+    result = fedbench("plan", "digits-demo", "-a", "fedavg[cohort_size=2]", *SMALL, "--device", "cuda", "--json")
+    made = record_of(result.stdout)
+    assert (made["trainer"], made["device"], made["trainer_reason"]) == ("torch", "cuda", "asked for device cuda")

@@ -15,9 +15,12 @@ import numpy as np
 import pytest
 import torch
 
+from fedbench.engine.trainers import torch_replica
 from fedbench.engine.trainers.base import Assignment
 from fedbench.engine.trainers.torch import TorchTrainer
 from fedbench.engine.trainers.torch_device import deterministic
+from fedbench.engine.trainers.torch_lanes import Lanes
+from fedbench.engine.trainers.torch_replica import Replica
 from fedbench.engine.trainers.torch_stacked import StackedTrainer
 from fedbench.errors import ClientError, UsageError
 from fedbench.kernels.random import Purpose, Stream
@@ -202,6 +205,18 @@ def test_jobs_do_not_depend_on_the_wave(stacked: Any, model: str) -> None:
         assert bits(trainer.train([wave[i] for i in order])) == [together[i] for i in order]
 
 
+def test_a_job_that_diverges_spoils_no_other(stacked: Any) -> None:
+    task = TASKS["residual"]
+    wave = wave_of(task, np.float32, {"wants": ("mean_gradient",)}, [6, 6, 6])
+    trainer = stacked(task)
+    wild = replace(wave[1], rule=replace(wave[1].rule, start=np.full_like(wave[1].rule.start, np.nan)))
+    works = trainer.train([wave[0], wild, wave[2]])
+    assert [np.isfinite(work.end).all() for work in works] == [True, False, True]
+    for got, want in zip(works[::2], trainer.train(wave)[::2], strict=True):
+        assert got.end.tobytes() == want.end.tobytes()
+        assert got.mean_gradient.tobytes() == want.mean_gradient.tobytes()
+
+
 def test_rules_of_several_forms_in_a_wave(stacked: Any) -> None:
     task = TASKS["mlp"]
     waves = [wave_of(task, np.float64, RULES[rule], STEPS) for rule in ("plain", "momentum", "anchor", "plain")]
@@ -230,17 +245,26 @@ def test_the_rest_is_the_torch_trainers(stacked: Any) -> None:
     b.close()
 
 
-def test_settings_of_torch_are_left_as_they_were(stacked: Any) -> None:
-    """And its generators untouched; in between no kernel may add in any order."""
+def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its generators untouched; while it computes no kernel may add in any order."""
     task = TASKS["cnn"]
-    trainer, seen = stacked(task), []
+    trainer, seen = stacked(task, public=PUBLIC), []
+    for owner, name in ((Lanes, "backward"), (Replica, "load"), (torch_replica, "host")):
+        watched = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given, inner=watched: seen.append(settings()) or inner(*given))
     generator, before = torch.get_rng_state(), settings()
-    inner = trainer.lanes.backward
-    trainer.lanes.backward = lambda *batch: seen.append(settings()) or inner(*batch)
-    trainer.train(wave_of(task, np.float32, {}, [1]))
-    trainer.evaluate(task.model.x0(0), trainer.initial_buffers())
-    assert seen == [(True, False, False, True, False)]
-    assert settings() == before != seen[0]
+    x, buffers = task.model.x0(0), trainer.initial_buffers()
+    uses: list[Callable[[], Any]] = [
+        lambda: trainer.train(wave_of(task, np.float32, {"wants": WANTS}, [1])),
+        lambda: trainer.evaluate(x, buffers),
+        lambda: list(trainer.gradients([0], x, buffers)),
+        lambda: trainer.public_logits(x, buffers, np.arange(3), 0, training=True)[1](np.ones((3, 10), np.float32)),
+    ]
+    for use in uses:
+        seen.clear()
+        use()
+        assert set(seen) == {(True, False, False, True, False)}
+        assert settings() == before != seen[0]
     assert torch.equal(torch.get_rng_state(), generator)
     with pytest.raises(ZeroDivisionError), deterministic():
         1 / 0  # noqa: B018

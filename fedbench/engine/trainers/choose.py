@@ -27,17 +27,20 @@ class Choice:
     device: str = CPU
 
 
-def check_device(device: str) -> None:
-    """UsageError if no device has this name."""
+def check_wish(wish: str, device: str) -> None:
+    """UsageError unless a trainer and a device have these names, and the two go together."""
+    if wish not in TRAINERS:
+        raise UsageError(f"trainer: unknown name {wish!r}{nearest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
     if device != CPU and not re.fullmatch(r"cuda(:\d+)?", device):
         raise UsageError(
-            f"device: unknown name {device!r}{closest(device, (CPU, 'cuda'))}; known are cpu, cuda, and cuda:N for the N-th of several"
+            f"device: unknown name {device!r}{closest(device, (CPU, 'cuda'))}; known are cpu, cuda, and cuda:N for one of several"
         )
+    if wish == "native" and device != CPU:
+        raise UsageError(f"trainer native: it computes on the CPU, not on device {device}; leave out one of the two")
 
 
 def require_device(device: str) -> None:
-    """UsageError if no device has this name, or this machine does not have it; then with what torch reports."""
-    check_device(device)
+    """UsageError, with what torch reports, if this machine does not have the device."""
     if device != CPU:
         from fedbench.engine.trainers.torch_device import require
 
@@ -47,12 +50,8 @@ def require_device(device: str) -> None:
 def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str = CPU) -> Choice:
     """The trainer for a task and an algorithm. `wish` other than auto is that trainer, or a UsageError if it cannot compute the run
     on the device. Whether this machine has the device is not asked: see require_device."""
-    if wish not in TRAINERS:
-        raise UsageError(f"trainer: unknown name {wish!r}{nearest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
-    check_device(device)
+    check_wish(wish, device)
     if device != CPU:
-        if wish == "native":
-            raise UsageError(f"trainer native: it computes on the CPU, not on device {device}; leave out one of the two options")
         return Choice("torch", f"asked for device {device}", device)
     if wish == "torch":
         return Choice("torch", "asked for")

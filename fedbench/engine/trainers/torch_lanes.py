@@ -11,21 +11,16 @@ from torch.nn import functional as F
 from fedbench.tasks.models import Model, Parameter
 from fedbench.tasks.torch_model import build
 
-BOUNDARY = 64  # bytes
-
 Tensors = dict[str, torch.Tensor]
 
 
 class Lanes:
-    """`count` models, or lanes, with parameters `flat` (count, d) and buffers (count, m), which are written in place. Every lane of
-    `flat` begins on a boundary of 64 bytes, so that no kernel can tell lanes apart by their alignment."""
+    """`count` models, or lanes, with parameters `flat` (count, d) and buffers (count, m), which are written in place."""
 
     def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device) -> None:
         self.count = count
         self.module = build(model, dtype).to("meta").train()  # its tensors are never used
-        step = BOUNDARY // dtype.itemsize
-        padded = -(-model.dim // step) * step
-        self.flat = torch.zeros(count, padded, dtype=dtype, device=device)[:, : model.dim]
+        self.flat = torch.zeros(count, model.dim, dtype=dtype, device=device)
         self.buffers = torch.zeros(count, sum(buffer.size for buffer in model.buffers), dtype=dtype, device=device)
         self.parameters = self._views(self.flat, model.parameters, requires_grad=True)
         self.named_buffers = self._views(self.buffers, model.buffers, requires_grad=False)

@@ -1,0 +1,173 @@
+"""Where a run is trained: chosen, checked before anything else, recorded, and kept by verify and by a resumed run.
+
+What a GPU would do is acted by torch's CPU device; tests/engine/test_stacked_trainer.py has the computing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from fedbench import registry
+from fedbench.algorithms.fedavg import FedAvg
+from fedbench.engine.plan import plan
+from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.spec import RunSpec
+from fedbench.engine.trainers import torch_device, torch_stacked
+from fedbench.engine.trainers.choose import Choice, choose, make_trainer
+from fedbench.errors import RecordError, UsageError
+from fedbench.results.record import Record
+from fedbench.results.store import Store
+from fedbench.scenarios.load import load
+from fedbench.tasks import digits
+from fedbench.tasks.available import Outline
+
+SMALL = ["clients=6", "budget.seconds=2", "local.steps=4", "task.model=mlp"]
+
+
+class Acted(torch_stacked.StackedTrainer):
+    """Says that it computes on the device, and computes on the CPU."""
+
+    def __init__(self, *arguments: Any, device: str, **options: Any) -> None:
+        super().__init__(*arguments, device="cpu", **options)
+        self.device = torch.device(device).type
+
+
+@pytest.fixture
+def acted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_stacked, "StackedTrainer", Acted)
+    monkeypatch.setattr(torch_device, "require", lambda device: None)
+    monkeypatch.setattr(torch_device, "name_of", lambda device: f"the actor of {device}")
+
+
+def spec(selector: str = "fedbuff[buffer_size=2]") -> RunSpec:
+    return RunSpec(load("digits-demo", SMALL), registry.algorithm(selector), 0)
+
+
+def run(store: Store | None = None, progress: Any = None, **options: Any) -> Record:
+    return Run(spec(), store, RunOptions(**options), progress).record()
+
+
+# ---- the choice
+
+
+def test_a_device_is_torchs() -> None:
+    """Whether or not the machine has it: a plan may be made elsewhere."""
+    task = digits.load("mlp")
+    for wish in ("auto", "torch"):
+        for device in ("cuda", "cuda:1"):
+            choice = choose(Outline.of(task), FedAvg(), wish, device)
+            assert choice == Choice("torch", f"asked for device {device}", device)
+    assert choose(Outline.of(task), FedAvg()).device == "cpu"
+    assert (plan(spec(), "cuda").trainer, plan(spec(), "cuda").device) == ("torch", "cuda")
+    assert (plan(spec()).trainer, plan(spec()).device) == ("native", "cpu")
+
+
+def test_the_trainer_of_a_device_is_made(acted: None) -> None:
+    task = digits.load("mlp")
+    choice = choose(Outline.of(task), FedAvg(), device="cuda:1")
+    trainer = make_trainer(choice, task, [np.arange(9)], batch_size=3, seed=0, workers=2, public=None)
+    assert isinstance(trainer, Acted)
+    assert (trainer.name, trainer.device) == ("torch", "cuda")
+    trainer.close()
+
+
+@pytest.mark.parametrize(
+    ("trainer", "device", "message"),
+    [
+        ("native", "cuda", r"trainer native: it computes on the CPU, not on device cuda; leave out one of the two"),
+        ("auto", "cudaa", r"device: unknown name 'cudaa'; did you mean 'cuda'\?; known are cpu, cuda, and cuda:N"),
+        ("auto", "cpu:0", r"device: unknown name 'cpu:0'; did you mean 'cpu'\?"),
+        ("torch", "cuda:first", r"device: unknown name 'cuda:first'"),
+        ("natve", "cuda", r"trainer: unknown name 'natve'; did you mean 'native'\?"),
+    ],
+)
+def test_wishes_that_cannot_be(trainer: str, device: str, message: str) -> None:
+    """Said of the options already."""
+    with pytest.raises(UsageError, match=message):
+        RunOptions(trainer=trainer, device=device)
+    with pytest.raises(UsageError, match=message):
+        choose(Outline.of(digits.load("mlp")), FedAvg(), trainer, device)
+
+
+@pytest.mark.parametrize(
+    ("device", "built", "gpus", "message"),
+    [
+        (
+            "cuda",
+            None,
+            0,
+            r"device cuda: not on this machine: torch \S+ is built without CUDA, torch.cuda.is_available\(\) is False",
+        ),
+        (
+            "cuda:0",
+            "13.0",
+            0,
+            r"device cuda:0: not on this machine: .* built with CUDA 13.0, torch.cuda.is_available\(\) is False",
+        ),
+        ("cuda:2", "13.0", 2, r"device cuda:2: not on this machine: torch.cuda.device_count\(\) is 2, so the last is cuda:1"),
+        ("cuda:1", "13.0", 2, None),
+        ("cuda", "13.0", 1, None),
+    ],
+)
+def test_a_device_must_be_there(
+    device: str, built: str | None, gpus: int, message: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.version, "cuda", built)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    if message is None:
+        assert RunOptions(device=device).device == device
+    else:
+        with pytest.raises(UsageError, match=message):
+            RunOptions(device=device)
+
+
+# ---- runs
+
+
+def test_a_record_names_the_device(acted: None) -> None:
+    """The curve is the torch trainer's, the bits are the device's own; waves change none."""
+    on_device, on_cpu = run(device="cuda:1"), run(trainer="torch")
+    made = on_device.meta["provenance"]
+    assert (made["trainer"], made["trainer_reason"], made["device"]) == ("torch", "asked for device cuda:1", "cuda")
+    assert made["gpu"] == "the actor of cuda:1"
+    assert on_cpu.meta["provenance"]["device"] == "cpu"
+    assert "gpu" not in on_cpu.meta["provenance"]
+    assert np.allclose(on_device.curves["test_loss"], on_cpu.curves["test_loss"], rtol=1e-3)
+    assert run(device="cuda", wave_size=1, workers=2).meta["digests"] == on_device.meta["digests"]
+
+
+def test_verify_replays_on_the_recorded_device(acted: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the options ask for; a machine without it says so. Records from before there were devices are the CPU's."""
+    record = run(device="cuda")
+    assert verify(record)["verdict"] == "identical"
+    monkeypatch.undo()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UsageError, match="device cuda: not on this machine"):
+        verify(record)
+    old = run(trainer="torch")
+    del old.meta["provenance"]["device"]
+    assert verify(old)["verdict"] == "identical"
+
+
+def test_a_run_goes_on_as_it_began(acted: None, tmp_path: Path) -> None:
+    """Another device or another trainer has other bits, and a record is of one."""
+
+    def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
+        if version == 3:
+            raise KeyboardInterrupt
+
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        run(store, interrupt, device="cuda")
+    for options, other in (({"trainer": "torch"}, "torch on cpu"), ({}, "native on cpu")):
+        with pytest.raises(
+            RecordError, match=f"computed by trainer torch on cuda, this run by trainer {other}, .* go on as it began"
+        ):
+            run(store, resume=True, **options)
+    assert run(store, resume=True, device="cuda:1").meta["digests"] == run(device="cuda").meta["digests"]

@@ -16,7 +16,19 @@ from fedbench.protocols import Algorithm
 from fedbench.scenarios.partition import iid
 from fedbench.tasks import digits
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.layers import Layer
+from fedbench.tasks.layers import (
+    AvgPool2d,
+    BatchNorm2d,
+    Conv2d,
+    Dropout,
+    Dropout2d,
+    Flatten,
+    Layer,
+    Linear,
+    MaxPool2d,
+    ReLU,
+    Residual,
+)
 from fedbench.tasks.models import Model
 from fedbench.tasks.problems import Quadratic, Softmax
 from fedbench.tasks.task import Task
@@ -46,6 +58,29 @@ def digits_as_images(layers: tuple[Layer, ...]) -> Task:
     data = digits.dataset()
     train, test = (Examples(part.x.reshape(-1, 1, 8, 8), part.y) for part in (data.train, data.test))
     return Task("digits", Model("tiny", (1, 8, 8), layers), Dataset("digits", train, test, 10))
+
+
+BODY = (Dropout(0.3), Conv2d(4, 4, 3, padding=1, bias=False), BatchNorm2d(4))
+BLOCK = Residual(BODY, (Conv2d(4, 4, 1, bias=False), BatchNorm2d(4), Dropout2d(0.2)))
+NETWORKS: dict[str, tuple[Layer, ...]] = {
+    "softmax": (Flatten(), Linear(64, 10)),
+    "mlp": (Flatten(), Linear(64, 20), ReLU(), Linear(20, 10)),
+    "cnn": (
+        *(Conv2d(1, 5, 3), Dropout2d(0.5), MaxPool2d(2), ReLU(), Flatten()),
+        *(Linear(45, 20), ReLU(), Dropout(0.5), Linear(20, 10)),
+    ),
+    "residual": (
+        Conv2d(1, 4, 3, stride=2, bias=False),
+        BatchNorm2d(4),
+        ReLU(),
+        BLOCK,
+        ReLU(),
+        AvgPool2d(3),
+        Flatten(),
+        Linear(4, 10),
+    ),
+}
+"""Small networks with every layer, for digits_as_images."""
 
 
 @dataclass

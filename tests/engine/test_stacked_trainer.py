@@ -26,46 +26,14 @@ from fedbench.errors import ClientError, UsageError
 from fedbench.kernels.random import Purpose, Stream
 from fedbench.tasks import cifar
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.layers import (
-    AvgPool2d,
-    BatchNorm2d,
-    Conv2d,
-    Dropout,
-    Dropout2d,
-    Flatten,
-    Layer,
-    Linear,
-    MaxPool2d,
-    ReLU,
-    Residual,
-)
+from fedbench.tasks.layers import BatchNorm2d, Conv2d, Flatten, Linear
 from fedbench.tasks.models import make_model
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule, Vector, Work
 
-from .conftest import digits_as_images
+from .conftest import NETWORKS, digits_as_images
 
-BODY = (Dropout(0.3), Conv2d(4, 4, 3, padding=1, bias=False), BatchNorm2d(4))
-BLOCK = Residual(BODY, (Conv2d(4, 4, 1, bias=False), BatchNorm2d(4), Dropout2d(0.2)))
-MODELS: dict[str, tuple[Layer, ...]] = {
-    "softmax": (Flatten(), Linear(64, 10)),
-    "mlp": (Flatten(), Linear(64, 20), ReLU(), Linear(20, 10)),
-    "cnn": (
-        *(Conv2d(1, 5, 3), Dropout2d(0.5), MaxPool2d(2), ReLU(), Flatten()),
-        *(Linear(45, 20), ReLU(), Dropout(0.5), Linear(20, 10)),
-    ),
-    "residual": (
-        Conv2d(1, 4, 3, stride=2, bias=False),
-        BatchNorm2d(4),
-        ReLU(),
-        BLOCK,
-        ReLU(),
-        AvgPool2d(3),
-        Flatten(),
-        Linear(4, 10),
-    ),
-}
-TASKS = {name: digits_as_images(layers) for name, layers in MODELS.items()}
+TASKS = {name: digits_as_images(layers) for name, layers in NETWORKS.items()}
 SHARDS = [np.arange(0, 40), np.arange(40, 59), np.arange(60, 63), np.arange(100, 114)]
 """Batches of 7: five and one of 5; two and one of 5; one of 3, all that there is; two."""
 PUBLIC = np.arange(3, 1400, 100)
@@ -141,7 +109,7 @@ def close(got: Any, want: Any, tolerance: float) -> bool:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORKS)
 def test_a_job_is_the_torch_trainers_job(stacked: Any, model: str, rule: str) -> None:
     """Every field of a rule, in float64 over many steps: unequal numbers of them, unequal and short batches, more jobs than lanes."""
     task = TASKS[model]
@@ -156,7 +124,7 @@ def test_a_job_is_the_torch_trainers_job(stacked: Any, model: str, rule: str) ->
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORKS)
 def test_a_step_in_float32(stacked: Any, model: str, rule: str) -> None:
     """One: after many, a ReLU or a maximum that is decided otherwise parts the two for good."""
     task = TASKS[model]
@@ -185,7 +153,7 @@ def test_cnns_of_the_library(stacked: Any, name: str, shape: tuple[int, ...]) ->
         assert close(got.delta, want.delta, 1e-4)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NETWORKS)
 def test_jobs_do_not_depend_on_the_wave(stacked: Any, model: str) -> None:
     """Nor on their order, and so not on their lane: the same bits alone, by threes, all at once and shuffled."""
     task = TASKS[model]

@@ -88,7 +88,7 @@ def test_there_are_literals_of_every_sort() -> None:
     ("override", "message"),
     [
         ("network.message=fixd", "network.message must be one of 'fixed', 'payload', got 'fixd'; did you mean 'fixed'?"),
-        ("targets=[{value: 0.8, metric: acuracy}]", "targets.0.metric must be 'test_accuracy', got 'acuracy'; did you mean"),
+        ("targets=[{value: 0.8, metric: accuracy}]", "targets.0.metric must be 'test_accuracy', got 'accuracy'; did you mean"),
         ("public={size: 5, source: unlabelled}", "public.source must be 'held_out', got 'unlabelled' ("),
         ("schema=2", "schema must be 1, got 2 ("),
         ("clients=many", "clients must be an integer, got 'many' ("),

@@ -81,6 +81,7 @@ def test_the_trainer_of_a_device_is_made(acted: None) -> None:
     [
         ("native", "cuda", r"trainer native: it computes on the CPU, not on device cuda; leave out one of the two"),
         ("auto", "cudaa", r"device: unknown name 'cudaa'; did you mean 'cuda'\?; known are cpu, cuda, and cuda:N"),
+        ("auto", "gpu", r"device: unknown name 'gpu'; did you mean 'cuda'\?"),
         ("auto", "cpu:0", r"device: unknown name 'cpu:0'; did you mean 'cpu'\?"),
         ("torch", "cuda:first", r"device: unknown name 'cuda:first'"),
         ("natve", "cuda", r"trainer: unknown name 'natve'; did you mean 'native'\?"),

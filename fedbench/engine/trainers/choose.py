@@ -32,9 +32,8 @@ def check_wish(wish: str, device: str) -> None:
     if wish not in TRAINERS:
         raise UsageError(f"trainer: unknown name {wish!r}{nearest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
     if device != CPU and not re.fullmatch(r"cuda(:\d+)?", device):
-        raise UsageError(
-            f"device: unknown name {device!r}{closest(device.replace('gpu', 'cuda'), (CPU, 'cuda'))}; known are cpu, cuda, and cuda:N for one of several"
-        )
+        near = closest(device.replace("gpu", "cuda"), (CPU, "cuda"))
+        raise UsageError(f"device: unknown name {device!r}{near}; known are cpu, cuda, and cuda:N for one of several")
     if wish == "native" and device != CPU:
         raise UsageError(f"trainer native: it computes on the CPU, not on device {device}; leave out one of the two")
 

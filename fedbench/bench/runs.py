@@ -59,7 +59,7 @@ CASES = (
     Case(
         name="run-fedbuff-fashion",
         group="train",
-        size=Size("defedavg-fashion-iid", ("task.model=cnn_21840", "budget.updates=20"), "fedbuff"),
+        size=Size("defedavg-fashion-iid", ("task.model=cnn_21840", "budget.updates=20"), "fedbuff[concurrency=40,server_lr=0.3]"),
         small=Size("digits-demo", ("budget.updates=3",), "fedbuff"),
         inputs=spec_of,
         ours=Way("fedbench", native, NEEDS),

@@ -127,7 +127,7 @@ __device__ std::int64_t first_place_of(const Real* row, std::size_t classes, Rea
     return static_cast<std::size_t>(first) < classes ? first : 0;
 }
 
-/// A lane's four sums over a row: e, e dt, f, e (dt - ds).
+/// A lane's four sums over a row: e, e dt, f, e ds.
 template <typename Real>
 struct Totals {
     double of[4] = {};
@@ -141,7 +141,7 @@ struct Totals {
             terms[0] = terms[0] + e;
             terms[1] = std::fma(e, dt, terms[1]);
             terms[2] = terms[2] + f;
-            terms[3] = std::fma(e, dt - ds, terms[3]);
+            terms[3] = std::fma(e, ds, terms[3]);
         }
         for (int k = 0; k < 4; ++k) of[k] += static_cast<double>(terms[k]);
     }
@@ -170,7 +170,7 @@ __global__ void sum_many_classes(DistillCall<Real> call) {
     double sums[4];
     for (int k = 0; k < 4; ++k) sums[k] = lanes.sum(totals.of[k]);
     const std::int64_t label = first_place_of(t, classes, t_max, lanes);
-    if (lanes.lane == 0) finish_row<Real>(call, u, {sums[0], sums[1], sums[2], sums[3], 1, t_max, s_max, label});
+    if (lanes.lane == 0) finish_row<Real>(call, u, {sums[0], sums[1], sums[2], sums[1] - sums[3], 1, t_max, s_max, label});
 }
 
 template <typename Real>

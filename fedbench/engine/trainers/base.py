@@ -122,14 +122,10 @@ def place(job: Job) -> str:
     return f"client {job.client}, job k={job.k} (base version {job.base}, {job.steps} steps)"
 
 
-def client_error(job: Job, stage: str, error: Exception) -> Exception:
-    """The error with client, job and stage in front, unless it is one for users already."""
-    return error if isinstance(error, FedbenchError) else ClientError(f"{place(job)}, {stage}: {type(error).__name__}: {error}")
-
-
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of the work of a job: what fails inside is its `client_error`."""
+    """A part of the work of a job: what fails inside is a ClientError with client, job and stage in front, unless it is an error for
+    users already."""
 
     job: Job
     name: str
@@ -137,5 +133,5 @@ class Stage:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception):
-            raise client_error(self.job, self.name, error) from error
+        if isinstance(error, Exception) and not isinstance(error, FedbenchError):
+            raise ClientError(f"{place(self.job)}, {self.name}: {type(error).__name__}: {error}") from error

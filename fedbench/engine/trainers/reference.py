@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.trainers.base import Assignment, client_error, draw_public_batches, no_public_data
+from fedbench.engine.trainers.base import Assignment, Stage, draw_public_batches, no_public_data
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
 from fedbench.protocols import Logits, Objective, PublicObjective, Pullback, Rows
@@ -35,11 +35,9 @@ class ReferenceTrainer:
         return [self._run(a) for a in wave]
 
     def _run(self, assignment: Assignment) -> Work:
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):  # a diverging run is an outcome, not a warning
-                return self._local(assignment.job, assignment.rule, assignment.buffers)
-        except Exception as error:
-            raise client_error(assignment.job, "local training", error) from error
+        # A diverging run is an outcome, not a warning.
+        with Stage(assignment.job, "local training"), np.errstate(over="ignore", invalid="ignore"):
+            return self._local(assignment.job, assignment.rule, assignment.buffers)
 
     def _local(self, job: Job, rule: LocalRule, buffers: Vector) -> Work:
         y, total, first = rule.start.copy(), np.zeros_like(rule.start), np.zeros_like(rule.start)

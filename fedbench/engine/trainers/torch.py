@@ -8,55 +8,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.trainers.base import Assignment, client_error
+from fedbench.engine.trainers.base import Assignment, Stage
 from fedbench.engine.trainers.torch_data import host
 from fedbench.engine.trainers.torch_replica import Replica
 from fedbench.engine.trainers.torch_rule import Direction, is_plain
 from fedbench.engine.trainers.torch_task import TorchTask
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.protocols import Rows
-from fedbench.tasks.task import Task
-from fedbench.tasks.torch_model import is_faster_channels_last
 from fedbench.types import Work
 
 
 class TorchTrainer(TorchTask):
     """Trains a Task: arguments as for TorchTask. `workers` threads share the jobs of a wave."""
 
-    def __init__(
-        self,
-        task: Task,
-        shards: Sequence[Rows],
-        *,
-        batch_size: int,
-        seed: int,
-        workers: int = 1,
-        public: Rows | None = None,
-        dtype: npt.DTypeLike = np.float32,
-    ) -> None:
-        super().__init__(
-            task,
-            shards,
-            batch_size=batch_size,
-            seed=seed,
-            workers=workers,
-            public=public,
-            dtype=dtype,
-            device="cpu",
-            channels_last=is_faster_channels_last(task.model),
-        )
+    channels_last_where_faster = True
 
     def train(self, wave: Sequence[Assignment]) -> list[Work]:
         return self._map(self._run, wave)
 
     def _run(self, replica: Replica, assignment: Assignment) -> Work:
-        try:
+        with Stage(assignment.job, "local training"):
             return self._local(replica, assignment)
-        except Exception as error:
-            raise client_error(assignment.job, "local training", error) from error
 
     def _local(self, replica: Replica, assignment: Assignment) -> Work:
         job, rule = assignment.job, assignment.rule

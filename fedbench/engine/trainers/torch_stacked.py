@@ -6,7 +6,6 @@ import functools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from fedbench.engine.trainers.base import Assignment, client_error
+from fedbench.engine.trainers.base import Assignment, Stage
 from fedbench.engine.trainers.task_trainer import Scores
 from fedbench.engine.trainers.torch_data import host, load
 from fedbench.engine.trainers.torch_device import deterministic
@@ -58,17 +57,7 @@ class StackedTrainer(TorchTask):
         device: str = "cuda",
         lanes: int = LANES,
     ) -> None:
-        super().__init__(
-            task,
-            shards,
-            batch_size=batch_size,
-            seed=seed,
-            workers=1,
-            public=public,
-            dtype=dtype,
-            device=device,
-            channels_last=False,
-        )
+        super().__init__(task, shards, batch_size=batch_size, seed=seed, public=public, dtype=dtype, device=device)
         self.lanes = Lanes(task.model, lanes, self.real, self.at)
         self.examples = min(batch_size, max(len(rows) for rows in shards))
         layers = list(in_order(task.model.layers, task.model.input_shape))
@@ -91,10 +80,8 @@ class StackedTrainer(TorchTask):
         stacked: dict[str, Any] = {name: self._stack(block, f"rule.{name}", lanes.flat) for name in vectors}
         load(lanes.flat, stacked["start"])
         load(lanes.buffers, self._stack(block, "buffers", lanes.buffers))
-        try:
+        with Stage(block[0].job, f"local training side by side with {len(block) - 1} other jobs"):
             return self._descend(block, replace(rule, **stacked), self._schedule([assignment.job for assignment in block]))
-        except Exception as error:
-            raise client_error(block[0].job, f"local training side by side with {len(block) - 1} other jobs", error) from error
 
     def _descend(self, block: list[Assignment], rule: LocalRule, schedule: Schedule) -> list[Work]:
         """All steps of all lanes. The result of a job is taken after its last step; then its lane is idle."""
@@ -119,7 +106,7 @@ class StackedTrainer(TorchTask):
         """A vector of every job, one a lane, in the shape of `like`; zeros in lanes without a job."""
         stack = np.zeros(like.shape, self.dtype)
         for lane, assignment in enumerate(block):
-            with _named(assignment.job):
+            with Stage(assignment.job, "local training"):
                 stack[lane] = attrgetter(field)(assignment)
         return stack
 
@@ -132,7 +119,7 @@ class StackedTrainer(TorchTask):
         changes = None if self.task.augmentation is None else torch.zeros_like(rows)
         sizes = torch.ones(steps, self.lanes.count, 1, dtype=torch.int64)
         for lane, job in enumerate(jobs):
-            with _named(job):
+            with Stage(job, "local training"):
                 drawn, offsets, how = self._draws(job)
                 begin = torch.tensor(offsets)[:, None]
                 n = begin.diff(dim=0)
@@ -220,11 +207,3 @@ def _blocks(wave: Sequence[Assignment], lanes: int) -> Iterator[list[int]]:
 def _form(rule: LocalRule) -> tuple[Any, ...]:
     """The scalars of a rule, and which vectors it has."""
     return tuple(value is None if name in VECTORS else value for name, value in vars(rule).items())
-
-
-@contextmanager
-def _named(job: Job) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        raise client_error(job, "local training", error) from error

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_batches
 from fedbench.protocols import Logits, Pullback, Rows
 from fedbench.tasks.task import Task
+from fedbench.tasks.torch_model import is_faster_channels_last
 from fedbench.types import Job, Vector, Work
 
 EVALUATION_BATCH = 500
@@ -34,6 +35,7 @@ class TorchTask(TaskTrainer):
     have a module each. Computes in `dtype`: float32, or float64 in tests."""
 
     name = "torch"
+    channels_last_where_faster: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -42,11 +44,10 @@ class TorchTask(TaskTrainer):
         *,
         batch_size: int,
         seed: int,
-        workers: int,
-        public: Rows | None,
-        dtype: npt.DTypeLike,
-        device: str,
-        channels_last: bool,
+        workers: int = 1,
+        public: Rows | None = None,
+        dtype: npt.DTypeLike = np.float32,
+        device: str = "cpu",
     ) -> None:
         if workers < 1:
             raise UsageError(f"workers: must be >= 1, got {workers}")
@@ -57,6 +58,7 @@ class TorchTask(TaskTrainer):
         self.real = torch.from_numpy(np.empty(0, dtype)).dtype
         self.shards = [torch.from_numpy(rows) for rows in shards]
         train, test = task.dataset.train, task.dataset.test
+        channels_last = self.channels_last_where_faster and is_faster_channels_last(task.model)
         layout: dict[str, Any] = {"channels_last": channels_last, "dtype": self.real, "device": self.at}
         self.x, self.y = Features(train.x, **layout), tensor(train.y).to(self.at)
         self.test_x, self.test_y = Features(test.x, **layout), tensor(test.y).to(self.at)

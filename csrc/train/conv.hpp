@@ -179,8 +179,6 @@ private:
 
     /// The convolution's own gradient into wide_, from that of windows, the first of which is number `at`.
     void widen(const Windows& windows, std::size_t at, const Real* out_grad) {
-        const bool all_covered = out_.width % windows.size == 0 && windows.in_plane == windows.height * windows.size * windows.in_row;
-        if (!all_covered) std::memset(wide_.data(), 0, windows.channels * windows.in_plane * sizeof(Real));
         max_pool_gradient(windows, out_grad + at, place_.data() + at, wide_.data());
     }
 

@@ -93,9 +93,7 @@ public:
                     add_scaled(scale, gradient + p.bias, p.stage.layer.outputs, weights + p.bias);
                     break;
                 case LayerKind::max_pool2d:
-                    if (p.in == 0) break;
-                    if (!windows_cover(p.stage)) std::memset(in.grad, 0, n * sizeof(Real));
-                    max_pool_gradient(windows_of(p.stage, batch_), out.grad, p.extra.data(), in.grad);
+                    if (p.in > 0) max_pool_gradient(windows_of(p.stage, batch_), out.grad, p.extra.data(), in.grad);
                     break;
                 case LayerKind::relu:
                     if (p.in > 0) relu_gradient(in.value, in.grad, n);

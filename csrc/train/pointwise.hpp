@@ -104,10 +104,7 @@ void draw_masks(const Stage& stage, Words& word, std::size_t batch, Real* mask) 
         for (std::size_t e = 0; e < elements;) {
             Real* const to = mask + b * of_example + e * of_element;
             const std::span<const std::uint32_t> words = word.next(elements - e);
-            if (of_element == 1)
-                for (std::size_t i = 0; i < words.size(); ++i) to[i] = words[i] >= least ? kept : Real{0};
-            else
-                for (std::size_t i = 0; i < words.size(); ++i) to[i * of_element] = words[i] >= least ? kept : Real{0};
+            for (std::size_t i = 0; i < words.size(); ++i) to[i * of_element] = words[i] >= least ? kept : Real{0};
             e += words.size();
         }
 }

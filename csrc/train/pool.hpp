@@ -6,19 +6,17 @@
 namespace fedbench::train {
 namespace {
 
-/// `height` x `width` windows in each of `channels` planes. What no window covers is neither read nor written.
+/// `height` x `width` windows in each of `channels` planes.
 struct Windows {
     std::size_t channels, height, width, size, batch;
     std::size_t in_row, in_plane, out_plane;  // from one to the next; rows of results follow each other
+
+    bool cover() const { return width * size * batch == in_row && height * size * in_row == in_plane; }
 };
 
 inline Windows windows_of(const Stage& stage, std::size_t batch) {
     const std::size_t in_row = stage.in.width * batch, out_plane = stage.out.height * stage.out.width * batch;
     return {stage.in.channels, stage.out.height, stage.out.width, stage.layer.kernel, batch, in_row, stage.in.height * in_row, out_plane};
-}
-
-inline bool windows_cover(const Stage& stage) {
-    return stage.in.height % stage.layer.kernel == 0 && stage.in.width % stage.layer.kernel == 0;
 }
 
 /// body(where a window of k x k begins, where its result is, examples) for all windows, a register of examples at a time.
@@ -81,9 +79,10 @@ void max_pool(const Windows& of, const Real* in, Real* out, Real* place) {
     if (two ? maximum_of<2, false>(of, in, out, place) : maximum_of<0, false>(of, in, out, place)) maximum_of<0, true>(of, in, out, place);
 }
 
-/// The gradient of an output goes to the element that was its maximum, 0 to the others of its window.
+/// The gradient of an output goes to the element that was its maximum, 0 to all others, also to those that are in no window.
 template <typename Real>
 void max_pool_gradient(const Windows& of, const Real* out_grad, const Real* place, Real* in_grad) {
+    if (!of.cover()) std::memset(in_grad, 0, of.channels * of.in_plane * sizeof(Real));
     of.size == 2 ? gradient_of<2>(of, out_grad, place, in_grad) : gradient_of<0>(of, out_grad, place, in_grad);
 }
 

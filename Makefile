@@ -24,6 +24,7 @@ $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csr
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel . & build=$$!; \
 	$(PIP) install torch torchvision || { kill $$build; exit 1; }; wait $$build
 	$(PIP) install --no-build-isolation --editable ".[dev]"
+	rm -r $(VENV)/wheel
 	touch $@
 
 demo: $(STAMP)

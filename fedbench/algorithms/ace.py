@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Buffered, Count, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Buffered, Count, Positive, Tools, option
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
@@ -19,21 +20,24 @@ class ACE(Buffered):
 
         h_i <- Delta_i of the client that arrived;   x <- x + server_lr * (1/N) sum_{j=1..N} h_j
 
-    One arrival makes an update. A Delta counts in every update until its client's next one takes its place, which is about N
-    updates; with server_lr = 1/N it therefore moves the model by one Delta in all. server_lr: None 1/N. start: wait_all, the model
-    waits at x0 until every client has reported; warm, h_j = 0 of the others counts; seen, the mean is over those that have reported.
+    One arrival makes an update. A Delta counts in every update until its client's next one takes its
+    place, which is about N updates; with server_lr = 1/N it moves the model by one Delta in all.
 
-    Source: Chang et al., Mitigating Participation Imbalance Bias in Asynchronous Federated Learning, 2025, after its text and public
-    code. Local steps and larger buffers are ours: the paper has one step and one arrival.
+    Source: Chang et al. 2025, after its text and public code. Departures: several local steps and
+    larger buffers; the paper has one step and one arrival.
     """
 
     name = "ace"
-    source = "Chang et al. 2025, after its text and public code"
+    source = cited(chang2025="after its text and public code")
 
-    server_lr: Positive | None = None
+    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/N.")
     buffer_size: Count = 1
     restart: Literal["resample", "self"] = "self"
-    start: Literal["wait_all", "warm", "seen"] = "wait_all"
+    start: Literal["wait_all", "warm", "seen"] = option(
+        "wait_all",
+        "What happens before every client has reported: the model waits at x0 (wait_all), the others' h_j = 0 count (warm), or the "
+        "mean is over those that have reported (seen).",
+    )
 
     def server_memory(self, info: Info) -> ServerMemory:
         return ServerMemory(own=1, per_client=1)

@@ -17,7 +17,7 @@ from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
-from fedbench.scenarios.delays import NormalSteps
+from fedbench.scenarios.local_parts import NormalSteps
 from fedbench.scenarios.partition import Shards, partition, public_rows
 from fedbench.scenarios.pooled import pooled
 from fedbench.sources import plain

@@ -1,4 +1,4 @@
-"""Parts of a scenario: delays by class of client, and local steps that differ (step asynchronism)."""
+"""Parts of a scenario: delays by class of client."""
 
 from __future__ import annotations
 
@@ -6,18 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.part import Float, Part, PositiveFloat, Seconds
-
-
-class NormalSteps(Part):
-    """K = max(1, floor(|X|)) local steps, X ~ Normal(mean, variance): drawn once per client (fixed) or for every job (random).
-
-    Source: step asynchronism of FedaGrac ([001], experiments), whose code has no lower cap; the standard deviation is sqrt(variance).
-    """
-
-    mean: PositiveFloat
-    variance: Annotated[Float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 0.0
-    mode: Literal["fixed", "random"] = "fixed"
+from fedbench.scenarios.part import Float, Part, Seconds
 
 
 class SizeScore(Part):

@@ -7,7 +7,8 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from fedbench.scenarios.schema import BRANCHES, Scenario
+from fedbench.scenarios.local_parts import BRANCHES
+from fedbench.scenarios.schema import Scenario
 
 TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
 

@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
+from fedbench.scenarios.data_parts import Dirichlet, Iid, TwoClass
 from fedbench.scenarios.draws import log_gamma, shares
-from fedbench.scenarios.schema import Dirichlet, Iid, Scenario, TwoClass
+from fedbench.scenarios.schema import Scenario
 
 Rows = npt.NDArray[np.int64]
 Shards = list[Rows]

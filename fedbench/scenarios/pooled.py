@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fedbench.scenarios.schema import Always, Iid, Network, PerStep, RoundsPart, Scenario, Slowdown
+from fedbench.scenarios.data_parts import Iid
+from fedbench.scenarios.schema import Always, Network, PerStep, RoundsPart, Scenario, Slowdown
 
 
 def pooled(scenario: Scenario) -> Scenario:

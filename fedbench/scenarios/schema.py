@@ -6,67 +6,15 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
-from fedbench.scenarios.delays import DelayClasses, NormalSteps
+from fedbench.scenarios.data_parts import Dirichlet, Iid, PublicPart, TaskPart, TwoClass
+from fedbench.scenarios.delays import DelayClasses
+from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 
 LATER = ("availability", "dropout", "rounds", "public")
 """Parts that came after the first records: while they are off, the hash and so the run ids are as before."""
-
-
-class TaskPart(Part):
-    """Data set and model by name."""
-
-    name: str
-    model: str = "softmax"
-
-
-class Iid(Part):
-    """Uniform random split into equal shards."""
-
-    kind: Literal["iid"] = "iid"
-
-
-class TwoClass(Part):
-    """Every class cut into shards of one size, 2 N in all; every client gets two shards of different classes."""
-
-    kind: Literal["two_class"]
-
-
-class Dirichlet(Part):
-    """The examples of every class are dealt out by shares ~ Dirichlet(alpha, .., alpha) over the clients; the smaller alpha, the
-    fewer classes a client has. Every client has at least `min_examples`. `stop_at_mean`: a client that holds n / N examples gets
-    none of the classes that are still to be dealt out, as FedaGrac's code has it."""
-
-    kind: Literal["dirichlet"]
-    alpha: Annotated[Float, Field(ge=1e-3, le=1e6)]
-    min_examples: PositiveInt = 10
-    stop_at_mean: bool = False
-
-
-BRANCHES = ("number", "drawn")
-"""Of a union without a key that chooses: pydantic names them in its errors, a file does not."""
-NumberOfSteps = Annotated[PositiveInt, Tag("number")]
-DrawnSteps = Annotated[NormalSteps, Tag("drawn")]
-
-
-def _kind_of_steps(value: object) -> str:
-    return "drawn" if isinstance(value, NormalSteps | dict) else "number"
-
-
-class LocalPart(Part):
-    """Local work of a job: `steps` mini-batches, a number or drawn, or as many as `epochs` passes over the client's data take."""
-
-    steps: Annotated[NumberOfSteps | DrawnSteps, Discriminator(_kind_of_steps)] | None = None
-    epochs: PositiveInt | None = None
-    batch_size: PositiveInt = 10
-
-    @model_validator(mode="after")
-    def _one_of(self) -> LocalPart:
-        if (self.steps is None) == (self.epochs is None):
-            raise ValueError(f"exactly one of steps and epochs is needed, got {'neither' if self.steps is None else 'both'}")
-        return self
 
 
 class Slowdown(Part):
@@ -212,14 +160,6 @@ class RoundsPart(Part):
         deadline = "" if self.deadline_seconds is None else f"deadline {self.deadline_seconds:g} s"
         more = f"over-selection {self.over_selection}" if self.over_selection else ""
         return ", ".join(part for part in (deadline, more) if part)
-
-
-class PublicPart(Part):
-    """Unlabelled examples that the server has, for algorithms that need some: `size` rows taken out of the training data before it
-    is partitioned, drawn uniformly once per seed. No client has them, whatever the algorithm."""
-
-    source: Literal["held_out"] = "held_out"
-    size: PositiveInt
 
 
 class BudgetPart(Part):

@@ -10,8 +10,9 @@ import numpy as np
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
-from fedbench.scenarios.delays import DelayClasses, Fadas, NormalSteps, SizeScore
+from fedbench.scenarios.delays import DelayClasses, Fadas, SizeScore
 from fedbench.scenarios.draws import log_gamma
+from fedbench.scenarios.local_parts import NormalSteps
 from fedbench.scenarios.schema import (
     Alternating,
     Always,

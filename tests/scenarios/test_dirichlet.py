@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
+from fedbench.scenarios.data_parts import Dirichlet
 from fedbench.scenarios.draws import log_gamma, shares
 from fedbench.scenarios.load import load
 from fedbench.scenarios.partition import Shards, dirichlet, partition, public_rows
-from fedbench.scenarios.schema import Dirichlet
 
 LABELS = np.repeat(np.arange(10), 600)
 

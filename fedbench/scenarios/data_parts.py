@@ -39,6 +39,16 @@ class Dirichlet(Part):
     stop_at_mean: bool = False
 
 
+class ShardsOfClasses(Part):
+    """Every client has examples of `classes_per_client` classes. `balanced`: everybody holds as many shards of one size, and every
+    example is used; otherwise, as in FedaGrac's code, a class is split evenly over the clients that happen to hold it, so sizes
+    differ and a division's remainder is nobody's."""
+
+    kind: Literal["shards"]
+    classes_per_client: PositiveInt
+    balanced: bool = True
+
+
 class PublicPart(Part):
     """Unlabelled examples that the server has, for algorithms that need some: `size` rows taken out of the training data before it
     is partitioned, drawn uniformly once per seed. No client has them, whatever the algorithm."""

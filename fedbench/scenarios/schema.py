@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.data_parts import Dirichlet, Iid, PublicPart, TaskPart, TwoClass
+from fedbench.scenarios.data_parts import Dirichlet, Iid, PublicPart, ShardsOfClasses, TaskPart, TwoClass
 from fedbench.scenarios.delays import DelayClasses
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
@@ -192,7 +192,7 @@ class Scenario(Part):
     about: str
     task: TaskPart
     clients: PositiveInt
-    partition: Iid | TwoClass | Dirichlet = Field(discriminator="kind")
+    partition: Iid | TwoClass | Dirichlet | ShardsOfClasses = Field(discriminator="kind")
     local: LocalPart
     compute: PerStep | PerJob | DelayClasses = Field(discriminator="kind")
     network: Network = Network()

@@ -100,7 +100,10 @@ def test_there_are_literals_of_every_sort() -> None:
         ("name=Digits Demo", "name must be text that matches ^[a-z0-9][a-z0-9_-]*$, got 'Digits Demo' ("),
         ("local.steps=[1]", "local.steps must be an integer or a group of keys, got [1] ("),
         ("partition={kind: dirichlet, alpha: 1, stop_at_mean: 3}", "partition.stop_at_mean must be true or false, got 3 ("),
-        ("partition.kind=[iid]", "partition.kind must be one of 'iid', 'two_class', 'dirichlet', got ['iid']; did you mean 'iid'? ("),
+        (
+            "partition.kind=[iid]",
+            "partition.kind must be one of 'iid', 'two_class', 'dirichlet', 'shards', got ['iid']; did you mean 'iid'? (",
+        ),
         ("targets=0.8", "targets must be a list, got 0.8 ("),
         ("budget=null", "budget must be a group of keys, got None ("),
         ("evaluation.every_seconds=.inf", "evaluation.every_seconds must be <= 1000000000, got inf ("),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbench import registry
 from fedbench.errors import UsageError
 from fedbench.scenarios.load import LIBRARY, load, names, overrides_of
 
@@ -97,6 +98,25 @@ def test_unknown_names_and_broken_files(tmp_path: Path) -> None:
     broken.write_text("- 1")
     with pytest.raises(UsageError, match="expected a mapping of keys, got list"):
         load(broken)
+
+
+def test_a_key_given_twice_is_an_error(tmp_path: Path) -> None:
+    """With its lines; also inside a group, on one line, in an override and in an option. The same key in two groups is fine."""
+    lines = (LIBRARY / "digits-demo.yaml").read_text().splitlines()
+    twice = tmp_path / "twice.yaml"
+    twice.write_text("\n".join([*lines, "clients: 30", ""]))
+    first = 1 + next(i for i, line in enumerate(lines) if line.startswith("clients:"))
+    with pytest.raises(
+        UsageError, match=rf"^scenario .*twice.yaml: key 'clients' is given twice, in lines {first} and {len(lines) + 1}$"
+    ):
+        load(twice)
+    twice.write_text("schema: 1\nbudget: {updates: 5, seconds: 3, updates: 6}\n")
+    with pytest.raises(UsageError, match=r"key 'updates' is given twice, in line 2$"):
+        load(twice)
+    with pytest.raises(UsageError, match=r"key 'updates' is given twice, in line 1$"):
+        load("digits-demo", ["budget={updates: 5, seconds: 3, updates: 6}"])
+    with pytest.raises(UsageError, match=r"key 'a' is given twice"):
+        registry.algorithm("fedavg[cohort_size={a: 1, a: 2}]")
 
 
 def test_a_path_works_like_a_name(tmp_path: Path) -> None:

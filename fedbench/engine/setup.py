@@ -17,7 +17,6 @@ from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
-from fedbench.scenarios.local_parts import NormalSteps
 from fedbench.scenarios.partition import Shards, partition, public_rows
 from fedbench.scenarios.pooled import pooled
 from fedbench.sources import plain
@@ -222,7 +221,7 @@ class Setup:
             digest.add(self.public)
         for duration in (timing.compute, timing.download, timing.upload):
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
-        if isinstance(self.scenario.local.steps, NormalSteps):
+        if not isinstance(self.scenario.local.steps, int | None):
             digest.add(np.array(timing.steps.normal if timing.steps.values is None else timing.steps.values, np.float64))
         if self.has_absences:
             digest.add(*_parameters(timing.availability), np.atleast_1d(timing.dropout))

@@ -16,6 +16,7 @@ def pooled(scenario: Scenario) -> Scenario:
         update={
             "clients": 1,
             "partition": Iid(),
+            "local": scenario.local.of_one(scenario.clients),
             "compute": compute,
             "network": Network(),
             "availability": Always(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -13,8 +14,8 @@ from fedbench.scenarios.delays import DelayClasses
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 
-LATER = ("availability", "dropout", "rounds", "public")
-"""Parts that came after the first records: while they are off, the hash and so the run ids are as before."""
+LATER = ("availability", "dropout", "rounds", "public", "local.steps.kind", "local.steps.minimum")
+"""Keys that came after the first records: while they have their defaults, the hash and so the run ids are as before."""
 
 
 class Slowdown(Part):
@@ -205,6 +206,12 @@ class Scenario(Part):
     targets: tuple[Target, ...] = ()
 
     @model_validator(mode="after")
+    def _steps_of_all(self) -> Scenario:
+        if isinstance(self.local.steps, tuple) and len(self.local.steps) != self.clients:
+            raise ValueError(f"local.steps: expected one number for each of {self.clients} clients, got {len(self.local.steps)}")
+        return self
+
+    @model_validator(mode="after")
     def _windows_of_all(self) -> Scenario:
         if isinstance(self.availability, Windows) and len(self.availability.rows) != self.clients:
             raise ValueError(
@@ -217,8 +224,19 @@ class Scenario(Part):
         return self.model_dump(mode="json", by_alias=True)
 
     def content_hash(self) -> str:
-        """Hash of everything that can change a result: all but `about`, and but for the parts of LATER that are off."""
-        fields = type(self).model_fields
-        silent = {"about"} | {key for key in LATER if getattr(self, key) == fields[key].default}
-        content = {key: value for key, value in self.resolved().items() if key not in silent}
+        """Hash of everything that can change a result: all but `about`, and but for the keys of LATER that have their defaults."""
+        content = self.resolved()
+        del content["about"]
+        for path in LATER:
+            _drop_default(self, content, path.split("."))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _drop_default(part: Any, content: dict[str, Any], path: Sequence[str]) -> None:
+    """Take a key out of the content of a part if the part has it and with its default."""
+    *groups, key = path
+    for group in groups:
+        part, content = getattr(part, group, None), content.get(group, {})
+    fields = type(part).model_fields if isinstance(part, Part) else {}
+    if key in fields and getattr(part, key) == fields[key].default:
+        del content[key]

@@ -1,4 +1,4 @@
-"""Parts of a scenario: delays by class of client."""
+"""Parts of a scenario: computing times by class of client."""
 
 from __future__ import annotations
 
@@ -53,3 +53,18 @@ class DelayClasses(Part):
             if high < low:
                 raise ValueError(f"{name} must be [low, high] with high >= low, got [{low:g}, {high:g}]")
         return self
+
+
+class ExponentialSteps(Part):
+    """A local step takes an exponential time, whose mean is `slow_mean_seconds` for slow clients and `fast_mean_seconds` for others.
+    round(slow_share N) clients are slow, drawn uniformly once per seed. The time is drawn for every job and is the same for all its
+    steps.
+
+    Source: the simulation in QuAFL's code (ShayanTalaei/QuAFL), whose means are 2 and 8. One time for all steps of a job is ours: the
+    mean of a job is the same, its variance is larger.
+    """
+
+    kind: Literal["exponential_steps"]
+    fast_mean_seconds: Seconds = 2.0
+    slow_mean_seconds: Seconds = 8.0
+    slow_share: Annotated[Float, Field(ge=0, le=1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fedbench.scenarios.data_parts import Iid
+from fedbench.scenarios.delays import ExponentialSteps
 from fedbench.scenarios.schema import Always, Network, PerStep, RoundsPart, Scenario, Slowdown
 
 
@@ -12,6 +13,8 @@ def pooled(scenario: Scenario) -> Scenario:
     compute = scenario.compute
     if isinstance(compute, PerStep):
         compute = compute.model_copy(update={"slowdown": Slowdown()})
+    if isinstance(compute, ExponentialSteps):
+        compute = compute.model_copy(update={"slow_share": 0.0})
     return scenario.model_copy(
         update={
             "clients": 1,

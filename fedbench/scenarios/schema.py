@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from fedbench.scenarios.data_parts import Dirichlet, Iid, PublicPart, ShardsOfClasses, TaskPart, TwoClass
-from fedbench.scenarios.delays import DelayClasses
+from fedbench.scenarios.delays import DelayClasses, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 
@@ -195,7 +195,7 @@ class Scenario(Part):
     clients: PositiveInt
     partition: Iid | TwoClass | Dirichlet | ShardsOfClasses = Field(discriminator="kind")
     local: LocalPart
-    compute: PerStep | PerJob | DelayClasses = Field(discriminator="kind")
+    compute: PerStep | PerJob | DelayClasses | ExponentialSteps = Field(discriminator="kind")
     network: Network = Network()
     availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
     dropout: Annotated[Float, Field(ge=0, lt=1)] = 0.0

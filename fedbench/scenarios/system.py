@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
-from fedbench.scenarios.delays import DelayClasses, Fadas, SizeScore
+from fedbench.scenarios.delays import DelayClasses, ExponentialSteps, Fadas, SizeScore
 from fedbench.scenarios.draws import log_gamma
 from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
 from fedbench.scenarios.schema import (
@@ -64,6 +64,16 @@ def compute(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Dura
             bounds = np.array([delays.short_seconds, delays.medium_seconds, delays.long_seconds])
             low, high = bounds[delay_classes(scenario, delays.assignment, seed, sizes)].T
             return Duration(kind="uniform", a=low.copy(), b=high.copy())
+        case ExponentialSteps() as steps:
+            return Duration(kind="exponential", a=mean_step_seconds(steps, scenario.clients, seed), per_step=True)
+
+
+def mean_step_seconds(steps: ExponentialSteps, clients: int, seed: int) -> Weights:
+    """Mean time of a local step of every client (N,)."""
+    slow = np.argsort(draw_per_client(seed, Purpose.speed, clients), kind="stable")[: round(steps.slow_share * clients)]
+    seconds = np.full(clients, steps.fast_mean_seconds)
+    seconds[slow] = steps.slow_mean_seconds
+    return seconds
 
 
 def delay_classes(scenario: Scenario, assignment: SizeScore | Fadas, seed: int, sizes: Weights | None) -> Integers:

@@ -131,6 +131,36 @@ def test_fadas_classes_have_the_shares_of_its_code(scale: float, expected: tuple
     assert found[:20].tolist() == classes(delays(f"compute.assignment={{kind: fadas, scale: {scale}}}", clients=20), 0)
 
 
+# ---- exponential steps [QuAFL]
+
+
+def exponential(share: float, clients: int = 40) -> Scenario:
+    return load("digits-demo", [f"clients={clients}", f"compute={{kind: exponential_steps, slow_share: {share}}}"])
+
+
+@pytest.mark.parametrize(("share", "slow"), [(0, 0), (0.3, 12), (1, 40)])
+def test_a_share_of_the_clients_is_slow(share: float, slow: int) -> None:
+    duration = compute(exponential(share), 3)
+    assert (duration.kind, duration.per_step) == ("exponential", True)
+    means = np.asarray(duration.a)
+    assert sorted(means.tolist()) == [2.0] * (40 - slow) + [8.0] * slow
+    assert slow in (0, 40) or not np.array_equal(means, compute(exponential(share), 4).a)
+    assert np.asarray(compute(pooled(exponential(share)), 3).a).tolist() == [2.0]
+
+
+def test_steps_take_exponential_times_of_these_means() -> None:
+    """Jobs of 10 steps on 40 clients, 500 each: mean 20 and 80 s, and as large a standard deviation."""
+    scenario = exponential(0.5)
+    timing = Timing(clients=40, compute=compute(scenario, 0), steps=LocalSteps(values=10), max_updates=500, max_seconds=1e9)
+    chunk = Scheduler(timing, Rounds(select="all")).next()
+    seconds = (chunk.t_finish - chunk.t_start) / 1e9
+    is_slow = (np.asarray(timing.compute.a) == 8)[chunk.client]
+    for mean, jobs in ((20, seconds[~is_slow]), (80, seconds[is_slow])):
+        assert len(jobs) == 10_000
+        assert jobs.mean() == pytest.approx(mean, rel=0.05)
+        assert jobs.std() == pytest.approx(mean, rel=0.1)
+
+
 # ---- step asynchronism [FedaGrac]
 
 

@@ -174,19 +174,20 @@ class Setup:
         network = self.scenario.network
         return network.download_megabit_per_second is not None or network.upload_megabit_per_second is not None
 
-    def scheduler(self) -> Scheduler:
-        """A fresh scheduler at virtual time 0."""
+    def scheduler(self, end_seconds: float | None = None) -> Scheduler:
+        """A fresh scheduler at virtual time 0, whose plan ends at `end_seconds` if they are given, else with the scenario's budget."""
         weighted = isinstance(self.dispatch, Rounds) and self.dispatch.select == "weighted"
-        return Scheduler(self.timing(), self.dispatch, p=self.info.p if weighted else None)
+        timing = self.timing() if end_seconds is None else dataclasses.replace(self.timing(), max_seconds=end_seconds)
+        return Scheduler(timing, self.dispatch, p=self.info.p if weighted else None)
 
-    def scheduler_alone(self) -> Scheduler:
+    def scheduler_alone(self, end_seconds: float | None = None) -> Scheduler:
         """A fresh scheduler for a plan without training. Raises UsageError where the model's state says who takes part."""
         if self.is_external:
             raise UsageError(
                 f"algorithm {self.spec.algorithm.name} has no plan without training: it selects the clients of every round by the "
                 'state of the model, Rounds(select="external"); use fedbench run, whose record holds the ledger'
             )
-        return self.scheduler()
+        return self.scheduler(end_seconds)
 
     @property
     def is_external(self) -> bool:

@@ -14,7 +14,7 @@ from fedbench.scenarios.delays import DelayClasses, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 
-LATER = ("availability", "dropout", "rounds", "public", "local.steps.kind", "local.steps.minimum")
+LATER = ("availability", "dropout", "rounds", "public", "local.steps.kind", "local.steps.minimum", "budget.stop_at_target")
 """Keys that came after the first records: while they have their defaults, the hash and so the run ids are as before."""
 
 
@@ -164,11 +164,13 @@ class RoundsPart(Part):
 
 
 class BudgetPart(Part):
-    """A run ends at whatever comes first. `seconds` are virtual."""
+    """A run ends at whatever comes first. `seconds` are virtual. `stop_at_target`: also at the first point of the evaluation grid by
+    which every target was reached."""
 
     updates: PositiveInt
     seconds: PositiveFloat
     jobs: Annotated[Integer, Field(ge=1)] = 100_000_000
+    stop_at_target: bool = False
 
 
 class EvaluationPart(Part):
@@ -204,6 +206,12 @@ class Scenario(Part):
     budget: BudgetPart
     evaluation: EvaluationPart
     targets: tuple[Target, ...] = ()
+
+    @model_validator(mode="after")
+    def _stops_at_some_target(self) -> Scenario:
+        if self.budget.stop_at_target and not self.targets:
+            raise ValueError("budget.stop_at_target: true needs at least one of targets, got none")
+        return self
 
     @model_validator(mode="after")
     def _steps_of_all(self) -> Scenario:

@@ -14,7 +14,7 @@ from fedbench import registry
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.kernels.hindsight import Hindsight
-from fedbench.kernels.scheduler import Availability, Scheduler, Timing
+from fedbench.kernels.scheduler import Availability, Duration, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.partition import Shards, partition, public_rows
@@ -136,7 +136,7 @@ class Setup:
     @functools.cached_property
     def payload_bytes(self) -> int:
         """Bytes of one model-sized vector in float32."""
-        return 4 * self.task.model.dim
+        return 4 * self.outline.model.dim
 
     def timing(self) -> Timing:
         """Durations, steps and budget for the virtual clock."""
@@ -213,6 +213,13 @@ class Setup:
         """The initial model (d,) float32."""
         return self.task.model.x0(self.spec.seed)
 
+    def _drawn_durations(self) -> list[Duration]:
+        """Computing time, and the times of a message of one model: what the scenario says, whatever the algorithm sends."""
+        scenario, network = self.scenario, self.scenario.network
+        rates = (network.download_megabit_per_second, network.upload_megabit_per_second)
+        transfers = (system.transfer(network, rate, self.payload_bytes) for rate in rates)
+        return [system.compute(scenario, self.spec.seed, self.sizes_for_clock), *transfers]
+
     def inputs_digest(self) -> str:
         """Digest of what the scenario drew: shards, durations, absences if there are any, and the initial model."""
         timing, digest = self.timing(), Digest()
@@ -220,7 +227,7 @@ class Setup:
             digest.add(rows)
         if self.public is not None:
             digest.add(self.public)
-        for duration in (timing.compute, timing.download, timing.upload):
+        for duration in self._drawn_durations():
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
         if not isinstance(self.scenario.local.steps, int | None):
             digest.add(np.array(timing.steps.normal if timing.steps.values is None else timing.steps.values, np.float64))

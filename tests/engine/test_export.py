@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 
 from fedbench import registry
 from fedbench.engine.export import write_parquet, write_trace
@@ -46,7 +47,7 @@ def test_the_trace_is_a_timeline(tmp_path: Path) -> None:
         own = sorted((e["ts"], e["dur"]) for e in trained if e["tid"] == client)
         assert all(a + duration <= b + 1e-6 for (a, duration), (b, _) in itertools.pairwise(own))
     first = min(trained, key=lambda e: (e["ts"], e["tid"]))
-    assert first["ts"] == 20_000  # 0.25 MB at 100 Mbit/s take 20 ms
+    assert first["ts"] == pytest.approx(15_010 * 32 / 24, abs=1e-3)  # microseconds of 15,010 float32 at 24 Mbit/s
 
 
 def test_the_trace_shows_what_came_to_nothing_and_who_was_away(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine import plan as planning
+from fedbench.engine.evaluate import METRICS
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
@@ -70,7 +71,10 @@ def test_it_is_the_run_of_a_budget_that_ends_there(algorithm: Any, scenario: str
     whole = run(algorithm, scenario=scenario)
     assert len(whole.curves["seconds"]) == 31
     for name, column in record.curves.items():
-        assert np.array_equal(column, whole.curves[name][: len(column)]), name
+        if name in ("seconds", "version", *METRICS) or "quafl" not in str(
+            algorithm
+        ):  # a poll's open jobs count what they have done
+            assert np.array_equal(column, whole.curves[name][: len(column)]), name
 
 
 @pytest.mark.parametrize("algorithm", ["fedbuff[buffer_size=2]", "scaffold[cohort_size=2]", LargestUpdates(cohort_size=2)])

@@ -66,7 +66,7 @@ def test_the_hash_is_of_what_can_change_a_result() -> None:
             "compute={kind: delay_classes, long_seconds: [5, 8], assignment: {kind: fada}}",
             r"compute.assignment.kind must be one of 'size_score', 'fadas', got 'fada'; did you mean 'fadas'\?",
         ),
-        ("network.message=payload", r"network: message: fixed goes with message_megabytes"),
+        ("network.message=fixed", r"network: message: fixed goes with message_megabytes, payload without, got fixed and .* none"),
         ("local.steps=0", r"local.steps must be >= 1, got 0"),
         ("local.steps={mean: 5, variance: -1}", r"local.steps.variance must be >= 0, got -1"),
         ("local.steps={mean: 5, mod: fixed}", r"unknown key local.steps.mod; did you mean 'mode'\?"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from fedbench import sources
+from fedbench import sources, strict_yaml
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
 from fedbench.sources import GROUP, plain
@@ -101,7 +101,7 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
 def scalar(text: str) -> Any:
     """A value as YAML has it, except that 1e-3 is a number, as everybody expects."""
     try:
-        return float(text) if re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", text) else yaml.safe_load(text)
+        return float(text) if re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", text) else strict_yaml.load(text)
     except yaml.YAMLError as error:
         raise UsageError(f"value {text!r} cannot be read: {error}") from None
 

@@ -25,11 +25,13 @@ def command(
 
     Example: fedbench trace runs/digits-demo/fedbuff/0123456789abcdef -o trace.json
     """
-    spec = RunSpec.from_dict(read(record).meta["spec"], algorithm)
+    meta = read(record).meta
+    spec = RunSpec.from_dict(meta["spec"], algorithm)
+    end = meta["final"]["seconds"] if meta["outcome"]["ended_by"] == "target" else None
     try:
-        out.print(f"{write_trace(spec, output)} events -> {output}", markup=False, soft_wrap=True)
+        out.print(f"{write_trace(spec, output, end)} events -> {output}", markup=False, soft_wrap=True)
         if parquet is not None:
-            write_parquet(spec, parquet)
+            write_parquet(spec, parquet, end)
             out.print(f"jobs and updates -> {parquet}", markup=False, soft_wrap=True)
     except OSError as error:
         raise UsageError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,28 @@ METRICS = ("test_accuracy", "test_loss", "train_loss")
 Progress = Callable[[int, float, float | None], None]
 
 
-class GridEvaluator:
-    """Observer: grid point tau gets the metrics of the newest version with time <= tau."""
+class Goal(Protocol):
+    """A metric and the value that it is to reach."""
 
-    def __init__(self, every_seconds: float, progress: Progress | None = None) -> None:
+    @property
+    def metric(self) -> str: ...
+    @property
+    def value(self) -> float: ...
+
+
+class GoalsReached(Exception):
+    """The last row is the first by which every goal was reached: the run ends there."""
+
+
+class GridEvaluator:
+    """Observer: grid point tau gets the metrics of the newest version with time <= tau. With `goals`, it raises GoalsReached at the
+    first grid point by which each of them was reached, and has no row beyond."""
+
+    def __init__(self, every_seconds: float, progress: Progress | None = None, goals: Sequence[Goal] = ()) -> None:
         self.grid_ns = round(every_seconds * NANOSECONDS)
         self.rows: list[dict[str, float]] = []
         self.progress = progress
+        self._goals, self._ahead, self._seen = bool(goals), list(goals), 0
         self._last: tuple[int, dict[str, float]] | None = None
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
@@ -38,11 +53,19 @@ class GridEvaluator:
 
     def _fill(self, execution: Execution, version: int, points: int) -> None:
         """Rows up to grid point `points` - 1; one evaluation serves all points of a version."""
-        if len(self.rows) >= points:
-            return
-        metrics = self.metrics_of(execution, version)
+        self._end_if_reached()
         while len(self.rows) < points:
+            metrics = self.metrics_of(execution, version)
             self.rows.append({"seconds": len(self.rows) * self.grid_ns / NANOSECONDS, "version": version, **metrics})
+            self._end_if_reached()
+
+    def _end_if_reached(self) -> None:
+        """Values are compared in float32, in which curves keep them."""
+        for row in self.rows[self._seen :]:
+            self._ahead = [goal for goal in self._ahead if not np.float32(row[goal.metric]) >= goal.value]
+        self._seen = len(self.rows)
+        if self._goals and not self._ahead:
+            raise GoalsReached
 
     def metrics_of(self, execution: Execution, version: int) -> dict[str, float]:
         """Metrics of the current model, computed once per version."""

@@ -24,12 +24,13 @@ JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_s
 PHASES = (("download", "t_dispatch", "t_start"), ("train", "t_start", "t_finish"), ("upload", "t_finish", "t_arrive"))
 
 
-def write_parquet(spec: RunSpec, folder: Path) -> None:
-    """`jobs.parquet` (one row per job, times in nanoseconds, -1 never; consumed_by: the update, -1 none) and `updates.parquet`."""
+def write_parquet(spec: RunSpec, folder: Path, end_seconds: float | None = None) -> None:
+    """The plan, up to `end_seconds` if they are given: `jobs.parquet` (one row per job, times in nanoseconds, -1 never; consumed_by: the
+    update, -1 none) and `updates.parquet`."""
     folder.mkdir(parents=True, exist_ok=True)
     jobs: list[pa.Table] = []
     updates: list[pa.Table] = []
-    for chunk in pieces(Setup(spec).scheduler_alone()):
+    for chunk in pieces(Setup(spec).scheduler_alone(end_seconds)):
         jobs.append(pa.table({name: np.array(getattr(chunk, name)) for name in JOB_COLUMNS}))
         versions = chunk.first_version + 1 + np.arange(len(chunk.time))
         updates.append(pa.table({"version": versions, "time": np.array(chunk.time), "entries": np.diff(chunk.offsets)}))
@@ -37,20 +38,20 @@ def write_parquet(spec: RunSpec, folder: Path) -> None:
     pq.write_table(pa.concat_tables(updates), folder / "updates.parquet")
 
 
-def write_trace(spec: RunSpec, path: Path) -> int:
-    """A Chrome trace: a slice for every download, training and upload, cut where a job was lost or its round closed without it, and
-    for every absence; an instant for every update. Returns the number of events."""
+def write_trace(spec: RunSpec, path: Path, end_seconds: float | None = None) -> int:
+    """A Chrome trace of the plan, up to `end_seconds` if they are given: a slice for every download, training and upload, cut where a
+    job was lost or its round closed without it, and for every absence; an instant for every update. Returns the number of events."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         file.write('{"displayTimeUnit": "ms", "traceEvents": [\n')
-        count = _write_events(spec, file)
+        count = _write_events(spec, file, end_seconds)
         file.write("\n]}\n")
     return count
 
 
-def _write_events(spec: RunSpec, file: TextIO) -> int:
+def _write_events(spec: RunSpec, file: TextIO, end_seconds: float | None) -> int:
     setup = Setup(spec)
-    scheduler = setup.scheduler_alone()
+    scheduler = setup.scheduler_alone(end_seconds)
     title = f"{spec.scenario.name}, {spec.selector}, seed {spec.seed}"
     rows = {SERVER: f"server: {title}", CLIENTS: "clients"}
     has_absences = setup.scenario.availability.kind != "always"

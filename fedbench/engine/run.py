@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.checkpoint import Checkpointer, restore
-from fedbench.engine.evaluate import METRICS, GridEvaluator, Progress
+from fedbench.engine.evaluate import METRICS, GoalsReached, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_bytes, server_vectors
@@ -65,7 +65,8 @@ class Run:
         self.spec, self.store, self.options = spec, store, options or RunOptions()
         self.build = build_info()
         self.setup = Setup(spec)
-        self.evaluator = GridEvaluator(spec.scenario.evaluation.every_seconds, progress)
+        goals = spec.scenario.targets if spec.scenario.budget.stop_at_target else ()
+        self.evaluator = GridEvaluator(spec.scenario.evaluation.every_seconds, progress, goals)
         self.partial = None
         if store is not None:
             folder = store.folder(spec.scenario.name, spec.algorithm.name, spec.run_id)
@@ -81,6 +82,8 @@ class Run:
         try:
             execution = self._execution(trainer)
             outcome = self._execute(execution, scheduler, ledger)
+            if outcome["ended_by"] == "target":
+                scheduler, ledger = self._plan_until(self.evaluator.rows[-1]["seconds"], execution)
             record = self._assemble(execution, scheduler, ledger, outcome, time.perf_counter() - begin)
         finally:
             trainer.close()
@@ -88,6 +91,15 @@ class Run:
             self.store.write(record)
             shutil.rmtree(self.partial, ignore_errors=True)
         return record
+
+    def _plan_until(self, seconds: float, execution: Execution) -> tuple[Scheduler, Ledger]:
+        """The plan of a run that ended at this virtual time, with its ledger. It is played again, since the plan of the whole budget was
+        ahead of the run, how far depends on its chunks."""
+        scheduler = self.setup.scheduler(seconds)
+        ledger = self.setup.ledger(scheduler, self.evaluator.grid_ns)
+        for _ in chunks(scheduler, ledger, Selector(execution, self.spec.seed)):
+            pass
+        return scheduler, ledger
 
     @functools.cached_property
     def choice(self) -> Choice:
@@ -138,6 +150,9 @@ class Run:
         plan = chunks(scheduler, ledger, Selector(execution, self.spec.seed))
         try:
             execution.run(plan, observers)
+            self.evaluator.finish(execution, scheduler.end_ns)
+        except GoalsReached:
+            return {"state": "finished", "ended_by": "target", "message": ""}
         except Diverged as reason:
             if not self.setup.is_external:  # there a plan ends with the model that says how it goes on
                 for _ in plan:  # the ledger is of the whole plan
@@ -147,7 +162,6 @@ class Run:
             if checkpointer is not None and execution.at_boundary:
                 checkpointer.save(execution)
             raise
-        self.evaluator.finish(execution, scheduler.end_ns)
         message = scheduler.stalled_message if scheduler.outcome == "stalled" else ""
         return {"state": scheduler.outcome, "ended_by": scheduler.ended_by, "message": message}
 

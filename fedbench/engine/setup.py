@@ -20,7 +20,6 @@ from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Duration, Gradients, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
-from fedbench.scenarios.delays import NormalSteps
 from fedbench.scenarios.partition import Shards, partition, public_rows
 from fedbench.scenarios.pooled import pooled
 from fedbench.sources import plain
@@ -164,7 +163,7 @@ class Setup:
     @functools.cached_property
     def payload_bytes(self) -> int:
         """Bytes of one model-sized vector in float32."""
-        return 4 * self.task.model.dim
+        return 4 * self.outline.model.dim
 
     def timing(self) -> Timing:
         """Durations, steps and budget for the virtual clock."""
@@ -217,19 +216,20 @@ class Setup:
         network = self.scenario.network
         return network.download_megabit_per_second is not None or network.upload_megabit_per_second is not None
 
-    def scheduler(self) -> Scheduler:
-        """A fresh scheduler at virtual time 0."""
+    def scheduler(self, end_seconds: float | None = None) -> Scheduler:
+        """A fresh scheduler at virtual time 0, whose plan ends at `end_seconds` if they are given, else with the scenario's budget."""
         weighted = isinstance(self.dispatch, Rounds) and self.dispatch.select == "weighted"
-        return Scheduler(self.timing(), self.dispatch, p=self.info.p if weighted else None)
+        timing = self.timing() if end_seconds is None else dataclasses.replace(self.timing(), max_seconds=end_seconds)
+        return Scheduler(timing, self.dispatch, p=self.info.p if weighted else None)
 
-    def scheduler_alone(self) -> Scheduler:
+    def scheduler_alone(self, end_seconds: float | None = None) -> Scheduler:
         """A fresh scheduler for a plan without training. Raises UsageError where the model's state says who takes part."""
         if self.is_external:
             raise UsageError(
                 f"algorithm {self.spec.algorithm.name} has no plan without training: it selects the clients of every round by the "
                 'state of the model, Rounds(select="external"); use fedbench run, whose record holds the ledger'
             )
-        return self.scheduler()
+        return self.scheduler(end_seconds)
 
     @property
     def is_external(self) -> bool:
@@ -260,6 +260,13 @@ class Setup:
         """The initial model (d,) float32."""
         return self.task.model.x0(self.spec.seed)
 
+    def _drawn_durations(self) -> list[Duration]:
+        """Computing time, and the times of a message of one model: what the scenario says, whatever the algorithm sends."""
+        scenario, network = self.scenario, self.scenario.network
+        rates = (network.download_megabit_per_second, network.upload_megabit_per_second)
+        transfers = (system.transfer(network, rate, self.payload_bytes) for rate in rates)
+        return [system.compute(scenario, self.spec.seed, self.sizes_for_clock), *transfers]
+
     def inputs_digest(self) -> str:
         """Digest of what the scenario drew: shards, durations, absences if there are any, and the initial model."""
         timing, digest = self.timing(), Digest()
@@ -267,9 +274,9 @@ class Setup:
             digest.add(rows)
         if self.public is not None:
             digest.add(self.public)
-        for duration in (timing.compute, timing.download, timing.upload):
+        for duration in self._drawn_durations():
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
-        if isinstance(self.scenario.local.steps, NormalSteps):
+        if not isinstance(self.scenario.local.steps, int | None):
             digest.add(np.array(timing.steps.normal if timing.steps.values is None else timing.steps.values, np.float64))
         if self.has_absences:
             digest.add(*_parameters(timing.availability), np.atleast_1d(timing.dropout))

@@ -1,4 +1,4 @@
-"""Parts of a scenario: delays by class of client, and local steps that differ (step asynchronism)."""
+"""Parts of a scenario: computing times by class of client."""
 
 from __future__ import annotations
 
@@ -6,18 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.part import Float, Part, PositiveFloat, Seconds
-
-
-class NormalSteps(Part):
-    """K = max(1, floor(|X|)) local steps, X ~ Normal(mean, variance): drawn once per client (fixed) or for every job (random).
-
-    Source: step asynchronism of FedaGrac (Wu et al. 2021), whose code has no lower cap; the standard deviation is sqrt(variance).
-    """
-
-    mean: PositiveFloat
-    variance: Annotated[Float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 0.0
-    mode: Literal["fixed", "random"] = "fixed"
+from fedbench.scenarios.part import Float, Part, Seconds
 
 
 class SizeScore(Part):
@@ -64,3 +53,18 @@ class DelayClasses(Part):
             if high < low:
                 raise ValueError(f"{name} must be [low, high] with high >= low, got [{low:g}, {high:g}]")
         return self
+
+
+class ExponentialSteps(Part):
+    """A local step takes an exponential time, whose mean is `slow_mean_seconds` for slow clients and `fast_mean_seconds` for others.
+    round(slow_share N) clients are slow, drawn uniformly once per seed. The time is drawn for every job and is the same for all its
+    steps.
+
+    Source: the simulation in QuAFL's code (ShayanTalaei/QuAFL), whose means are 2 and 8. One time for all steps of a job is ours: the
+    mean of a job is the same, its variance is larger.
+    """
+
+    kind: Literal["exponential_steps"]
+    fast_mean_seconds: Seconds = 2.0
+    slow_mean_seconds: Seconds = 8.0
+    slow_share: Annotated[Float, Field(ge=0, le=1)]

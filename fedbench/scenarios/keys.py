@@ -7,7 +7,8 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from fedbench.scenarios.schema import BRANCHES, Scenario
+from fedbench.scenarios.local_parts import BRANCHES
+from fedbench.scenarios.schema import Scenario
 
 TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
 
@@ -15,9 +16,11 @@ TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
 def annotation_at(path: Sequence[str]) -> Any:
     """What a key takes: a part, a union of parts, or the annotation of a value."""
     model: Any = Scenario
-    for name in path:
+    for place, name in enumerate(path, 1):
         tags = members_by_tag(model)
-        if name in tags:
+        if name in BRANCHES and place < len(path):
+            model = BRANCHES[name]
+        elif name in tags:
             model = tags[name]
         elif get_origin(model) is tuple and name.isdigit():
             items = get_args(model)

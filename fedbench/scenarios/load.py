@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from fedbench import strict_yaml
 from fedbench.errors import UsageError, nearest
 from fedbench.registry import scalar
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
@@ -71,9 +72,11 @@ def find(name: str | Path) -> Path:
 def read(file: Path) -> dict[str, Any]:
     """The mapping in a YAML file, not yet validated."""
     try:
-        content = yaml.safe_load(file.read_text())
+        content = strict_yaml.load(file.read_text())
     except OSError as error:
         raise UsageError(f"scenario {file}: cannot be read: {error.strerror}") from None
+    except strict_yaml.RepeatedKeyError as error:
+        raise UsageError(f"scenario {file}: {error}") from None
     except yaml.YAMLError as error:
         raise UsageError(f"scenario {file}: not valid YAML: {error}") from None
     if not isinstance(content, dict):

@@ -7,8 +7,10 @@ import numpy.typing as npt
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
+from fedbench.scenarios.data_parts import Dirichlet, Iid, ShardsOfClasses, TwoClass
 from fedbench.scenarios.draws import log_gamma, shares
-from fedbench.scenarios.schema import Dirichlet, Iid, Scenario, TwoClass
+from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.shards import classes_in_shards, shards_per_class
 
 Rows = npt.NDArray[np.int64]
 Shards = list[Rows]
@@ -46,6 +48,8 @@ def _partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
             shards = two_class(labels, scenario.clients, seed)
         case Dirichlet() as part:
             shards = dirichlet(labels, scenario.clients, seed, part)
+        case ShardsOfClasses() as part:
+            shards = classes_in_shards(labels, scenario.clients, seed, part)
     empty = [client for client, rows in enumerate(shards) if len(rows) == 0]
     if empty:
         raise UsageError(
@@ -70,7 +74,7 @@ def two_class(labels: Rows, clients: int, seed: int) -> Shards:
     Source: Wang et al. 2024 (DeFedAvg), experiments; the details are not stated there.
     """
     classes, counts = np.unique(labels, return_counts=True)
-    per_class = _shards_per_class(counts, 2 * clients)
+    per_class = shards_per_class(counts, 2 * clients)
     if per_class.min() == 0:
         raise UsageError(
             f"partition two_class: {2 * clients} shards for {clients} clients leave class {classes[per_class.argmin()]} of "
@@ -145,14 +149,6 @@ def _filled_up(shards: Shards, floor: int) -> Shards:
             shards[client] = np.concatenate([shards[client], shards[largest][-count:]])
             shards[largest] = shards[largest][:-count]
     return shards
-
-
-def _shards_per_class(counts: Rows, shards: int) -> Rows:
-    share = counts * (shards / counts.sum())
-    per_class: Rows = np.floor(share).astype(np.int64)
-    for k in np.argsort(per_class - share, kind="stable")[: shards - per_class.sum()]:
-        per_class[k] += 1
-    return per_class
 
 
 def _separate(first: list[tuple[int, Rows]], second: list[tuple[int, Rows]], stream: Stream) -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from fedbench.scenarios.schema import Always, Iid, Network, PerStep, RoundsPart, Scenario, Slowdown
+from fedbench.scenarios.data_parts import Iid
+from fedbench.scenarios.delays import DelayClasses, ExponentialSteps, SizeScore
+from fedbench.scenarios.schema import Always, Network, PerStep, RoundsPart, Scenario, Slowdown
 
 
 def pooled(scenario: Scenario) -> Scenario:
-    """One worker with all examples, at the nominal speed, always there, without a network. Task, local work, budget, evaluation
+    """One worker with all examples, at the nominal speed (of the first of several classes), always there, without a network. Task, local work, budget, evaluation
     and targets stay."""
     compute = scenario.compute
     if isinstance(compute, PerStep):
         compute = compute.model_copy(update={"slowdown": Slowdown()})
+    if isinstance(compute, ExponentialSteps):
+        compute = compute.model_copy(update={"slow_share": 0.0})
+    if isinstance(compute, DelayClasses):
+        compute = compute.model_copy(update={"assignment": SizeScore(gamma=0.0, long_share=0.0, medium_share=0.0)})
     return scenario.model_copy(
         update={
             "clients": 1,
             "partition": Iid(),
+            "local": scenario.local.of_one(scenario.clients),
             "compute": compute,
             "network": Network(),
             "availability": Always(),

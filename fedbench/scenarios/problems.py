@@ -29,10 +29,12 @@ def problem(item: Any) -> str:
     if kind in ("extra_forbidden", "invalid_key"):
         return _unknown_key(path)
     if kind == "value_error":  # a part's own check: its message says it all
-        return f"{_shown(path)}: {item['msg'].removeprefix('Value error, ')}"
+        message = str(item["msg"].removeprefix("Value error, "))
+        return f"{_shown(path)}: {message}" if path else message
     value = MISSING if kind == "missing" else item["input"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = item["ctx"]["discriminator"].strip("'")
+        tag = "kind" if tag.endswith("()") else tag  # a function chooses, by that key where there is one
         return _must_be_one_of(_shown([*path, tag]), list(members_by_tag(annotation_at(path))), value.get(tag, MISSING))
     takes = annotation_at(path)
     if kind in LIMITS:

@@ -4,69 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
-from fedbench.scenarios.delays import DelayClasses, NormalSteps
+from fedbench.scenarios.data_parts import Dirichlet, Iid, PublicPart, ShardsOfClasses, TaskPart, TwoClass
+from fedbench.scenarios.delays import DelayClasses, ExponentialSteps
+from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 
-LATER = ("availability", "dropout", "rounds", "public")
-"""Parts that came after the first records: while they are off, the hash and so the run ids are as before."""
-
-
-class TaskPart(Part):
-    """Data set and model by name."""
-
-    name: str
-    model: str = "softmax"
-
-
-class Iid(Part):
-    """Uniform random split into equal shards."""
-
-    kind: Literal["iid"] = "iid"
-
-
-class TwoClass(Part):
-    """Every class cut into shards of one size, 2 N in all; every client gets two shards of different classes."""
-
-    kind: Literal["two_class"]
-
-
-class Dirichlet(Part):
-    """The examples of every class are dealt out by shares ~ Dirichlet(alpha, .., alpha) over the clients; the smaller alpha, the
-    fewer classes a client has. Every client has at least `min_examples`. `stop_at_mean`: a client that holds n / N examples gets
-    none of the classes that are still to be dealt out, as FedaGrac's code has it."""
-
-    kind: Literal["dirichlet"]
-    alpha: Annotated[Float, Field(ge=1e-3, le=1e6)]
-    min_examples: PositiveInt = 10
-    stop_at_mean: bool = False
-
-
-BRANCHES = ("number", "drawn")
-"""Of a union without a key that chooses: pydantic names them in its errors, a file does not."""
-NumberOfSteps = Annotated[PositiveInt, Tag("number")]
-DrawnSteps = Annotated[NormalSteps, Tag("drawn")]
-
-
-def _kind_of_steps(value: object) -> str:
-    return "drawn" if isinstance(value, NormalSteps | dict) else "number"
-
-
-class LocalPart(Part):
-    """Local work of a job: `steps` mini-batches, a number or drawn, or as many as `epochs` passes over the client's data take."""
-
-    steps: Annotated[NumberOfSteps | DrawnSteps, Discriminator(_kind_of_steps)] | None = None
-    epochs: PositiveInt | None = None
-    batch_size: PositiveInt = 10
-
-    @model_validator(mode="after")
-    def _one_of(self) -> LocalPart:
-        if (self.steps is None) == (self.epochs is None):
-            raise ValueError(f"exactly one of steps and epochs is needed, got {'neither' if self.steps is None else 'both'}")
-        return self
+LATER = ("availability", "dropout", "rounds", "public", "local.steps.kind", "local.steps.minimum", "budget.stop_at_target")
+"""Keys that came after the first records: while they have their defaults, the hash and so the run ids are as before."""
 
 
 class Slowdown(Part):
@@ -214,20 +163,14 @@ class RoundsPart(Part):
         return ", ".join(part for part in (deadline, more) if part)
 
 
-class PublicPart(Part):
-    """Unlabelled examples that the server has, for algorithms that need some: `size` rows taken out of the training data before it
-    is partitioned, drawn uniformly once per seed. No client has them, whatever the algorithm."""
-
-    source: Literal["held_out"] = "held_out"
-    size: PositiveInt
-
-
 class BudgetPart(Part):
-    """A run ends at whatever comes first. `seconds` are virtual."""
+    """A run ends at whatever comes first. `seconds` are virtual. `stop_at_target`: also at the first point of the evaluation grid by
+    which every target was reached."""
 
     updates: PositiveInt
     seconds: PositiveFloat
     jobs: Annotated[Integer, Field(ge=1)] = 100_000_000
+    stop_at_target: bool = False
 
 
 class EvaluationPart(Part):
@@ -252,9 +195,9 @@ class Scenario(Part):
     about: str
     task: TaskPart
     clients: PositiveInt
-    partition: Iid | TwoClass | Dirichlet = Field(discriminator="kind")
+    partition: Iid | TwoClass | Dirichlet | ShardsOfClasses = Field(discriminator="kind")
     local: LocalPart
-    compute: PerStep | PerJob | DelayClasses = Field(discriminator="kind")
+    compute: PerStep | PerJob | DelayClasses | ExponentialSteps = Field(discriminator="kind")
     network: Network = Network()
     availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
     dropout: Annotated[Float, Field(ge=0, lt=1)] = 0.0
@@ -263,6 +206,18 @@ class Scenario(Part):
     budget: BudgetPart
     evaluation: EvaluationPart
     targets: tuple[Target, ...] = ()
+
+    @model_validator(mode="after")
+    def _stops_at_some_target(self) -> Scenario:
+        if self.budget.stop_at_target and not self.targets:
+            raise ValueError("budget.stop_at_target: true needs at least one of targets, got none")
+        return self
+
+    @model_validator(mode="after")
+    def _steps_of_all(self) -> Scenario:
+        if isinstance(self.local.steps, tuple) and len(self.local.steps) != self.clients:
+            raise ValueError(f"local.steps: expected one number for each of {self.clients} clients, got {len(self.local.steps)}")
+        return self
 
     @model_validator(mode="after")
     def _windows_of_all(self) -> Scenario:
@@ -277,8 +232,19 @@ class Scenario(Part):
         return self.model_dump(mode="json", by_alias=True)
 
     def content_hash(self) -> str:
-        """Hash of everything that can change a result: all but `about`, and but for the parts of LATER that are off."""
-        fields = type(self).model_fields
-        silent = {"about"} | {key for key in LATER if getattr(self, key) == fields[key].default}
-        content = {key: value for key, value in self.resolved().items() if key not in silent}
+        """Hash of everything that can change a result: all but `about`, and but for the keys of LATER that have their defaults."""
+        content = self.resolved()
+        del content["about"]
+        for path in LATER:
+            _drop_default(self, content, path.split("."))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _drop_default(part: Any, content: dict[str, Any], path: Sequence[str]) -> None:
+    """Take a key out of the content of a part if the part has it and with its default."""
+    *groups, key = path
+    for group in groups:
+        part, content = getattr(part, group, None), content.get(group, {})
+    fields = type(part).model_fields if isinstance(part, Part) else {}
+    if key in fields and getattr(part, key) == fields[key].default:
+        del content[key]

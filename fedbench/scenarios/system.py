@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,9 @@ import numpy.typing as npt
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
-from fedbench.scenarios.delays import DelayClasses, Fadas, NormalSteps, SizeScore
+from fedbench.scenarios.delays import DelayClasses, ExponentialSteps, Fadas, SizeScore
 from fedbench.scenarios.draws import log_gamma
+from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
 from fedbench.scenarios.schema import (
     Alternating,
     Always,
@@ -33,6 +35,7 @@ from fedbench.types import Integers, Weights
 
 BITS_PER_MEGABYTE = 8e6
 BITS_PER_MEGABIT = 1e6
+LARGEST = 2**31 - 1
 
 
 def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
@@ -61,6 +64,16 @@ def compute(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Dura
             bounds = np.array([delays.short_seconds, delays.medium_seconds, delays.long_seconds])
             low, high = bounds[delay_classes(scenario, delays.assignment, seed, sizes)].T
             return Duration(kind="uniform", a=low.copy(), b=high.copy())
+        case ExponentialSteps() as steps:
+            return Duration(kind="exponential", a=mean_step_seconds(steps, scenario.clients, seed), per_step=True)
+
+
+def mean_step_seconds(steps: ExponentialSteps, clients: int, seed: int) -> Weights:
+    """Mean time of a local step of every client (N,)."""
+    slow = np.argsort(draw_per_client(seed, Purpose.speed, clients), kind="stable")[: round(steps.slow_share * clients)]
+    seconds = np.full(clients, steps.fast_mean_seconds)
+    seconds[slow] = steps.slow_mean_seconds
+    return seconds
 
 
 def delay_classes(scenario: Scenario, assignment: SizeScore | Fadas, seed: int, sizes: Weights | None) -> Integers:
@@ -109,10 +122,10 @@ def transfer(network: Network, megabit_per_second: float | None, payload_bytes: 
 def local_steps(scenario: Scenario, seed: int, sizes: Weights | None = None) -> LocalSteps:
     """Local steps; `sizes` (N,) where the scenario speaks of epochs."""
     steps = scenario.local.steps
-    if isinstance(steps, NormalSteps):
-        return _normal_steps(steps, scenario.clients, seed)
-    if steps is not None:
+    if isinstance(steps, int):
         return LocalSteps(values=steps)
+    if steps is not None:
+        return _different_steps(steps, scenario.clients, seed)
     if sizes is None or scenario.local.epochs is None:
         raise UsageError(f"scenario {scenario.name}: local.epochs needs the shard sizes")
     return LocalSteps(values=(scenario.local.epochs * np.ceil(sizes / scenario.local.batch_size)).astype(np.int32))
@@ -182,12 +195,29 @@ def poll_seconds(scenario: Scenario, seed: int, steps: int, sizes: Weights | Non
     return seconds
 
 
-def _normal_steps(steps: NormalSteps, clients: int, seed: int) -> LocalSteps:
+def _different_steps(steps: DifferentSteps | tuple[int, ...], clients: int, seed: int) -> LocalSteps:
     """In random mode the scheduler draws; in fixed mode every job has the steps that it would draw for the client's first."""
-    if steps.mode == "random":
-        return LocalSteps(normal=(steps.mean, steps.variance))
-    z = np.array([Stream(seed, Purpose.steps, client).normal(1)[0] for client in range(clients)])
-    return LocalSteps(values=np.maximum(1, np.abs(steps.mean + math.sqrt(steps.variance) * z)).astype(np.int32))
+    values: npt.NDArray[Any]
+    match steps:
+        case NormalSteps(mode="random"):
+            return LocalSteps(normal=(steps.mean, steps.variance))
+        case NormalSteps():
+            z = np.array([Stream(seed, Purpose.steps, client).normal(1)[0] for client in range(clients)])
+            values = np.maximum(steps.minimum, np.abs(steps.mean + math.sqrt(steps.variance) * z))
+        case ExtremeSteps():
+            values = np.append(np.full(clients - 1, steps.low), steps.high)
+        case UniformSteps():
+            streams = (Stream(seed, Purpose.steps, client) for client in range(clients))
+            values = np.array([steps.low + stream.below(steps.high - steps.low) for stream in streams])
+        case LinearSteps():
+            values = steps.low + steps.increment * np.arange(1, clients + 1)
+        case _:
+            values = np.array(steps)
+    if values.max() > LARGEST:
+        raise UsageError(
+            f"local.steps: a client does at most {LARGEST} steps, got {values.max():.0f} for client {values.argmax()}"
+        )
+    return LocalSteps(values=values.astype(np.int32))
 
 
 def availability(scenario: Scenario, seed: int) -> Availability:

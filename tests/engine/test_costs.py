@@ -141,7 +141,7 @@ def test_a_pooled_worker_is_as_fast_as_a_client_of_the_first_class(scenario: str
         "Task", (), {"dataset": type("Data", (), {"train": type("Train", (), {"y": labels, "__len__": lambda self: 3000})()})()}
     )()
     monkeypatch.setattr(Setup, "task", task)
-    chosen = load(scenario, ["public=null", "budget.seconds=2000", "clients=10"])
+    chosen = load(scenario, ["public=null", "budget.seconds=2000", "clients=10", "compute.assignment.medium_share=0.9"])
     facts = plan(RunSpec(chosen, registry.algorithm("centralised"), 0))
     mean_steps = np.mean(Setup(RunSpec(chosen, registry.algorithm("fedavg"), 0)).timing().steps.values)
     assert facts.steps_done / 2000 == pytest.approx(mean_steps / 15, rel=0.2)

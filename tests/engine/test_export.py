@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 
 from fedbench import registry
 from fedbench.engine.export import write_parquet, write_trace
@@ -46,7 +47,7 @@ def test_the_trace_is_a_timeline(tmp_path: Path) -> None:
         own = sorted((e["ts"], e["dur"]) for e in trained if e["tid"] == client)
         assert all(a + duration <= b + 1e-6 for (a, duration), (b, _) in itertools.pairwise(own))
     first = min(trained, key=lambda e: (e["ts"], e["tid"]))
-    assert first["ts"] == 20_000  # 0.25 MB at 100 Mbit/s take 20 ms
+    assert first["ts"] == pytest.approx(15_010 * 32 / 24, abs=1e-3)  # microseconds of 15,010 float32 at 24 Mbit/s
 
 
 def test_the_trace_shows_what_came_to_nothing_and_who_was_away(tmp_path: Path) -> None:
@@ -70,3 +71,12 @@ def test_the_trace_shows_what_came_to_nothing_and_who_was_away(tmp_path: Path) -
         assert all(until <= left + 1e-3 or back <= begin + 1e-3 for c, left, back in away if c == client)
     write_parquet(FLAKY, tmp_path)
     assert (pq.read_table(tmp_path / "jobs.parquet")["t_lost"].to_numpy() >= 0).sum() >= len(lost)
+
+
+def test_a_plan_may_end_early(tmp_path: Path) -> None:
+    """As that of a run that stopped at its target."""
+    write_parquet(SPEC, tmp_path, end_seconds=2.0)
+    short = RunSpec(load(SPEC.scenario, ["budget.seconds=2"]), SPEC.algorithm, 0)
+    assert len(pq.read_table(tmp_path / "jobs.parquet")) == plan(short).jobs_created < plan(SPEC).jobs_created
+    assert write_trace(SPEC, tmp_path / "a.json", end_seconds=2.0) == write_trace(short, tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_text() == (tmp_path / "b.json").read_text()

@@ -23,7 +23,8 @@ from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.scenarios.system import slowdowns
 
-SMALL = ["clients=6", "budget.seconds=6", "local.steps=3", "task.model=softmax"]
+FIXED = "network={download_megabit_per_second: 100, upload_megabit_per_second: 100, message: fixed, message_megabytes: 0.25}"
+SMALL = ["clients=6", "budget.seconds=6", "local.steps=3", "task.model=softmax", FIXED]
 EQUAL = [*SMALL, "compute={kind: per_job, time: {distribution: constant, seconds: 1}}", "partition={kind: iid}"]
 
 

@@ -33,8 +33,8 @@ def test_the_digits_keep_it(model: str) -> None:
     ("old", "new", "expected"),
     [
         (
-            "budget: {updates: 5000, seconds: 40}",
-            "budget: {updates: 5000, seconds: 0.05}",
+            "budget: {updates: 1000000, seconds: 40}",
+            "budget: {updates: 1000000, seconds: 0.05}",
             "the budget ends before the first update",
         ),
         ("about: Handwritten", "about: ''\n# Handwritten", "about: expected a sentence"),

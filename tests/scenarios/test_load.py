@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbench import registry
 from fedbench.errors import UsageError
 from fedbench.scenarios.load import LIBRARY, load, names, overrides_of
 
@@ -51,9 +52,9 @@ def test_the_hash_is_of_what_can_change_a_result() -> None:
         ("local.epochs=3", r"local: exactly one of steps and epochs"),
         (
             "partition.kind=iidd",
-            r"partition.kind must be one of 'iid', 'two_class', 'dirichlet', got 'iidd'; did you mean 'iid'\? \(",
+            r"partition.kind must be one of 'iid', 'two_class', 'dirichlet', 'shards', got 'iidd'; did you mean 'iid'\? \(",
         ),
-        ("partition.kind=3", r"partition.kind must be one of 'iid', 'two_class', 'dirichlet', got 3 \("),
+        ("partition.kind=3", r"partition.kind must be one of 'iid', 'two_class', 'dirichlet', 'shards', got 3 \("),
         ("partition=iid", r"partition must be a group of keys, got 'iid'"),
         ("network=3", r"network must be a group of keys, got 3"),
         ("availability.phase=0", r"availability.kind must be one of 'always', .*, 'table', but is missing"),
@@ -65,7 +66,7 @@ def test_the_hash_is_of_what_can_change_a_result() -> None:
             "compute={kind: delay_classes, long_seconds: [5, 8], assignment: {kind: fada}}",
             r"compute.assignment.kind must be one of 'size_score', 'fadas', got 'fada'; did you mean 'fadas'\?",
         ),
-        ("network.message=payload", r"network: message: fixed goes with message_megabytes"),
+        ("network.message=fixed", r"network: message: fixed goes with message_megabytes, payload without, got fixed and .* none"),
         ("local.steps=0", r"local.steps must be >= 1, got 0"),
         ("local.steps={mean: 5, variance: -1}", r"local.steps.variance must be >= 0, got -1"),
         ("local.steps={mean: 5, mod: fixed}", r"unknown key local.steps.mod; did you mean 'mode'\?"),
@@ -97,6 +98,25 @@ def test_unknown_names_and_broken_files(tmp_path: Path) -> None:
     broken.write_text("- 1")
     with pytest.raises(UsageError, match="expected a mapping of keys, got list"):
         load(broken)
+
+
+def test_a_key_given_twice_is_an_error(tmp_path: Path) -> None:
+    """With its lines; also inside a group, on one line, in an override and in an option. The same key in two groups is fine."""
+    lines = (LIBRARY / "digits-demo.yaml").read_text().splitlines()
+    twice = tmp_path / "twice.yaml"
+    twice.write_text("\n".join([*lines, "clients: 30", ""]))
+    first = 1 + next(i for i, line in enumerate(lines) if line.startswith("clients:"))
+    with pytest.raises(
+        UsageError, match=rf"^scenario .*twice.yaml: key 'clients' is given twice, in lines {first} and {len(lines) + 1}$"
+    ):
+        load(twice)
+    twice.write_text("schema: 1\nbudget: {updates: 5, seconds: 3, updates: 6}\n")
+    with pytest.raises(UsageError, match=r"key 'updates' is given twice, in line 2$"):
+        load(twice)
+    with pytest.raises(UsageError, match=r"key 'updates' is given twice, in line 1$"):
+        load("digits-demo", ["budget={updates: 5, seconds: 3, updates: 6}"])
+    with pytest.raises(UsageError, match=r"key 'a' is given twice"):
+        registry.algorithm("fedavg[cohort_size={a: 1, a: 2}]")
 
 
 def test_a_path_works_like_a_name(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from fedbench.kernels.random import Purpose, Stream
 from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
 from fedbench.scenarios.delays import DelayClasses
 from fedbench.scenarios.load import load
+from fedbench.scenarios.pooled import pooled
 from fedbench.scenarios.schema import Network, Scenario, Slowdown
 from fedbench.scenarios.system import (
     batches,
@@ -132,6 +133,36 @@ def test_fadas_classes_have_the_shares_of_its_code(scale: float, expected: tuple
     assert found[:20].tolist() == classes(delays(f"compute.assignment={{kind: fadas, scale: {scale}}}", clients=20), 0)
 
 
+# ---- exponential steps [QuAFL]
+
+
+def exponential(share: float, clients: int = 40) -> Scenario:
+    return load("digits-demo", [f"clients={clients}", f"compute={{kind: exponential_steps, slow_share: {share}}}"])
+
+
+@pytest.mark.parametrize(("share", "slow"), [(0, 0), (0.3, 12), (1, 40)])
+def test_a_share_of_the_clients_is_slow(share: float, slow: int) -> None:
+    duration = compute(exponential(share), 3)
+    assert (duration.kind, duration.per_step) == ("exponential", True)
+    means = np.asarray(duration.a)
+    assert sorted(means.tolist()) == [2.0] * (40 - slow) + [8.0] * slow
+    assert slow in (0, 40) or not np.array_equal(means, compute(exponential(share), 4).a)
+    assert np.asarray(compute(pooled(exponential(share)), 3).a).tolist() == [2.0]
+
+
+def test_steps_take_exponential_times_of_these_means() -> None:
+    """Jobs of 10 steps on 40 clients, 500 each: mean 20 and 80 s, and as large a standard deviation."""
+    scenario = exponential(0.5)
+    timing = Timing(clients=40, compute=compute(scenario, 0), steps=LocalSteps(values=10), max_updates=500, max_seconds=1e9)
+    chunk = Scheduler(timing, Rounds(select="all")).next()
+    seconds = (chunk.t_finish - chunk.t_start) / 1e9
+    is_slow = (np.asarray(timing.compute.a) == 8)[chunk.client]
+    for mean, jobs in ((20, seconds[~is_slow]), (80, seconds[is_slow])):
+        assert len(jobs) == 10_000
+        assert jobs.mean() == pytest.approx(mean, rel=0.05)
+        assert jobs.std() == pytest.approx(mean, rel=0.1)
+
+
 # ---- step asynchronism [FedaGrac]
 
 
@@ -171,6 +202,49 @@ def test_steps_are_at_least_one_and_never_negative() -> None:
     found = steps_of(drawn(10_000, "fixed", mean=1), 0, 1)
     assert found.min() >= 1
     assert found.max() > 150  # the absolute value, not a cut at 0
+
+
+def test_a_minimum_raises_only_what_is_below_it() -> None:
+    free, least = (
+        steps_of(load("digits-demo", ["clients=400", f"local.steps={{mean: 50, variance: 10000, minimum: {m}}}"]), 3, 1)
+        for m in (1, 100)
+    )
+    assert 0 < np.count_nonzero(free < 100) < 400
+    assert np.array_equal(least, np.maximum(free, 100))
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ("[7, 2, 9, 1]", [7, 2, 9, 1]),
+        ("{kind: extreme, low: 3, high: 30}", [3, 3, 3, 30]),
+        ("{kind: linear, low: 100, increment: 5}", [105, 110, 115, 120]),
+        ("{kind: linear, low: 4, increment: 0}", [4, 4, 4, 4]),
+    ],
+)
+def test_steps_by_client(part: str, expected: list[int]) -> None:
+    """Clients are numbered from 1 in the code whose linear rule it is: the first does low + increment."""
+    found = steps_of(load("digits-demo", ["clients=4", f"local.steps={part}"]), 0, 2)
+    assert found.T.tolist() == [expected, expected]
+    one = pooled(load("digits-demo", ["clients=4", f"local.steps={part}"]))
+    assert one.local.steps == round(np.mean(expected))
+
+
+def test_uniform_steps_are_drawn_once_from_low_to_high_less_one() -> None:
+    scenario = load("digits-demo", ["clients=400", "local.steps={kind: uniform, low: 5, high: 9}"])
+    found = steps_of(scenario, 1, 2)
+    assert (found[:, 0] == found[:, 1]).all()
+    counts = np.bincount(found[:, 0])
+    assert counts[:5].tolist() == [0] * 5
+    assert counts[5:] == pytest.approx([100] * 4, abs=40)  # more than four standard deviations
+    assert not np.array_equal(found, steps_of(scenario, 2, 2))
+    assert pooled(scenario).local.steps == 6  # 6.5, rounded to even
+
+
+def test_steps_beyond_32_bits_are_an_error() -> None:
+    scenario = load("digits-demo", ["local.steps={kind: linear, low: 1, increment: 200000000}"])
+    with pytest.raises(UsageError, match="a client does at most 2147483647 steps, got 4000000001 for client 19"):
+        local_steps(scenario, 0)
 
 
 def test_a_full_gradient_waits_for_the_slowest_client() -> None:

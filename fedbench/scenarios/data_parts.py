@@ -1,0 +1,57 @@
+"""Parts of a scenario: the task, who has which of its examples, and which nobody has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fedbench.scenarios.part import Float, Part, PositiveInt
+
+
+class TaskPart(Part):
+    """Data set and model by name."""
+
+    name: str
+    model: str = "softmax"
+
+
+class Iid(Part):
+    """Uniform random split into equal shards."""
+
+    kind: Literal["iid"] = "iid"
+
+
+class TwoClass(Part):
+    """Every class cut into shards of one size, 2 N in all; every client gets two shards of different classes."""
+
+    kind: Literal["two_class"]
+
+
+class Dirichlet(Part):
+    """The examples of every class are dealt out by shares ~ Dirichlet(alpha, .., alpha) over the clients; the smaller alpha, the
+    fewer classes a client has. Every client has at least `min_examples`. `stop_at_mean`: a client that holds n / N examples gets
+    none of the classes that are still to be dealt out, as FedaGrac's code has it."""
+
+    kind: Literal["dirichlet"]
+    alpha: Annotated[Float, Field(ge=1e-3, le=1e6)]
+    min_examples: PositiveInt = 10
+    stop_at_mean: bool = False
+
+
+class ShardsOfClasses(Part):
+    """Every client has examples of `classes_per_client` classes. `balanced`: everybody holds as many shards of one size, and every
+    example is used; otherwise, as in FedaGrac's code, a class is split evenly over the clients that happen to hold it, so sizes
+    differ and a division's remainder is nobody's."""
+
+    kind: Literal["shards"]
+    classes_per_client: PositiveInt
+    balanced: bool = True
+
+
+class PublicPart(Part):
+    """Unlabelled examples that the server has, for algorithms that need some: `size` rows taken out of the training data before it
+    is partitioned, drawn uniformly once per seed. No client has them, whatever the algorithm."""
+
+    source: Literal["held_out"] = "held_out"
+    size: PositiveInt

@@ -1,0 +1,127 @@
+"""Parts of a scenario: the local work of a job, and steps that differ from client to client (step asynchronism).
+
+Source of the kinds: the generators in FedaGrac's code (HarliWu/FedaGrac), where clients are numbered from 1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt
+
+
+class NormalSteps(Part):
+    """K = max(minimum, floor(|X|)) local steps, X ~ Normal(mean, variance): drawn once per client (fixed) or for every job (random).
+    A `minimum` above 1 goes with fixed.
+
+    Source: step asynchronism of FedaGrac, whose code has no lower cap; the standard deviation is sqrt(variance).
+    """
+
+    kind: Literal["normal"] = "normal"
+    mean: PositiveFloat
+    variance: Annotated[Float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 0.0
+    mode: Literal["fixed", "random"] = "fixed"
+    minimum: PositiveInt = 1
+
+    @model_validator(mode="after")
+    def _minimum_is_fixed(self) -> NormalSteps:
+        if self.mode == "random" and self.minimum > 1:
+            raise ValueError(f"minimum must be 1 with mode: random, where the virtual clock draws, got {self.minimum}")
+        return self
+
+
+class ExtremeSteps(Part):
+    """The last client does `high` local steps, all others `low`."""
+
+    kind: Literal["extreme"]
+    low: PositiveInt
+    high: PositiveInt
+
+    @model_validator(mode="after")
+    def _ordered(self) -> ExtremeSteps:
+        if self.high < self.low:
+            raise ValueError(f"high must be >= low, got low {self.low}, high {self.high}")
+        return self
+
+
+class UniformSteps(Part):
+    """A whole number of local steps, uniform on low, .., high - 1, drawn once per client. There is no draw for every job."""
+
+    kind: Literal["uniform"]
+    low: PositiveInt
+    high: PositiveInt
+    mode: Literal["fixed"] = "fixed"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> UniformSteps:
+        if self.high <= self.low:
+            raise ValueError(f"high must be > low, which is the least that is drawn, got low {self.low}, high {self.high}")
+        return self
+
+
+class LinearSteps(Part):
+    """Client i = 0, 1, .. does low + increment (i + 1) local steps."""
+
+    kind: Literal["linear"]
+    low: PositiveInt
+    increment: Annotated[Integer, Field(ge=0, le=2**31 - 1)]
+
+
+DifferentSteps = NormalSteps | ExtremeSteps | UniformSteps | LinearSteps
+BRANCHES: dict[str, Any] = {"number": PositiveInt, "list": tuple[PositiveInt, ...]}
+"""Of a union where no key chooses: pydantic names them in its errors, a file does not."""
+
+
+def _kind_of_steps(value: object) -> str:
+    match value:
+        case dict():
+            return str(value.get("kind", "normal"))
+        case list() | tuple():
+            return "list"
+        case NormalSteps() | ExtremeSteps() | UniformSteps() | LinearSteps():
+            return value.kind
+    return "number"
+
+
+Steps = Annotated[
+    Annotated[PositiveInt, Tag("number")]
+    | Annotated[tuple[PositiveInt, ...], Tag("list")]
+    | Annotated[NormalSteps, Tag("normal")]
+    | Annotated[ExtremeSteps, Tag("extreme")]
+    | Annotated[UniformSteps, Tag("uniform")]
+    | Annotated[LinearSteps, Tag("linear")],
+    Discriminator(_kind_of_steps),
+]
+
+
+class LocalPart(Part):
+    """Local work of a job: `steps` mini-batches, or as many as `epochs` passes over the client's data take. Steps are a number, a list
+    of one number per client, or differ as a `kind` says; without a kind it is normal."""
+
+    steps: Steps | None = None
+    epochs: PositiveInt | None = None
+    batch_size: PositiveInt = 10
+
+    @model_validator(mode="after")
+    def _one_of(self) -> LocalPart:
+        if (self.steps is None) == (self.epochs is None):
+            raise ValueError(f"exactly one of steps and epochs is needed, got {'neither' if self.steps is None else 'both'}")
+        return self
+
+    def of_one(self, clients: int) -> LocalPart:
+        """The local work of one client in the place of so many: where their steps differ in a way that is not drawn for every job, their
+        mean, rounded."""
+        match self.steps:
+            case tuple() as steps:
+                mean = sum(steps) / len(steps)
+            case ExtremeSteps(low=low, high=high):
+                mean = low + (high - low) / clients
+            case UniformSteps(low=low, high=high):
+                mean = (low + high - 1) / 2
+            case LinearSteps(low=low, increment=increment):
+                mean = low + increment * (clients + 1) / 2
+            case _:
+                return self
+        return self.model_copy(update={"steps": round(mean)})

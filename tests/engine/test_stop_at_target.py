@@ -1,0 +1,159 @@
+"""A run that stops at its target is the run of a budget that ends there: plan, ledger, curves and model; however it is computed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench import registry
+from fedbench.engine import plan as planning
+from fedbench.engine.evaluate import METRICS
+from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import UsageError
+from fedbench.results.record import Record
+from fedbench.results.store import Store
+from fedbench.scenarios.load import load
+
+from .largest_updates import LargestUpdates
+
+SMALL = ["clients=6", "local.steps=3", "task.model=softmax", "partition={kind: iid}", "budget.seconds=30"]
+STOP = "budget.stop_at_target=true"
+TARGET = "targets=[{value: 0.7}, {value: 0.6}]"
+ALGORITHMS: list[Any] = [
+    "fedavg[cohort_size=2]", "fedbuff[buffer_size=2]", "scaffold[cohort_size=2]", "quafl[cohort_size=2]",
+    "defedavg_iid[cohort_size=3]", "defedavg_niid[cohort_size=3]", "fedecho[buffer_size=2,distill_steps=2]",
+    LargestUpdates(cohort_size=2),
+]  # fmt: skip
+
+
+def spec(algorithm: Any, *overrides: str, scenario: str = "digits-demo") -> RunSpec:
+    return RunSpec(load(scenario, [*SMALL, TARGET, *overrides]), registry.algorithm(algorithm), 0)
+
+
+def run(algorithm: Any, *overrides: str, scenario: str = "digits-demo", **options: Any) -> Record:
+    return Run(spec(algorithm, *overrides, scenario=scenario), options=RunOptions(**options)).record()
+
+
+def assert_same(a: Record, b: Record) -> None:
+    assert a.meta["digests"] == b.meta["digests"]
+    assert a.meta["ledger"] == b.meta["ledger"]
+    assert a.meta["final"] == b.meta["final"]
+    assert a.meta["outcome"] == b.meta["outcome"]
+    assert all(np.array_equal(a.curves[name], b.curves[name]) for name in a.curves)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("scenario", ["digits-demo", "digits-flaky"])
+def test_it_is_the_run_of_a_budget_that_ends_there(algorithm: Any, scenario: str) -> None:
+    record = run(algorithm, STOP, scenario=scenario)
+    assert record.meta["outcome"] == {"state": "finished", "ended_by": "target", "message": ""}
+    end = record.meta["final"]["seconds"]
+    accuracy = record.curves["test_accuracy"]
+    assert 0 < end < 30
+    assert record.curves["seconds"][-1] == end == record.meta["ledger"]["end_seconds"]
+    assert accuracy[-1] >= np.float32(0.7)
+    assert (accuracy[:-1] < np.float32(0.7)).all()
+    assert record.meta["time_to_target"][0]["seconds"] == end
+    short = run(algorithm, f"budget.seconds={end:g}", scenario=scenario)
+    short.meta["outcome"]["ended_by"] = "target"
+    assert_same(record, short)
+    if isinstance(algorithm, str):
+        assert verify(record)["verdict"] == "identical"
+    whole = run(algorithm, scenario=scenario)
+    assert len(whole.curves["seconds"]) == 31
+    for name, column in record.curves.items():
+        if name in ("seconds", "version", *METRICS) or "quafl" not in str(
+            algorithm
+        ):  # a poll's open jobs count what they have done
+            assert np.array_equal(column, whole.curves[name][: len(column)]), name
+
+
+@pytest.mark.parametrize("algorithm", ["fedbuff[buffer_size=2]", "scaffold[cohort_size=2]", LargestUpdates(cohort_size=2)])
+def test_chunks_waves_and_workers_change_nothing(algorithm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = run(algorithm, STOP)
+    assert_same(run(algorithm, STOP, workers=2, wave_size=1), wanted)
+    monkeypatch.setattr(planning, "CHUNK_JOBS", 3)
+    assert_same(run(algorithm, STOP, wave_bytes=1), wanted)
+
+
+def test_all_targets_have_to_be_reached() -> None:
+    """Each by then, not all at the end; and one that nobody reaches lets the budget end the run."""
+    ends = [
+        run("fedavg[cohort_size=2]", STOP, f"targets=[{t}]").meta["final"]["seconds"] for t in ("{value: 0.6}", "{value: 0.7}")
+    ]
+    assert ends[0] < ends[1] == run("fedavg[cohort_size=2]", STOP).meta["final"]["seconds"]
+    never = run("fedavg[cohort_size=2]", STOP, "targets=[{value: 0.6}, {value: 1}]", "budget.seconds=10")
+    assert (never.meta["outcome"]["ended_by"], never.meta["final"]["seconds"]) == ("time", 10)
+
+
+def test_the_last_version_may_reach_it_after_the_last_update() -> None:
+    """One update; its model counts at the next grid point, long before the budget's end. And the initial model may be enough."""
+    record = run(
+        "fedavg[cohort_size=6,local_lr=1]", STOP, "targets=[{value: 0.3}]", "local.steps=40", "evaluation.every_seconds=0.25"
+    )
+    once = run("fedavg[cohort_size=6,local_lr=1]", STOP, "targets=[{value: 0.3}]", "local.steps=40", "evaluation.every_seconds=0.25",
+               "budget.updates=1")  # fmt: skip
+    assert record.meta["final"]["version"] == once.meta["final"]["version"] == 1
+    assert once.meta["outcome"]["ended_by"] == "updates"  # a plan ends with its last update, and the grid with the plan
+    start = run("fedavg[cohort_size=2]", STOP, "targets=[{value: 0.01}]")
+    assert (start.meta["final"]["seconds"], start.meta["final"]["version"]) == (0, 0)
+    assert start.meta["ledger"]["updates"] == start.meta["ledger"]["trained_steps"] == 0
+
+
+def test_without_a_target_there_is_nothing_to_stop_at() -> None:
+    with pytest.raises(UsageError, match=r"digits-demo: budget.stop_at_target: true needs at least one of targets, got none"):
+        load("digits-demo", [STOP, "targets=[]"])
+
+
+@pytest.mark.parametrize("algorithm", ["fedbuff[buffer_size=2]", "scaffold[cohort_size=2]"])
+def test_interrupted_anywhere_and_resumed(algorithm: str, tmp_path: Path) -> None:
+    wanted = run(algorithm, STOP)
+    versions = wanted.meta["final"]["version"]
+    for stop_at in sorted({1, versions // 2, versions - 1, versions}):
+
+        def progress(version: int, seconds: float, accuracy: float | None, stop_at: int = stop_at) -> None:
+            if version == stop_at:
+                raise KeyboardInterrupt
+
+        store = Store(tmp_path / str(stop_at))
+        with pytest.raises(KeyboardInterrupt):
+            Run(spec(algorithm, STOP), store, progress=progress).record()
+        assert_same(Run(spec(algorithm, STOP), store, RunOptions(resume=True)).record(), wanted)
+
+
+KILLED = """
+import sys
+from fedbench.engine.run import Run, RunOptions
+from fedbench.engine.spec import RunSpec
+from fedbench import registry
+from fedbench.results.store import Store
+from fedbench.scenarios.load import load
+spec = RunSpec(load("digits-demo", sys.argv[3].split(";")), registry.algorithm(sys.argv[2]), 0)
+Run(spec, Store(sys.argv[1]), RunOptions(checkpoint_seconds=0)).record()
+"""
+
+
+def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
+    """A real SIGKILL, as soon as there is a checkpoint."""
+    overrides = [*SMALL, STOP, "targets=[{value: 0.85}]", "local.steps=1", "evaluation.every_seconds=0.1"]
+    selector, store, limit = "scaffold[cohort_size=3]", Store(tmp_path), time.monotonic() + 60
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), selector, ";".join(overrides)])
+    while not list(tmp_path.glob("*/*/*.partial/checkpoint.npz")) and time.monotonic() < limit:
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert list(store) == []
+    one = RunSpec(load("digits-demo", overrides), registry.algorithm(selector), 0)
+    resumed = Run(one, store, RunOptions(resume=True)).record()
+    assert resumed.meta["outcome"]["ended_by"] == "target"
+    assert_same(resumed, Run(one).record())

@@ -5,12 +5,12 @@ import json
 import re
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from fedbench.errors import UsageError
-from fedbench.leaderboard import build, check, words
-from fedbench.leaderboard.document import command
+from fedbench.leaderboard import build, check, site, words
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 HOSTILE = "<script>alert('x')</script>"
@@ -65,9 +65,20 @@ def board(record):
     return [*best, *tied, *misses, *broken, *alone]
 
 
+def name(cells):
+    """Of a row: what stands before its options and its command."""
+    return cells[0].partition("options|")[0].replace("|", "")
+
+
 def read(folder):
     text = (folder / "index.html").read_text()
     return text, Page(text), json.loads((folder / "data.json").read_text())
+
+
+def table(folder):
+    """The rows of data.csv by selector."""
+    with (folder / "data.csv").open(newline="") as file:
+        return {row["selector"]: row for row in csv.DictReader(file)}
 
 
 def test_table_says_what_the_data_says(board, tmp_path):
@@ -77,11 +88,12 @@ def test_table_says_what_the_data_says(board, tmp_path):
     rows = [row for scenario in data["scenarios"] for row in scenario["rows"]]
     assert len(shown) == len(rows) == 5
     for cells, row in zip(shown, rows, strict=True):
-        assert cells[0].replace("|", "") == row["selector"]
-        assert cells[1].startswith(words.interval(row["measures"]["test_accuracy"]) + "|")
-        assert cells[2].startswith(words.time(row["times"][0]) + "|")
-        assert ("tied with the best" in cells[1]) == (row["accuracy_standing"] == "tied")
-        assert cells[3] == words.outcomes(row["outcomes"]) + "|"
+        assert name(cells) == row["selector"]
+        assert cells[1].startswith(words.interval(row["measures"]["test_accuracy_at_horizon"]) + "|")
+        assert cells[2].startswith(words.hits(row["to_target"][0], data["axis"]) + "|")
+        assert ("cannot be told apart" in cells[1]) == (row["accuracy"]["standing"] == "tied")
+        assert cells[3].startswith(words.outcomes(row["outcomes"]) + "|")
+        assert cells[4].startswith(words.interval(row["measures"]["test_accuracy"]) + "|")
         assert {"data-copy": row["command"]}.items() <= next(
             at for at in page.attributes("button") if at.get("data-copy") == row["command"]
         ).items()
@@ -90,15 +102,115 @@ def test_table_says_what_the_data_says(board, tmp_path):
 def test_what_a_reader_must_be_told(board, tmp_path):
     build(board, tmp_path)
     _, page, _ = read(tmp_path)
-    rows = {row[0].replace("|", ""): row for row in page.rows if row}
+    rows = {name(row): row for row in page.rows if row}
     assert "best mean" in rows["fedavg"][1]
-    assert "tied with the best" in rows["fedbuff[buffer_size=10]"][1]
-    assert rows["slow"][2].startswith("> 20 s (1/3)|mean ≥ ")
-    assert rows["wild"][3] == "2 finished, 1 diverged|"
+    assert "to best|cannot be told apart with 3 seeds" in rows["fedbuff[buffer_size=10]"][1]
+    assert rows["slow"][2].startswith("> 20.0 s (1/3)|mean ≥ ")
+    assert rows["wild"][3] == "2 finished, 1 diverged|2 by time|"
+    assert "not compared: 1 of 3 seeds diverged" in rows["wild"][1]
     assert "2 of 3 seeds have a value" in rows["wild"][1]
-    assert not any("mean" in mark for mark in rows["wild"][1].split("|")[2:])
+    assert not any("best" in mark for mark in rows["wild"][1].split("|")[2:])
     assert "1 seed, no interval" in rows[HOSTILE][1]
     assert "±" not in rows[HOSTILE][1]
+
+
+def test_where_accuracies_are_compared_and_why_there(record, tmp_path):
+    """The page, the data and the table all say it; `short` was ended by the cap on updates."""
+    runs = [record("long", seed, [0.1, 0.2, 0.3, 0.99]) for seed in (0, 1)]
+    runs += [record("short", seed, [0.1, 0.5], ended_by="updates") for seed in (0, 1)]
+    build(runs, tmp_path)
+    text, page, data = read(tmp_path)
+    assert "5 s of virtual time, where short, seed 0 (ended by updates) and 1 other run end" in text
+    assert "at 5 s, mean ± 95 %" in text
+    assert data["axis"]["name"] == "seconds"
+    assert data["scenarios"][0]["horizon"] == {
+        "at": 5.0,
+        "is_shared": False,
+        "limits": [{"selector": "short", "seed": seed, "ended_by": "updates"} for seed in (0, 1)],
+    }
+    rows = {name(row): row for row in page.rows if row}
+    assert rows["short"][1].startswith("0.500 ± 0.000|n = 2|best mean")
+    assert rows["long"][1].startswith("0.200 ± 0.000|n = 2|−0.300")
+    assert rows["short"][3] == "2 finished|by updates|"
+    flat = table(tmp_path)
+    assert (flat["long"]["axis"], flat["long"]["horizon"], flat["long"]["ended_by"]) == ("seconds", "5.0", "time=2")
+    assert float(flat["long"]["test_accuracy_at_horizon_mean"]) == pytest.approx(0.2)
+    assert (flat["long"]["accuracy_standing"], flat["short"]["accuracy_standing"]) == ("behind", "best")
+
+
+def test_another_axis(board, tmp_path):
+    build(board, tmp_path, axis="updates")
+    text, page, data = read(tmp_path)
+    assert "30 updates, where " in text
+    assert "compared on server updates" in text
+    assert ">Updates to 0.8<" in text
+    assert next(row for row in page.rows if row)[2].startswith("10 updates (3/3)")
+    assert data["scenarios"][0]["rows"][0]["curve"]["at"] == [0, 10, 20, 30]
+    assert table(tmp_path)["slow"]["updates_to_test_accuracy_0.8_hits"] == "1"
+    assert check(tmp_path) == []
+    with pytest.raises(UsageError, match="unknown axis 'byte'"):
+        build(board, tmp_path, axis="byte")
+
+
+def test_a_note_is_below_the_heading(board, tmp_path):
+    build(board, tmp_path, note="default options: a demonstration, not a ranking")
+    text, _, data = read(tmp_path)
+    assert '<p class="note" role="note">default options: a demonstration, not a ranking</p>' in text
+    assert data["note"] == table(tmp_path)["slow"]["note"] == "default options: a demonstration, not a ranking"
+    build(board, tmp_path)
+    assert '<p class="note"' not in read(tmp_path)[0]
+
+
+def test_the_demo_says_that_it_is_no_ranking():
+    makefile = (Path(__file__).resolve().parents[2] / "Makefile").read_text()
+    demo = re.search(r"^demo:.*?\n\n", makefile, re.DOTALL | re.MULTILINE)[0]
+    assert "leaderboard build" in demo
+    assert '--note "default options: a demonstration, not a ranking"' in demo
+
+
+def test_every_row_shows_all_its_options(record, tmp_path):
+    run = record("fedbuff[buffer_size=10]")
+    run.meta["spec"]["algorithm"]["options"] = {"server_lr": 1.0, "buffer_size": 10, "momentum": None, "optimizer": "sgd"}
+    build([run], tmp_path)
+    _, page, data = read(tmp_path)
+    shown = next(row for row in page.rows if row)[0]
+    assert "options|buffer_size=10|momentum=null|optimizer=sgd|server_lr=1.0|" in shown
+    options = data["scenarios"][0]["rows"][0]["algorithm"]["options"]
+    assert json.loads(table(tmp_path)["fedbuff[buffer_size=10]"]["options"]) == options
+
+
+def test_sections_of_one_name_are_told_apart(record, tmp_path):
+    small, large = record(), record(scenario_hash="beef")
+    large.meta["spec"]["scenario"]["clients"] = 500
+    build([small, large], tmp_path)
+    text, page, _ = read(tmp_path)
+    for clients in (100, 500):
+        assert f'slow_tail</a><span class="settings"> with clients={clients}</span>' in text
+        assert text.count(f'">slow_tail with clients={clients}</a>') == 1  # in the contents
+    assert len({at["aria-label"] for at in page.attributes("div") if at.get("aria-label", "").startswith("Results")}) == 2
+
+
+def test_public_data_of_the_task_itself_are_marked(record, tmp_path):
+    run, other = record("fedecho"), record("fedavg")
+    run.meta["spec"]["algorithm"]["requires"] = ["public_data"]
+    for one in (run, other):
+        one.meta["spec"]["scenario"]["public"] = {"source": "held_out", "size": 1420}
+    build([run, other], tmp_path)
+    text, page, data = read(tmp_path)
+    assert "† fedecho also had 1,420 public examples held out of this task’s own training data, which flatters it" in text
+    assert [name(row) for row in page.rows if row] == ["fedavg", "fedecho†"]
+    assert [row["flattered"] for row in data["scenarios"][0]["rows"]] == [False, True]
+    assert table(tmp_path)["fedecho"]["flattered_by_public_data"] == "True"
+    for one in (run, other):
+        one.meta["spec"]["scenario"]["public"]["source"] = "fashion_mnist"
+    build([run, other], tmp_path)
+    assert "†" not in read(tmp_path)[0]
+
+
+def test_nothing_is_wider_than_its_box():
+    """What is absolutely placed inside a box that scrolls must belong to it, or it makes a phone's page as wide as the table."""
+    style = (Path(site.__file__).parent / "templates" / "style.css").read_text()
+    assert re.search(r"\.scroll \{[^}]*position: relative", style)
 
 
 def test_commands(board, tmp_path):
@@ -109,8 +221,15 @@ def test_commands(board, tmp_path):
     assert commands[HOSTILE].endswith(" --seeds 1 --first-seed 7")
 
 
-def test_seeds_with_a_gap_take_two_commands():
-    assert command("s", "a", [0, 1, 4]) == "fedbench run s -a 'a' --seeds 2 && fedbench run s -a 'a' --seeds 1 --first-seed 4"
+def test_an_object_has_no_command(record, tmp_path):
+    run = record("mine")
+    run.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
+    build([run], tmp_path)
+    text, page, _ = read(tmp_path)
+    assert "no command" in next(row for row in page.rows if row)[0]
+    assert "given in Python as an object of class Mine: put the class into a file" in text
+    assert not any("data-copy" in at for at in page.attributes("button"))
+    assert check(tmp_path) == []
 
 
 def test_hostile_names_stay_text(board, tmp_path):
@@ -160,11 +279,11 @@ def test_losses_are_shown_where_jobs_can_be_lost_and_nowhere_else(board, record,
     build([*board, *flaky], tmp_path)
     text, page, data = read(tmp_path)
     tables = re.findall(r'<table class="results".*?</table>', text, re.DOTALL)
-    assert [len(re.findall(r"<th scope=.col", table)) for table in tables] == [12, 11, 11]
+    assert [len(re.findall(r"<th scope=.col", table)) for table in tables] == [11, 10, 10]
     assert ["Lost or late" in table for table in tables] == [True, False, False]
-    rows = {row[0]: row for row in page.rows[:3] if row}
-    assert rows["fedavg|"][6:9] == ["19 %|3 left|2 dropped out|5 late|", "3.00 kB|", "50 %|22 % in vain|"]
-    assert rows["fedbuff|"][6:9] == ["0 %|", "3.00 kB|", "–|"]
+    rows = {name(row): row for row in page.rows[:3] if row}
+    assert rows["fedavg"][6:9] == ["19 %|3 left|2 dropped out|5 late|", "3.00 kB|", "50 %|22 % in vain|"]
+    assert rows["fedbuff"][6:9] == ["0 %|", "3.00 kB|", "–|"]
     assert "lost_share" not in data["scenarios"][1]["rows"][0]["measures"]
     assert text.count("<dt>Lost or late, in vain</dt>") == 1
     with (tmp_path / "data.csv").open(newline="") as file:
@@ -179,8 +298,7 @@ def test_losses_are_not_explained_where_there_are_none(board, tmp_path):
 
 def test_csv_has_a_line_per_row(board, tmp_path):
     build(board, tmp_path)
-    with (tmp_path / "data.csv").open(newline="") as file:
-        rows = {row["selector"]: row for row in csv.DictReader(file)}
+    rows = table(tmp_path)
     assert len(rows) == 5
     assert rows["slow"]["seconds_to_test_accuracy_0.8_median"] == ""
     assert rows["slow"]["seconds_to_test_accuracy_0.8_hits"] == "1"
@@ -213,7 +331,7 @@ def test_check_finds_a_changed_file(board, tmp_path, name):
     assert check(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 99}', '{"schema": 1, "title": "t", "scenarios": [{}]}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 2, "title": "t", "scenarios": [{}]}'])
 def test_check_reports_broken_data(board, tmp_path, text):
     build(board, tmp_path)
     (tmp_path / "data.json").write_text(text)

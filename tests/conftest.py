@@ -28,11 +28,12 @@ def record(
     **final: Any,
 ) -> Record:
     """Grid of 5 virtual seconds, budget 20 s, target 0.8; the final accuracy is the end of the curve. Between two points lie ten
-    updates and 1000 bytes; `columns` replaces such columns."""
+    updates, 100 steps and gradients, and 1000 bytes; `columns` replaces such columns."""
     times = np.array(seconds if seconds is not None else [5.0 * i for i in range(len(curve))])
     curves = {name: np.zeros(len(times)) for name in CURVES}
-    curves |= {"seconds": times, "version": 10 * np.arange(len(times)), "bytes": 1000 * np.arange(len(times))}
-    curves |= {"test_accuracy": np.array(curve, dtype=np.float32)}
+    spent = {"version": 10, "steps": 100, "gradient_evaluations": 100, "bytes": 1000}
+    curves |= {name: each * np.arange(len(times)) for name, each in spent.items()}
+    curves |= {"seconds": times, "test_accuracy": np.array(curve, dtype=np.float32)}
     curves |= {name: np.array(column) for name, column in (columns or {}).items()}
     resolved = {
         "name": scenario,

@@ -8,7 +8,9 @@ efforts, so finals are never ranked. The rule, for one scenario and one axis:
 2. A reference, such as one worker with everybody's data, is shown, not compared, and does not move the horizon.
 3. The horizon is the smallest end, on the axis, of all runs that are left. So a run that was ended by the cap on updates does set it,
    since its curve beyond is not known.
-4. Every compared seed counts with its newest evaluation at or before the horizon, without interpolation.
+4. Where runs stop at their targets (`stop_at_target`) no row is compared: a run that stops because its accuracy is high just then
+   looks better than it is. What the targets take is compared there.
+5. Every compared seed counts with its newest evaluation at or before the horizon, without interpolation.
 """
 
 from __future__ import annotations
@@ -51,6 +53,8 @@ def why_not_compared(runs: Sequence[Record], axis: Axis) -> str:
 def _why_not(run: Record, axis: Axis) -> str:
     if run.state != "finished":
         return run.state
+    if run.meta["spec"]["scenario"].get("budget", {}).get("stop_at_target"):
+        return "told to stop at a target"
     accuracies = values(run, "test_accuracy")
     if not len(accuracies) or not all(map(math.isfinite, accuracies)):
         return "without an accuracy"

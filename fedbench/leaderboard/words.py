@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 NONE = "–"
+SYMBOLS = ("s", "B")  # units that are no words
 UNCAPPED = 100_000_000  # a scenario's default for jobs: no cap that anybody meets
 TO_TARGET = {"seconds": "Time", "updates": "Updates", "gradient_evaluations": "Gradients", "steps": "Steps", "bytes": "Traffic"}
 """What a target takes, by axis, as a heading."""
@@ -99,17 +100,22 @@ def place(value: float | None, axis: Mapping[str, str]) -> str:
 
 
 def hits(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
-    """Median over seeds with hits: `12.3 s (3/3)`, or `> 20 s (1/3)` when the median seed missed."""
-    shown = amount(value["median"], axis) if value["median"] is not None else f"> {amount(value['beyond'], axis)}"
+    """Median over seeds with hits: `12.3 s (3/3)`, or `> 20 s (1/3)` when the median seed missed. A unit that is a word is left to
+    the heading."""
+    shown = _short(value["median"], axis) if value["median"] is not None else f"> {_short(value['beyond'], axis)}"
     return f"{shown} ({value['hits']}/{value['total']})"
 
 
 def hits_note(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
-    """The restricted mean: `mean 12.5 ± 0.9 s`, or `mean ≥ 18.2 s` when a seed missed."""
+    """The restricted mean: `mean 12.5 s ± 0.9 s`, or `mean ≥ 18.2 s` when a seed missed."""
     mean, half = value["restricted_mean"]["mean"], value["restricted_mean"]["half_width"]
     if value["lower_bound"]:
-        return f"mean ≥ {amount(mean, axis)}"
-    return "" if half is None else f"mean {amount(mean, axis)} ± {amount(half, axis)}"
+        return f"mean ≥ {_short(mean, axis)}"
+    return "" if half is None else f"mean {_short(mean, axis)} ± {_short(half, axis)}"
+
+
+def _short(value: float, axis: Mapping[str, str]) -> str:
+    return amount(value, axis) if axis["unit"] in SYMBOLS else number(value)
 
 
 def outcomes(value: Mapping[str, int]) -> str:
@@ -131,7 +137,7 @@ def horizon(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> str:
     value = scenario["horizon"]
     if value["at"] is None:
         return "nowhere: no row can be compared"
-    where = place(value["at"], axis) + (f" of {axis['words']}" if axis["unit"] in ("s", "B") else "")
+    where = place(value["at"], axis) + (f" of {axis['words']}" if axis["unit"] in SYMBOLS else "")
     if value["is_shared"]:
         return f"{where}, where all compared runs end"
     first = value["limits"][0]

@@ -144,7 +144,7 @@ def test_another_axis(board, tmp_path):
     assert "30 updates, where " in text
     assert "compared on server updates" in text
     assert ">Updates to 0.8<" in text
-    assert next(row for row in page.rows if row)[2].startswith("10 updates (3/3)")
+    assert next(row for row in page.rows if row)[2].startswith("10 (3/3)")
     assert data["scenarios"][0]["rows"][0]["curve"]["at"] == [0, 10, 20, 30]
     assert table(tmp_path)["slow"]["updates_to_test_accuracy_0.8_hits"] == "1"
     assert check(tmp_path) == []

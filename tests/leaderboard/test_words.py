@@ -66,10 +66,10 @@ def test_hits():
     miss = {"median": None, "beyond": 20.0, "hits": 1, "total": 3, "lower_bound": True}
     assert words.hits(hit, SECONDS) == "12.3 s (3/3)"
     assert words.hits(miss, SECONDS) == "> 20.0 s (1/3)"
-    assert words.hits(miss, UPDATES) == "> 20 updates (1/3)"
+    assert words.hits(miss, UPDATES) == "> 20 (1/3)"
     assert words.hits(miss | {"beyond": 2.5e6}, BYTES) == "> 2.50 MB (1/3)"
     assert words.hits_note(hit | {"restricted_mean": {"mean": 12.5, "half_width": 0.9}}, SECONDS) == "mean 12.5 s ± 0.900 s"
-    assert words.hits_note(miss | {"restricted_mean": {"mean": 18.2, "half_width": 3.0}}, UPDATES) == "mean ≥ 18.2 updates"
+    assert words.hits_note(miss | {"restricted_mean": {"mean": 18.2, "half_width": 3.0}}, UPDATES) == "mean ≥ 18.2"
 
 
 def test_amounts_and_places():

@@ -29,7 +29,8 @@ $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csr
 
 demo: $(STAMP)
 	$(BIN)/fedbench run digits-demo $(ALL:%=-a %) --seeds 3 --jobs 2 --store demo/runs --resume
-	$(BIN)/fedbench leaderboard build --store demo/runs --output demo/leaderboard --title "fedbench demo"
+	$(BIN)/fedbench leaderboard build --store demo/runs --output demo/leaderboard --title "fedbench demo" \
+	    --note "default options: a demonstration, not a ranking"
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,18 @@ def record(
     state: str = "finished",
     scenario: str = "slow_tail",
     scenario_hash: str = "c0ffee",
+    ended_by: str = "time",
+    columns: Mapping[str, Sequence[float]] | None = None,
     **final: Any,
 ) -> Record:
-    """Grid of 5 virtual seconds, budget 20 s, target 0.8; the final accuracy is the end of the curve."""
+    """Grid of 5 virtual seconds, budget 20 s, target 0.8; the final accuracy is the end of the curve. Between two points lie ten
+    updates, 100 steps and gradients, and 1000 bytes; `columns` replaces such columns."""
     times = np.array(seconds if seconds is not None else [5.0 * i for i in range(len(curve))])
-    columns = {name: np.zeros(len(times)) for name in CURVES}
-    columns |= {"seconds": times, "test_accuracy": np.array(curve, dtype=np.float32)}
+    curves = {name: np.zeros(len(times)) for name in CURVES}
+    spent = {"version": 10, "steps": 100, "gradient_evaluations": 100, "bytes": 1000}
+    curves |= {name: each * np.arange(len(times)) for name, each in spent.items()}
+    curves |= {"seconds": times, "test_accuracy": np.array(curve, dtype=np.float32)}
+    curves |= {name: np.array(column) for name, column in (columns or {}).items()}
     resolved = {
         "name": scenario,
         "about": "A slow tail of clients.",
@@ -37,7 +43,7 @@ def record(
         "targets": [{"metric": "test_accuracy", "value": TARGET}],
     }
     algorithm = {"name": selector.partition("[")[0], "options": {"local_lr": 0.1}}
-    hit = first_hit(columns["seconds"], columns["test_accuracy"], TARGET)
+    hit = first_hit(curves["seconds"], curves["test_accuracy"], TARGET)
     meta = {
         "schema": 2,
         "run_id": f"{selector}-{scenario_hash}-{seed}",
@@ -50,7 +56,7 @@ def record(
             "seed": seed,
         },
         "provenance": {"version": "0.1.0", "commit": "abc", "dirty": False, "trainer": "native", "libraries": {"numpy": "2.4"}},
-        "outcome": {"state": state, "ended_by": "seconds", "message": None},
+        "outcome": {"state": state, "ended_by": ended_by if state == "finished" else state, "message": None},
         "final": {"version": 40 + seed, "test_accuracy": float(curve[-1]) if len(curve) else None} | final,
         "time_to_target": [
             {"metric": "test_accuracy", "value": TARGET, "seconds": hit, "censored_at": float(times[-1]) if len(times) else 0.0}
@@ -58,7 +64,7 @@ def record(
         "ledger": {"bytes_up": 1000 + seed, "bytes_down": 2000, "staleness_max": seed, "trained_steps": 10},
         "digests": {"inputs": "i", "plan": "p", "model": f"m{seed}"},
     }
-    return Record(meta, columns)
+    return Record(meta, curves)
 
 
 @pytest.fixture(name="record")

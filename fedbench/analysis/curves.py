@@ -1,58 +1,91 @@
-"""Mean curves over seeds, with a band."""
+"""Curves over an axis: the value at a place, and means over seeds with a band."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbench.analysis.axes import SECONDS, Axis, along
+from fedbench.analysis.metrics import values
 from fedbench.analysis.statistics import t_factor
+from fedbench.results.record import Record
 
 ENOUGH_SEEDS = 5
 """From here on the band is a t-interval; with fewer seeds its factor is so large that the plain range says more."""
 
-Curves = Mapping[str, NDArray[Any]]
+Floats = NDArray[np.float64]
 Band = Literal["none", "range", "t"]
 
 
 @dataclass(frozen=True)
 class MeanCurve:
-    """seconds, mean, low, high: (T,) float64. band: what low and high are (none: one seed, both equal the mean)."""
+    """A mean over seeds.
 
-    seconds: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    at: places on the axis, ascending; mean, std, low, high: there; all (T,) float64. std: sample standard deviation, ddof 1, NaN
+    with one seed. band: what low and high are (none: one seed, both equal the mean).
+    """
+
+    axis: Axis
+    at: Floats
+    mean: Floats
+    std: Floats
+    low: Floats
+    high: Floats
     band: Band
 
 
-def mean_curve(curves: Sequence[Curves], column: str) -> MeanCurve:
-    """The mean of a column over `curves` (one per seed, at least one), at the virtual times at which all have a finite value.
+def mean_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis = SECONDS) -> MeanCurve:
+    """Returns the mean of a metric over `runs` (one per seed, at least one) against an axis.
 
-    So the mean ends where the first seed ends: a mean over fewer and fewer seeds would jump for no reason of the algorithm.
+    Each seed is interpolated linearly on a common grid: the union of all seeds' evaluations. The grid begins where the last seed
+    begins and ends where the first seed ends, so no seed is ever extrapolated, and a mean over fewer and fewer seeds cannot jump
+    for no reason of the algorithm. A seed ends before its first value that is not finite.
     """
-    seeds = [_finite(one, column) for one in curves]
-    seconds = functools.reduce(np.intersect1d, [times for times, _ in seeds])
-    rows = np.stack([values[np.searchsorted(times, seconds)] for times, values in seeds])
-    mean = rows.mean(axis=0)
-    n = len(rows)
+    seeds = [points(run, metric, axis) for run in runs]
+    grid = _common([at for at, _ in seeds])
+    rows = np.stack([np.interp(grid, at, there) if len(grid) else grid for at, there in seeds])
+    mean, n = rows.mean(axis=0), len(rows)
+    std = rows.std(axis=0, ddof=1) if n > 1 else np.full(len(grid), np.nan)
     if n >= ENOUGH_SEEDS:
-        half = t_factor(n) * rows.std(axis=0, ddof=1) / np.sqrt(n)
-        return MeanCurve(seconds, mean, mean - half, mean + half, band="t")
-    return MeanCurve(seconds, mean, rows.min(axis=0), rows.max(axis=0), band="range" if n > 1 else "none")
+        half = t_factor(n) * std / np.sqrt(n)
+        return MeanCurve(axis, grid, mean, std, mean - half, mean + half, band="t")
+    return MeanCurve(axis, grid, mean, std, rows.min(axis=0), rows.max(axis=0), band="range" if n > 1 else "none")
 
 
-def _finite(curves: Curves, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Times (strictly increasing) and values, up to the first value that is not finite; the last of equal times counts."""
-    seconds = np.asarray(curves.get("seconds", ()), dtype=np.float64)
-    values = np.asarray(curves.get(column, ()), dtype=np.float64)
-    if len(seconds) != len(values):
-        return np.empty(0), np.empty(0)
-    bad = np.flatnonzero(~np.isfinite(values))
-    end = int(bad[0]) if len(bad) else len(values)
-    times, backwards = np.unique(seconds[:end][::-1], return_index=True)
-    return times, values[:end][::-1][backwards]
+def points(run: Record, metric: str, axis: Axis) -> tuple[Floats, Floats]:
+    """Places (strictly ascending) and values of one run, up to the first value that is not finite; of equal places the last counts."""
+    at, there = along(run, axis), values(run, metric)
+    bad = np.flatnonzero(~np.isfinite(there))
+    end = int(bad[0]) if len(bad) else len(there)
+    places, backwards = np.unique(at[:end][::-1], return_index=True)
+    return places, there[:end][::-1][backwards]
+
+
+def value_at(run: Record, metric: str, axis: Axis, place: float) -> float | None:
+    """The newest evaluation at or before a place, without interpolation; None beyond the end of the run, or if it is not finite."""
+    at, there = along(run, axis), values(run, metric)
+    if not len(at) or not at[0] <= place <= at[-1]:
+        return None
+    value = float(there[np.searchsorted(at, place, side="right") - 1])
+    return value if np.isfinite(value) else None
+
+
+def last_k_mean(run: Record, metric: str = "test_accuracy", k: int = 10) -> float | None:
+    """The mean of the last k evaluations of a run; None if it has fewer, if one of them is not finite, or if the run diverged."""
+    there = values(run, metric)
+    if len(there) < k or run.state == "diverged":
+        return None
+    mean = float(there[-k:].mean())
+    return mean if np.isfinite(mean) else None
+
+
+def _common(seeds: Sequence[Floats]) -> Floats:
+    """The union of all seeds' places where all have data."""
+    if not all(len(at) for at in seeds):
+        return np.empty(0)
+    places = np.unique(np.concatenate(seeds))
+    return np.asarray(places[(places >= max(at[0] for at in seeds)) & (places <= min(at[-1] for at in seeds))])

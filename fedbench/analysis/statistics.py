@@ -1,18 +1,15 @@
-"""Means over seeds and their 95 % Student-t intervals, paired differences, and who is tied with the best."""
+"""Means over seeds and their 95 % Student-t intervals, paired differences and their p-values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit  # scipy.stats would take a second to import
+from scipy.special import stdtr, stdtrit  # scipy.stats would take a second to import
 
 LEVEL = 0.95
-
-Standing = Literal["best", "tied", "behind", "unknown", "reference"]
 
 
 @dataclass(frozen=True)
@@ -31,9 +28,9 @@ class Estimate:
     half_width: float | None
 
 
-def t_factor(n: int) -> float:
-    """The half-width of a 95 % interval over n >= 2 values, in units of std / sqrt(n)."""
-    return float(stdtrit(n - 1, (1 + LEVEL) / 2))
+def t_factor(n: int, level: float = LEVEL) -> float:
+    """The half-width of an interval of confidence `level` over n >= 2 values, in units of std / sqrt(n)."""
+    return float(stdtrit(n - 1, (1 + level) / 2))
 
 
 def estimate(values: Iterable[float | None]) -> Estimate:
@@ -54,25 +51,10 @@ def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> Estimat
     return estimate(a[seed] - b[seed] for seed in sorted(a.keys() & b.keys()))
 
 
-def standings(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bool) -> dict[str, Standing]:
-    """Who has the best mean, who cannot be told from it, who is behind.
-
-    values: for each name that may be compared, its value per seed. `tied`: the 95 % interval of the paired difference to
-    the best mean does not lie wholly on the worse side of 0. `unknown`: fewer than two common seeds, or nobody to compare with.
-    The intervals are not adjusted for the number of comparisons. Equal means: the first name in the order of `values` is `best`.
-    """
-    sign = 1.0 if higher_is_better else -1.0
-    means = {name: sign * float(np.mean(list(seeds.values()))) for name, seeds in values.items() if seeds}
-    best = max(means, key=lambda name: means[name], default=None)
-    if best is None or len(means) < 2:
-        return dict.fromkeys(values, "unknown")
-    result: dict[str, Standing] = {name: _against(values[name], values[best], sign) for name in values}
-    result[best] = "best" if any(standing != "unknown" for name, standing in result.items() if name != best) else "unknown"
-    return result
-
-
-def _against(one: Mapping[int, float], best: Mapping[int, float], sign: float) -> Standing:
-    difference = paired_difference(one, best)
-    if difference.mean is None or difference.half_width is None:
-        return "unknown"
-    return "tied" if sign * difference.mean + difference.half_width >= 0 else "behind"
+def p_value(difference: Estimate) -> float | None:
+    """Two-sided, of the t-test that the mean difference is 0; None if n < 2. Equal differences at all seeds: 1 if they are 0, else 0."""
+    if difference.mean is None or difference.std is None:
+        return None
+    if difference.std == 0:
+        return 1.0 if difference.mean == 0 else 0.0
+    return float(2 * stdtr(difference.n - 1, -abs(difference.mean) * math.sqrt(difference.n) / difference.std))

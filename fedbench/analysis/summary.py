@@ -2,75 +2,45 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fedbench.analysis.curves import MeanCurve, mean_curve
-from fedbench.analysis.statistics import Estimate, Standing, estimate, standings
-from fedbench.analysis.time_to_target import Attempt, TimeToTarget
+from fedbench.analysis.axes import SECONDS, Axis, find
+from fedbench.analysis.curves import value_at
+from fedbench.analysis.differences import differences, shortened
+from fedbench.analysis.horizon import Horizon, horizon, why_not_compared
+from fedbench.analysis.rows import AT_HORIZON, Row, row
+from fedbench.analysis.standings import UNKNOWN, Comparison, standings
+from fedbench.analysis.statistics import estimate
 from fedbench.errors import RecordError
 
 if TYPE_CHECKING:
     from fedbench.results.record import Record
 
-FINAL = ("test_accuracy", "test_loss", "client_accuracy_mean", "client_accuracy_worst_decile")
-LEDGER = ("bytes_up", "bytes_down", "bytes_wasted", "busy_fraction", "staleness_mean", "participation_gini")
-STEPS = ("trained_steps", "avoided_steps")
-LOST = ("jobs_left", "jobs_dropped_out", "jobs_late")
-LOSSES = (*LOST, "lost_share", "wasted_share")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One algorithm under one scenario.
-
-    runs: its records in order of seed. outcomes: state to number of seeds. measures: estimates over seeds by name: FINAL,
-    `updates` (the final version), LEDGER, STEPS, LOSSES: jobs lost and late by cause, their share of all jobs, and the share of the
-    local steps done that no update consumed. times: one per target of the scenario, in its order. accuracy_standing and
-    time_standings: see `_compare`. curve: test accuracy against virtual seconds.
-    """
-
-    selector: str
-    runs: tuple[Record, ...]
-    outcomes: dict[str, int]
-    measures: dict[str, Estimate]
-    times: tuple[TimeToTarget, ...]
-    curve: MeanCurve
-    accuracy_standing: Standing = "unknown"
-    time_standings: tuple[Standing, ...] = ()
-
-    @property
-    def algorithm(self) -> dict[str, Any]:
-        """name and options."""
-        return dict(self.runs[0].meta["spec"]["algorithm"])
-
-    @property
-    def is_reference(self) -> bool:
-        """A yardstick such as SGD on the pooled data: shown, not ranked."""
-        return bool(self.algorithm.get("reference"))
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        return tuple(run.seed for run in self.runs)
-
-    @property
-    def staleness_max(self) -> float | None:
-        """The largest of any seed."""
-        return max((value for run in self.runs if (value := run.meta["ledger"].get("staleness_max")) is not None), default=None)
-
 
 @dataclass(frozen=True)
 class ScenarioSummary:
-    """Rows that may be compared: one resolved scenario (by hash), one task and model. scenario: its resolved specification."""
+    """Rows that may be compared: one resolved scenario (by hash), one task and model.
+
+    scenario: its resolved specification. settings: what tells it from others of its name, see `differences`. horizon: where its
+    accuracies are compared.
+    """
 
     name: str
     scenario_hash: str
     task: dict[str, Any]
     scenario: dict[str, Any]
     rows: tuple[Row, ...]
+    horizon: Horizon
+    settings: tuple[str, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """`digits-demo`, or `digits-demo with clients=30` where there are others of the name."""
+        return f"{self.name} with {', '.join(map(shortened, self.settings))}" if self.settings else self.name
 
     @property
     def loses_jobs(self) -> bool:
@@ -79,21 +49,40 @@ class ScenarioSummary:
         by_scenario = availability.get("when_offline") == "lost" or self.scenario.get("dropout") or any(rounds.values())
         return bool(by_scenario) or any(row.measures["lost_share"].mean for row in self.rows)
 
+    @property
+    def holds_out_public_data(self) -> bool:
+        """Is the server's public data taken out of the task's own training data?"""
+        return (self.scenario.get("public") or {}).get("source") == "held_out"
 
-def summarize(records: Iterable[Record]) -> list[ScenarioSummary]:
-    """Groups by scenario, then by selector, both in alphabetical order. RecordError if two records claim the same place."""
+
+def summarize(records: Iterable[Record], axis: str | Axis = SECONDS) -> list[ScenarioSummary]:
+    """Returns one summary per scenario, then one row per selector, both in alphabetical order.
+
+    axis: on which runs are compared and drawn. RecordError if two records claim the same place, or if one lacks the axis;
+    UsageError if there is no such axis.
+    """
+    where = find(axis)
     groups: dict[tuple[str, str, str], dict[str, list[Record]]] = {}
     for record in records:
         spec = record.meta["spec"]
         key = (record.scenario, str(spec["scenario_hash"]), json.dumps(spec["task"], sort_keys=True))
         groups.setdefault(key, {}).setdefault(record.selector, []).append(record)
-    return [_scenario(*key, groups[key]) for key in sorted(groups)]
+    found = [_scenario(*key, groups[key], where) for key in sorted(groups)]
+    return [one for _, alike in itertools.groupby(found, lambda one: one.name) for one in _told_apart(list(alike))]
 
 
-def _scenario(name: str, scenario_hash: str, task: str, by_selector: Mapping[str, Sequence[Record]]) -> ScenarioSummary:
-    rows = [_row(selector, _one_per_seed(by_selector[selector])) for selector in sorted(by_selector)]
+def _told_apart(scenarios: Sequence[ScenarioSummary]) -> list[ScenarioSummary]:
+    settings = differences([one.rows[0].runs[0].meta["spec"] for one in scenarios])
+    return [replace(one, settings=tuple(own)) for one, own in zip(scenarios, settings, strict=True)]
+
+
+def _scenario(
+    name: str, scenario_hash: str, task: str, by_selector: Mapping[str, Sequence[Record]], axis: Axis
+) -> ScenarioSummary:
+    rows = [row(selector, _one_per_seed(by_selector[selector]), axis) for selector in sorted(by_selector)]
     scenario = dict(rows[0].runs[0].meta["spec"]["scenario"])
-    return ScenarioSummary(name, scenario_hash, json.loads(task), scenario, _compare(rows))
+    compared, where = _compare(rows, axis)
+    return ScenarioSummary(name, scenario_hash, json.loads(task), scenario, compared, where)
 
 
 def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
@@ -115,77 +104,45 @@ def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
     return tuple(runs[seed] for seed in sorted(runs))
 
 
-def _row(selector: str, runs: tuple[Record, ...]) -> Row:
-    measures = {name: estimate(run.meta["final"].get(name) for run in runs) for name in FINAL}
-    measures["updates"] = estimate(run.meta["final"].get("version") for run in runs)
-    ledgers = [run.meta["ledger"] for run in runs]
-    measures |= {name: estimate(ledger.get(name) for ledger in ledgers) for name in (*LEDGER, *STEPS, *LOST)}
-    measures["lost_share"] = estimate(_share(ledger, LOST, "jobs") for ledger in ledgers)
-    measures["wasted_share"] = estimate(_share(ledger, ("steps_wasted",), "steps_done") for ledger in ledgers)
-    targets = runs[0].meta["spec"]["scenario"].get("targets") or []
-    return Row(
-        selector=selector,
-        runs=runs,
-        outcomes=dict(sorted(Counter(run.state for run in runs).items())),
-        measures=measures,
-        times=tuple(
-            TimeToTarget(target["metric"], target["value"], tuple(_attempt(run, target) for run in runs)) for target in targets
-        ),
-        curve=mean_curve([run.curves for run in runs], "test_accuracy"),
-    )
-
-
-def _share(ledger: Mapping[str, Any], parts: Sequence[str], whole: str) -> float | None:
-    """What the parts are of the whole; None for a record that lacks one of them, or of nothing."""
-    if not ledger.get(whole) or any(part not in ledger for part in parts):
-        return None
-    return float(sum(ledger[part] for part in parts) / ledger[whole])
-
-
-def _attempt(run: Record, target: Mapping[str, Any]) -> Attempt:
-    """What a run did about a target. One that broke off early is a miss until the end of the scenario's time budget."""
-    for entry in run.meta["time_to_target"]:
-        if (entry["metric"], entry["value"]) == (target["metric"], target["value"]):
-            budget = run.meta["spec"]["scenario"].get("budget", {}).get("seconds") if run.state != "finished" else None
-            return Attempt(entry["seconds"], max(float(entry["censored_at"]), float(budget or 0.0)))
-    raise RecordError(f"record {run.run_id}: time_to_target has no entry for {target['metric']} = {target['value']}")
-
-
-def _compare(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Rows with their standings. Final accuracy: among rows in which every seed ended without diverging or failing. A target:
-    among rows that reach it with every seed, since the time of a miss is not known. References are not compared; all others stay
-    `unknown`."""
-    rivals = [row for row in rows if not row.is_reference]
-    accuracy = standings(
-        {
-            row.selector: {run.seed: float(run.meta["final"]["test_accuracy"]) for run in row.runs}
-            for row in rivals
-            if row.outcomes.keys() <= {"finished", "stalled"} and row.measures["test_accuracy"].missing == 0
-        },
-        higher_is_better=True,
-    )
-    targets = range(len(rows[0].times))
-    times = [
+def _compare(rows: Sequence[Row], axis: Axis) -> tuple[tuple[Row, ...], Horizon]:
+    """Rows with their standings. Accuracy: at the common horizon, see `horizon`. A target: among rows that reach it with every seed,
+    since what a miss would have needed is not known."""
+    rows = [replace(one, left_out="" if one.is_reference else why_not_compared(one.runs, axis)) for one in rows]
+    rivals = [one for one in rows if not one.is_reference]
+    compared = [one for one in rivals if not one.left_out]
+    where = horizon({one.selector: one.runs for one in compared}, axis)
+    read = {one.selector: {run.seed: _read(run, where) for run in one.runs} for one in rows}
+    accuracy = standings({one.selector: _known(read[one.selector]) for one in compared}, higher_is_better=True)
+    targets = [
         standings(
-            {
-                row.selector: {run.seed: attempt.restricted for run, attempt in zip(row.runs, row.times[i].attempts, strict=True)}
-                for row in rivals
-                if not row.times[i].lower_bound
-            },
+            {one.selector: _places(one, i) for one in rivals if not one.to_target[i].lower_bound},
             higher_is_better=False,
         )
-        for i in targets
+        for i in range(len(rows[0].to_target))
     ]
     return tuple(
         replace(
-            row,
-            accuracy_standing=accuracy.get(row.selector, _without(row)),
-            time_standings=tuple(times[i].get(row.selector, _without(row)) for i in targets),
+            one,
+            measures={AT_HORIZON: estimate(read[one.selector].values()), **one.measures},
+            accuracy=accuracy.get(one.selector, _without(one)),
+            target_comparisons=tuple(target.get(one.selector, _without(one)) for target in targets),
         )
-        for row in rows
-    )
+        for one in rows
+    ), where
 
 
-def _without(row: Row) -> Standing:
+def _read(run: Record, where: Horizon) -> float | None:
+    return None if where.at is None else value_at(run, "test_accuracy", where.axis, where.at)
+
+
+def _known(values: Mapping[int, float | None]) -> dict[int, float]:
+    return {seed: value for seed, value in values.items() if value is not None}
+
+
+def _places(row: Row, target: int) -> dict[int, float]:
+    return {run.seed: attempt.restricted for run, attempt in zip(row.runs, row.to_target[target].attempts, strict=True)}
+
+
+def _without(row: Row) -> Comparison:
     """The standing of a row that was not compared."""
-    return "reference" if row.is_reference else "unknown"
+    return Comparison("reference") if row.is_reference else UNKNOWN

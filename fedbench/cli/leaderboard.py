@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fedbench.analysis.axes import AXES
 from fedbench.cli.output import out
 from fedbench.cli.run import StoreOption
 from fedbench.errors import UsageError
@@ -20,17 +21,21 @@ def build(
     store: StoreOption = Path("runs"),
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the page.")] = Path("leaderboard"),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "fedbench leaderboard",
+    note: Annotated[str, typer.Option(help="A sentence below the heading, such as what the page does not claim.")] = "",
+    axis: Annotated[str, typer.Option(help=f"On which runs are compared and drawn: {', '.join(AXES)}.")] = "seconds",
 ) -> None:
     """Write the page from all records of a store: index.html, data.json and data.csv, no network needed.
 
-    Example: fedbench leaderboard build --store runs -o leaderboard
+    Accuracies are compared at the farthest place of the axis that all compared runs of a scenario reach.
+
+    Example: fedbench leaderboard build --store runs -o leaderboard --axis updates
     """
     from fedbench.leaderboard import build as build_page  # the other verbs start faster without it
 
     records = list(Store(store))
     if not records:
         raise UsageError(f"store {store}: no finished records; `fedbench run` writes them")
-    page = build_page(records, output, title=title)
+    page = build_page(records, output, title=title, note=note, axis=axis)
     out.print(f"{len(records)} records -> {page}", markup=False, soft_wrap=True)
 
 

@@ -53,18 +53,17 @@ class RunSpec:
             "task": self.scenario.task.model_dump(mode="json"),
             "scenario": self.scenario.resolved(),
             "scenario_hash": self.scenario.content_hash(),
-            "algorithm": {"name": self.algorithm.name, "options": self.algorithm.options()} | self._origin() | self._reference(),
+            "algorithm": {"name": self.algorithm.name, "options": self.algorithm.options()} | self._facts(),
             "selector": self.selector,
             "overrides": overrides_of(self.scenario),
             "seed": self.seed,
         }
 
-    def _origin(self) -> dict[str, Any]:
-        return {"origin": self.origin} if self.origin else {}
-
-    def _reference(self) -> dict[str, Any]:
-        """One worker with everybody's data is a yardstick, not a rival."""
-        return {"reference": True} if self.algorithm.pooled else {}
+    def _facts(self) -> dict[str, Any]:
+        """What a reader of the record must know of the algorithm: where it comes from if it is not built in, what it requires, and
+        whether it is one worker with everybody's data: a yardstick, not a rival."""
+        facts = {"origin": self.origin, "requires": sorted(self.algorithm.requires), "reference": self.algorithm.pooled}
+        return {name: value for name, value in facts.items() if value}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], algorithm: str | None = None) -> RunSpec:

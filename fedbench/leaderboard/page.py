@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fedbench.leaderboard import chart, words
+from fedbench.leaderboard.cells import cells, columns, loses_jobs
 
 BANDS = {
     "t": "bands: 95 % t-interval",
@@ -22,43 +22,25 @@ PROVENANCE = ("commit", "dirty", "trainer", "gpu", "instruction_set", "cpu", "wa
 DIGESTS = ("inputs", "plan", "model")
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the table. first: the direction of the first click, the better end on top."""
-
-    label: str
-    note: str
-    first: str = "descending"
-    numeric: bool = True
-
-
-@dataclass(frozen=True)
-class Cell:
-    """text; notes below it, a line each but for empty ones; mark: a standing in words; alarm: a seed went wrong; sort: key of the
-    column, None is always last."""
-
-    text: str
-    notes: Sequence[str] = ()
-    mark: str = ""
-    alarm: bool = False
-    sort: float | str | None = None
-
-
 def render(data: Mapping[str, Any]) -> str:
     """The page. The same document gives the same bytes."""
     selectors = sorted({row["selector"] for scenario in data["scenarios"] for row in scenario["rows"]})
     looks = {selector: chart.look_of(index) for index, selector in enumerate(selectors)}
-    scenarios = [_scenario(scenario, number, looks) for number, scenario in enumerate(data["scenarios"], start=1)]
+    axis = data["axis"]
+    scenarios = [_scenario(scenario, number, looks, axis) for number, scenario in enumerate(data["scenarios"], start=1)]
     runs = sum(len(row["runs"]) for scenario in data["scenarios"] for row in scenario["rows"])
     return (
         environment()
         .get_template("page.html")
         .render(
             title=data["title"],
+            note=data["note"],
+            axis=axis,
             scenarios=scenarios,
             algorithms=len(selectors),
             runs=runs,
-            losses=any(_loses_jobs(row) for scenario in data["scenarios"] for row in scenario["rows"]),
+            flattered=any(row["flattered"] for scenario in data["scenarios"] for row in scenario["rows"]),
+            losses=any(loses_jobs(row) for scenario in data["scenarios"] for row in scenario["rows"]),
         )
     )
 
@@ -73,7 +55,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"seconds": words.seconds, "breakable": _breakable}
+    environment.filters |= {"seconds": words.seconds, "place": words.place, "breakable": _breakable}
     return environment
 
 
@@ -82,40 +64,60 @@ def _breakable(selector: str) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?<=[\[,])", selector))
 
 
-def _scenario(scenario: Mapping[str, Any], number: int, looks: Mapping[str, chart.Look]) -> dict[str, Any]:
+def _scenario(
+    scenario: Mapping[str, Any], number: int, looks: Mapping[str, chart.Look], axis: Mapping[str, str]
+) -> dict[str, Any]:
     """What the template needs of one scenario."""
     rows = scenario["rows"]
     goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
-    lines = [chart.series(row["selector"], looks[row["selector"]], row["curve"]) for row in rows]
-    lines.sort(key=lambda line: -line.mean[-1] if line.mean else 1.0)
-    end = max((line.seconds[-1] for line in lines if line.seconds), default=0.0)
-    title = f"{scenario['name']}: test accuracy against virtual time"
-    bands = sorted({row["curve"]["band"] for row in rows if row["curve"]["seconds"]}, reverse=True)
+    rows_by_accuracy = sorted(rows, key=lambda row: -(_accuracy(row) or -1.0))
+    lines = [chart.series(row["selector"], looks[row["selector"]], row["curve"]) for row in rows_by_accuracy]
+    values = [_accuracy(row) for row in rows_by_accuracy]
+    end = max((line.at[-1] for line in lines if line.at), default=0.0)
+    title = f"{scenario['full_name']}: test accuracy against {axis['words']}"
+    picture = chart.Picture(f"chart-{number}", title, goals, axis, scenario["horizon"]["at"])
+    bands = sorted({row["curve"]["band"] for row in rows if row["curve"]["at"]}, reverse=True)
     return {
         "id": f"{re.sub(r'[^a-z0-9]+', '-', scenario['name'].lower()).strip('-')}-{number}",
         "given": scenario,
-        "facts": _facts(scenario),
-        "columns": columns(scenario),
+        "facts": _facts(scenario, axis),
+        "columns": columns(scenario, axis),
         "sorted_by": 2 if scenario["targets"] else 1,
-        "rows": [
-            {"given": row, "cells": cells(row), "runs": [_run(run) for run in row["runs"]], "built": _built(row["runs"])}
-            for row in rows
-        ],
-        "svg": Markup(chart.draw(lines, goals, f"chart-{number}", title)),
-        "lines": [(line, line.seconds[-1] < end) for line in lines if line.seconds],
-        "undrawn": [line.name for line in lines if not line.seconds],
+        "rows": [_row(row, axis) for row in rows],
+        "flattered": [row["selector"] for row in rows if row["flattered"]],
+        "svg": Markup(chart.draw(lines, picture)),
+        "lines": [(line, line.at[-1] < end, value) for line, value in zip(lines, values, strict=True) if line.at],
+        "compared_at": None if scenario["horizon"]["at"] is None else words.place(scenario["horizon"]["at"], axis),
+        "undrawn": [line.name for line in lines if not line.at],
         "early": [note for row in rows for note in _early(row)],
         "bands": "; ".join(BANDS[band] for band in bands),
     }
 
 
-def _facts(scenario: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _accuracy(row: Mapping[str, Any]) -> float | None:
+    """Where accuracies are compared."""
+    value: float | None = row["measures"]["test_accuracy_at_horizon"]["mean"]
+    return value
+
+
+def _row(row: Mapping[str, Any], axis: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "given": row,
+        "options": [(name, words.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
+        "cells": cells(row, axis),
+        "runs": [_run(run) for run in row["runs"]],
+        "built": _built(row["runs"]),
+    }
+
+
+def _facts(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[tuple[str, str]]:
     counts = sorted({len(row["seeds"]) for row in scenario["rows"]})
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     task = " · ".join(str(part) for part in (scenario["task"]["name"], scenario["task"].get("model")) if part)
     clients = words.NONE if scenario["clients"] is None else f"{scenario['clients']:,}"
     facts = [("Task", task), ("Clients", clients), ("Budget", words.budget(scenario))]
-    return [*facts, ("Targets", words.targets(scenario)), ("Seeds per algorithm", seeds)]
+    facts += [("Targets", words.targets(scenario)), ("Seeds per algorithm", seeds)]
+    return [*facts, ("Accuracy is compared at", words.horizon(scenario, axis))]
 
 
 def _early(row: Mapping[str, Any]) -> list[str]:
@@ -143,79 +145,3 @@ def _built(runs: Sequence[Mapping[str, Any]]) -> list[str]:
         named = {"fedbench": given.get("version"), **libraries}
         sets.append(" · ".join(f"{name} {version}" for name, version in named.items() if version))
     return list(dict.fromkeys(sets))
-
-
-def columns(scenario: Mapping[str, Any]) -> list[Column]:
-    """The columns in order; `cells` gives the same order."""
-    return [
-        Column("Algorithm", "selector", "ascending", numeric=False),
-        Column("Test accuracy", "final, mean ± 95 %"),
-        *(
-            Column(f"Time to {words.goal(one['metric'], one['value'])}", "median (hits/seeds)", "ascending")
-            for one in scenario["targets"]
-        ),
-        Column("Outcome", "seeds", "ascending", numeric=False),
-        Column("Worst clients", "lowest decile"),
-        Column("Updates", "server"),
-        *([Column("Lost or late", "of all jobs", "ascending")] if any(map(_loses_jobs, scenario["rows"])) else []),
-        Column("Traffic", "up + down", "ascending"),
-        Column("Busy", "clients"),
-        Column("Staleness", "mean", "ascending"),
-        Column("Local steps", "trained", "ascending"),
-    ]
-
-
-def cells(row: Mapping[str, Any]) -> list[Cell]:
-    """One row's cells."""
-    means = {name: value["mean"] for name, value in row["measures"].items()}
-    accuracy, worst = row["measures"]["test_accuracy"], row["measures"]["client_accuracy_worst_decile"]
-    traffic = None if means["bytes_up"] is None or means["bytes_down"] is None else means["bytes_up"] + means["bytes_down"]
-    return [
-        Cell(row["selector"], sort=row["selector"]),
-        Cell(
-            words.interval(accuracy),
-            [words.seed_note(accuracy)],
-            words.STANDINGS.get(row["accuracy_standing"], ""),
-            sort=means["test_accuracy"],
-        ),
-        *(
-            Cell(words.time(one), [words.time_note(one)], words.STANDINGS.get(one["standing"], ""), sort=one["median"])
-            for one in row["times"]
-        ),
-        Cell(words.outcomes(row["outcomes"]), alarm=set(row["outcomes"]) != {"finished"}, sort=words.outcomes(row["outcomes"])),
-        Cell(words.interval(worst), sort=worst["mean"]),
-        Cell(words.number(means["updates"]), sort=means["updates"]),
-        *([_lost(means)] if _loses_jobs(row) else []),
-        Cell(words.size(traffic), [_note(words.size, means["bytes_wasted"], "{} wasted")], sort=traffic),
-        Cell(
-            words.percent(means["busy_fraction"]),
-            [_note(words.percent, means.get("wasted_share"), "{} in vain")],
-            sort=means["busy_fraction"],
-        ),
-        Cell(
-            words.number(means["staleness_mean"]),
-            [_note(words.number, row["staleness_max"], "max {}")],
-            sort=means["staleness_mean"],
-        ),
-        Cell(
-            words.number(means["trained_steps"]),
-            [_note(words.number, means["avoided_steps"], "{} avoided")],
-            sort=means["trained_steps"],
-        ),
-    ]
-
-
-def _loses_jobs(row: Mapping[str, Any]) -> bool:
-    """All rows of a scenario alike."""
-    return "lost_share" in row["measures"]
-
-
-def _lost(means: Mapping[str, float | None]) -> Cell:
-    """The share of the jobs that are lost or late, and how many by cause."""
-    causes = (("jobs_left", "{} left"), ("jobs_dropped_out", "{} dropped out"), ("jobs_late", "{} late"))
-    notes = [_note(words.number, means[name], text) for name, text in causes]
-    return Cell(words.percent(means["lost_share"]), notes, sort=means["lost_share"])
-
-
-def _note(shown: Any, value: float | None, text: str) -> str:
-    return "" if not value else text.format(shown(value))

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedbench.analysis.axes import SECONDS, Axis
 from fedbench.errors import UsageError
-from fedbench.leaderboard.document import SCHEMA, as_csv, document
+from fedbench.leaderboard.document import SCHEMA, document
 from fedbench.leaderboard.page import render
+from fedbench.leaderboard.table import as_csv
 
 if TYPE_CHECKING:
     from fedbench.results.record import Record
@@ -19,13 +21,20 @@ if TYPE_CHECKING:
 TITLE = "fedbench leaderboard"
 
 
-def build(records: Iterable[Record], out: str | Path, *, title: str = TITLE) -> Path:
+def build(records: Iterable[Record], out: str | Path, *, title: str = TITLE, note: str = "", axis: str | Axis = SECONDS) -> Path:
     """Write the site into `out`, which is made if need be, and return the path of its `index.html`.
 
-    Each file is replaced in one step; the same records give the same bytes. UsageError without records, or if `out` cannot be
-    written.
+    Args:
+        records: of any scenarios, in any order.
+        out: the folder.
+        title: heading of the page.
+        note: a sentence below the heading, such as what the page does not claim.
+        axis: on which runs are compared and drawn: seconds, updates, gradient_evaluations, steps or bytes.
+
+    Each file is replaced in one step; the same records give the same bytes. UsageError without records, for an unknown axis, or if
+    `out` cannot be written. RecordError if a record lacks the axis.
     """
-    data = document(records, title)
+    data = document(records, title, note, axis)
     if not data["scenarios"]:
         raise UsageError("leaderboard: there are no finished records to show; `fedbench run` writes some")
     folder = Path(out)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 NONE = "–"
-STANDINGS = {"best": "best mean", "tied": "tied with the best", "reference": "reference"}
+SYMBOLS = ("s", "B")  # units that are no words
+UNCAPPED = 100_000_000  # a scenario's default for jobs: no cap that anybody meets
+TO_TARGET = {"seconds": "Time", "updates": "Updates", "gradient_evaluations": "Gradients", "steps": "Steps", "bytes": "Traffic"}
+"""What a target takes, by axis, as a heading."""
 
 
 def number(value: float | None) -> str:
@@ -54,8 +58,13 @@ def interval(value: Mapping[str, Any]) -> str:
         return NONE
     if value["half_width"] is None:
         return f"{value['mean']:.3f}"
-    half = f"{value['half_width']:.3f}"
-    return f"{value['mean']:.3f} ± {half if half != '0.000' or value['half_width'] == 0 else '<0.001'}"
+    return f"{value['mean']:.3f} ± {_three_digits(value['half_width'])}"
+
+
+def _three_digits(half_width: float) -> str:
+    """Three digits after the point; <0.001 for what is more than nothing."""
+    text = f"{half_width:.3f}"
+    return "<0.001" if text == "0.000" and half_width > 0 else text
 
 
 def seed_note(value: Mapping[str, Any]) -> str:
@@ -66,24 +75,80 @@ def seed_note(value: Mapping[str, Any]) -> str:
     return "1 seed, no interval" if n == 1 else f"n = {n}"
 
 
-def time(value: Mapping[str, Any]) -> str:
-    """Median over seeds with hits: `12.3 s (3/3)`, or `> 20 s (1/3)` when the median seed missed."""
-    shown = seconds(value["median"]) if value["median"] is not None else f"> {number(value['beyond'])} s"
+def standing(comparison: Mapping[str, Any]) -> str:
+    """A standing as a mark; nothing for what is behind or not compared."""
+    known = {"best": "best mean", "tied": f"cannot be told apart with {comparison['seeds']} seeds", "reference": "reference"}
+    return known.get(comparison["standing"], "")
+
+
+def difference(comparison: Mapping[str, Any]) -> str:
+    """An accuracy's difference to the best mean with its adjusted interval: `−0.012 ± 0.031 to best`."""
+    mean, half = comparison["difference"], comparison["half_width"]
+    return "" if mean is None else f"{f'{mean:+.3f}'.replace('-', '−')} ± {_three_digits(half)} to best"
+
+
+def amount(value: float | None, axis: Mapping[str, str]) -> str:
+    """What was spent on an axis, to three digits: `12.0 s`, `1.23 GB`, `26 updates`."""
+    return seconds(value) if axis["unit"] == "s" else place(value, axis)
+
+
+def place(value: float | None, axis: Mapping[str, str]) -> str:
+    """A place on an axis: `12 s`, `1.23 GB`, `26 updates`."""
+    if value is None:
+        return NONE
+    return size(value) if axis["unit"] == "B" else f"{number(value)} {axis['unit']}"
+
+
+def hits(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
+    """Median over seeds with hits: `12.3 s (3/3)`, or `> 20 s (1/3)` when the median seed missed. A unit that is a word is left to
+    the heading."""
+    shown = _short(value["median"], axis) if value["median"] is not None else f"> {_short(value['beyond'], axis)}"
     return f"{shown} ({value['hits']}/{value['total']})"
 
 
-def time_note(value: Mapping[str, Any]) -> str:
-    """The restricted mean: `mean 12.5 ± 0.9 s`, or `mean ≥ 18.2 s` when a seed missed."""
+def hits_note(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
+    """The restricted mean: `mean 12.5 s ± 0.9 s`, or `mean ≥ 18.2 s` when a seed missed."""
     mean, half = value["restricted_mean"]["mean"], value["restricted_mean"]["half_width"]
     if value["lower_bound"]:
-        return f"mean ≥ {seconds(mean)}"
-    return "" if half is None else f"mean {seconds(mean)[:-2]} ± {seconds(half)}"
+        return f"mean ≥ {_short(mean, axis)}"
+    return "" if half is None else f"mean {_short(mean, axis)} ± {_short(half, axis)}"
+
+
+def _short(value: float, axis: Mapping[str, str]) -> str:
+    return amount(value, axis) if axis["unit"] in SYMBOLS else number(value)
 
 
 def outcomes(value: Mapping[str, int]) -> str:
     """`3 finished`, `2 finished, 1 diverged`."""
     order = sorted(value, key=lambda state: (state != "finished", state))
     return ", ".join(f"{value[state]} {state}" for state in order)
+
+
+def ended_by(value: Mapping[str, int]) -> str:
+    """`by time`, or `2 by time, 1 by updates`; a state that is its own cause is not said twice."""
+    causes = {cause: count for cause, count in value.items() if cause not in ("diverged", "stalled", "failed")}
+    if len(value) == 1:
+        return "".join(f"by {cause}" for cause in causes)
+    return ", ".join(f"{count} by {cause}" for cause, count in sorted(causes.items()))
+
+
+def horizon(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> str:
+    """Where accuracies are compared, and why there: `40 s of virtual time, where all compared runs end`."""
+    value = scenario["horizon"]
+    if value["at"] is None:
+        return "nowhere: no row can be compared"
+    where = place(value["at"], axis) + (f" of {axis['words']}" if axis["unit"] in SYMBOLS else "")
+    if value["is_shared"]:
+        return f"{where}, where all compared runs end"
+    first = value["limits"][0]
+    others = len(value["limits"]) - 1
+    more = f" and {others} other run{'s' if others > 1 else ''}" if others else ""
+    return f"{where}, where {first['selector']}, seed {first['seed']} (ended by {first['ended_by']}){more} end{'' if others else 's'}"
+
+
+def option(value: Any) -> str:
+    """An option's value as a selector has it."""
+    return json.dumps(value).strip('"').replace(" ", "")
 
 
 def targets(scenario: Mapping[str, Any]) -> str:
@@ -103,5 +168,5 @@ def budget(scenario: Mapping[str, Any]) -> str:
     """`20 s virtual time, 2,000 updates`, whichever ends first."""
     given = scenario["budget"]
     parts = [f"{number(given['seconds'])} s of virtual time"] if given.get("seconds") is not None else []
-    parts += [f"{given[name]:,} {name}" for name in ("updates", "jobs") if given.get(name) is not None]
+    parts += [f"{given[name]:,} {name}" for name in ("updates", "jobs") if (given.get(name) or UNCAPPED) < UNCAPPED]
     return " or ".join(parts) or "not stated"

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from fedbench.analysis.axes import find
+from fedbench.analysis.curves import last_k_mean, mean_curve
+from fedbench.analysis.hits import first_hit
+from fedbench.analysis.rows import AT_HORIZON, LAST_MEAN, Row
+from fedbench.analysis.summary import ScenarioSummary, summarize
 from fedbench.results.record import Record
 
 if TYPE_CHECKING:
@@ -47,34 +52,82 @@ class Records(Sequence[Record]):
         parts = [pd.DataFrame({"scenario": r.scenario, "algorithm": r.selector, "seed": r.seed, **r.curves}) for r in self]
         return pd.concat(parts, ignore_index=True)
 
+    def standings(self, axis: str = "seconds") -> pd.DataFrame:
+        """One row per scenario and algorithm: its accuracy where all compared runs of the scenario still are, and how it stands.
+
+        axis: on which runs are compared: seconds, updates, gradient_evaluations, steps or bytes. `horizon` is the place on it, see
+        `fedbench.analysis.horizon` for the rule; `left_out` says why a row is not compared; intervals and p-values are adjusted.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_standing(row, one) for one in summarize(self, axis) for row in one.rows])
+
+    def hits(self, metric: str, target: float, axis: str = "seconds") -> pd.DataFrame:
+        """One row per record: what it had spent on an axis when the metric first reached the target.
+
+        `reached` is None for a miss, which was watched until `censored_at`; `text` is `12 s`, or `> 40 s` for a miss.
+        """
+        import pandas as pd
+
+        rows = [(one, first_hit(one, metric, target, axis)) for one in self]
+        return pd.DataFrame(
+            [{**_names(one), "reached": hit.reached, "censored_at": hit.censored_at, "text": str(hit)} for one, hit in rows]
+        )
+
     def plot(self, metric: str = "test_accuracy", against: str = "seconds", ax: Axes | None = None) -> Axes:
-        """Mean over seeds of a curve per algorithm, with a band from the lowest to the highest seed."""
+        """Mean over seeds of a curve per scenario and algorithm, with its band; `mean_curve` of `fedbench.analysis.curves` says how.
+
+        against: an axis: seconds, updates, gradient_evaluations, steps or bytes.
+        """
         import matplotlib.pyplot as plt
 
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
-        table = self.curves()
-        for name, group in table.groupby("algorithm", sort=True):
-            over_seeds = group.groupby(against)[metric].agg(["mean", "min", "max"])
-            line = ax.plot(over_seeds.index, over_seeds["mean"], label=str(name))[0]
-            ax.fill_between(
-                over_seeds.index, over_seeds["min"], over_seeds["max"], color=line.get_color(), alpha=0.2, linewidth=0
-            )
-        ax.set_xlabel("virtual seconds" if against == "seconds" else against)
+        summaries, axis = summarize(self, against), find(against)
+        for one in summaries:
+            for row in one.rows:
+                curve = mean_curve(row.runs, metric, axis)
+                name = row.selector if len(summaries) == 1 else f"{one.full_name}: {row.selector}"
+                line = ax.plot(curve.at, curve.mean, label=name)[0]
+                ax.fill_between(curve.at, curve.low, curve.high, color=line.get_color(), alpha=0.2, linewidth=0)
+        ax.set_xlabel(axis.title)
         ax.set_ylabel(metric.replace("_", " "))
         ax.legend(frameon=False)
         return ax
+
+
+def _names(record: Record) -> dict[str, Any]:
+    return {"scenario": record.scenario, "algorithm": record.selector, "seed": record.seed}
+
+
+def _standing(row: Row, summary: ScenarioSummary) -> dict[str, Any]:
+    accuracy, compared = row.measures[AT_HORIZON], row.accuracy
+    return {
+        "scenario": summary.full_name,
+        "algorithm": row.selector,
+        "axis": summary.horizon.axis.name,
+        "horizon": summary.horizon.at,
+        "accuracy": accuracy.mean,
+        "std": accuracy.std,
+        "half_width": accuracy.half_width,
+        "seeds": accuracy.n,
+        "standing": compared.standing,
+        "to_best": compared.difference,
+        "to_best_half_width": compared.half_width,
+        "p_adjusted": compared.p_adjusted,
+        "left_out": row.left_out,
+    }
 
 
 def _row(record: Record) -> dict[str, Any]:
     hits = {f"seconds_to_{hit['value']:g}": hit["seconds"] for hit in record.meta["time_to_target"]}
     ledger = {name: value for name, value in record.meta["ledger"].items() if not isinstance(value, list)}
     return {
-        "scenario": record.scenario,
-        "algorithm": record.selector,
-        "seed": record.seed,
+        **_names(record),
         "state": record.state,
+        "ended_by": record.meta["outcome"]["ended_by"],
         **{name: value for name, value in record.meta["final"].items() if name not in ("version", "seconds")},
+        LAST_MEAN: last_k_mean(record),
         **hits,
         **ledger,
         "wall_seconds": record.meta["provenance"].get("wall_seconds"),

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fedbench.analysis.statistics import Estimate, estimate, paired_difference, standings
+from fedbench.analysis.statistics import Estimate, estimate, p_value, paired_difference, t_factor
 
 
 def test_three_seeds():
@@ -31,32 +31,17 @@ def test_differences_are_paired_by_common_seed():
     assert result.half_width == pytest.approx(12.706205, rel=1e-6)
 
 
-def test_standings_pair_away_what_seeds_share():
-    # seeds differ by 0.1, the algorithms by 0.01 at each seed: unpaired intervals overlap, the paired one is [0.01, 0.01]
-    a, b = {0: 0.7, 1: 0.8, 2: 0.9}, {0: 0.71, 1: 0.81, 2: 0.91}
-    assert standings({"a": a, "b": b}, higher_is_better=True) == {"a": "behind", "b": "best"}
-    assert standings({"a": a, "b": b}, higher_is_better=False) == {"a": "best", "b": "behind"}
+def test_p_value_of_a_known_t():
+    # differences 1 and 3: t = 2 / (sqrt(2) / sqrt(2)) = 2 with 1 degree of freedom: p = 1 - 2 atan(2) / pi
+    assert p_value(estimate([1.0, 3.0])) == pytest.approx(1 - 2 * math.atan(2) / math.pi)
 
 
-def test_tied_when_the_interval_includes_no_difference():
-    # differences to the best -0.03, 0, 0.01: mean -0.0067, half-width 4.303 * 0.0208 / sqrt(3) = 0.052
-    best, other = {0: 0.80, 1: 0.80, 2: 0.80}, {0: 0.77, 1: 0.80, 2: 0.81}
-    assert standings({"best": best, "other": other}, higher_is_better=True) == {"best": "best", "other": "tied"}
+def test_p_value_of_equal_differences_and_of_one_seed():
+    assert p_value(estimate([0.25, 0.25])) == 0.0
+    assert p_value(estimate([0.0, 0.0])) == 1.0
+    assert p_value(estimate([0.5])) is None
 
 
-def test_equal_values_are_tied():
-    same = {0: 0.5, 1: 0.6}
-    assert standings({"a": same, "b": dict(same)}, higher_is_better=True) == {"a": "best", "b": "tied"}
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {},
-        {"alone": {0: 1.0, 1: 2.0}},
-        {"one seed": {0: 1.0}, "another": {0: 2.0}},
-        {"no common seed": {0: 1.0, 1: 1.0}, "other": {2: 2.0, 3: 2.0}},
-    ],
-)
-def test_nothing_is_claimed_without_two_common_seeds(values):
-    assert set(standings(values, higher_is_better=True).values()) <= {"unknown"}
+def test_a_higher_level_is_wider():
+    assert t_factor(3) == pytest.approx(4.302653, rel=1e-6)
+    assert t_factor(3, 0.99) == pytest.approx(9.924843, rel=1e-6)

@@ -24,8 +24,9 @@ def test_measures_by_hand(record):
     assert row.measures["updates"].mean == 41.0
     assert row.measures["bytes_up"].mean == 1001.0
     assert row.measures["busy_fraction"].missing == 2
+    assert row.measures["test_accuracy_last_10"].missing == 2
     assert row.staleness_max == 2
-    assert row.times[0].median == 5.0
+    assert row.to_target[0].median == 5.0
 
 
 def test_a_diverged_seed_is_counted_and_missed_until_the_end_of_the_budget(record):
@@ -33,45 +34,107 @@ def test_a_diverged_seed_is_counted_and_missed_until_the_end_of_the_budget(recor
     row = only(runs).rows[0]
     assert row.outcomes == {"diverged": 1, "finished": 2}
     assert (row.measures["test_accuracy"].n, row.measures["test_accuracy"].missing) == (2, 1)
-    assert (row.times[0].hits, row.times[0].total) == (2, 3)
-    assert row.times[0].attempts[2].censored_at == 20.0  # not 10 s, where it broke off
-    assert row.times[0].restricted_mean.mean == pytest.approx((10 + 10 + 20) / 3)
-    assert len(row.curve.seconds) == 3
+    assert (row.to_target[0].hits, row.to_target[0].total) == (2, 3)
+    assert row.to_target[0].attempts[2].censored_at == 20.0  # not 10 s, where it broke off
+    assert row.to_target[0].restricted_mean.mean == pytest.approx((10 + 10 + 20) / 3)
+    assert len(row.curve.at) == 3
+
+
+def standing(records, axis="seconds"):
+    (scenario,) = summarize(records, axis)
+    return {row.selector: (row.accuracy.standing, tuple(one.standing for one in row.target_comparisons)) for row in scenario.rows}
 
 
 def test_who_is_compared(record):
     diverged = [record("diverged", 0), record("diverged", 1, state="diverged")]
-    misses = [record("misses", seed, [0.1, 0.2, 0.3]) for seed in (0, 1)]
-    best = [record("best", seed, [0.1, 0.85, 0.95]) for seed in (0, 1)]
+    misses = [record("misses", seed, [0.1, 0.2, 0.3, 0.3]) for seed in (0, 1)]
+    best = [record("best", seed, [0.1, 0.85, 0.9, 0.95]) for seed in (0, 1)]
     behind = [record("behind", seed, [0.1, 0.2, 0.3, 0.85]) for seed in (0, 1)]
-    rows = {row.selector: row for row in only([*diverged, *misses, *best, *behind]).rows}
-    assert {name: row.accuracy_standing for name, row in rows.items()} == {
-        "best": "best",
-        "behind": "behind",
-        "misses": "behind",
-        "diverged": "unknown",
+    assert standing([*diverged, *misses, *best, *behind]) == {
+        "best": ("best", ("best",)),
+        "behind": ("behind", ("behind",)),
+        "misses": ("behind", ("unknown",)),
+        "diverged": ("unknown", ("behind",)),
     }
-    assert {name: row.time_standings for name, row in rows.items()} == {
-        "best": ("best",),
-        "behind": ("behind",),
-        "misses": ("unknown",),
-        "diverged": ("behind",),
-    }
+
+
+def test_accuracies_are_compared_where_all_still_are_and_not_at_the_end(record):
+    """`long` is better at its end at 20 s; at 10 s, where the cap on updates ended `short`, it is worse."""
+    long = [record("long", seed, [0.1, 0.2, 0.3, 0.8, 0.99]) for seed in (0, 1)]
+    short = [record("short", seed, [0.1, 0.5, 0.6], ended_by="updates") for seed in (0, 1)]
+    (scenario,) = summarize([*long, *short])
+    rows = {row.selector: row for row in scenario.rows}
+    assert scenario.horizon.at == 10.0
+    assert (rows["short"].accuracy.standing, rows["long"].accuracy.standing) == ("best", "behind")
+    assert rows["long"].measures["test_accuracy_at_horizon"].mean == pytest.approx(0.3)
+    assert rows["long"].measures["test_accuracy"].mean == pytest.approx(0.99)
+    assert rows["short"].ended_by == {"updates": 2}
+
+
+def test_another_axis_may_have_another_best(record):
+    """At 10 s `many` is ahead with 100 updates; after 20 updates, all that `few` makes, it is behind."""
+    many = [record("many", seed, [0.1, 0.4, 0.9], columns={"version": [0, 20, 100]}) for seed in (0, 1)]
+    few = [record("few", seed, [0.1, 0.5, 0.7], columns={"version": [0, 10, 20]}) for seed in (0, 1)]
+    assert {name: one for name, (one, _) in standing([*many, *few]).items()} == {"many": "best", "few": "behind"}
+    assert {name: one for name, (one, _) in standing([*many, *few], "updates").items()} == {"many": "behind", "few": "best"}
+    assert standing([*many, *few], "rounds") == standing([*many, *few], "updates")
+
+
+def test_targets_are_counted_on_the_axis(record):
+    runs = [record(seed=seed, curve=[0.1, 0.9], columns={"version": [0, 7 + seed]}) for seed in (0, 1)]
+    (scenario,) = summarize(runs, "updates")
+    assert scenario.rows[0].to_target[0].median == 7.5
+
+
+def test_a_row_that_is_not_compared_shows_its_reason_and_its_value_if_it_has_one(record):
+    good = [record(name, seed, [0.1, 0.5, 0.6]) for name in ("a", "b") for seed in (0, 1)]
+    stalled = [record("stalled", 0, [0.1, 0.2], state="stalled"), record("stalled", 1, [0.1, 0.2, 0.3])]
+    (scenario,) = summarize([*good, *stalled])
+    row = scenario.rows[-1]
+    assert (scenario.horizon.at, row.left_out, row.accuracy.standing) == (10.0, "1 of 2 seeds stalled", "unknown")
+    value = row.measures["test_accuracy_at_horizon"]
+    assert (value.n, value.missing, value.mean) == (1, 1, pytest.approx(0.3))
 
 
 def test_a_reference_is_shown_and_not_ranked(record):
-    """It is better than all others, who are compared among themselves."""
-    pooled = [record("centralised", seed, [0.1, 0.95, 0.99]) for seed in (0, 1)]
+    """It is better than all others, who are compared among themselves, and its early end moves nothing."""
+    pooled = [record("centralised", seed, [0.1, 0.95]) for seed in (0, 1)]
     for run in pooled:
         run.meta["spec"]["algorithm"]["reference"] = True
     rival = [record("rival", seed, [0.1, 0.9, 0.9]) for seed in (0, 1)]
     slow = [record("slow", seed, [0.1, 0.2, 0.85]) for seed in (0, 1)]
-    rows = {row.selector: row for row in only([*pooled, *rival, *slow]).rows}
-    assert {name: (row.accuracy_standing, row.time_standings) for name, row in rows.items()} == {
+    assert standing([*pooled, *rival, *slow]) == {
         "centralised": ("reference", ("reference",)),
         "rival": ("best", ("best",)),
         "slow": ("behind", ("behind",)),
     }
+    assert only([*pooled, *rival, *slow]).horizon.at == 10.0
+
+
+def test_an_older_record_lacks_one_axis_only(record):
+    old = record()
+    del old.curves["gradient_evaluations"]
+    assert summarize([old], "bytes")
+    with pytest.raises(RecordError, match="no column 'gradient_evaluations'"):
+        summarize([old], "gradient_evaluations")
+
+
+def test_sections_of_one_name_say_what_tells_them_apart(record):
+    small, large, other = record(), record(scenario_hash="beef"), record(scenario="other")
+    large.meta["spec"]["scenario"]["clients"] = 500
+    names = [one.full_name for one in summarize([small, large, other])]
+    assert names == ["other", "slow_tail with clients=500", "slow_tail with clients=100"]
+
+
+def test_a_row_that_uses_public_data(record):
+    run = record()
+    run.meta["spec"]["algorithm"]["requires"] = ["public_data"]
+    run.meta["spec"]["scenario"]["public"] = {"source": "held_out", "size": 10}
+    assert only([run]).rows[0].uses_public_data
+    assert only([run]).holds_out_public_data
+    assert not only([record()]).rows[0].uses_public_data
+    run.meta["spec"]["scenario"]["public"]["source"] = "another task"
+    assert not only([run]).holds_out_public_data
 
 
 def test_the_same_run_twice_counts_once(record):
@@ -90,13 +153,6 @@ def test_changed_defaults_are_not_mixed(record):
     other.meta["spec"]["algorithm"]["options"] = {"local_lr": 0.2}
     with pytest.raises(RecordError, match="differ in their options"):
         summarize([record(), other])
-
-
-def test_a_target_without_a_result_is_an_error(record):
-    broken = record()
-    broken.meta["time_to_target"] = []
-    with pytest.raises(RecordError, match=r"no entry for test_accuracy = 0\.8"):
-        summarize([broken])
 
 
 LOSSES = {"jobs": 40, "jobs_left": 3, "jobs_dropped_out": 2, "jobs_late": 0, "steps_done": 100, "steps_wasted": 30}

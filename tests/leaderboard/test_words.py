@@ -56,16 +56,73 @@ def test_seed_note():
     assert words.seed_note({"n": 2, "missing": 1}) == "2 of 3 seeds have a value"
 
 
-def test_time():
+SECONDS = {"name": "seconds", "words": "virtual time", "unit": "s"}
+UPDATES = {"name": "updates", "words": "server updates", "unit": "updates"}
+BYTES = {"name": "bytes", "words": "traffic", "unit": "B"}
+
+
+def test_hits():
     hit = {"median": 12.34, "beyond": None, "hits": 3, "total": 3, "lower_bound": False}
     miss = {"median": None, "beyond": 20.0, "hits": 1, "total": 3, "lower_bound": True}
-    assert words.time(hit) == "12.3 s (3/3)"
-    assert words.time(miss) == "> 20 s (1/3)"
-    assert words.time_note(hit | {"restricted_mean": {"mean": 12.5, "half_width": 0.9}}) == "mean 12.5 ± 0.900 s"
-    assert words.time_note(miss | {"restricted_mean": {"mean": 18.2, "half_width": 3.0}}) == "mean ≥ 18.2 s"
+    assert words.hits(hit, SECONDS) == "12.3 s (3/3)"
+    assert words.hits(miss, SECONDS) == "> 20.0 s (1/3)"
+    assert words.hits(miss, UPDATES) == "> 20 (1/3)"
+    assert words.hits(miss | {"beyond": 2.5e6}, BYTES) == "> 2.50 MB (1/3)"
+    assert words.hits_note(hit | {"restricted_mean": {"mean": 12.5, "half_width": 0.9}}, SECONDS) == "mean 12.5 s ± 0.900 s"
+    assert words.hits_note(miss | {"restricted_mean": {"mean": 18.2, "half_width": 3.0}}, UPDATES) == "mean ≥ 18.2"
+
+
+def test_amounts_and_places():
+    assert [words.amount(x, SECONDS) for x in (None, 12.0, 1234.0)] == ["–", "12.0 s", "1,234 s"]
+    assert [words.place(x, SECONDS) for x in (None, 12.0, 12.5)] == ["–", "12 s", "12.5 s"]
+    assert [words.place(x, BYTES) for x in (12, 1.5e9)] == ["12 B", "1.50 GB"]
+    assert words.place(26.0, UPDATES) == "26 updates"
+
+
+def test_standings_and_differences():
+    tied = {"standing": "tied", "seeds": 3, "difference": -0.0123, "half_width": 0.0312}
+    assert words.standing(tied) == "cannot be told apart with 3 seeds"
+    assert words.difference(tied) == "−0.012 ± 0.031 to best"
+    assert words.difference(tied | {"difference": 0.002, "half_width": 0.0001}) == "+0.002 ± <0.001 to best"
+    none = {"seeds": 3, "difference": None, "half_width": None}
+    assert [words.standing(none | {"standing": one}) for one in ("best", "behind", "unknown", "reference")] == [
+        "best mean",
+        "",
+        "",
+        "reference",
+    ]
+    assert words.difference(none) == ""
+
+
+def test_causes_of_the_end():
+    assert words.ended_by({"time": 3}) == "by time"
+    assert words.ended_by({"updates": 1, "time": 2}) == "2 by time, 1 by updates"
+    assert words.ended_by({"diverged": 1, "time": 2}) == "2 by time"
+    assert words.ended_by({"stalled": 3}) == ""
+
+
+def test_where_accuracies_are_compared():
+    limits = [{"selector": "fedasync", "seed": seed, "ended_by": "updates"} for seed in (2, 0)]
+
+    def horizon(axis, at, limits, is_shared=False):
+        return words.horizon({"horizon": {"at": at, "is_shared": is_shared, "limits": limits}}, axis)
+
+    assert horizon(SECONDS, 40.0, limits, is_shared=True) == "40 s of virtual time, where all compared runs end"
+    assert horizon(SECONDS, 6.0, limits[:1]) == "6 s of virtual time, where fedasync, seed 2 (ended by updates) ends"
+    assert horizon(UPDATES, 26.0, limits) == "26 updates, where fedasync, seed 2 (ended by updates) and 1 other run end"
+    assert horizon(BYTES, 3.2e6, limits * 2).startswith(
+        "3.20 MB of traffic, where fedasync, seed 2 (ended by updates) and 3 other runs end"
+    )
+    assert horizon(SECONDS, None, []) == "nowhere: no row can be compared"
+
+
+def test_options():
+    assert [words.option(x) for x in (1.0, "sgd", None, True, [1, 2])] == ["1.0", "sgd", "null", "true", "[1,2]"]
 
 
 def test_outcomes_and_budget():
     assert words.outcomes({"diverged": 1, "finished": 2}) == "2 finished, 1 diverged"
     assert words.budget({"budget": {"seconds": 20.0, "updates": 4000, "jobs": None}}) == "20 s of virtual time or 4,000 updates"
+    assert words.budget({"budget": {"seconds": 20.0, "jobs": 100_000_000}}) == "20 s of virtual time"
+    assert words.budget({"budget": {"seconds": 20.0, "jobs": 500}}) == "20 s of virtual time or 500 jobs"
     assert words.budget({"budget": {}}) == "not stated"

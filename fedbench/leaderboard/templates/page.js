@@ -47,7 +47,7 @@
     const svg = figure.querySelector(".chart"), cross = svg.querySelector(".cross"), at = figure.querySelector("output");
     const series = JSON.parse(figure.querySelector(".points").textContent);
     const keys = [...figure.querySelectorAll(".key")], shapes = [...svg.querySelectorAll("[data-name]")];
-    const end = Number(svg.dataset.end), grid = [...new Set(series.flatMap((one) => one.seconds))].sort((a, b) => a - b);
+    const end = Number(svg.dataset.end), grid = [...new Set(series.flatMap((one) => one.at))].sort((a, b) => a - b);
     let place = null;
 
     function show(index) {
@@ -55,10 +55,11 @@
       const time = index === null ? null : grid[index];
       cross.setAttribute("visibility", time === null ? "hidden" : "visible");
       if (time !== null) for (const x of ["x1", "x2"]) cross.setAttribute(x, `${(100 * time) / end}%`);
-      at.textContent = time === null ? "at the end" : `at ${Number(time.toPrecision(4))} s`;
+      at.textContent = time === null ? at.dataset.rest : `at ${Number(time.toPrecision(4)).toLocaleString("en")} ${svg.dataset.unit}`;
       series.forEach((one, i) => {
-        const point = time === null ? one.seconds.length - 1 : one.seconds.indexOf(time);
-        keys[i].querySelector(".value").textContent = point < 0 ? "–" : one.mean[point].toFixed(3);
+        const shown = keys[i].querySelector(".value"), last = one.at.length - 1;
+        const point = time > one.at[last] ? -1 : one.at.findLastIndex((t) => t <= time); // the newest evaluation
+        shown.textContent = time === null ? shown.dataset.rest : point < 0 ? "–" : one.mean[point].toFixed(3);
       });
     }
 
@@ -97,6 +98,10 @@
     });
   }
 
+  document.querySelectorAll(".sorter select").forEach((select) => select.addEventListener("change", () => {
+    const heads = select.closest("section").querySelector(".results").tHead.rows[0].cells;
+    sort(heads[Number(select.value)].querySelector("button"));
+  }));
   document.querySelectorAll(".results thead button").forEach((button) => button.addEventListener("click", () => sort(button)));
   document.querySelectorAll(".copy").forEach((button) => button.addEventListener("click", () => copy(button)));
   document.querySelectorAll("figure").forEach(chart);

@@ -1,0 +1,39 @@
+"""What tells scenarios of one name apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+MOST_LETTERS = 60  # of a setting in a heading
+SILENT = {"about", "schema"}  # keys of a scenario that change no result
+
+
+def differences(specs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Returns for each of several specifications of one scenario name the settings `key.path=value` that tell it apart.
+
+    specs: the `spec` of a record each. Several: every key whose value is not the same in all of them. One: the settings by which it
+    departs from the library's scenario of its name, as the record has them; none where there is no such scenario.
+    """
+    if len(specs) == 1:
+        return [list(specs[0].get("overrides") or ())]
+    leaves = [dict(_leaves(spec["scenario"])) for spec in specs]
+    keys = dict.fromkeys(key for one in leaves for key in one)
+    telling = [key for key in keys if len({json.dumps(one.get(key)) for one in leaves}) > 1]
+    return [[f"{key}={json.dumps(one[key])}" for key in telling if key in one] for one in leaves]
+
+
+def shortened(setting: str) -> str:
+    """A setting as a heading has it: without quotes, whole numbers without a point, and of a long table its beginning."""
+    plain = re.sub(r"(?<=\d)\.0$", "", setting.replace('"', ""))
+    return plain if len(plain) <= MOST_LETTERS else f"{plain[: MOST_LETTERS - 2]}.."
+
+
+def _leaves(content: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{path}{key}.")
+        elif f"{path}{key}" not in SILENT:
+            yield f"{path}{key}", value

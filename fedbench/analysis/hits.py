@@ -1,0 +1,100 @@
+"""What a run spends until a curve reaches a target. A run that never does is a miss; misses are kept in every number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fedbench.analysis import metrics
+from fedbench.analysis.axes import SECONDS, Axis, along, find
+from fedbench.analysis.statistics import Estimate, estimate
+from fedbench.errors import RecordError
+from fedbench.results import record as results
+from fedbench.results.record import Record
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One seed. reached: the place on the axis of the first hit, None for a miss; censored_at: how far a miss was watched."""
+
+    reached: float | None
+    censored_at: float
+    unit: str = SECONDS.unit
+
+    @property
+    def restricted(self) -> float:
+        """The hit, or for a miss the censoring place: a lower bound of what it would have needed."""
+        return self.censored_at if self.reached is None else self.reached
+
+    def __str__(self) -> str:
+        """`12 s`, or `> 40 s` for a miss."""
+        return f"{'> ' if self.reached is None else ''}{self.restricted:,.12g} {self.unit}"
+
+
+def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SECONDS) -> Attempt:
+    """Returns what a run had spent at the first evaluation that reached the target; no interpolation.
+
+    Args:
+        record: the run.
+        metric: test_accuracy, or a loss, which reaches a target from above.
+        target: the value to be reached.
+        axis: what is counted: seconds, updates (so: rounds to the target), gradient_evaluations, steps or bytes.
+
+    A miss is censored at the last evaluation. In seconds, a run that broke off (diverged, stalled, failed) is a miss until the end
+    of the scenario's time budget. UsageError for an unknown metric or axis, RecordError if the record lacks the axis.
+    """
+    metrics.check(metric)
+    where = find(axis)
+    at, sign = along(record, where), 1.0 if metrics.HIGHER_IS_BETTER[metric] else -1.0
+    end = float(at[-1]) if len(at) else 0.0
+    if where is SECONDS and record.state != "finished":
+        end = max(end, float(record.meta["spec"]["scenario"].get("budget", {}).get("seconds") or 0.0))
+    return Attempt(results.first_hit(at, sign * record.curves[metric], sign * target), end, where.unit)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """One target over the seeds of one algorithm, on one axis: `attempts`, at least one, in order of seed."""
+
+    metric: str
+    target: float
+    axis: Axis
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def total(self) -> int:
+        return len(self.attempts)
+
+    @property
+    def hits(self) -> int:
+        return sum(attempt.reached is not None for attempt in self.attempts)
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether `restricted_mean` is only a lower bound, because a seed missed."""
+        return self.hits < self.total
+
+    @property
+    def median(self) -> float | None:
+        """With every miss as +infinity; None if that makes it infinite. An even number of seeds: mean of the middle two."""
+        places = sorted(math.inf if attempt.reached is None else attempt.reached for attempt in self.attempts)
+        median = (places[(len(places) - 1) // 2] + places[len(places) // 2]) / 2
+        return median if math.isfinite(median) else None
+
+    @property
+    def beyond(self) -> float | None:
+        """The first place at which a miss was censored ("> 20 s"); None without misses."""
+        return min((attempt.censored_at for attempt in self.attempts if attempt.reached is None), default=None)
+
+    @property
+    def restricted_mean(self) -> Estimate:
+        """Misses count at their censoring place; see `lower_bound`."""
+        return estimate(attempt.restricted for attempt in self.attempts)
+
+
+def hits(runs: Sequence[Record], metric: str, target: float, axis: str | Axis = SECONDS) -> Hits:
+    """`first_hit` of the runs of one algorithm, one a seed. RecordError without runs."""
+    if not runs:
+        raise RecordError(f"hits of {metric} = {target:g}: expected at least one run, got none")
+    return Hits(metric, target, find(axis), tuple(first_hit(run, metric, target, axis) for run in runs))

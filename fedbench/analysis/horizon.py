@@ -1,0 +1,61 @@
+"""Where the accuracies of a scenario are compared: at one place of one axis that all compared runs reach.
+
+Runs may end by different causes: the time budget, the cap on updates, divergence. Their final accuracies then belong to different
+efforts, so finals are never ranked. The rule, for one scenario and one axis:
+
+1. A row is not compared if one of its seeds did not finish (it diverged, failed or stalled), has no evaluation with an accuracy, or
+   spent nothing on the axis. Such a row does not move the horizon, however early it ended; it is shown with its reason.
+2. A reference, such as one worker with everybody's data, is shown, not compared, and does not move the horizon.
+3. The horizon is the smallest end, on the axis, of all runs that are left. So a run that was ended by the cap on updates does set it,
+   since its curve beyond is not known.
+4. Where runs stop at their targets (`stop_at_target`) no row is compared: a run that stops because its accuracy is high just then
+   looks better than it is. What the targets take is compared there.
+5. Every compared seed counts with its newest evaluation at or before the horizon, without interpolation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fedbench.analysis.axes import Axis, along
+from fedbench.analysis.metrics import values
+from fedbench.results.record import Record
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """at: the place on the axis, None if no row is compared. limits: (selector, run) of the compared runs that end there; is_shared:
+    all compared runs end there."""
+
+    axis: Axis
+    at: float | None
+    limits: tuple[tuple[str, Record], ...]
+    is_shared: bool
+
+
+def horizon(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Horizon:
+    """The common horizon of the rows to be compared: selector to runs."""
+    ends = [(float(along(run, axis)[-1]), selector, run) for selector, runs in rows.items() for run in runs]
+    at = min((end for end, _, _ in ends), default=None)
+    limits = tuple((selector, run) for end, selector, run in ends if end == at)
+    return Horizon(axis, at, limits, is_shared=len(limits) == len(ends))
+
+
+def why_not_compared(runs: Sequence[Record], axis: Axis) -> str:
+    """Why the rule leaves a row out, such as `1 of 3 seeds diverged`; empty if it does not."""
+    reasons = Counter(reason for run in runs if (reason := _why_not(run, axis)))
+    return ", ".join(f"{count} of {len(runs)} seeds {reason}" for reason, count in sorted(reasons.items()))
+
+
+def _why_not(run: Record, axis: Axis) -> str:
+    if run.state != "finished":
+        return run.state
+    if run.meta["spec"]["scenario"].get("budget", {}).get("stop_at_target"):
+        return "told to stop at a target"
+    accuracies = values(run, "test_accuracy")
+    if not len(accuracies) or not all(map(math.isfinite, accuracies)):
+        return "without an accuracy"
+    return "" if along(run, axis)[-1] > 0 else f"without {axis.words}"

@@ -1,0 +1,106 @@
+"""One algorithm under one scenario: its runs, what they measured, and how it stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fedbench.analysis.axes import Axis
+from fedbench.analysis.curves import MeanCurve, last_k_mean, mean_curve
+from fedbench.analysis.hits import Hits, hits
+from fedbench.analysis.standings import UNKNOWN, Comparison
+from fedbench.analysis.statistics import Estimate, estimate
+from fedbench.results.record import Record
+
+FINAL = ("test_accuracy", "test_loss", "client_accuracy_mean", "client_accuracy_worst_decile")
+LEDGER = ("bytes_up", "bytes_down", "bytes_wasted", "busy_fraction", "staleness_mean", "participation_gini")
+WORK = ("gradient_evaluations", "trained_steps", "avoided_steps")
+LOST = ("jobs_left", "jobs_dropped_out", "jobs_late")
+LOSSES = (*LOST, "lost_share", "wasted_share")
+AT_HORIZON = "test_accuracy_at_horizon"
+LAST = 10  # evaluations, as the papers have it
+LAST_MEAN = f"test_accuracy_last_{LAST}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One algorithm under one scenario.
+
+    runs: its records in order of seed. outcomes, ended_by: state and cause of the end to number of seeds. measures: estimates over
+    seeds by name: FINAL, `updates` (the final version), LAST_MEAN, AT_HORIZON, LEDGER, WORK, LOSSES: jobs lost and late by cause,
+    their share of all jobs, and the share of the local steps done that no update consumed. to_target: one per target of the
+    scenario, in its order. curve: mean test accuracy. left_out: why its accuracy is not compared, empty if it is. accuracy,
+    target_comparisons: how it stands.
+    """
+
+    selector: str
+    runs: tuple[Record, ...]
+    outcomes: dict[str, int]
+    ended_by: dict[str, int]
+    measures: dict[str, Estimate]
+    to_target: tuple[Hits, ...]
+    curve: MeanCurve
+    left_out: str = ""
+    accuracy: Comparison = UNKNOWN
+    target_comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def algorithm(self) -> dict[str, Any]:
+        """name and options."""
+        return dict(self.runs[0].meta["spec"]["algorithm"])
+
+    @property
+    def is_reference(self) -> bool:
+        """A yardstick such as SGD on the pooled data: shown, not ranked."""
+        return bool(self.algorithm.get("reference"))
+
+    @property
+    def uses_public_data(self) -> bool:
+        return "public_data" in self.algorithm.get("requires", ())
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(run.seed for run in self.runs)
+
+    @property
+    def staleness_max(self) -> float | None:
+        """The largest of any seed."""
+        return max((value for run in self.runs if (value := run.meta["ledger"].get("staleness_max")) is not None), default=None)
+
+
+def row(selector: str, runs: tuple[Record, ...], axis: Axis) -> Row:
+    """The row of the runs of one algorithm, at least one, one a seed, before it is compared with others."""
+    targets = runs[0].meta["spec"]["scenario"].get("targets") or []
+    return Row(
+        selector=selector,
+        runs=runs,
+        outcomes=_counts(run.state for run in runs),
+        ended_by=_counts(str(run.meta["outcome"]["ended_by"]) for run in runs),
+        measures=_measures(runs),
+        to_target=tuple(hits(runs, target["metric"], target["value"], axis) for target in targets),
+        curve=mean_curve(runs, "test_accuracy", axis),
+    )
+
+
+def _counts(words: Any) -> dict[str, int]:
+    return dict(sorted(Counter(words).items()))
+
+
+def _measures(runs: Sequence[Record]) -> dict[str, Estimate]:
+    ledgers = [run.meta["ledger"] for run in runs]
+    measures = {name: estimate(run.meta["final"].get(name) for run in runs) for name in FINAL}
+    measures[LAST_MEAN] = estimate(last_k_mean(run, "test_accuracy", LAST) for run in runs)
+    measures["updates"] = estimate(run.meta["final"].get("version") for run in runs)
+    measures |= {name: estimate(ledger.get(name) for ledger in ledgers) for name in (*LEDGER, *WORK, *LOST)}
+    measures["lost_share"] = estimate(_share(ledger, LOST, "jobs") for ledger in ledgers)
+    measures["wasted_share"] = estimate(_share(ledger, ("steps_wasted",), "steps_done") for ledger in ledgers)
+    return measures
+
+
+def _share(ledger: Mapping[str, Any], parts: Sequence[str], whole: str) -> float | None:
+    """What the parts are of the whole; None for a record that lacks one of them, or of nothing."""
+    if not ledger.get(whole) or any(part not in ledger for part in parts):
+        return None
+    return float(sum(ledger[part] for part in parts) / ledger[whole])

@@ -1,0 +1,75 @@
+"""Who has the best mean, who cannot be told from it, and who is behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fedbench.analysis.holm import Holm, holm
+from fedbench.analysis.statistics import LEVEL, Estimate, p_value, paired_difference, t_factor
+
+ALPHA = 1 - LEVEL
+
+Standing = Literal["best", "tied", "behind", "unknown", "reference"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How one row stands to the best mean.
+
+    standing: `tied`: cannot be told from the best mean; `unknown`: not compared. seeds: those that both have. difference: mean of
+    own - best over these seeds; half_width: of its interval at confidence `level`, both adjusted by Holm; p, p_adjusted: of the
+    paired t-test, before and after. All of these are None for the best itself and for what was not compared.
+    """
+
+    standing: Standing
+    seeds: int = 0
+    difference: float | None = None
+    half_width: float | None = None
+    level: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+
+
+UNKNOWN = Comparison("unknown")
+
+
+def standings(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bool) -> dict[str, Comparison]:
+    """Compares each name with the best mean by a paired t-test over common seeds.
+
+    values: for each name that may be compared, its value per seed. `behind`: worse than the best mean, and the p-value, adjusted by
+    Holm over all comparisons with the best, is below 0.05; `tied`: all others. `unknown`: fewer than two common seeds, or nobody
+    to compare with. Equal means: the first name in the order of `values` is `best`.
+    """
+    sign = 1.0 if higher_is_better else -1.0
+    means = {name: sign * float(np.mean(list(seeds.values()))) for name, seeds in values.items() if seeds}
+    best = max(means, key=lambda name: means[name], default=None)
+    result = dict.fromkeys(values, UNKNOWN)
+    if best is None:
+        return result
+    differences = {name: paired_difference(values[name], values[best]) for name in values if name != best}
+    p_values = {name: p for name, one in differences.items() if (p := p_value(one)) is not None}
+    adjusted = dict(zip(p_values, holm(list(p_values.values()), ALPHA), strict=True))
+    result |= {name: _compared(differences[name], sign, p_values[name], adjusted[name]) for name in p_values}
+    if p_values:
+        result[best] = Comparison("best", seeds=len(values[best]))
+    return result
+
+
+def _compared(difference: Estimate, sign: float, p: float, adjusted: Holm) -> Comparison:
+    assert difference.mean is not None
+    assert difference.std is not None
+    is_behind = sign * difference.mean < 0 and adjusted.p < ALPHA
+    return Comparison(
+        "behind" if is_behind else "tied",
+        seeds=difference.n,
+        difference=difference.mean,
+        half_width=t_factor(difference.n, adjusted.level) * difference.std / math.sqrt(difference.n),
+        level=adjusted.level,
+        p=p,
+        p_adjusted=adjusted.p,
+    )

@@ -1,0 +1,132 @@
+"""The table of a scenario: its columns, and what a row says in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fedbench.leaderboard import words
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table. first: the direction of the first click, the better end on top."""
+
+    label: str
+    note: str
+    first: str = "descending"
+    numeric: bool = True
+
+
+@dataclass(frozen=True)
+class Cell:
+    """text; notes below it, a line each but for empty ones; mark: a standing in words; alarm: a seed went wrong; sort: key of the
+    column, None is always last."""
+
+    text: str
+    notes: Sequence[str] = ()
+    mark: str = ""
+    alarm: bool = False
+    sort: float | str | None = None
+
+
+def columns(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[Column]:
+    """The columns in order; `cells` gives the same order."""
+    place = scenario["horizon"]["at"]
+    return [
+        Column("Algorithm", "selector", "ascending", numeric=False),
+        Column("Test accuracy", "not compared" if place is None else f"at {words.place(place, axis)}, mean ± 95 %"),
+        *(
+            Column(
+                f"{words.TO_TARGET[axis['name']]} to {words.goal(one['metric'], one['value'])}",
+                "median (hits/seeds)",
+                "ascending",
+            )
+            for one in scenario["targets"]
+        ),
+        Column("Outcome", "seeds, ended by", "ascending", numeric=False),
+        Column("End of run", "final, worst clients"),
+        Column("Updates", "server"),
+        *([Column("Lost or late", "of all jobs", "ascending")] if any(map(loses_jobs, scenario["rows"])) else []),
+        Column("Traffic", "up + down", "ascending"),
+        Column("Busy", "clients"),
+        Column("Staleness", "mean", "ascending"),
+        Column("Local steps", "trained", "ascending"),
+    ]
+
+
+def cells(row: Mapping[str, Any], axis: Mapping[str, str]) -> list[Cell]:
+    """One row's cells."""
+    means = {name: value["mean"] for name, value in row["measures"].items()}
+    traffic = None if means["bytes_up"] is None or means["bytes_down"] is None else means["bytes_up"] + means["bytes_down"]
+    return [
+        Cell(row["selector"], sort=row["selector"]),
+        _accuracy(row),
+        *(_to_target(one, axis) for one in row["to_target"]),
+        _outcome(row),
+        _end(row),
+        Cell(words.number(means["updates"]), sort=means["updates"]),
+        *([_lost(means)] if loses_jobs(row) else []),
+        Cell(words.size(traffic), [_note(words.size, means["bytes_wasted"], "{} wasted")], sort=traffic),
+        Cell(
+            words.percent(means["busy_fraction"]),
+            [_note(words.percent, means.get("wasted_share"), "{} in vain")],
+            sort=means["busy_fraction"],
+        ),
+        Cell(
+            words.number(means["staleness_mean"]),
+            [_note(words.number, row["staleness_max"], "max {}")],
+            sort=means["staleness_mean"],
+        ),
+        Cell(
+            words.number(means["trained_steps"]),
+            [
+                _note(words.number, means["avoided_steps"], "{} avoided"),
+                _note(words.number, means["gradient_evaluations"], "{} gradients"),
+            ],
+            sort=means["trained_steps"],
+        ),
+    ]
+
+
+def loses_jobs(row: Mapping[str, Any]) -> bool:
+    """All rows of a scenario alike."""
+    return "lost_share" in row["measures"]
+
+
+def _accuracy(row: Mapping[str, Any]) -> Cell:
+    """At the common horizon, with the difference to the best mean."""
+    value = row["measures"]["test_accuracy_at_horizon"]
+    mark = f"not compared: {row['left_out']}" if row["left_out"] else words.standing(row["accuracy"])
+    notes = [words.seed_note(value), words.difference(row["accuracy"])]
+    return Cell(words.interval(value), notes, mark, sort=value["mean"])
+
+
+def _to_target(value: Mapping[str, Any], axis: Mapping[str, str]) -> Cell:
+    notes = [words.hits_note(value, axis)]
+    return Cell(words.hits(value, axis), notes, words.standing(value["comparison"]), sort=value["median"])
+
+
+def _outcome(row: Mapping[str, Any]) -> Cell:
+    text = words.outcomes(row["outcomes"])
+    return Cell(text, [words.ended_by(row["ended_by"])], alarm=set(row["outcomes"]) != {"finished"}, sort=text)
+
+
+def _end(row: Mapping[str, Any]) -> Cell:
+    """Finals, which are shown and never ranked; the worst clients are those of the lowest decile."""
+    names = ("test_accuracy", "test_accuracy_last_10", "client_accuracy_worst_decile")
+    final, last, worst = (row["measures"][name] for name in names)
+    notes = [f"last 10: {last['mean']:.3f}" if last["n"] else "", f"worst {words.interval(worst)}" if worst["n"] else ""]
+    return Cell(words.interval(final), notes, sort=final["mean"])
+
+
+def _lost(means: Mapping[str, float | None]) -> Cell:
+    """The share of the jobs that are lost or late, and how many by cause."""
+    causes = (("jobs_left", "{} left"), ("jobs_dropped_out", "{} dropped out"), ("jobs_late", "{} late"))
+    notes = [_note(words.number, means[name], text) for name, text in causes]
+    return Cell(words.percent(means["lost_share"]), notes, sort=means["lost_share"])
+
+
+def _note(shown: Any, value: float | None, text: str) -> str:
+    return "" if not value else text.format(shown(value))

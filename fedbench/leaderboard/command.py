@@ -1,0 +1,50 @@
+"""The shell line that runs a row again, or why there is none."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Command:
+    """line: for a shell, None if no line can run the row. needs: what the line needs that this package does not have, or why there
+    is no line; empty if it needs nothing."""
+
+    line: str | None
+    needs: str = ""
+
+
+def command(spec: Mapping[str, Any], seeds: Sequence[int]) -> Command:
+    """Returns the line for the `spec` of a record and the seeds of its row: one `fedbench run` per block of consecutive seeds.
+
+    An algorithm of a file is named as `./file.py:Class`, one of another package by its name, as its recorded origin says.
+    """
+    origin = spec["algorithm"].get("origin") or {}
+    if origin.get("kind") == "object":
+        return Command(
+            None, f"given in Python as an object of class {origin['class']}: put the class into a file to run it again"
+        )
+    scenario, selector, needs = spec["scenario"]["name"], spec["selector"], []
+    if spec.get("overrides", ()) is None:
+        needs.append(f"the scenario's file, which is not in the library, as ./{scenario}.yaml")
+        scenario = f"./{scenario}.yaml"
+    if origin.get("kind") == "file":
+        selector = f"./{origin['file']}:{origin['class']}{selector.removeprefix(spec['algorithm']['name'])}"
+        needs.append(f"{origin['file']} with sha256 {origin['sha256'][:16]}..")
+    if origin.get("kind") == "entry point":
+        needs.append(" ".join(["package", *(origin[key] for key in ("package", "version") if key in origin)]))
+    return Command(_line(scenario, selector, seeds, spec.get("overrides") or ()), ", ".join(needs))
+
+
+def _line(scenario: str, selector: str, seeds: Sequence[int], overrides: Sequence[str]) -> str:
+    quoted = "'" + selector.replace("'", "'\"'\"'") + "'"
+    starts = [seed for seed in seeds if seed - 1 not in seeds]
+    lengths = [next(n for n in range(1, len(seeds) + 1) if start + n not in seeds) for start in starts]
+    settings = "".join(f" --set {shlex.quote(setting)}" for setting in overrides)
+    return " && ".join(
+        f"fedbench run {shlex.quote(scenario)} -a {quoted}{settings} --seeds {n}" + (f" --first-seed {start}" if start else "")
+        for start, n in zip(starts, lengths, strict=True)
+    )

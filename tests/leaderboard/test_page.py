@@ -1,0 +1,193 @@
+"""What the page says, and that the data beside it say the same."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from fedbench.leaderboard import build, site, words
+from tests.leaderboard.reading import HOSTILE, name, read, table
+
+
+def test_table_says_what_the_data_says(board, tmp_path):
+    assert build(board, tmp_path / "site") == tmp_path / "site" / "index.html"
+    _, page, data = read(tmp_path / "site")
+    shown = [row for row in page.rows if row]
+    rows = [row for scenario in data["scenarios"] for row in scenario["rows"]]
+    assert len(shown) == len(rows) == 5
+    for cells, row in zip(shown, rows, strict=True):
+        assert name(cells) == row["selector"]
+        assert cells[1].startswith(words.interval(row["measures"]["test_accuracy_at_horizon"]) + "|")
+        assert cells[2].startswith(words.hits(row["to_target"][0], data["axis"]) + "|")
+        assert ("cannot be told apart" in cells[1]) == (row["accuracy"]["standing"] == "tied")
+        assert cells[3].startswith(words.outcomes(row["outcomes"]) + "|")
+        assert cells[4].startswith(words.interval(row["measures"]["test_accuracy"]) + "|")
+        assert {"data-copy": row["command"]}.items() <= next(
+            at for at in page.attributes("button") if at.get("data-copy") == row["command"]
+        ).items()
+
+
+def test_what_a_reader_must_be_told(board, tmp_path):
+    build(board, tmp_path)
+    _, page, _ = read(tmp_path)
+    rows = {name(row): row for row in page.rows if row}
+    assert "best mean" in rows["fedavg"][1]
+    assert "to best|cannot be told apart with 3 seeds" in rows["fedbuff[buffer_size=10]"][1]
+    assert rows["slow"][2].startswith("> 20.0 s (1/3)|mean ≥ ")
+    assert rows["wild"][3] == "2 finished, 1 diverged|2 by time|"
+    assert "not compared: 1 of 3 seeds diverged" in rows["wild"][1]
+    assert "2 of 3 seeds have a value" in rows["wild"][1]
+    assert not any("best" in mark for mark in rows["wild"][1].split("|")[2:])
+    assert "1 seed, no interval" in rows[HOSTILE][1]
+    assert "±" not in rows[HOSTILE][1]
+
+
+def test_where_accuracies_are_compared_and_why_there(record, tmp_path):
+    """The page, the data and the table all say it; `short` was ended by the cap on updates."""
+    runs = [record("long", seed, [0.1, 0.2, 0.3, 0.99]) for seed in (0, 1)]
+    runs += [record("short", seed, [0.1, 0.5], ended_by="updates") for seed in (0, 1)]
+    build(runs, tmp_path)
+    text, page, data = read(tmp_path)
+    assert "5 s of virtual time, where short, seed 0 (ended by updates) and 1 other run end" in text
+    assert "at 5 s, mean ± 95 %" in text
+    assert data["axis"]["name"] == "seconds"
+    assert data["scenarios"][0]["horizon"] == {
+        "at": 5.0,
+        "is_shared": False,
+        "limits": [{"selector": "short", "seed": seed, "ended_by": "updates"} for seed in (0, 1)],
+    }
+    rows = {name(row): row for row in page.rows if row}
+    assert rows["short"][1].startswith("0.500 ± 0.000|n = 2|best mean")
+    assert rows["long"][1].startswith("0.200 ± 0.000|n = 2|−0.300")
+    assert rows["short"][3] == "2 finished|by updates|"
+    flat = table(tmp_path)
+    assert (flat["long"]["axis"], flat["long"]["horizon"], flat["long"]["ended_by"]) == ("seconds", "5.0", "time=2")
+    assert float(flat["long"]["test_accuracy_at_horizon_mean"]) == pytest.approx(0.2)
+    assert (flat["long"]["accuracy_standing"], flat["short"]["accuracy_standing"]) == ("behind", "best")
+
+
+def test_a_note_is_below_the_heading(board, tmp_path):
+    build(board, tmp_path, note="default options: a demonstration, not a ranking")
+    text, _, data = read(tmp_path)
+    assert '<p class="note" role="note">default options: a demonstration, not a ranking</p>' in text
+    assert data["note"] == table(tmp_path)["slow"]["note"] == "default options: a demonstration, not a ranking"
+    build(board, tmp_path)
+    assert '<p class="note"' not in read(tmp_path)[0]
+
+
+def test_every_row_shows_all_its_options(record, tmp_path):
+    run = record("fedbuff[buffer_size=10]")
+    run.meta["spec"]["algorithm"]["options"] = {"server_lr": 1.0, "buffer_size": 10, "momentum": None, "optimizer": "sgd"}
+    build([run], tmp_path)
+    _, page, data = read(tmp_path)
+    shown = next(row for row in page.rows if row)[0]
+    assert "options|buffer_size=10|momentum=null|optimizer=sgd|server_lr=1.0|" in shown
+    options = data["scenarios"][0]["rows"][0]["algorithm"]["options"]
+    assert json.loads(table(tmp_path)["fedbuff[buffer_size=10]"]["options"]) == options
+
+
+def test_sections_of_one_name_are_told_apart(record, tmp_path):
+    small, large = record(), record(scenario_hash="beef")
+    large.meta["spec"]["scenario"]["clients"] = 500
+    build([small, large], tmp_path)
+    text, page, _ = read(tmp_path)
+    for clients in (100, 500):
+        assert f'slow_tail</a><span class="settings"> with clients={clients}</span>' in text
+        assert text.count(f'">slow_tail with clients={clients}</a>') == 1  # in the contents
+    assert len({at["aria-label"] for at in page.attributes("div") if at.get("aria-label", "").startswith("Results")}) == 2
+
+
+def test_public_data_of_the_task_itself_are_marked(record, tmp_path):
+    run, other = record("fedecho"), record("fedavg")
+    run.meta["spec"]["algorithm"]["requires"] = ["public_data"]
+    for one in (run, other):
+        one.meta["spec"]["scenario"]["public"] = {"source": "held_out", "size": 1420}
+    build([run, other], tmp_path)
+    text, page, data = read(tmp_path)
+    assert "† fedecho also had 1,420 public examples held out of this task’s own training data, which flatters it" in text
+    assert [name(row) for row in page.rows if row] == ["fedavg", "fedecho†"]
+    assert [row["flattered"] for row in data["scenarios"][0]["rows"]] == [False, True]
+    assert table(tmp_path)["fedecho"]["flattered_by_public_data"] == "True"
+    for one in (run, other):
+        one.meta["spec"]["scenario"]["public"]["source"] = "fashion_mnist"
+    build([run, other], tmp_path)
+    assert "†" not in read(tmp_path)[0]
+
+
+def test_nothing_is_wider_than_its_box():
+    """What is absolutely placed inside a box that scrolls must belong to it, or it makes a phone's page as wide as the table."""
+    style = (Path(site.__file__).parent / "templates" / "style.css").read_text()
+    assert re.search(r"\.scroll \{[^}]*position: relative", style)
+
+
+def test_hostile_names_stay_text(board, tmp_path):
+    build(board, tmp_path, title=f"{HOSTILE} & more")
+    text, page, _ = read(tmp_path)
+    assert "alert('x')</script>" not in text
+    assert "<script>alert" not in text
+    assert len(page.attributes("script")) == 3  # ours, and the points of two charts
+    idents = [at["id"] for _, at in page.tags if "id" in at]
+    assert len(idents) == len(set(idents))
+
+
+def test_nothing_comes_from_elsewhere(board, tmp_path):
+    build(board, tmp_path)
+    text, page, _ = read(tmp_path)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", text)
+    assert not any("src" in at for _, at in page.tags)
+    assert {at["href"] for at in page.attributes("a") if not at["href"].startswith("#")} == {"data.json", "data.csv"}
+
+
+def test_accessible(board, tmp_path):
+    build(board, tmp_path)
+    _, page, _ = read(tmp_path)
+    assert all(at.get("scope") in ("col", "row") for at in page.attributes("th"))
+    assert len(page.attributes("caption")) == len(page.attributes("table"))
+    assert sum("aria-sort" in at for at in page.attributes("th")) == 2  # one column in each result table
+    assert sum(at.get("role") == "img" and "aria-labelledby" in at for at in page.attributes("svg")) == 2
+    assert len(page.attributes("title")) == 3
+
+
+def test_losses_are_shown_where_jobs_can_be_lost_and_nowhere_else(board, record, tmp_path):
+    """Seeds with 3 + 2 + 0 of 40 jobs and 3 + 2 + 10 of 60 lost or late; another algorithm of the scenario lost none."""
+    flaky = [record(name, seed, scenario="flaky", scenario_hash="f1a") for name in ("fedavg", "fedbuff") for seed in (0, 1)]
+    for run in flaky:
+        run.meta["spec"]["scenario"]["dropout"] = 0.05
+        run.meta["ledger"] |= {
+            "jobs": 40,
+            "jobs_left": 0,
+            "jobs_dropped_out": 0,
+            "jobs_late": 0,
+            "steps_done": 0,
+            "steps_wasted": 0,
+        }
+    for run in flaky[:2]:
+        run.meta["ledger"] |= {"jobs_left": 3, "jobs_dropped_out": 2, "steps_done": 100, "steps_wasted": 30, "busy_fraction": 0.5}
+    flaky[1].meta["ledger"] |= {"jobs": 60, "jobs_late": 10, "steps_done": 200}
+    build([*board, *flaky], tmp_path)
+    text, page, data = read(tmp_path)
+    tables = re.findall(r'<table class="results".*?</table>', text, re.DOTALL)
+    assert [len(re.findall(r"<th scope=.col", table)) for table in tables] == [11, 10, 10]
+    assert ["Lost or late" in table for table in tables] == [True, False, False]
+    rows = {name(row): row for row in page.rows[:3] if row}
+    assert rows["fedavg"][6:9] == ["19 %|3 left|2 dropped out|5 late|", "3.00 kB|", "50 %|22 % in vain|"]
+    assert rows["fedbuff"][6:9] == ["0 %|", "3.00 kB|", "–|"]
+    assert "lost_share" not in data["scenarios"][1]["rows"][0]["measures"]
+    assert text.count("<dt>Lost or late, in vain</dt>") == 1
+    with (tmp_path / "data.csv").open(newline="") as file:
+        shares = {(row["scenario"], row["selector"]): row["lost_share_mean"] for row in csv.DictReader(file)}
+    assert (shares["flaky", "fedavg"], shares["flaky", "fedbuff"], shares["slow_tail", "fedavg"]) == ("0.1875", "0.0", "")
+
+
+def test_losses_are_not_explained_where_there_are_none(board, tmp_path):
+    build(board, tmp_path)
+    assert "Lost or late" not in read(tmp_path)[0]
+
+
+def test_a_run_without_any_curve(record, tmp_path):
+    build([record(curve=[], state="failed")], tmp_path)
+    text, page, _ = read(tmp_path)
+    assert "<figure>" not in text
+    assert next(row for row in page.rows if row)[3] == "1 failed|"

@@ -8,8 +8,8 @@ from fedbench.scenarios.schema import Always, Network, PerStep, RoundsPart, Scen
 
 
 def pooled(scenario: Scenario) -> Scenario:
-    """One worker with all examples, at the nominal speed (of the first of several classes), always there, without a network. Task, local work, budget, evaluation
-    and targets stay."""
+    """One worker with all examples, at the nominal speed (that of the first of several classes), always there, without a network.
+    Task, local work, budget, evaluation and targets stay."""
     compute = scenario.compute
     if isinstance(compute, PerStep):
         compute = compute.model_copy(update={"slowdown": Slowdown()})

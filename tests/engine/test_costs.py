@@ -62,7 +62,7 @@ def test_fedlin_computes_two_gradients_a_step_and_a_full_one_a_round() -> None:
 
 def test_a_prelude_counts_in_ledger_and_curves() -> None:
     """FedaGrac's first references: everybody's full gradient before the first job, one vector down and one up."""
-    record = record_of("fedagrac[sampling=all]", "budget.updates=40", "budget.seconds=6", "evaluation.every_seconds=0.05")
+    record = record_of("fedagrac[sampling=all]", "budget.seconds=3", "evaluation.every_seconds=0.05")
     ledger, curves = record.meta["ledger"], record.curves
     total, vector = sum(batches()), 4 * 650
     assert ledger["gradient_evaluations"] == ledger["steps_done"] + total

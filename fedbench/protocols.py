@@ -123,6 +123,11 @@ class Algorithm:
 
     Subclasses are frozen dataclasses, one file each, and override only what the paper changes. Values are checked at
     construction against the annotations of the fields (UsageError names field, value and range).
+
+    Defaults make runs comparable. A round draws 10 clients, uniformly and without replacement. A buffer holds 10 arrivals. All
+    clients work at a time. The clients of an update count alike. An algorithm departs from this only where its equations need it;
+    tests/algorithms/test_defaults.py lists the departures with their reasons. Rates are defaults without a claim: those that papers
+    tuned are presets (fedbench/presets.yaml).
     """
 
     name: ClassVar[str] = ""

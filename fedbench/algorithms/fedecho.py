@@ -39,7 +39,6 @@ class FedEcho(Buffered):
     requires = frozenset({"public_data"})
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    buffer_size: Count = 5
     dispatch_before_update: bool = option(
         False, "Whether the client that replaces a buffer's last arrival starts from the model before the update, or after it."
     )

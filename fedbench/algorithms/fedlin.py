@@ -9,7 +9,7 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.bibliography import cited
 from fedbench.protocols import Algorithm, Positive, Tools, option
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Traffic, Vector, Weights
+from fedbench.types import Batch, Dispatch, GradientWork, Info, Job, LocalRule, Message, Rounds, State, Traffic, Vector, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +20,8 @@ class FedLin(Algorithm):
         client: K steps  y <- y - (local_lr / K) * (g(y) - g(x) + G),   g(y) and g(x) on the same mini-batch
         server: x <- x + server_lr * sum p_i Delta_i
 
-    `local_lr` is the rate of a whole run: each of its K steps takes a K-th. All clients take part. The
-    gradients that begin a round cost every client a pass over its examples, which the clock charges.
+    `local_lr` is the rate of a whole run: each of its K steps takes a K-th. All clients take part. Clock
+    and ledger charge for the pass over the examples that begins a round, and for both gradients of a step.
 
     Source: Mitra et al. 2021, Alg. 1 without compression; the mini-batch form is SVRG's. Sparsified
     gradients and models are not offered.
@@ -37,6 +37,9 @@ class FedLin(Algorithm):
 
     def traffic(self, info: Info) -> Traffic:
         return Traffic(down=2, up=2, exchanges=2)
+
+    def gradient_work(self, info: Info) -> GradientWork:
+        return GradientWork(per_step=2)
 
     @property
     def rule_terms(self) -> frozenset[str]:

@@ -20,7 +20,7 @@ from fedbench.presets import covering
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
-from fedbench.types import Info, Rounds
+from fedbench.types import Info, Rounds, ServerMemory, Traffic
 
 
 def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
@@ -64,12 +64,12 @@ def describe_task(name: str) -> dict[str, Any]:
     return {"name": name, "kind": "task", "about": "\n\n".join(texts), "models": sorted(MODELS), "missing": missing(name)}
 
 
-def traffic_text(traffic: tuple[int, int, int]) -> str:
+def traffic_text(traffic: Traffic) -> str:
     down, up, exchanges = traffic
-    return f"{down} model-sized down, {up} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
+    return f"{down:g} model-sized down, {up:g} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
 
 
-def memory_text(memory: tuple[int, int, int]) -> str:
+def memory_text(memory: ServerMemory) -> str:
     """Of the server, at the default options."""
     own, per_client, per_version = memory
     parts = [

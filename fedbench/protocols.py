@@ -220,6 +220,10 @@ class Algorithm:
         """Weights (K,) with which the engine averages model buffers such as BatchNorm's; they sum to 1."""
         return np.full(len(batch.clients), 1.0 / len(batch.clients))
 
+    def warnings(self, state: State) -> list[str]:
+        """Sentences on what went wrong in a run without stopping it, from the last state; they are kept in the record."""
+        return []
+
     @property
     def rule_terms(self) -> frozenset[str]:
         """What `local` may use of a LocalRule beyond plain SGD with weight decay, an l2 prox and a correction: momentum, adamw,

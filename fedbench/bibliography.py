@@ -10,20 +10,24 @@ from fedbench.errors import UsageError, nearest
 
 @dataclass(frozen=True)
 class Paper:
-    """Family names of the authors in order, the title, where and when it appeared, and a link (empty: none is known)."""
+    """Family names of the authors in order, the title, where and when it appeared, and a link (empty: none is known).
+
+    `method` is what the paper proposes, named where authors and year alone would be ambiguous.
+    """
 
     authors: tuple[str, ...]
     year: int
     title: str
     venue: str
     link: str = ""
+    method: str = ""
 
     @property
     def short(self) -> str:
-        """Authors and year as texts cite them: `Nguyen et al. 2022`."""
+        """Authors and year as texts cite them: `Nguyen et al. 2022`, `Wang et al. 2024 (FADAS)`."""
         first, *others = self.authors
         names = first if not others else f"{first} and {others[0]}" if len(others) == 1 else f"{first} et al."
-        return f"{names} {self.year}"
+        return f"{names} {self.year}" + (f" ({self.method})" if self.method else "")
 
 
 class Cited(NamedTuple):
@@ -169,6 +173,7 @@ PAPERS = {
         "Tackling the Data Heterogeneity in Asynchronous Federated Learning with Cached Update Calibration",
         "ICLR",
         "https://openreview.net/forum?id=4aywmeb97I",
+        "CA2FL",
     ),
     "wang2024defedavg": Paper(
         ("Wang", "Li", "Jin", "Zhang"),
@@ -176,6 +181,7 @@ PAPERS = {
         "Achieving Linear Speedup in Asynchronous Federated Learning with Heterogeneous Clients",
         "IEEE Transactions on Mobile Computing 24, 2025",
         _arxiv("2402.11198"),
+        "DeFedAvg",
     ),
     "wang2024fadas": Paper(
         ("Wang", "Wang", "Zhang", "Chen"),
@@ -183,6 +189,7 @@ PAPERS = {
         "FADAS: Towards Federated Adaptive Asynchronous Optimization",
         "ICML",
         _arxiv("2407.18365"),
+        "FADAS",
     ),
     "wang2025": Paper(
         ("Wang", "Ma", "Chen"),

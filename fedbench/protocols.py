@@ -123,6 +123,11 @@ class Algorithm:
 
     Subclasses are frozen dataclasses, one file each, and override only what the paper changes. Values are checked at
     construction against the annotations of the fields (UsageError names field, value and range).
+
+    Defaults make runs comparable. A round draws 10 clients, uniformly and without replacement. A buffer holds 10 arrivals. All
+    clients work at a time. The clients of an update count alike. An algorithm departs from this only where its equations need it;
+    tests/algorithms/test_defaults.py lists the departures with their reasons. Rates are defaults without a claim: those that papers
+    tuned are presets (fedbench/presets.yaml).
     """
 
     name: ClassVar[str] = ""
@@ -214,6 +219,10 @@ class Algorithm:
     def buffer_weights(self, batch: Batch, info: Info) -> Weights:
         """Weights (K,) with which the engine averages model buffers such as BatchNorm's; they sum to 1."""
         return np.full(len(batch.clients), 1.0 / len(batch.clients))
+
+    def warnings(self, state: State) -> list[str]:
+        """Sentences on what went wrong in a run without stopping it, from the last state; they are kept in the record."""
+        return []
 
     @property
     def rule_terms(self) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from fedbench import sources, strict_yaml
+from fedbench import presets, sources, strict_yaml
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
 from fedbench.sources import GROUP, plain
@@ -84,7 +84,10 @@ def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:
 
 
 def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
-    """`name[param=value,...]` or `file.py:Class[param=value,...]` to (name, options); values are YAML scalars or flow lists."""
+    """`name[param=value,...]` or `file.py:Class[param=value,...]` to (name, options); values are YAML scalars or flow lists.
+
+    `preset=NAME` stands for the options of a preset; the other options of the selector have precedence, wherever they stand.
+    """
     match = re.fullmatch(r"\s*([\w-]+|[^\[\]]+\.py:\w+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
     if match is None:
         raise UsageError(f"selector {text!r}: expected name or name[param=value,...], such as 'fedbuff[buffer_size=10]'")
@@ -95,7 +98,10 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
         if not equals or not key.strip():
             raise UsageError(f"selector {text!r}: expected param=value, got {part.strip()!r}")
         options[key.strip().replace("-", "_")] = scalar(value.strip())
-    return (name if sources.is_in_file(name) else plain(name)), options
+    name = name if sources.is_in_file(name) else plain(name)
+    if "preset" in options:
+        options = presets.options(options.pop("preset"), name) | options
+    return name, options
 
 
 def scalar(text: str) -> Any:

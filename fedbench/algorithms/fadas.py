@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import BelowOne, Buffered, Count, NonNegative, Positive, Tools, option
+from fedbench.protocols import BelowOne, Buffered, NonNegative, Positive, Tools, option
 from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 
@@ -29,7 +29,6 @@ class FADAS(Buffered):
     source = cited(wang2024fadas="Alg. 1, and the authors' code")
 
     server_lr: Positive = option(1e-4, "The server's learning rate.")
-    buffer_size: Count = 5
     beta1: BelowOne = option(0.9, "Decay of the first moment m.")
     beta2: BelowOne = option(0.99, "Decay of the second moment v.")
     eps: NonNegative = option(1e-8, "What is added to the root of the second moment.")

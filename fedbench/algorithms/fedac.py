@@ -8,7 +8,7 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import BelowOne, Buffered, Count, Positive, Tools, option
+from fedbench.protocols import BelowOne, Buffered, Positive, Tools, option
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Traffic, Vector, Work
 
@@ -34,7 +34,6 @@ class FedAC(Buffered):
     source = cited(zang2024="after public code")
 
     server_lr: Positive = option(1e-3, "The server's learning rate.")
-    buffer_size: Count = 5
     beta1: BelowOne = option(0.6, "Decay of the first moment m.")
     beta2: BelowOne = option(0.9, "Decay of the second moment v.")
     eps: Positive = option(1e-8, "What is added to the root of the second moment.")

@@ -57,8 +57,8 @@ class FedaGrac(Algorithm):
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
     cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["all", "without_replacement"] = option(
-        "all", "Who takes part in a round: clients drawn uniformly without replacement, or all."
+    sampling: Literal["without_replacement", "all"] = option(
+        "without_replacement", "Who takes part in a round: clients drawn uniformly without replacement, or all."
     )
     calibration_rate: NonNegative | Literal["increase"] | tuple[tuple[int, float], ...] = option(
         0.05,

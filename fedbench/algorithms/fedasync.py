@@ -30,7 +30,7 @@ class FedAsync(Algorithm):
     mixing: Fraction = option(0.6, "The server's mixing weight of a fresh arrival.")
     prox: NonNegative = option(0.005, "Strength of the pull towards the model that the client received.")
     staleness: Literal["constant", "poly", "hinge"] = option("poly", "How the weight falls with the staleness tau: see s(tau).")
-    a: NonNegative = option(0.5, "The steepness a of poly and hinge.")
+    a: NonNegative | None = option(None, "The steepness a; none: the paper's, 0.5 of poly and 10 of hinge.")
     b: NonNegative = option(4.0, "The largest staleness that hinge leaves at full weight.")
     paper_offset: bool = option(False, "Whether tau counts from 1, as the paper's epochs do.")
     concurrency: Count | None = option(None, "How many clients work at a time; none: all.")
@@ -46,7 +46,8 @@ class FedAsync(Algorithm):
 
     def mixing_weights(self, batch: Batch) -> Weights:
         tau = batch.staleness + int(self.paper_offset)
-        return self.mixing * k.staleness_weight(self.staleness, tau, self.a, self.b)
+        a = (10.0 if self.staleness == "hinge" else 0.5) if self.a is None else self.a
+        return self.mixing * k.staleness_weight(self.staleness, tau, a, self.b)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         for al, y in zip(self.mixing_weights(batch).tolist(), batch.y, strict=True):

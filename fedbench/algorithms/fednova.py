@@ -41,8 +41,8 @@ class FedNova(Algorithm):
         "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
         "probability p_i (weighted).",
     )
-    weights: Literal["p_normalised", "p", "uniform"] = option(
-        "p_normalised", "The weights q_i: p_i / sum_S p_j (p_normalised), p_i (p, which needs everybody), or 1/|S| (uniform)."
+    weights: Literal["uniform", "p_normalised", "p"] = option(
+        "uniform", "The weights q_i: 1/|S| (uniform), p_i / sum_S p_j (p_normalised), or p_i (p, which needs everybody)."
     )
     tau_eff: Literal["mean", "min", "max"] | Positive = option(
         "mean", "The server's number of steps: sum_S q_i |a_i|_1 (mean), the min or max of |a_i|_1 over S, or a number."

@@ -28,10 +28,11 @@ class MIFA(Algorithm):
     source = cited(gu2021="Alg. 1")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    sampling: Literal["all", "without_replacement"] = option(
-        "all", "Who takes part in a round: whoever is available (all), or `cohort_size` of them, drawn without replacement."
-    )
     cohort_size: Count = option(10, "How many clients a round draws.")
+    sampling: Literal["without_replacement", "all"] = option(
+        "without_replacement",
+        "Who takes part in a round: `cohort_size` of the clients that are there, or all that are (the paper's).",
+    )
     start: Literal["warm", "wait_all"] = option(
         "warm",
         "What happens before every client has reported: the others' G_i = 0 count (warm), or the model waits at x0 (wait_all: the "

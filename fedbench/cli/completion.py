@@ -7,6 +7,7 @@ import dataclasses
 from fedbench import registry, sources
 from fedbench.errors import FedbenchError
 from fedbench.options import sentence
+from fedbench.presets import covering
 from fedbench.scenarios.load import names
 
 
@@ -24,8 +25,13 @@ def algorithms(incomplete: str) -> list[tuple[str, str]]:
         cls = registry.find("algorithm", name)
     except FedbenchError:
         return []
-    options = [field.name for field in dataclasses.fields(cls) if field.name.startswith(option)]
-    return [(f"{name}[{given}{comma}{known}=", sentence(cls, known)) for known in options]
+    before = f"{name}[{given}{comma}"
+    if option.startswith("preset="):
+        names = [(f"preset={one.name}", one.about) for one in covering(cls.name)]
+        return [(before + text, about) for text, about in names if text.startswith(option)]
+    fields = [(field.name, sentence(cls, field.name)) for field in dataclasses.fields(cls)]
+    fields += [("preset", "Options that a paper reports, by name.")] if covering(cls.name) else []
+    return [(f"{before}{known}=", about) for known, about in fields if known.startswith(option)]
 
 
 def things(incomplete: str) -> list[tuple[str, str]]:

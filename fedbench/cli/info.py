@@ -16,6 +16,7 @@ from fedbench.cli import completion
 from fedbench.cli.output import out, print_json, print_table
 from fedbench.errors import UsageError, nearest
 from fedbench.options import describe, hints, sentence
+from fedbench.presets import covering
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
@@ -32,6 +33,10 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
         for f in dataclasses.fields(cls)
     ]
     sources = described(cls.source)
+    presets = [
+        {"name": one.name, "about": one.about, "options": dict(one.algorithms[cls.name]), "sources": described(one.source)}
+        for one in covering(cls.name)
+    ]
     return {
         "name": cls.name,
         "kind": "algorithm",
@@ -44,6 +49,7 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
         "scenario_rounds": "applicable" if policy is Rounds else f"not applicable ({policy.__name__})",
         "about": inspect.cleandoc(cls.__doc__ or ""),
         "options": options,
+        "presets": presets,
     }
 
 
@@ -96,7 +102,20 @@ def command(
         if facts["requires"]:
             out.print(f"requires of the scenario: {', '.join(facts['requires'])}\n", markup=False)
         columns = ["name", "default", "allowed", "about"]
-        return print_table("options", columns, [[str(o[column]) for column in columns] for o in facts["options"]])
+        print_table("options", columns, [[str(o[column]) for column in columns] for o in facts["options"]])
+        if facts["presets"]:
+            out.print()
+            rows = [
+                (
+                    one["name"],
+                    yaml.safe_dump(one["options"], default_flow_style=True, width=1000).strip("{}\n"),
+                    one["about"],
+                    "; ".join(f"{s['short']}, {s['place']}" for s in one["sources"]),
+                )
+                for one in facts["presets"]
+            ]
+            print_table(f"presets: {facts['name']}[preset=NAME]", ["name", "options", "experiment", "source"], rows)
+        return None
     if sources.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
         scenario = load(name)
         if as_json:

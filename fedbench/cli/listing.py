@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from fedbench import registry
+from fedbench.bibliography import paper
 from fedbench.cli.output import print_json, print_table
+from fedbench.presets import Preset, presets
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
 
@@ -17,15 +19,23 @@ class Kind(StrEnum):
     algorithms = "algorithms"
     scenarios = "scenarios"
     tasks = "tasks"
+    presets = "presets"
 
 
 def about(kind: Kind) -> list[tuple[str, str]]:
     """(name, one line about it) of everything of a kind."""
     if kind is Kind.scenarios:
         return [(name, load(name).about) for name in scenario_names()]
+    if kind is Kind.presets:
+        return [(one.name, f"{one.about} For {', '.join(one.algorithms)}: {cited_short(one)}.") for one in presets().values()]
     singular = kind.value.removesuffix("s")
     rows = [(name, _first_line(registry.find(singular, name).__doc__)) for name in registry.names(singular)]
     return rows if kind is Kind.algorithms else [(name, text + _absence(name)) for name, text in rows]
+
+
+def cited_short(preset: Preset) -> str:
+    """Where a preset's options are from, in short."""
+    return "; ".join(f"{paper(one.key).short}, {one.place}" for one in preset.source)
 
 
 def _absence(task: str) -> str:
@@ -42,7 +52,7 @@ def command(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """List algorithms, scenarios or tasks.
+    """List algorithms, scenarios, tasks or presets.
 
     Example: fedbench list algorithms
     """

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError
@@ -36,11 +37,12 @@ def print_json(row: Mapping[str, Any]) -> None:
 
 
 def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    """Texts are shown as they stand: brackets are no markup."""
+    table = Table(title=Text(title, style="table.title"), title_justify="left", box=None, pad_edge=False)
     for index, column in enumerate(columns):
-        table.add_column(column, overflow="fold", no_wrap=index == 0)
+        table.add_column(Text(column), overflow="fold", no_wrap=index == 0)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     out.print(table)
 
 

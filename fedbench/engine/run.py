@@ -197,6 +197,7 @@ class Run:
                 server_seconds_per_update=execution.server_seconds / execution.version if execution.version else None,
             ),
             "outcome": outcome,
+            "warnings": spec.algorithm.warnings(execution.state),
             "final": self._final(execution, scheduler, outcome),
             "time_to_target": [self._hit(target.model_dump(), curves, facts["end_seconds"]) for target in spec.scenario.targets],
             "ledger": facts,

@@ -26,7 +26,7 @@ FIRST0, FIRST1 = np.array([2.0, 8.0]), np.array([8.0, 2.0])
 
 
 def fedagrac(**options: Any) -> FedaGrac:
-    return FedaGrac(**({"local_lr": 0.25, "calibration_rate": 1.0} | options))
+    return FedaGrac(**({"local_lr": 0.25, "calibration_rate": 1.0, "sampling": "all"} | options))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_server_that_stores_the_references_needs_no_upload_of_slow_clients() -
 
     server: dict[str, Any] = {}
     problem = many_clients(4, 3, seed=22)
-    run(Reconstructs(local_lr=0.1, calibration_rate=0.7), problem, 8, steps=(1, 2, 5, 3), x0=np.ones(3))
+    run(Reconstructs(local_lr=0.1, sampling="all", calibration_rate=0.7), problem, 8, steps=(1, 2, 5, 3), x0=np.ones(3))
     assert server
 
 

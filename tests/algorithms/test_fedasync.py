@@ -30,6 +30,8 @@ X1, Y1 = np.array([21 / 8, 11 / 4]), np.array([1 / 2, 13 / 4])
         ({"staleness": "poly", "a": 1.0}, 1 / 2, 1 / 4),  # 1 / (1 + 1)
         ({"staleness": "hinge", "a": 3.0, "b": 0.0}, 1 / 2, 1 / 8),  # 1 / (3 * 1 + 1)
         ({"staleness": "hinge", "a": 3.0, "b": 1.0}, 1 / 2, 1 / 2),
+        ({"staleness": "hinge", "b": 0.0}, 1 / 2, 1 / 22),  # the paper's a of hinge: 1 / (10 * 1 + 1)
+        ({"staleness": "poly"}, 1 / 2, 2**-1.5),  # and of poly: (1 + 1)^(-1/2)
         ({"staleness": "poly", "a": 2.0, "paper_offset": True}, 1 / 8, 1 / 18),  # tau counts from 1
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fedbench as fb
 from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.algorithms.fedecho import FedEcho
 from fedbench.engine.execute import Diverged, Execution
@@ -233,3 +234,53 @@ def test_a_client_that_diverges_ends_the_run() -> None:
     with pytest.raises(Diverged) as caught:
         play(echo(local_lr=1e300), problem(), 6)
     assert 1 <= caught.value.version < 6
+
+
+# ---- the default rate, and the warning of a rate that does nothing
+
+
+@pytest.mark.parametrize(("d", "rate"), [(11_173_962, 3e-6), (11_173_962 // 4, 6e-6), (15_010, 8.185e-5)])
+def test_the_default_rate_moves_every_model_as_far(d: int, rate: float) -> None:
+    """rate * sqrt(d) is that of ResNet-18; a rate that is given stays as it is."""
+    assert FedEcho().rate(d) == pytest.approx(rate, rel=1e-3)
+    assert FedEcho().rate(d) * np.sqrt(d) == pytest.approx(3e-6 * np.sqrt(11_173_962), rel=1e-12)
+    assert FedEcho(distill_lr=0.5).rate(d) == 0.5
+
+
+def test_the_default_rate_is_used() -> None:
+    none, given = (play(echo(distill_lr=rate), problem())[0] for rate in (None, FedEcho().rate(9)))
+    assert none.x[-1].tobytes() == given.x[-1].tobytes()
+    assert none.x[-1].tobytes() != play(echo(distill_lr=3e-6), problem())[0].x[-1].tobytes()
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_what_moved_the_model_is_measured(optimizer: Any) -> None:
+    """Lengths of the way: of FedBuff's updates from the same models, and of what the distillation adds to them."""
+    trace, execution = play(echo(distill_optimizer=optimizer), problem(), updates=1)
+    plain = play(echo(distill_steps=0), problem(), updates=1)[0]
+    assert execution.state.updates_moved == pytest.approx(np.linalg.norm(plain.x[1] - plain.x[0]))
+    assert execution.state.distillation_moved == pytest.approx(np.linalg.norm(trace.x[1] - plain.x[1]))
+    state = play(echo(distill_optimizer=optimizer), problem(), updates=6)[1].state
+    assert state.updates_moved > execution.state.updates_moved
+    assert state.distillation_moved > execution.state.distillation_moved
+
+
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [({}, False), ({"distill_lr": None}, False), ({"distill_lr": 1e-6}, True), ({"distill_steps": 0}, False)],
+)
+def test_a_distillation_that_does_nothing_is_reported(options: dict[str, Any], warned: bool) -> None:
+    algorithm = echo(**options)
+    (*said,) = algorithm.warnings(play(algorithm, problem())[1].state)
+    assert bool(said) == warned
+    if warned:
+        assert "distill_lr = 1e-06 is too small for this model" in said[0]
+
+
+def test_on_digits_the_default_distils_and_a_record_says_if_not() -> None:
+    """A quarter of digits-demo: accuracies differ from FedBuff's; the rate of the paper, for a larger model, has a warning."""
+    selectors = ["fedecho", "fedecho[distill_steps=0]", "fedecho[distill_lr=3e-6]"]
+    default, without, tiny = fb.run("digits-demo", selectors, overrides=["budget.seconds=10"])
+    assert default.curves["test_accuracy"].tolist() != without.curves["test_accuracy"].tolist()
+    assert default.meta["warnings"] == without.meta["warnings"] == []
+    assert tiny.meta["warnings"][0].startswith("fedecho: distillation moved the model by 0.00")

@@ -16,7 +16,7 @@ ONE0 = np.array([-1 / 2, -2])  # Delta_0 after one step
 
 
 def fednova(**options: Any) -> FedNova:
-    return FedNova(**({"local_lr": 0.25, "sampling": "all"} | options))
+    return FedNova(**({"local_lr": 0.25, "sampling": "all", "weights": "p_normalised"} | options))
 
 
 # K = (1, 2): Delta_0 / 1 = ONE0, Delta_1 / 2 = D1 / 2. q = p = (1/4, 3/4), tau_eff = 1/4 + 3/2 = 7/4.

@@ -13,7 +13,7 @@ from tests.algorithms.by_hand import D0, D1, X0, arrivals, delta_0, delta_1, run
 
 
 def mifa(**options: Any) -> MIFA:
-    return MIFA(**({"local_lr": 0.25} | options))
+    return MIFA(**({"local_lr": 0.25, "sampling": "all"} | options))
 
 
 def rounds(*selections: tuple[int, ...]) -> Rounds:

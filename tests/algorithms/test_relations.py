@@ -53,20 +53,44 @@ RELATIONS = [
     Relation("fedprox[prox=0,sampling=weighted,cohort_size=4]", "fedavg[sampling=weighted,cohort_size=4]"),
     Relation("fedprox[prox=0,sampling=all,weights=p,server_lr=0.5]", "fedavg[sampling=all,weights=p,server_lr=0.5]"),
     Relation("fedprox[prox=2,sampling=all]", "fedavg[sampling=all]", on=ONE_STEP),
-    Relation("fednova[sampling=all]", "fedavg[sampling=all,weights=p]", exact=False, on=EQUAL_STEPS),
-    Relation("fednova[cohort_size=3]", "fedavg[cohort_size=3,weights=p_normalised]", exact=False, on=EQUAL_STEPS),
-    Relation("fednova[sampling=all,prox=2]", "fedprox[sampling=all,prox=2,weights=p]", exact=False, on=EQUAL_STEPS),
-    Relation("fednova[sampling=all,momentum=0.5]", "fedavg[sampling=all,momentum=0.5,weights=p]", exact=False, on=EQUAL_STEPS),
-    Relation("fedagrac[calibration_rate=0]", "fedavg[sampling=all,weights=p]"),
-    Relation("fedagrac[calibration_rate=0,variant=first,server_lr=0.5]", "fedavg[sampling=all,weights=p,server_lr=0.5]"),
+    Relation("fednova[sampling=all]", "fedavg[sampling=all]", exact=False, on=EQUAL_STEPS),
+    Relation(
+        "fednova[cohort_size=3,weights=p_normalised]", "fedavg[cohort_size=3,weights=p_normalised]", exact=False, on=EQUAL_STEPS
+    ),
+    Relation("fednova[sampling=all,prox=2,weights=p]", "fedprox[sampling=all,prox=2,weights=p]", exact=False, on=EQUAL_STEPS),
+    Relation("fednova[sampling=all,momentum=0.5]", "fedavg[sampling=all,momentum=0.5]", exact=False, on=EQUAL_STEPS),
+    Relation("fedagrac[sampling=all,calibration_rate=0]", "fedavg[sampling=all,weights=p]"),
+    Relation(
+        "fedagrac[sampling=all,calibration_rate=0,variant=first,server_lr=0.5]", "fedavg[sampling=all,weights=p,server_lr=0.5]"
+    ),
     Relation("fedagrac[calibration_rate=0,sampling=without_replacement,cohort_size=3]", "fedavg[cohort_size=3]"),
-    Relation("fedagrac[calibration_rate=1,variant=avg,init_reference=zero]", "scaffold[sampling=all]", exact=False, uniform=True),
-    Relation("fedagrac[calibration_rate=1,variant=avg]", "scaffold[sampling=all,init_control=grad]", exact=False, uniform=True),
-    Relation("fedagrac[calibration_rate=1,variant=avg]", "scaffold[sampling=all,init_control=grad,weights=p]", exact=False),
-    Relation("fedagrac[calibration_rate=0.7]", "fedagrac[calibration_rate=0.7,variant=avg]", on=EQUAL_STEPS),
-    Relation("fedagrac[calibration_rate=0.7]", "fedagrac[calibration_rate=0.7,variant=avg]", on=ONE_STEP),
-    Relation("fedagrac[calibration_rate=0.7]", "fedagrac[calibration_rate=0.7,variant=first]", on=ONE_STEP),
-    Relation("fedagrac[calibration_rate=0.7]", "fedagrac[calibration_rate=0.7,variant=reverse]", on=ONE_STEP),
+    Relation(
+        "fedagrac[sampling=all,calibration_rate=1,variant=avg,init_reference=zero]",
+        "scaffold[sampling=all]",
+        exact=False,
+        uniform=True,
+    ),
+    Relation(
+        "fedagrac[sampling=all,calibration_rate=1,variant=avg]",
+        "scaffold[sampling=all,init_control=grad]",
+        exact=False,
+        uniform=True,
+    ),
+    Relation(
+        "fedagrac[sampling=all,calibration_rate=1,variant=avg]", "scaffold[sampling=all,init_control=grad,weights=p]", exact=False
+    ),
+    Relation(
+        "fedagrac[sampling=all,calibration_rate=0.7]", "fedagrac[sampling=all,calibration_rate=0.7,variant=avg]", on=EQUAL_STEPS
+    ),
+    Relation(
+        "fedagrac[sampling=all,calibration_rate=0.7]", "fedagrac[sampling=all,calibration_rate=0.7,variant=avg]", on=ONE_STEP
+    ),
+    Relation(
+        "fedagrac[sampling=all,calibration_rate=0.7]", "fedagrac[sampling=all,calibration_rate=0.7,variant=first]", on=ONE_STEP
+    ),
+    Relation(
+        "fedagrac[sampling=all,calibration_rate=0.7]", "fedagrac[sampling=all,calibration_rate=0.7,variant=reverse]", on=ONE_STEP
+    ),
     Relation("fedlin[local_lr=0.05]", "fedavg[sampling=all,weights=p]", exact=False, on=ONE_STEP),
     Relation("fedsgd", "fedavg[sampling=all,weights=p]", on=ONE_STEP),
     Relation("fedsgd[weights=uniform,server_lr=0.5]", "fedavg[sampling=all,server_lr=0.5]", on=ONE_STEP),
@@ -106,10 +130,10 @@ def away(left: Trace, right: Trace) -> float:
     ("left", "right", "without"),
     [
         ("fedprox[prox=2,sampling=all]", "fedavg[sampling=all]", {}),
-        ("fednova[sampling=all]", "fedavg[sampling=all,weights=p]", {}),
-        ("fedagrac[calibration_rate=0.7]", "fedagrac[calibration_rate=0.7,variant=avg]", {}),
-        ("fedagrac[calibration_rate=0.7,variant=first]", "fedagrac[calibration_rate=0.7]", EQUAL_STEPS),
-        ("fedagrac[calibration_rate=1,variant=avg]", "scaffold[sampling=all,init_control=grad]", {}),
+        ("fednova[sampling=all]", "fedavg[sampling=all]", {}),
+        ("fedagrac[sampling=all,calibration_rate=0.7]", "fedagrac[sampling=all,calibration_rate=0.7,variant=avg]", {}),
+        ("fedagrac[sampling=all,calibration_rate=0.7,variant=first]", "fedagrac[sampling=all,calibration_rate=0.7]", EQUAL_STEPS),
+        ("fedagrac[sampling=all,calibration_rate=1,variant=avg]", "scaffold[sampling=all,init_control=grad]", {}),
         ("fedlin[local_lr=0.05]", "fedavg[sampling=all,weights=p]", EQUAL_STEPS),
         ("fedbuff[buffer_size=6]", "fedavg[sampling=all]", {"seconds": SPEEDS}),
         (
@@ -131,7 +155,7 @@ TRANSLATED = [
     "fedprox[cohort_size=3,prox_form=l1_squared]",
     "fednova[momentum=0.5,cohort_size=3]",
     "scaffold[cohort_size=3,init_control=grad,option=1]",
-    "fedagrac[calibration_rate=1]",
+    "fedagrac[sampling=all,calibration_rate=1]",
     "fedlin",
     "feddyn[cohort_size=3]",
     "fedsgd",
@@ -163,8 +187,8 @@ SEQUENTIAL = [
     "fednova[sampling=all]",
     "scaffold[sampling=all]",
     "scaffold[sampling=all,init_control=grad]",
-    "fedagrac[calibration_rate=1]",
-    "fedagrac[calibration_rate=1,variant=avg]",
+    "fedagrac[sampling=all,calibration_rate=1]",
+    "fedagrac[sampling=all,calibration_rate=1,variant=avg]",
     "fedbuff[buffer_size=1]",
     "defedavg_iid[cohort_size=1]",
 ]
@@ -184,8 +208,8 @@ def test_one_client_is_plain_sgd(selector: str) -> None:
 CORRECTED = {  # the common term; the clients' own are their memory
     "scaffold[sampling=all]": "c",
     "scaffold[sampling=all,weights=p,init_control=grad]": "c",
-    "fedagrac[calibration_rate=1]": "nu",
-    "fedagrac[calibration_rate=1,variant=avg,init_reference=zero]": "nu",
+    "fedagrac[sampling=all,calibration_rate=1]": "nu",
+    "fedagrac[sampling=all,calibration_rate=1,variant=avg,init_reference=zero]": "nu",
     "fedac[buffer_size=6,server_lr=0.1]": "C",
 }
 
@@ -210,10 +234,10 @@ EXACT = {  # whose weights they have
     "scaffold[sampling=all,local_lr=0.2,weights=p]": "p",
     "fedlin[local_lr=0.5]": "p",
     "feddyn[sampling=all,local_lr=0.2,regularization=1]": "uniform",
-    "fedagrac[calibration_rate=1,local_lr=0.2]": "p",
-    "fedagrac[calibration_rate=1,local_lr=0.2,variant=avg]": "p",
-    "fedagrac[calibration_rate=1,local_lr=0.2,variant=first]": "p",
-    "fedagrac[calibration_rate=1,local_lr=0.2,variant=reverse]": "p",
+    "fedagrac[sampling=all,calibration_rate=1,local_lr=0.2]": "p",
+    "fedagrac[sampling=all,calibration_rate=1,local_lr=0.2,variant=avg]": "p",
+    "fedagrac[sampling=all,calibration_rate=1,local_lr=0.2,variant=first]": "p",
+    "fedagrac[sampling=all,calibration_rate=1,local_lr=0.2,variant=reverse]": "p",
 }
 
 

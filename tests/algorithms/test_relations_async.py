@@ -74,9 +74,9 @@ def distance(a: Trace, b: Trace) -> float:
         ("ca2fl[buffer_size=5,cache=immediate,h_norm=seen]", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
         ("ace[buffer_size=5,server_lr=1]", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
         ("ace[buffer_size=5,server_lr=1,start=seen]", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
-        ("mifa", "fedavg[sampling=all]", {"seconds": UNEQUAL}, False),
+        ("mifa[sampling=all]", "fedavg[sampling=all]", {"seconds": UNEQUAL}, False),
         (
-            "mifa[average=nonempty,start=wait_all,server_lr=0.5]",
+            "mifa[sampling=all,average=nonempty,start=wait_all,server_lr=0.5]",
             "fedavg[sampling=all,server_lr=0.5]",
             {"seconds": UNEQUAL},
             False,
@@ -284,7 +284,7 @@ def test_aggregation_weights_sum_to_one(selector: str, sent: str, step: float) -
         "ace",
         "defedavg_iid[cohort_size=1]",
         "defedavg_niid[cohort_size=1]",
-        "mifa",
+        "mifa[sampling=all]",
     ],
 )
 def test_one_client_is_plain_sgd(selector: str) -> None:

@@ -24,6 +24,11 @@ def bash(line: str) -> list[str]:
         ("fedbench plan digits-demo -a fedb", ["fedbuff"]),
         ("fedbench run digits-demo -a fedbuff[buff", ["fedbuff[buffer_size="]),
         ("fedbench run digits-demo -a fedbuff[local_lr=1,buff", ["fedbuff[local_lr=1,buffer_size="]),
+        ("fedbench run digits-demo -a fedbuff[pre", ["fedbuff[preset="]),
+        (
+            "fedbench run digits-demo -a fadas[preset=fadas",
+            [f"fadas[preset=fadas-cifar10{rest}" for rest in ("", "-delay-adaptive")],
+        ),
         ("fedbench info scaf", ["scaffold"]),
         ("fedbench info cif", ["cifar10", "cifar100"]),
         ("fedbench new al", ["algorithm"]),

@@ -34,7 +34,7 @@ ALL = [
     "scaffold[sampling=all,weights=p,option=1]",
     "fedac[buffer_size=3,server_lr=0.1,concurrency=7]",
     "fedadam[cohort_size=3,amsgrad=true]",
-    "fedagrac[calibration_rate=0.5]",
+    "fedagrac[sampling=all,calibration_rate=0.5]",
     "fedagrac[sampling=without_replacement,cohort_size=3,local_ref=eq4,calibration_rate=[[0,0.1],[4,1]]]",
     "feddyn[cohort_size=3,regularization=0.5]",
     "fedlin",

@@ -44,6 +44,7 @@ def test_every_paper_is_complete(key: str) -> None:
 
 
 def test_keys_and_links_are_each_used_once() -> None:
+    assert len({paper.short for paper in PAPERS.values()}) == len(PAPERS)
     links = [paper.link for paper in PAPERS.values() if paper.link]
     assert len(set(links)) == len(links)
     assert list(PAPERS) == sorted(PAPERS)
@@ -58,5 +59,4 @@ def test_an_algorithm_cites_papers_and_its_docstring_names_them(name: str) -> No
     text = " ".join((cls.__doc__ or "").split())
     for one in cls.source:
         paper = PAPERS[one.key]
-        said = re.search(rf"{re.escape(paper.short)}|{paper.authors[0]} et al\. {paper.year}", text)
-        assert said or f"{paper.short}" in text, paper.short
+        assert paper.short in text

@@ -1,0 +1,91 @@
+"""One rule for the defaults of all built-in algorithms (see Algorithm), and its departures with their reasons.
+
+The rule: a round draws 10 clients uniformly without replacement, a buffer holds 10 arrivals, all clients work at a time, and the
+clients of an update count alike. Rates are free.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench import registry
+from fedbench.kernels import weights as aggregation_weights
+from fedbench.types import Broadcast, Info, Mailbox, Poll, Rounds, Stream
+from tests.algorithms.by_hand import arrivals
+
+N = 100
+RULE: dict[str, Any] = {
+    "cohort_size": 10,
+    "sampling": "without_replacement",
+    "buffer_size": 10,
+    "concurrency": None,
+    "restart": "resample",
+    "weights": "uniform",
+}
+DEPARTURES: dict[tuple[str, str], tuple[Any, str]] = {
+    ("ace", "buffer_size"): (1, "the rule of Chang et al. 2025 has no buffer: every arrival is an update"),
+    ("ace", "restart"): ("self", "every client is always engaged: who has arrived gets the new model"),
+    ("fedsgd", "weights"): ("p", "a reference: gradient descent on the pooled data, which weights p make it"),
+}
+DISPATCH: dict[str, tuple[Any, str]] = {
+    "ace": (Stream(concurrency=N, restart="self"), "see above"),
+    "asysg": (Stream(concurrency=N, buffer_size=10, restart="self", steps=1), "a client pulls again as soon as it has pushed"),
+    "centralised": (Rounds(select="all"), "there is one worker only"),
+    "defedavg_niid": (Mailbox(cohort_size=10), "draws are with replacement, which the proof of its Algorithm 1 needs"),
+    "fedasync": (Stream(concurrency=N), "every arrival is mixed in by itself"),
+    "fedlin": (Rounds(select="all", prelude="every_round", everybody=True), "G is the gradient of the whole objective"),
+    "fedsgd": (Rounds(select="all", steps=1, everybody=True), "a reference: the gradient of the whole objective"),
+}
+NOT_UNIFORM = {
+    "fedlin": "G = sum p_i grad F_i fixes p",
+    "fedsgd": "see above",
+    "fedasync": "an update has one arrival, whose buffers replace the server's",
+}
+NAMES = sorted(registry.ALGORITHMS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_options_follow_the_rule(name: str) -> None:
+    cls = registry.find("algorithm", name)
+    for field in dataclasses.fields(cls):
+        if field.name in RULE:
+            expected, _ = DEPARTURES.get((name, field.name), (RULE[field.name], ""))
+            assert field.default == expected, field.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dispatch_follows_the_rule(name: str) -> None:
+    """What a plan sees, on 100 clients: also algorithms without such options follow it."""
+    got = registry.algorithm(name).dispatch(Info(N, np.ones(N)))
+    if name in DISPATCH:
+        assert got == DISPATCH[name][0]
+        return
+    usual = {
+        Rounds: Rounds(select="without_replacement", cohort_size=10),
+        Stream: Stream(concurrency=N, buffer_size=10),
+        Broadcast: Broadcast(buffer_size=10),
+        Poll: Poll(cohort_size=10),
+    }[type(got)]
+    assert dataclasses.replace(got, prelude=False) == usual
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clients_count_alike(name: str) -> None:
+    """Also where there is no option `weights`: the buffers of models, which are averaged as the models are."""
+    algorithm = registry.algorithm(name)
+    info = Info(3, np.array([1.0, 2.0, 5.0]))
+    batch = dataclasses.replace(arrivals([2, 0, 1], delta=np.zeros((3, 2))), n=info.n[[2, 0, 1]], p=info.p[[2, 0, 1]])
+    even = np.allclose(algorithm.buffer_weights(batch, info), aggregation_weights("uniform", batch, info))
+    assert even == (name not in NOT_UNIFORM)
+
+
+def test_every_departure_is_one() -> None:
+    for (name, field), (value, reason) in DEPARTURES.items():
+        assert value != RULE[field]
+        assert reason
+        assert field in {one.name for one in dataclasses.fields(registry.find("algorithm", name))}
+    assert set(DISPATCH) | set(NOT_UNIFORM) <= set(NAMES)

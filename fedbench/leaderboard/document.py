@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fedbench import registry
 from fedbench.analysis.axes import SECONDS, Axis, find
 from fedbench.analysis.rows import AT_HORIZON, LOSSES
 from fedbench.analysis.summary import summarize
+from fedbench.bibliography import described
 from fedbench.leaderboard.command import command
 
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ def _row(row: Row, summary: ScenarioSummary) -> Document:
     return {
         "selector": row.selector,
         "algorithm": row.algorithm,
+        "papers": _papers(row.algorithm),
         "flattered": row.uses_public_data and summary.holds_out_public_data,
         "seeds": list(row.seeds),
         "outcomes": row.outcomes,
@@ -100,6 +103,13 @@ def _row(row: Row, summary: ScenarioSummary) -> Document:
             for run in row.runs
         ],
     }
+
+
+def _papers(algorithm: Document) -> list[Document]:
+    """The papers of a built-in algorithm, as the bibliography has them."""
+    if algorithm.get("origin") or algorithm["name"] not in registry.names("algorithm"):
+        return []
+    return described(registry.find("algorithm", algorithm["name"]).source)
 
 
 def _comparison(value: Comparison) -> Document:

@@ -133,11 +133,25 @@ def test_hostile_names_stay_text(board, tmp_path):
 
 
 def test_nothing_comes_from_elsewhere(board, tmp_path):
+    """Links to papers are for the reader; the page itself loads nothing."""
     build(board, tmp_path)
-    text, page, _ = read(tmp_path)
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", text)
+    text, page, data = read(tmp_path)
+    papers = {paper["link"] for scenario in data["scenarios"] for row in scenario["rows"] for paper in row["papers"]} - {""}
+    without = re.sub("|".join(f'href="{re.escape(link)}"' for link in papers), "", text)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", without)
     assert not any("src" in at for _, at in page.tags)
-    assert {at["href"] for at in page.attributes("a") if not at["href"].startswith("#")} == {"data.json", "data.csv"}
+    targets = {at["href"] for at in page.attributes("a") if not at["href"].startswith("#")}
+    assert targets == {"data.json", "data.csv", *papers}
+
+
+def test_papers_of_built_in_algorithms(record, tmp_path):
+    own = record("fedprox")
+    own.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
+    build([record("fedavg"), own, record("unknown_here")], tmp_path)
+    text, _, data = read(tmp_path)
+    papers = {row["selector"]: [paper["short"] for paper in row["papers"]][:1] for row in data["scenarios"][0]["rows"]}
+    assert papers == {"fedavg": ["McMahan et al. 2017"], "fedprox": [], "unknown_here": []}
+    assert "McMahan et al. 2017, <a href=" in text
 
 
 def test_accessible(board, tmp_path):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedbench import registry
 from fedbench.analysis.axes import SECONDS, Axis, find
+from fedbench.analysis.horizon import accuracy_at
 from fedbench.analysis.rows import AT_HORIZON, LOSSES
 from fedbench.analysis.summary import summarize
 from fedbench.bibliography import described
@@ -98,11 +99,13 @@ def _row(row: Row, summary: ScenarioSummary) -> Document:
         "curve": _curve(row.curve),
         "command": again.line,
         "command_needs": again.needs,
-        "runs": [
-            {"run_id": run.run_id, "seed": run.seed, **{name: run.meta[name] for name in ("outcome", "provenance", "digests")}}
-            for run in row.runs
-        ],
+        "runs": [_run(run, summary.horizon) for run in row.runs],
     }
+
+
+def _run(run: Record, horizon: Horizon) -> Document:
+    sections = {name: run.meta[name] for name in ("outcome", "provenance", "digests")}
+    return {"run_id": run.run_id, "seed": run.seed, "accuracy_at_horizon": accuracy_at(run, horizon), **sections}
 
 
 def _papers(algorithm: Document) -> list[Document]:

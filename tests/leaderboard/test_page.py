@@ -58,6 +58,8 @@ def test_where_accuracies_are_compared_and_why_there(record, tmp_path):
         "is_shared": False,
         "limits": [{"selector": "short", "seed": seed, "ended_by": "updates"} for seed in (0, 1)],
     }
+    accuracies = {row["selector"]: [run["accuracy_at_horizon"] for run in row["runs"]] for row in data["scenarios"][0]["rows"]}
+    assert accuracies == {"short": [0.5, 0.5], "long": pytest.approx([0.2, 0.2])}
     rows = {name(row): row for row in page.rows if row}
     assert rows["short"][1].startswith("0.500 ± 0.000|n = 2|best mean")
     assert rows["long"][1].startswith("0.200 ± 0.000|n = 2|−0.300")

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fedbench.analysis.axes import Axis, along
+from fedbench.analysis.curves import value_at
 from fedbench.analysis.metrics import values
 from fedbench.results.record import Record
 
@@ -42,6 +43,11 @@ def horizon(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Horizon:
     at = min((end for end, _, _ in ends), default=None)
     limits = tuple((selector, run) for end, selector, run in ends if end == at)
     return Horizon(axis, at, limits, is_shared=len(limits) == len(ends))
+
+
+def accuracy_at(run: Record, where: Horizon) -> float | None:
+    """What counts for one seed; None without a horizon, and for a run that ends before it."""
+    return None if where.at is None else value_at(run, "test_accuracy", where.axis, where.at)
 
 
 def why_not_compared(runs: Sequence[Record], axis: Axis) -> str:

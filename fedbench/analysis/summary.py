@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fedbench.analysis.axes import SECONDS, Axis, find
-from fedbench.analysis.curves import value_at
 from fedbench.analysis.differences import differences, shortened
-from fedbench.analysis.horizon import Horizon, horizon, why_not_compared
+from fedbench.analysis.horizon import Horizon, accuracy_at, horizon, why_not_compared
 from fedbench.analysis.rows import AT_HORIZON, Row, row
 from fedbench.analysis.standings import UNKNOWN, Comparison, standings
 from fedbench.analysis.statistics import estimate
@@ -111,7 +110,7 @@ def _compare(rows: Sequence[Row], axis: Axis) -> tuple[tuple[Row, ...], Horizon]
     rivals = [one for one in rows if not one.is_reference]
     compared = [one for one in rivals if not one.left_out]
     where = horizon({one.selector: one.runs for one in compared}, axis)
-    read = {one.selector: {run.seed: _read(run, where) for run in one.runs} for one in rows}
+    read = {one.selector: {run.seed: accuracy_at(run, where) for run in one.runs} for one in rows}
     accuracy = standings({one.selector: _known(read[one.selector]) for one in compared}, higher_is_better=True)
     targets = [
         standings(
@@ -129,10 +128,6 @@ def _compare(rows: Sequence[Row], axis: Axis) -> tuple[tuple[Row, ...], Horizon]
         )
         for one in rows
     ), where
-
-
-def _read(run: Record, where: Horizon) -> float | None:
-    return None if where.at is None else value_at(run, "test_accuracy", where.axis, where.at)
 
 
 def _known(values: Mapping[int, float | None]) -> dict[int, float]:

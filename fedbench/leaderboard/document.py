@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fedbench import registry
 from fedbench.analysis.axes import SECONDS, Axis, find
+from fedbench.analysis.horizon import accuracy_at
 from fedbench.analysis.rows import AT_HORIZON, LOSSES
 from fedbench.analysis.summary import summarize
+from fedbench.bibliography import described
 from fedbench.leaderboard.command import command
 
 if TYPE_CHECKING:
@@ -83,6 +86,7 @@ def _row(row: Row, summary: ScenarioSummary) -> Document:
     return {
         "selector": row.selector,
         "algorithm": row.algorithm,
+        "papers": _papers(row.algorithm),
         "flattered": row.uses_public_data and summary.holds_out_public_data,
         "seeds": list(row.seeds),
         "outcomes": row.outcomes,
@@ -95,11 +99,20 @@ def _row(row: Row, summary: ScenarioSummary) -> Document:
         "curve": _curve(row.curve),
         "command": again.line,
         "command_needs": again.needs,
-        "runs": [
-            {"run_id": run.run_id, "seed": run.seed, **{name: run.meta[name] for name in ("outcome", "provenance", "digests")}}
-            for run in row.runs
-        ],
+        "runs": [_run(run, summary.horizon) for run in row.runs],
     }
+
+
+def _run(run: Record, horizon: Horizon) -> Document:
+    sections = {name: run.meta[name] for name in ("outcome", "provenance", "digests")}
+    return {"run_id": run.run_id, "seed": run.seed, "accuracy_at_horizon": accuracy_at(run, horizon), **sections}
+
+
+def _papers(algorithm: Document) -> list[Document]:
+    """The papers of a built-in algorithm, as the bibliography has them."""
+    if algorithm.get("origin") or algorithm["name"] not in registry.names("algorithm"):
+        return []
+    return described(registry.find("algorithm", algorithm["name"]).source)
 
 
 def _comparison(value: Comparison) -> Document:

@@ -58,6 +58,8 @@ def test_where_accuracies_are_compared_and_why_there(record, tmp_path):
         "is_shared": False,
         "limits": [{"selector": "short", "seed": seed, "ended_by": "updates"} for seed in (0, 1)],
     }
+    accuracies = {row["selector"]: [run["accuracy_at_horizon"] for run in row["runs"]] for row in data["scenarios"][0]["rows"]}
+    assert accuracies == {"short": [0.5, 0.5], "long": pytest.approx([0.2, 0.2])}
     rows = {name(row): row for row in page.rows if row}
     assert rows["short"][1].startswith("0.500 ± 0.000|n = 2|best mean")
     assert rows["long"][1].startswith("0.200 ± 0.000|n = 2|−0.300")
@@ -133,11 +135,25 @@ def test_hostile_names_stay_text(board, tmp_path):
 
 
 def test_nothing_comes_from_elsewhere(board, tmp_path):
+    """Links to papers are for the reader; the page itself loads nothing."""
     build(board, tmp_path)
-    text, page, _ = read(tmp_path)
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", text)
+    text, page, data = read(tmp_path)
+    papers = {paper["link"] for scenario in data["scenarios"] for row in scenario["rows"] for paper in row["papers"]} - {""}
+    without = re.sub("|".join(f'href="{re.escape(link)}"' for link in papers), "", text)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", without)
     assert not any("src" in at for _, at in page.tags)
-    assert {at["href"] for at in page.attributes("a") if not at["href"].startswith("#")} == {"data.json", "data.csv"}
+    targets = {at["href"] for at in page.attributes("a") if not at["href"].startswith("#")}
+    assert targets == {"data.json", "data.csv", *papers}
+
+
+def test_papers_of_built_in_algorithms(record, tmp_path):
+    own = record("fedprox")
+    own.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
+    build([record("fedavg"), own, record("unknown_here")], tmp_path)
+    text, _, data = read(tmp_path)
+    papers = {row["selector"]: [paper["short"] for paper in row["papers"]][:1] for row in data["scenarios"][0]["rows"]}
+    assert papers == {"fedavg": ["McMahan et al. 2017"], "fedprox": [], "unknown_here": []}
+    assert "McMahan et al. 2017, <a href=" in text
 
 
 def test_accessible(board, tmp_path):

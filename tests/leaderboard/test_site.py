@@ -5,9 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from fedbench.cli.leaderboard import app
 from fedbench.errors import UsageError
 from fedbench.leaderboard import build, check
+from fedbench.results.store import Store
 from tests.leaderboard.reading import HOSTILE, read, table
 
 
@@ -102,3 +105,22 @@ def test_an_object_has_no_command(record, tmp_path):
     assert "given in Python as an object of class Mine: put the class into a file" in text
     assert not any("data-copy" in at for at in page.attributes("button"))
     assert check(tmp_path) == []
+
+
+def test_axis_and_note_from_the_shell(board, tmp_path):
+    for run in board[:6]:
+        Store(tmp_path / "runs").write(run)
+    arguments = [
+        "build",
+        "--store",
+        str(tmp_path / "runs"),
+        "-o",
+        str(tmp_path / "site"),
+        "--axis",
+        "rounds",
+        "--note",
+        "for a test",
+    ]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    data = read(tmp_path / "site")[2]
+    assert (data["axis"]["name"], data["note"]) == ("updates", "for a test")

@@ -73,7 +73,9 @@ def command(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Show an algorithm's equations, source and options, a scenario with all its keys, or a task and what it needs.
+    """Show what an algorithm, a scenario or a task is.
+
+    An algorithm's equations, source and options; a scenario with all its keys; a task, the models that fit it and what it needs.
 
     Example: fedbench info fedbuff
     """

@@ -21,7 +21,7 @@ def build(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the page.")] = Path("leaderboard"),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "fedbench leaderboard",
 ) -> None:
-    """Write the page from all records of a store: index.html, data.json and data.csv, no network needed.
+    """Write the page from all records of a store. It is index.html, data.json and data.csv, and needs no network.
 
     Example: fedbench leaderboard build --store runs -o leaderboard
     """
@@ -36,7 +36,7 @@ def build(
 
 @app.command()
 def check(output: Annotated[Path, typer.Argument(help="Folder of the page.")] = Path("leaderboard")) -> None:
-    """Check that page and data of a leaderboard belong together; exit 1 if not."""
+    """Check that a page and its data belong together. Exit 1 if not."""
     from fedbench.leaderboard import check as check_page
 
     problems = check_page(output)

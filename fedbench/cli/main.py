@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+import fedbench
 from fedbench.cli import (
     bench,
     catalogue,
@@ -22,17 +24,34 @@ from fedbench.cli import (
     trace,
     verify,
 )
-from fedbench.cli.output import show_error
+from fedbench.cli.output import out, show_error
 from fedbench.errors import FedbenchError
 
 app = typer.Typer(
     name="fedbench",
     help="Federated optimisation under heterogeneity: plan, run, verify, publish.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # help shows its texts as they stand: markup would take name[param=value,...] for a style
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"fedbench {fedbench.__version__}", markup=False)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options before a verb."""
+
+
 app.command("list")(listing.command)
 app.command("info")(info.command)
 app.command("catalogue")(catalogue.command)

@@ -40,7 +40,9 @@ def command(
     device: DeviceOption = "cpu",
     as_json: JsonOption = False,
 ) -> None:
-    """Play the virtual clock of a run without training: staleness, utilisation, participation, losses, cost.
+    """Play the virtual clock of a run without training.
+
+    Shows staleness, utilisation, participation, losses and cost; several algorithms stand side by side.
 
     Example: fedbench plan digits-demo -a 'fedbuff[buffer_size=5]' --set clients=100
     """

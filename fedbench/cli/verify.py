@@ -23,7 +23,9 @@ def command(
     algorithm: FileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a record's specification again and say whether the result is identical, within tolerance, or where it differs first.
+    """Run a record again and say whether the result is the same.
+
+    It is identical, within tolerance, or differs; then the first digest that differs is named.
 
     Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
     """

@@ -31,6 +31,7 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = fedbench("new", "algorithm", "my_rule", "--directory", str(folder))
     assert made.returncode == 0, made.stderr
     assert "my_rule.py:MyRule" in made.stdout
+    assert '[project.entry-points."fedbench.algorithms"]' in made.stdout
     return folder
 
 

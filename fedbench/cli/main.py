@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import fedbench
+from fedbench import sources
 from fedbench.cli import (
     bench,
     catalogue,
@@ -25,7 +26,7 @@ from fedbench.cli import (
     verify,
 )
 from fedbench.cli.output import out, show_error
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, PluginError
 
 app = typer.Typer(
     name="fedbench",
@@ -69,7 +70,7 @@ app.add_typer(new.app, name="new")
 
 
 def main() -> None:
-    """Entry point: users' errors become one screen and an exit code, never a traceback."""
+    """Entry point: users' errors become one screen and an exit code, never a traceback; likewise those of a plugin."""
     try:
         app(prog_name="fedbench")  # whatever started it: completion asks for the program by this name
     except FedbenchError as error:
@@ -77,3 +78,8 @@ def main() -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(0)
+    except Exception as error:
+        if not sources.is_own(error):
+            raise
+        show_error(PluginError(sources.described(error)))
+        sys.exit(PluginError.exit_code)

@@ -72,7 +72,7 @@ def _run(file: Path, selector: str) -> ModuleType:
         exec(compile(content, str(file), "exec"), module.__dict__)
     except Exception as error:
         del sys.modules[name]
-        raise UsageError(f"algorithm {selector}: {file} cannot be imported: {described(error)}") from error
+        raise UsageError(f"algorithm {selector}: cannot be imported: {described(error)}") from error
     _FILES[name] = file.resolve(), hashlib.sha256(content).hexdigest()
     return module
 

@@ -34,7 +34,7 @@ def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]
     """Texts are shown as they stand: brackets are no markup."""
     table = Table(title=Text(title, style="table.title"), title_justify="left", box=None, pad_edge=False)
     for index, column in enumerate(columns):
-        table.add_column(column, overflow="fold", no_wrap=index == 0)
+        table.add_column(Text(column), overflow="fold", no_wrap=index == 0)
     for row in rows:
         table.add_row(*map(Text, row))
     out.print(table)

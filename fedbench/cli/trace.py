@@ -12,7 +12,7 @@ from fedbench.cli.verify import FileOption
 from fedbench.engine.export import write_parquet, write_trace
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
-from fedbench.results.store import read
+from fedbench.results.store import read, record_folders
 
 
 def command(
@@ -25,7 +25,10 @@ def command(
 
     Example: fedbench trace runs/digits-demo/fedbuff/0123456789abcdef -o trace.json
     """
-    spec = RunSpec.from_dict(read(record).meta["spec"], algorithm)
+    folders = record_folders(record)
+    if len(folders) != 1:
+        raise UsageError(f"trace {record}: expected one record, it holds {len(folders)}; name one, such as {folders[0]}")
+    spec = RunSpec.from_dict(read(folders[0]).meta["spec"], algorithm)
     try:
         out.print(f"{write_trace(spec, output)} events -> {output}", markup=False, soft_wrap=True)
         if parquet is not None:

@@ -14,7 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError, nearest
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Weights, Work
+from fedbench.types import (
+    Batch,
+    Dispatch,
+    GradientWork,
+    Info,
+    Job,
+    LocalRule,
+    Message,
+    Reply,
+    ServerMemory,
+    State,
+    Stream,
+    Traffic,
+    Vector,
+    Weights,
+    Work,
+)
 
 
 @dataclass(frozen=True)
@@ -139,14 +155,17 @@ class Algorithm:
         """Who starts when, and which arrivals make an update. Every algorithm says this."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it dispatches")
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        """Model-sized vectors per job: down, up, and the number of exchanges."""
-        return (1, 1, 1)
+    def traffic(self, info: Info) -> Traffic:
+        """What a job moves. The clock pays for it where the scenario prices payloads; the ledger always counts it."""
+        return Traffic()
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        """Model-sized vectors that the server keeps from update to update: its own (x, moments, ..), for each client, and for each
-        version that a client is still training from. Without what clients remember themselves, and without public logits."""
-        return (1, 0, 0)
+    def gradient_work(self, info: Info) -> GradientWork:
+        """What a job computes. The clock and the ledger charge for it."""
+        return GradientWork()
+
+    def server_memory(self, info: Info) -> ServerMemory:
+        """What the server keeps from update to update, without what clients remember themselves and without public logits."""
+        return ServerMemory()
 
     def init(self, x0: Vector, tools: Tools) -> State:
         """The server's state before the first update; x0 (d,) may be kept."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -139,16 +139,24 @@ class Work:
 
 
 class Info:
-    """What an algorithm may know beforehand: N `clients`, examples `n` (N,) and objective weights `p` (N,), which sum to 1.
+    """What an algorithm may know beforehand: N `clients`, examples `n` (N,), objective weights `p` (N,), which sum to 1, and the
+    speeds: `step_seconds` (N,), the mean virtual seconds that one local step takes every client.
 
-    `n` may be a function that is called when somebody first asks: a plan needs no shards unless its policy does. `p` defaults to
-    n_i / sum n_j.
+    `n` and `step_seconds` may be functions that are called when somebody first asks: a plan needs no shards unless its policy does.
+    `p` defaults to n_i / sum n_j, `step_seconds` to 1 for everybody.
     """
 
-    def __init__(self, clients: int, n: Weights | Callable[[], Weights], p: Weights | None = None) -> None:
+    def __init__(
+        self,
+        clients: int,
+        n: Weights | Callable[[], Weights],
+        p: Weights | None = None,
+        step_seconds: Weights | Callable[[], Weights] | None = None,
+    ) -> None:
         self.clients = clients
         self._n = n
         self._p = p
+        self._step_seconds = step_seconds
 
     @functools.cached_property
     def n(self) -> Weights:
@@ -157,6 +165,39 @@ class Info:
     @functools.cached_property
     def p(self) -> Weights:
         return self._p if self._p is not None else self.n / self.n.sum()
+
+    @functools.cached_property
+    def step_seconds(self) -> Weights:
+        if self._step_seconds is None:
+            return np.ones(self.clients)
+        return self._step_seconds() if callable(self._step_seconds) else self._step_seconds
+
+
+class Traffic(NamedTuple):
+    """What one job moves, in vectors of the model's size: `down` to the client and `up` to the server, in so many `exchanges`, each
+    of which pays the network's latency both ways. A fraction is a message that was made smaller: a tenth of the entries sent, or
+    8 bits a value, which is 0.25."""
+
+    down: float = 1
+    up: float = 1
+    exchanges: int = 1
+
+
+class GradientWork(NamedTuple):
+    """What one job computes, in gradients: `per_step` mini-batch gradients in every local step, and `full` gradients over all examples
+    of the client beside its steps. A full gradient is as many mini-batch gradients as batches cover the examples."""
+
+    per_step: int = 1
+    full: int = 0
+
+
+class ServerMemory(NamedTuple):
+    """What the server keeps from update to update, in vectors of the model's size: its `own` (x, moments, ..), `per_client`, and
+    `per_version` that a client is still training from."""
+
+    own: int = 1
+    per_client: int = 0
+    per_version: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,10 +232,11 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class Dispatch:
-    """Base of the policies. `steps` fixes the local steps where the paper does; `prelude` charges the clock for one full-batch
-    gradient of every client: before the first dispatch (True), or at every round's start (every_round)."""
+    """Base of the policies. `steps` takes the place of the scenario's local steps: one number for all jobs, where the paper fixes it,
+    or one per client, ints (N,), where the algorithm chooses them, for example by `Info.step_seconds`. `prelude` charges clock and
+    ledger for one full-batch gradient of every client: before the first dispatch (True), or at every round's start (every_round)."""
 
-    steps: int | None = None
+    steps: int | tuple[int, ...] | Integers | None = None
     prelude: bool | Literal["every_round"] = False
     starts_from_later_version: ClassVar[bool] = False
     """Does a client's next job always start from a version after the update that consumed its last? Only then may `step` overwrite

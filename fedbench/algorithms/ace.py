@@ -9,7 +9,7 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.protocols import Buffered, Positive, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Info, State, Vector
+from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class ACE(Buffered):
 
     server_lr: Positive = 1.0
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (1, 1, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=1, per_client=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         return State(x=x0, h_i=ClientTable(tools.info.clients, np.zeros_like(x0)))

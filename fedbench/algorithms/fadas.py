@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.protocols import BelowOne, Buffered, Count, NonNegative, Positive, Tools
-from fedbench.types import Batch, Info, State, Vector
+from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,8 @@ class FADAS(Buffered):
     shrink: Literal["code", "paper_min"] = "code"
     repo_delta_base: bool = False
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (4, 0, int(self.repo_delta_base))
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=4, per_version=int(self.repo_delta_base))
 
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.protocols import Algorithm, Count, Positive, Tools
-from fedbench.types import Batch, Dispatch, Info, Poll, State, Vector, Weights
+from fedbench.types import Batch, Dispatch, Info, Poll, ServerMemory, State, Vector, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,8 @@ class FAVANO(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Poll(cohort_size=self.cohort_size, period_seconds=self.period_seconds, max_steps=self.max_steps)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (1, 0, 1)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=1, per_version=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         never = np.zeros(tools.info.clients, np.int64)

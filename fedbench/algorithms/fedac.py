@@ -9,7 +9,7 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.protocols import BelowOne, Buffered, Count, Positive, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, State, Vector, Work
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Traffic, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +38,11 @@ class FedAC(Buffered):
     eps: Positive = 1e-8
     scaffold_scale: bool = False
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (2, 2, 1)
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(down=2, up=2, exchanges=1)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (4, 0, 1)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=4, per_version=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.protocols import Algorithm, BelowOne, Count, NonNegative, Positive, Tools
-from fedbench.types import Batch, Dispatch, Info, Rounds, State, Vector
+from fedbench.types import Batch, Dispatch, Info, Rounds, ServerMemory, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +41,8 @@ class FedAdam(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (4 if self.amsgrad else 3, 0, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=4 if self.amsgrad else 3)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         v = np.full_like(x0, self.eps**2 if self.init_moment == "eps2" else 0.0)

@@ -12,7 +12,21 @@ from fedbench import kernels as k
 from fedbench.errors import UsageError
 from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
+from fedbench.types import (
+    Batch,
+    Dispatch,
+    Info,
+    Job,
+    LocalRule,
+    Message,
+    Reply,
+    Rounds,
+    ServerMemory,
+    State,
+    Traffic,
+    Vector,
+    Work,
+)
 
 INCREASE = ((0, 0.1), (50, 0.5), (150, 1.0))
 TIE = 1e-9
@@ -63,11 +77,11 @@ class FedaGrac(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, prelude=self.init_reference == "grad")
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (2, 2, 2)
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(down=2, up=2, exchanges=2)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (2, 0, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=2)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         nu, table = np.zeros_like(x0), ClientTable(tools.info.clients, np.zeros_like(x0))

@@ -10,7 +10,7 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.protocols import Algorithm, Count, Positive, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, ServerMemory, State, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,8 @@ class FedDyn(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (2, 0, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=2)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.protocols import BelowOne, Buffered, Count, CountOrZero, Fraction, Positive, Rows, Tools
-from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Stream, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +62,8 @@ class FedEcho(Buffered):
         order: Literal["before_update", "after_update"] = "before_update" if self.dispatch_before_update else "after_update"
         return dataclasses.replace(super().dispatch(info), order=order)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (3 if self.distill_optimizer == "adam" else 1, 0, 1)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=3 if self.distill_optimizer == "adam" else 1, per_version=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         rows, classes = tools.public_shape

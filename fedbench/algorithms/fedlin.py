@@ -8,7 +8,7 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.protocols import Algorithm, Positive, Tools
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Traffic, Vector, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +33,8 @@ class FedLin(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select="all", prelude="every_round", everybody=True)
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (2, 2, 2)
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(down=2, up=2, exchanges=2)
 
     @property
     def rule_terms(self) -> frozenset[str]:

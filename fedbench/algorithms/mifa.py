@@ -10,7 +10,7 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.protocols import Algorithm, Count, Positive, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, Message, Reply, Rounds, State, Vector, Work
+from fedbench.types import Batch, Dispatch, Info, Job, Message, Reply, Rounds, ServerMemory, State, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,8 @@ class MIFA(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (1, 1, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=1, per_client=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         return State(x=x0, G_i=ClientTable(tools.info.clients, np.zeros_like(x0)))

@@ -10,7 +10,21 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.protocols import Algorithm, Count, Positive, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
+from fedbench.types import (
+    Batch,
+    Dispatch,
+    Info,
+    Job,
+    LocalRule,
+    Message,
+    Reply,
+    Rounds,
+    ServerMemory,
+    State,
+    Traffic,
+    Vector,
+    Work,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +56,11 @@ class Scaffold(Algorithm):
         prelude, everybody = self.init_control == "grad", self.weights == "p"
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, prelude=prelude, everybody=everybody)
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (2, 2, 1)
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(down=2, up=2, exchanges=1)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (2, 0, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=2)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         c, table = np.zeros_like(x0), ClientTable(tools.info.clients, np.zeros_like(x0))

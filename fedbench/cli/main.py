@@ -10,6 +10,7 @@ import typer
 import fedbench
 from fedbench import sources
 from fedbench.cli import (
+    applicability,
     bench,
     catalogue,
     conformance,
@@ -57,6 +58,7 @@ app.command("list")(listing.command)
 app.command("info")(info.command)
 app.command("catalogue")(catalogue.command)
 app.command("plan")(plan.command)
+app.command("applicability")(applicability.command)
 app.command("run")(run.command)
 app.command("verify")(verify.command)
 app.command("test")(test.command)

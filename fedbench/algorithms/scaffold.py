@@ -13,6 +13,7 @@ from fedbench.tables import ClientTable
 from fedbench.types import (
     Batch,
     Dispatch,
+    GradientWork,
     Info,
     Job,
     LocalRule,
@@ -58,6 +59,9 @@ class Scaffold(Algorithm):
 
     def traffic(self, info: Info) -> Traffic:
         return Traffic(down=2, up=2, exchanges=1)
+
+    def gradient_work(self, info: Info) -> GradientWork:
+        return GradientWork(full=1 if self.option == 1 else 0)
 
     def server_memory(self, info: Info) -> ServerMemory:
         return ServerMemory(own=2)

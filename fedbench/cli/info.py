@@ -17,7 +17,7 @@ from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm, describe, hints
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
-from fedbench.types import Info, Rounds
+from fedbench.types import Info, Rounds, ServerMemory, Traffic
 
 
 def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
@@ -50,12 +50,12 @@ def describe_task(name: str) -> dict[str, Any]:
     return {"name": name, "kind": "task", "about": "\n\n".join(texts), "models": models_for(name), "missing": missing(name)}
 
 
-def traffic_text(traffic: tuple[int, int, int]) -> str:
+def traffic_text(traffic: Traffic) -> str:
     down, up, exchanges = traffic
-    return f"{down} model-sized down, {up} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
+    return f"{down:g} model-sized down, {up:g} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
 
 
-def memory_text(memory: tuple[int, int, int]) -> str:
+def memory_text(memory: ServerMemory) -> str:
     """Of the server, at the default options."""
     own, per_client, per_version = memory
     parts = [

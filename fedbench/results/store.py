@@ -22,7 +22,7 @@ from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import CURVES, Record
 
 FILES = ("record.json", "curves.parquet")
-EXACT = ("seconds", "version", "steps", "bytes")  # axes stay float64 or int64, metrics are float32
+EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")  # axes stay float64 or int64, metrics are float32
 
 
 class Store:

@@ -43,7 +43,7 @@ def test_every_algorithm_cites_its_source_and_has_a_hand_made_test(file: Path) -
     assert cls.source
     assert "Source:" in (cls.__doc__ or "")
     assert (ROOT / f"tests/algorithms/test_{file.stem}.py").exists()
-    assert len(file.read_text().splitlines()) <= 120
+    assert len(file.read_text().splitlines()) <= 150
 
 
 def test_one_version_everywhere() -> None:

@@ -109,16 +109,12 @@ def test_run_build_verify(tmp_path: Path) -> None:
     assert unwritable.returncode == 2
     assert "cannot be written" in unwritable.stderr
     assert "Traceback" not in unwritable.stderr
-    store = fedbench("verify", "runs", cwd=tmp_path)
-    assert (store.returncode, store.stdout.splitlines()[-1]) == (0, "4 records: 4 identical")
     truncated = tmp_path / records[1]["record"] / "record.json"
     truncated.write_bytes(truncated.read_bytes()[:1000])
     for arguments in (["leaderboard", "build"], ["verify", str(truncated.parent)]):
         broken = fedbench(*arguments, cwd=tmp_path)
         assert broken.returncode == 1
         assert "truncated" in broken.stderr
-    store = fedbench("verify", "runs", cwd=tmp_path)
-    assert (store.returncode, store.stdout.splitlines()[-1]) == (1, "4 records: 3 identical, 1 not verified")
 
 
 def test_runs_side_by_side_give_the_same_records(tmp_path: Path) -> None:

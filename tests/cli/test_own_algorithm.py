@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 import fedbench as fb
 from fedbench import registry, sources
-from fedbench.cli.new import check_name
+from fedbench.cli.new import _say_what_next, check_name
 from fedbench.engine.run import verify
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError, UsageError
@@ -31,7 +32,6 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = fedbench("new", "algorithm", "my_rule", "--directory", str(folder))
     assert made.returncode == 0, made.stderr
     assert "my_rule.py:MyRule" in made.stdout
-    assert '[project.entry-points."fedbench.algorithms"]' in made.stdout
     return folder
 
 
@@ -43,6 +43,14 @@ def test_what_new_writes_passes_as_it_stands(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "ruff", "check", "--isolated", "my_rule.py"], cwd=folder, check=False).returncode
         == 0
     )
+
+
+def test_new_shows_an_entry_point(capsys: pytest.CaptureFixture[str]) -> None:
+    """What it prints for pyproject.toml is TOML with the group that the registry reads."""
+    _say_what_next("my_rule", "MyRule", Path("folder"))
+    printed = capsys.readouterr().out.partition("of your package:\n")[2]
+    assert tomllib.loads(printed)["project"]["entry-points"] == {sources.ALGORITHMS: {"my_rule": "your_package.my_rule:MyRule"}}
+    assert sources.ALGORITHMS == "fedbench.algorithms"
 
 
 def test_new_overwrites_nothing(folder: Path) -> None:

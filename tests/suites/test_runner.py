@@ -5,8 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+
+import fedbench as fb
+from fedbench.errors import UsageError
+from fedbench.sources import described, is_own
+from fedbench.suites.runner import _manager
 
 SCRIPT = """
 import fedbench as fb
@@ -60,3 +66,30 @@ def test_a_plugin_that_fails_names_its_line(jobs: str, tmp_path: Path) -> None:
     assert result.returncode == 1
     assert f"broken.py, line {number}, in step: ZeroDivisionError: division by zero\n    1 / 0\n" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_process_that_cannot_start() -> None:
+    """What a manager raises whose process ended while it imported the main program."""
+
+    class Context:
+        def Manager(self) -> NoReturn:
+            raise EOFError
+
+    with pytest.raises(UsageError, match="jobs=3 starts processes that import this program again"):
+        _manager(Context(), 3)  # type: ignore[arg-type]
+
+
+def test_the_line_of_a_file(tmp_path: Path) -> None:
+    """The last line of the file itself, though a kernel raised the error."""
+    (tmp_path / "mine.py").write_text(
+        "import fedbench as fb\nfrom fedbench.types import Rounds\n\n\nclass Mine(fb.Algorithm):\n    name = 'mine'\n\n"
+        "    def dispatch(self, info):\n        return Rounds(select='all')\n\n    def step(self, state, batch, tools):\n"
+        "        state.x = fb.kernels.weighted_sum([1.0], batch.delta)\n"
+    )
+    with pytest.raises(ValueError, match="weights") as caught:
+        fb.run("digits-demo", f"{tmp_path / 'mine.py'}:Mine", overrides=["budget.updates=1", "task.model=softmax"])
+    first, code = described(caught.value).splitlines()
+    assert first.startswith(f"{tmp_path / 'mine.py'}, line 12, in step: ValueError: ")
+    assert code == "    state.x = fb.kernels.weighted_sum([1.0], batch.delta)"
+    assert is_own(caught.value)
+    assert not is_own(ValueError())

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Positive, Tools, option
 from fedbench.types import Batch, Dispatch, GradientWork, Info, Job, LocalRule, Message, Rounds, State, Traffic, Vector, Weights
 
 
@@ -19,16 +20,17 @@ class FedLin(Algorithm):
         client: K steps  y <- y - (local_lr / K) * (g(y) - g(x) + G),   g(y) and g(x) on the same mini-batch
         server: x <- x + server_lr * sum p_i Delta_i
 
-    `local_lr` is the rate of a whole run: each of its K steps takes a K-th. All clients take part. Clock and ledger charge
-    for the pass over the examples that begins a round, and for both gradients of a step. Sparsified gradients and models are not offered.
+    `local_lr` is the rate of a whole run: each of its K steps takes a K-th. All clients take part. Clock
+    and ledger charge for the pass over the examples that begins a round, and for both gradients of a step.
 
-    Source: Mitra et al., NeurIPS 2021, Algorithm 1 without compression; the mini-batch form is SVRG's.
+    Source: Mitra et al. 2021, Alg. 1 without compression; the mini-batch form is SVRG's. Sparsified
+    gradients and models are not offered.
     """
 
     name = "fedlin"
-    source = "Mitra et al. 2021, Alg. 1"
+    source = cited(mitra2021="Alg. 1, without compression")
 
-    server_lr: Positive = 1.0
+    server_lr: Positive = option(1.0, "The server's learning rate.")
 
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select="all", prelude="every_round", everybody=True)

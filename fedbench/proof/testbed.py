@@ -17,7 +17,7 @@ from fedbench.protocols import Algorithm
 from fedbench.tasks.problems import Quadratic, Softmax
 from fedbench.types import Dispatch, Info, Poll, State, Vector
 
-CLIENTS, DIM, UPDATES, SEED = 12, 5, 40, 0
+CLIENTS, DIM, UPDATES, SEED = 12, 5, 60, 0  # by then the slowest client has reported, with one arrival an update too
 SPEEDS = np.linspace(0.5, 2, CLIENTS)
 """Mean seconds of a local step."""
 

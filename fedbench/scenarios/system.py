@@ -38,7 +38,7 @@ BITS_PER_MEGABIT = 1e6
 def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
     """Factor on the step time of every client (N,): U(low, high), or high / U(low, high) where speeds are uniform.
 
-    Source: [000] experiments ("speeds uniform on [1, 5]"), read as slowdowns unless kind = speed.
+    Source: Wang et al. 2024 (DeFedAvg), experiments ("speeds uniform on [1, 5]"), read as slowdowns unless kind = speed.
     """
     drawn = slowdown.low + (slowdown.high - slowdown.low) * draw_per_client(seed, Purpose.speed, clients)
     return drawn if slowdown.kind == "slowdown" else slowdown.high / drawn

@@ -13,7 +13,7 @@ import fedbench
 from fedbench import registry
 from fedbench.kernels import build_info
 
-from .rules import extension_imports, reductions, violations
+from .rules import extension_imports, numbered_citations, reductions, texts, violations
 
 ROOT = Path(__file__).resolve().parents[2]
 ALGORITHM_FILES = sorted(p for p in (ROOT / "fedbench/algorithms").glob("*.py") if p.stem != "__init__")
@@ -34,6 +34,14 @@ def test_small_reductions_are_allowed() -> None:
     assert not list(reductions("r.sum(); batch.n.sum(); k.norm(x); k.dot(a, b); (batch.p.sum())"))
     assert list(extension_imports("from fedbench import _core"))
     assert list(extension_imports("import fedbench._core"))
+
+
+def test_a_citation_by_number_is_found() -> None:
+    number = "[0" + "04]"
+    assert [line for line, _ in numbered_citations(f"first\nSource: {number} Alg. 1\nWang et al. 2025")] == [2]
+    assert not list(numbered_citations("x[0] = a[004:] and rows[1][0]"))
+    found = {file.relative_to(ROOT).parts[0] for file in texts()}
+    assert {"fedbench", "csrc", "README.md"} <= found
 
 
 @pytest.mark.parametrize("file", ALGORITHM_FILES, ids=lambda p: p.stem)
@@ -76,4 +84,4 @@ def test_kernels_need_numpy_only() -> None:
 
 def test_the_vectors_are_shipped() -> None:
     assert importlib.util.find_spec("fedbench.proof") is not None
-    assert len(list((ROOT / "fedbench/proof/vectors").glob("*.json"))) == 88
+    assert len(list((ROOT / "fedbench/proof/vectors").glob("*.json"))) == 92

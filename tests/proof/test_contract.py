@@ -174,7 +174,7 @@ BROKEN: dict[type[Algorithm], tuple[str, str]] = {
     Overflows: ("finite", "Diverged: version 2 is not finite"),
     RemembersInTheObject: ("repeatable", "a second run differs from the first: x differs from version 1 on"),
     BroadcastWrites: ("inputs kept", "broadcast changes the state; only step may"),
-    Climbs: ("loss falls", "does not fall in 40 updates"),
+    Climbs: ("loss falls", "does not fall in 60 updates"),
     SendsMoreThanItSays: ("costs declared", "says 1 vectors up a job, reply has 2"),
     TalksMoreThanItSays: ("costs declared", "says 1 vectors down a job, message has 2"),
     TalksInTuples: ("costs declared", "traffic must return Traffic(down, up, exchanges), got (1, 1, 1)"),

@@ -1,5 +1,6 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
+# make asan    of native what .ci/run takes: addresses and undefined behaviour, with the emulated CUDA kernels
 # make regress BASE=commit    is the core slower than there?     make history COMMITS="a b"    asv over commits, into results/asv
 # make mutants would the tests notice a published mistake?   (PYTHON_ONLY=1 leaves out those of the core)
 # make tidy    clang-tidy over the core, where it is installed
@@ -14,7 +15,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.fedbench-installed
 ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
-.PHONY: demo test slow golden lint types format native mutants tidy wheel regress history cuda clean
+.PHONY: demo test slow golden lint types format native asan mutants tidy wheel regress history cuda clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while
 # torch is unpacked, which takes as long; the last line finds it ready in build/.
@@ -60,6 +61,12 @@ native:
 	cmake --workflow --preset dev
 	cmake --workflow --preset asan
 	cmake --workflow --preset tsan
+
+# With the cmake and ninja that the installation brought, where the machine has none.
+asan: $(STAMP)
+	if echo 'int main() {}' | $(CXX) -fsanitize=address,undefined -x c++ - -o /dev/null; then \
+	  PATH="$$PATH:$(abspath $(BIN))" cmake --workflow --preset asan; \
+	else echo "skipped: no sanitizers with $(CXX)"; fi
 
 mutants: $(STAMP)
 	$(BIN)/python tests/house/mutants.py $(if $(PYTHON_ONLY),--python-only)

@@ -12,13 +12,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fedbench import errors, kernels, protocols, types
     from fedbench.protocols import Algorithm
     from fedbench.results.store import Store
     from fedbench.scenarios.load import load as scenario
     from fedbench.suites.records import Records
     from fedbench.suites.runner import plan, run
 
-__all__ = ["Algorithm", "Records", "Store", "plan", "run", "scenario"]
+__all__ = ["Algorithm", "Records", "Store", "errors", "kernels", "plan", "protocols", "run", "scenario", "types"]
 __version__ = "0.1.0"
 
 _PLACES = {
@@ -31,9 +32,21 @@ _PLACES = {
 }
 
 
+_MODULES = ("errors", "kernels", "protocols", "types")
+
+
 def __getattr__(name: str) -> Any:
     """Public names are imported when they are first used, so that `import fedbench.kernels` needs numpy only."""
+    if name in _MODULES:
+        return importlib.import_module(f"fedbench.{name}")
     if name not in _PLACES:
-        raise AttributeError(f"module 'fedbench' has no attribute {name!r}")
+        from fedbench.errors import closest
+
+        raise AttributeError(f"module 'fedbench' has no attribute {name!r}{closest(name, (*_PLACES, *_MODULES))}")
     module, _, attribute = _PLACES[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    """What is imported on first use is there, too."""
+    return sorted({*globals(), *_PLACES, *_MODULES})

@@ -22,6 +22,14 @@ class RecordError(FedbenchError):
     """A stored record is missing, half-written or not what its name says."""
 
 
+class OriginError(UsageError, RecordError):
+    """The algorithm of a record cannot be found, or is another one; the message says what to name."""
+
+
+class PluginError(FedbenchError):
+    """An algorithm or task that is not built in failed; the message says in which file and line."""
+
+
 class MissingDataError(UsageError):
     """A data set is not on this machine; the message says where it was looked for and what to install."""
 

@@ -73,7 +73,12 @@ def find(kind: str, name: str) -> Any:
     if target is None:
         raise UsageError(f"unknown {kind} {name!r}{nearest(plain(name), table)}")
     module, _, attribute = target.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        if module.startswith("fedbench."):
+            raise
+        raise UsageError(f"{kind} {name}: its entry point {target} cannot be imported: {sources.described(error)}") from error
 
 
 def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import copyreg
 import hashlib
 import importlib.util
+import linecache
 import re
 import sys
+import traceback
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fedbench.errors import RecordError, UsageError, nearest
+from fedbench.errors import OriginError, UsageError, nearest
 from fedbench.protocols import Algorithm
 
-GROUP = "fedbench.{kind}s"  # of entry points; kinds: algorithm, task
+GROUP = "fedbench.{kind}s"  # of entry points
+KINDS = ("algorithm", "task")
 ALGORITHMS = GROUP.format(kind="algorithm")
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -69,7 +72,7 @@ def _run(file: Path, selector: str) -> ModuleType:
         exec(compile(content, str(file), "exec"), module.__dict__)
     except Exception as error:
         del sys.modules[name]
-        raise UsageError(f"algorithm {selector}: {file} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UsageError(f"algorithm {selector}: cannot be imported: {described(error)}") from error
     _FILES[name] = file.resolve(), hashlib.sha256(content).hexdigest()
     return module
 
@@ -116,7 +119,7 @@ def _package(point: EntryPoint) -> dict[str, str]:
 
 
 def recorded(name: str, where: dict[str, str], given: str | None) -> type[Algorithm] | None:
-    """The class of a record whose algorithm is not built in; None: ask the registry. RecordError says where it can be found.
+    """The class of a record whose algorithm is not built in; None: ask the registry. OriginError says where it can be found.
 
     `given`: the user's `path/to/mine.py:MyAlgorithm`. Without it a file is looked for in the current folder.
     """
@@ -125,30 +128,55 @@ def recorded(name: str, where: dict[str, str], given: str | None) -> type[Algori
         return _same(from_file(given), name, where)
     if kind == "file":
         if not Path(where["file"]).is_file():
-            raise RecordError(
+            raise OriginError(
                 f"record: its algorithm {name!r} is {where['class']} in a file {where['file']} with sha256 {where['sha256'][:16]}.., "
                 f"which is not in this folder; say where it is with --algorithm path/to/{where['file']}:{where['class']}"
             )
         return _same(from_file(f"{where['file']}:{where['class']}"), name, where)
     if kind == "object":
-        raise RecordError(
+        raise OriginError(
             f"record: its algorithm {name!r} was given in Python as an object of class {where['class']}; the record does not say "
             f"where that class is. Put it into a file and say --algorithm path/to/file.py:{where['class']}"
         )
     if kind == "entry point" and name not in {plain(point.name) for point in entry_points(group=ALGORITHMS)}:
         package = " ".join(where.get(key, "") for key in ("package", "version")).strip() or "a package"
-        raise RecordError(f"record: its algorithm {name!r} is an entry point of {package}, which is not installed here")
+        raise OriginError(f"record: its algorithm {name!r} is an entry point of {package}, which is not installed here")
     return None
 
 
 def _same(cls: type[Algorithm], name: str, where: dict[str, str]) -> type[Algorithm]:
     """The class, if it can be the record's."""
     if cls.name != name:
-        raise RecordError(f"record: its algorithm is {name!r}, the class {cls.__name__} is named {cls.name!r}")
+        raise OriginError(f"record: its algorithm is {name!r}, the class {cls.__name__} is named {cls.name!r}")
     got = origin(cls)
     if where.get("kind") == "file" and got.get("sha256") != where["sha256"]:
-        raise RecordError(
+        raise OriginError(
             f"record: its algorithm {name!r} is from {where['file']} with sha256 {where['sha256'][:16]}..; the {got['file']} here has "
             f"{got['sha256'][:16]}..: it was changed after the run"
         )
     return cls
+
+
+def described(error: BaseException) -> str:
+    """The error's kind and text; where it came through a file or package with an entry point, with file, line and function in front
+    and the line itself below."""
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if _is_own(frame.f_globals["__name__"])]
+    if not frames:
+        return text
+    frame, line = frames[-1]
+    code = linecache.getline(frame.f_code.co_filename, line).strip()
+    return f"{frame.f_code.co_filename}, line {line}, in {frame.f_code.co_name}: {text}" + f"\n    {code}" * bool(code)
+
+
+def is_own(error: BaseException) -> bool:
+    """Did the error come through an algorithm or task that is not built in?"""
+    return any(_is_own(frame.f_globals["__name__"]) for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def _is_own(module: str) -> bool:
+    """Is it a file's module, or one of a package that has an entry point?"""
+    packages = {
+        point.value.partition(":")[0].partition(".")[0] for kind in KINDS for point in entry_points(group=GROUP.format(kind=kind))
+    }
+    return module.startswith(_PREFIX) or module.partition(".")[0] in packages - {"fedbench"}

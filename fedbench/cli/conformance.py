@@ -17,7 +17,7 @@ def command(
     folder: Annotated[Path, typer.Argument(help="Folder of *.json vectors; default: those shipped with the package.")] = SHIPPED,
     as_json: JsonOption = False,
 ) -> None:
-    """Check conformance vectors, in every precision and for every cutting into waves.
+    """Check conformance vectors. Each is checked in every precision and for every cutting into waves.
 
     Exit 1 if one fails; unsupported ones are listed, not counted as failures. Example: fedbench conformance
     """

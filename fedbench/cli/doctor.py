@@ -13,7 +13,9 @@ from fedbench.proof.doctor import examine
 
 
 def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> None:
-    """Look at this machine and this installation: build, instruction set, memory, clock, data sets, disk, torch.
+    """Look at this machine and this installation.
+
+    Build, instruction set, memory, clock, data sets, disk, torch.
 
     Exit 1 if there is a problem; a warning says what would be better. Example: fedbench doctor
     """

@@ -54,14 +54,13 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
 
 
 def describe_task(name: str) -> dict[str, Any]:
-    """What a task is, the library's models, and what is missing to load it; JSON-able."""
-    from fedbench.tasks.available import missing
-    from fedbench.tasks.models import MODELS
+    """What a task is, the models that fit it, and what is missing to load it; JSON-able."""
+    from fedbench.tasks.available import missing, models_for
 
     load_task = registry.find("task", name)
     module = inspect.getmodule(load_task)
     texts = [inspect.cleandoc(text) for text in (load_task.__doc__, module and module.__doc__) if text]
-    return {"name": name, "kind": "task", "about": "\n\n".join(texts), "models": sorted(MODELS), "missing": missing(name)}
+    return {"name": name, "kind": "task", "about": "\n\n".join(texts), "models": models_for(name), "missing": missing(name)}
 
 
 def traffic_text(traffic: Traffic) -> str:
@@ -86,7 +85,9 @@ def command(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Show an algorithm's equations, source and options, a scenario with all its keys, or a task and what it needs.
+    """Show what an algorithm, a scenario or a task is.
+
+    An algorithm's equations, source and options; a scenario with all its keys; a task, the models that fit it and what it needs.
 
     Example: fedbench info fedbuff
     """
@@ -127,7 +128,7 @@ def command(
         if as_json:
             return print_json(facts)
         out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
-        out.print(f"models, of those that fit its examples: {', '.join(facts['models'])}", markup=False)
+        out.print(f"models that fit: {', '.join(facts['models']) or 'the task of another package says it'}", markup=False)
         return out.print(facts["missing"] or "data: on this machine", markup=False, soft_wrap=True)
     known = [*registry.names("algorithm"), *scenario_names(), *registry.names("task")]
     raise UsageError(f"unknown name {name!r}{nearest(name, known)}")

@@ -24,7 +24,7 @@ def build(
     note: Annotated[str, typer.Option(help="A sentence below the heading, such as what the page does not claim.")] = "",
     axis: Annotated[str, typer.Option(help=f"On which runs are compared and drawn: {', '.join(AXES)}.")] = "seconds",
 ) -> None:
-    """Write the page from all records of a store: index.html, data.json and data.csv, no network needed.
+    """Write the page from all records of a store. It is index.html, data.json and data.csv, and needs no network.
 
     Accuracies are compared at the farthest place of the axis that all compared runs of a scenario reach.
 
@@ -41,7 +41,7 @@ def build(
 
 @app.command()
 def check(output: Annotated[Path, typer.Argument(help="Folder of the page.")] = Path("leaderboard")) -> None:
-    """Check that page and data of a leaderboard belong together; exit 1 if not."""
+    """Check that a page and its data belong together. Exit 1 if not."""
     from fedbench.leaderboard import check as check_page
 
     problems = check_page(output)

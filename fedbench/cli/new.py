@@ -14,7 +14,7 @@ import typer
 from fedbench import registry
 from fedbench.cli.output import out
 from fedbench.errors import UsageError
-from fedbench.sources import GROUP, NAME
+from fedbench.sources import ALGORITHMS, NAME
 
 app = typer.Typer(help="Write the files of something new.", no_args_is_help=True)
 TEMPLATES = Path(__file__).with_name("templates")
@@ -25,7 +25,9 @@ def algorithm(
     name: Annotated[str, typer.Argument(help="Small letters, digits and underscores.")],
     directory: Annotated[Path, typer.Option("--directory", "-d", help="Where to write; made if it is not there.")] = Path(),
 ) -> None:
-    """Write NAME.py, a small algorithm that works, and test_NAME.py, which passes; change both.
+    """Write the file of an algorithm and its test.
+
+    NAME.py is a small algorithm that works, test_NAME.py passes as it stands; change both.
 
     Example: fedbench new algorithm damped && fedbench plan digits-demo -a ./damped.py:Damped
     """
@@ -69,7 +71,7 @@ def _say_what_next(name: str, cls: str, directory: Path) -> None:
         f"  fedbench test {place}:{cls}",
         f"  fedbench run digits-demo -a '{place}:{cls}[damping=0.5]' -a fedbuff",
         f"to call it {name!r} everywhere, name the class as an entry point of your package:",
-        f'  [project.entry-points."{GROUP}"]',
+        f'  [project.entry-points."{ALGORITHMS}"]',
         f'  {name} = "your_package.{name}:{cls}"',
     ]
     out.print("\n".join(lines), markup=False, soft_wrap=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fedbench import registry
 from fedbench.cli import completion
-from fedbench.cli.output import print_json, print_table
+from fedbench.cli.output import out, print_json, print_table
 from fedbench.engine.plan import plan
 from fedbench.engine.spec import RunSpec
 from fedbench.scenarios.load import load
@@ -29,6 +29,7 @@ SetOption = Annotated[list[str] | None, typer.Option("--set", help="Override a k
 DeviceOption = Annotated[
     str, typer.Option(help="Where jobs are trained: cpu, cuda or cuda:N; cuda is torch's, jobs side by side.")
 ]
+NAMES, COLUMN = 28, 26  # characters: of the names of facts, and of the least that one of several plans gets
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 
 
@@ -40,18 +41,29 @@ def command(
     device: DeviceOption = "cpu",
     as_json: JsonOption = False,
 ) -> None:
-    """Play the virtual clock of a run without training: staleness, utilisation, participation, losses, cost.
+    """Play the virtual clock of a run without training.
+
+    Shows staleness, utilisation, participation, losses and cost; several algorithms stand side by side.
 
     Example: fedbench plan digits-demo -a 'fedbuff[buffer_size=5]' --set clients=100
     """
     resolved = load(scenario, overrides or ())
-    for selector in algorithm:
-        summary = plan(RunSpec(resolved, registry.algorithm(selector), seed), device)
-        if as_json:
-            print_json(summary.as_dict())
-        else:
-            facts = [(name.replace("_", " "), _text(value)) for name, value in summary.as_dict().items() if value != ""]
-            print_table(f"plan of {summary.algorithm}", ["", ""], facts)
+    found = [plan(RunSpec(resolved, registry.algorithm(selector), seed), device).as_dict() for selector in algorithm]
+    if as_json:
+        for row in found:
+            print_json(row)
+    else:
+        beside = max(1, (out.width - NAMES) // COLUMN)
+        for begin in range(0, len(found), beside):
+            _show(found[begin : begin + beside])
+
+
+def _show(plans: list[dict[str, Any]]) -> None:
+    """Plans side by side: a column each, and a row for each fact that one of them has."""
+    facts = [name for name in plans[0] if name not in ("scenario", "algorithm", "seed") and any(row[name] != "" for row in plans)]
+    rows = [(name.replace("_", " "), *(_text(row[name]) for row in plans)) for name in facts]
+    title = f"plan of {plans[0]['scenario']}, seed {plans[0]['seed']}"
+    print_table(title, ["", *(row["algorithm"] for row in plans)], rows)
 
 
 def _text(value: object) -> str:

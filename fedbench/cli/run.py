@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli.output import PlainWatcher, RichWatcher, bars, err, print_json
+from fedbench.cli.output import err, print_json
 from fedbench.cli.plan import AlgorithmOption, DeviceOption, JsonOption, ScenarioArgument, SetOption
 from fedbench.engine.run import RunOptions
 from fedbench.results.store import Store
+from fedbench.suites.progress import Lines, watching
 from fedbench.suites.records import Records
 from fedbench.suites.runner import run
 
@@ -52,10 +53,8 @@ def command(
     waiting = Store(store).unfinished()
     if waiting and not resume:
         err.print(f"{len(waiting)} interrupted run(s) in {store}; --resume continues them", markup=False)
-    bar = bars() if err.is_terminal and not as_json else None
     try:
-        with bar or nullcontext():
-            watcher = PlainWatcher() if bar is None else RichWatcher(bar)
+        with nullcontext(Lines(err)) if as_json else watching(True) as watcher:
             records = run(
                 scenario,
                 algorithm,

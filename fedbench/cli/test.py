@@ -43,7 +43,7 @@ def command(
     model: Annotated[str, typer.Option(help="Of a task: the model to try it with.")] = "softmax",
     as_json: JsonOption = False,
 ) -> None:
-    """Check that an algorithm, a scenario or a task, yours or a built-in one, keeps the contract.
+    """Check the contract of an algorithm, a scenario or a task. It may be yours or a built-in one.
 
     Exit 1 if it does not. Example: fedbench test ./damped.py:Damped
     """

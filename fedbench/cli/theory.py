@@ -19,7 +19,9 @@ def command(
     picture: Annotated[Path | None, typer.Option(help="Draw bounds and orders into this file (.png or .svg).")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure what the papers prove: exact bounds, orders with intervals, limits in closed form, laws of the engine. Minutes.
+    """Measure what the papers prove; this takes minutes.
+
+    Exact bounds, orders with intervals, limits in closed form, laws of the engine.
 
     Exit 1 if something does not hold. Example: fedbench theory --picture theory.png
     """

@@ -12,7 +12,7 @@ from fedbench.cli.verify import FileOption
 from fedbench.engine.export import write_parquet, write_trace
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
-from fedbench.results.store import read
+from fedbench.results.store import read, record_folders
 
 
 def command(
@@ -25,7 +25,10 @@ def command(
 
     Example: fedbench trace runs/digits-demo/fedbuff/0123456789abcdef -o trace.json
     """
-    meta = read(record).meta
+    folders = record_folders(record)
+    if len(folders) != 1:
+        raise UsageError(f"trace {record}: expected one record, it holds {len(folders)}; name one, such as {folders[0]}")
+    meta = read(folders[0]).meta
     spec = RunSpec.from_dict(meta["spec"], algorithm)
     end = meta["final"]["seconds"] if meta["outcome"]["ended_by"] == "target" else None
     try:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fedbench.cli.output import out, print_json
 from fedbench.cli.plan import JsonOption
 from fedbench.engine.run import RunOptions, verify
-from fedbench.results.store import read
+from fedbench.errors import FedbenchError
+from fedbench.results.store import read, record_folders
 
 FileOption = Annotated[
     str | None, typer.Option("--algorithm", "-a", help="file.py:Class, where the record's algorithm is in a file of your own.")
@@ -18,23 +21,54 @@ FileOption = Annotated[
 
 
 def command(
-    record: Annotated[list[Path], typer.Argument(help="Folder of a record.")],
+    record: Annotated[list[Path], typer.Argument(help="Folders of records, or a store: all its records.")],
     workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
     algorithm: FileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a record's specification again and say whether the result is identical, within tolerance, or where it differs first.
+    """Run a record again and say whether the result is the same.
 
-    Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
+    It is identical, within tolerance, or differs; then the first digest that differs is named. Exit 1 if one differs or is damaged,
+    2 if one cannot be run again here. Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
     """
-    verdicts = []
-    for folder in record:
-        result = verify(read(folder), RunOptions(workers=workers), algorithm=algorithm)
-        verdicts.append(result["verdict"])
-        if as_json:
-            print_json({"record": str(folder), **result})
-        else:
-            where = f" (first in the {result['first_difference']} digest)" if result["first_difference"] else ""
-            out.print(f"{folder}: {result['verdict']}{where}", markup=False, soft_wrap=True)
-    if "differs" in verdicts:
-        raise typer.Exit(1)
+    folders = [folder for place in record for folder in record_folders(place)]
+    if len(folders) == 1:
+        return _exit([_verified(folders[0], workers, algorithm, as_json=as_json)])
+    found = list(_verified_all(folders, workers, algorithm, as_json=as_json))
+    if not as_json:
+        counts = Counter(verdict for verdict, _ in found)
+        out.print(
+            f"{len(found)} records: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counts.items()))}", markup=False
+        )
+    return _exit(found)
+
+
+def _exit(found: list[tuple[str, int]]) -> None:
+    codes = {code for _, code in found} - {0}
+    if codes:
+        raise typer.Exit(min(codes))
+
+
+def _verified_all(folders: list[Path], workers: int, algorithm: str | None, *, as_json: bool) -> Iterator[tuple[str, int]]:
+    """One that cannot be verified does not keep the others from it."""
+    for number, folder in enumerate(folders, 1):
+        try:
+            yield _verified(folder, workers, algorithm, as_json=as_json, count=f"{number} of {len(folders)}: ")
+        except FedbenchError as error:
+            _show(folder, {"verdict": "not verified", "message": str(error)}, f"{number} of {len(folders)}: ", as_json=as_json)
+            yield "not verified", error.exit_code
+
+
+def _verified(folder: Path, workers: int, algorithm: str | None, *, as_json: bool, count: str = "") -> tuple[str, int]:
+    """(verdict, exit code)."""
+    result = verify(read(folder), RunOptions(workers=workers), algorithm=algorithm)
+    _show(folder, result, count, as_json=as_json)
+    return result["verdict"], int(result["verdict"] == "differs")
+
+
+def _show(folder: Path, result: dict[str, Any], count: str, *, as_json: bool) -> None:
+    if as_json:
+        return print_json({"record": str(folder), **result})
+    digest = result.get("first_difference")
+    more = f" (first in the {digest} digest)" if digest else f": {result['message']}" if "message" in result else ""
+    return out.print(f"{count}{folder}: {result['verdict']}{more}", markup=False, soft_wrap=True)

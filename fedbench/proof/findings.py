@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fedbench.errors import FedbenchError
+from fedbench.sources import described
 
 
 class Broken(FedbenchError):
@@ -33,4 +34,4 @@ def findings(checks: Mapping[str, Callable[[], str]]) -> Iterator[Finding]:
         try:
             yield Finding(name, "pass", check())
         except Exception as error:
-            yield Finding(name, "fail", str(error) if isinstance(error, FedbenchError) else f"{type(error).__name__}: {error}")
+            yield Finding(name, "fail", str(error) if isinstance(error, FedbenchError) else described(error))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.errors import RecordError
+from fedbench.errors import RecordError, UsageError, nearest
 
 SCHEMA = 2
 CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", "test_accuracy", "test_loss", "train_loss")
@@ -58,6 +58,13 @@ class Record:
     def state(self) -> str:
         """finished, diverged, stalled or failed."""
         return str(self.meta["outcome"]["state"])
+
+
+def curve_name(name: str) -> str:
+    """The name, if curves have such a column. UsageError with the nearest match if not."""
+    if name not in CURVES:
+        raise UsageError(f"curves: unknown name {name!r}{nearest(name, CURVES)}")
+    return name
 
 
 def first_hit(seconds: npt.NDArray[Any], values: npt.NDArray[Any], target: float) -> float | None:

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import CURVES, Record
 
+FILES = ("record.json", "curves.parquet")
 EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")  # axes stay float64 or int64, metrics are float32
 
 
@@ -109,6 +110,23 @@ def write_atomically(path: Path, content: bytes) -> None:
     temporary = path.with_name(f"{path.name}.writing-{os.getpid()}")
     _sync_write(temporary, content)
     temporary.replace(path)
+
+
+def record_folders(place: str | Path) -> list[Path]:
+    """Folders of the records in `place`: a record, its record.json, a store, or a folder of a store; in path order.
+
+    UsageError if there is no such folder, or no record in it.
+    """
+    place = Path(place)
+    if not place.exists():
+        raise UsageError(f"record {place}: there is no such folder; expected a record, or a store of `fedbench run`")
+    if place.name == "record.json" or "." in place.name or any((place / name).exists() for name in FILES):
+        return [place]
+    levels = (place.glob(f"{'*/' * depth}record.json") for depth in (1, 2, 3))
+    found = sorted(file.parent for level in levels for file in level if "." not in file.parent.name)
+    if not found:
+        raise UsageError(f"record {place}: expected {' and '.join(FILES)}, or a store that has finished records")
+    return found
 
 
 def read(folder: str | Path) -> Record:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from fedbench.analysis.axes import find
@@ -10,11 +12,15 @@ from fedbench.analysis.curves import last_k_mean, mean_curve
 from fedbench.analysis.hits import first_hit
 from fedbench.analysis.rows import AT_HORIZON, LAST_MEAN, Row
 from fedbench.analysis.summary import ScenarioSummary, summarize
-from fedbench.results.record import Record
+from fedbench.results.record import Record, curve_name
+from fedbench.results.store import read, record_folders
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+
+SHOWN = ("scenario", "algorithm", "seed", "state", "test_accuracy", "updates", "wall_seconds")
 
 
 class Records(Sequence[Record]):
@@ -36,8 +42,28 @@ class Records(Sequence[Record]):
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records)
 
+    @classmethod
+    def load(cls, store: str | Path) -> Records:
+        """All finished records of a store, or those in a folder of it, in path order.
+
+        UsageError if there are none, RecordError if one is damaged.
+        """
+        return cls(read(folder) for folder in record_folders(store))
+
     def __repr__(self) -> str:
-        return f"Records({len(self)}: {', '.join(sorted({f'{r.scenario} {r.selector}' for r in self}))})"
+        """How many, of what; not the records themselves."""
+        parts = ((self._all("scenario"), "scenario"), (self._all("selector"), "algorithm"), (self._all("seed"), "seed"))
+        return f"Records({', '.join([str(len(self)), *(_named(names, kind) for names, kind in parts if names)])})"
+
+    def _all(self, attribute: str) -> list[Any]:
+        """The different values of an attribute, in order of appearance."""
+        return list(dict.fromkeys(getattr(record, attribute) for record in self))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of what one looks at first."""
+        table = self.frame()
+        shown = [name for name in table.columns if name in SHOWN or str(name).startswith("seconds_to_")]
+        return f"<p>{html.escape(repr(self))}</p>{table[shown].to_html(index=False, float_format='{:.4g}'.format, na_rep='-')}"
 
     def frame(self) -> pd.DataFrame:
         """One row per record: scenario, algorithm, seed, state, final metrics, time to the first target, ledger."""
@@ -81,6 +107,7 @@ class Records(Sequence[Record]):
         """
         import matplotlib.pyplot as plt
 
+        metric = curve_name(metric)
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
         summaries, axis = summarize(self, against), find(against)
@@ -117,6 +144,11 @@ def _standing(row: Row, summary: ScenarioSummary) -> dict[str, Any]:
         "p_adjusted": compared.p_adjusted,
         "left_out": row.left_out,
     }
+
+
+def _named(names: list[Any], kind: str) -> str:
+    """A few names as they are, many as their number."""
+    return ", ".join(map(str, names)) if kind != "seed" and len(names) <= 3 else f"{len(names)} {kind}{'s' * (len(names) > 1)}"
 
 
 def _row(record: Record) -> dict[str, Any]:

@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
+from multiprocessing.context import SpawnContext
+from multiprocessing.managers import SyncManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from filelock import FileLock, Timeout
 
-from fedbench import registry
+from fedbench import registry, sources
 from fedbench.engine.plan import PlanSummary
 from fedbench.engine.plan import plan as plan_spec
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import UsageError
+from fedbench.errors import FedbenchError, PluginError, UsageError
 from fedbench.protocols import Algorithm
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.scenarios.schema import Scenario
+from fedbench.suites.progress import Watcher, watching
 from fedbench.suites.records import Records
 
 Algorithms = str | Algorithm | Sequence[str | Algorithm]
 REPORT_EVERY = 0.2  # host seconds between two reports of a run
-
-
-class Watcher(Protocol):
-    """Hears how runs go. `run` is an index into the specifications."""
-
-    def started(self, run: int, spec: RunSpec) -> None: ...
-
-    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None: ...
-
-    def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
 
 
 def specs(
@@ -66,6 +61,7 @@ def run(
     store: str | Path | None = None,
     jobs: int = 1,
     options: RunOptions | None = None,
+    progress: bool | None = None,
     watcher: Watcher | None = None,
 ) -> Records:
     """Run algorithms on a scenario and return their records.
@@ -78,16 +74,18 @@ def run(
         store: folder for the records; None keeps them in memory only.
         jobs: runs at a time, each in a process of its own if more than one.
         options: workers, waves, checkpoints, resume; nothing that changes a result.
-        watcher: hears about progress.
+        progress: True shows how the runs go, False does not, None shows it on a terminal and in a notebook.
+        watcher: hears how the runs go, instead of showing it.
     """
     wanted = specs(scenario, algorithm, seeds, overrides)
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
-    watcher = watcher or Silence()
-    if jobs <= 1 or len(wanted) == 1:
-        return Records([_run_here(i, spec, store, options, watcher) for i, spec in enumerate(wanted)])
-    return Records(_run_aside(wanted, store, jobs, options, watcher))
+    with watching(progress) if watcher is None else nullcontext(watcher) as hearing:
+        hearing.expected(len(wanted))
+        if jobs <= 1 or len(wanted) == 1:
+            return Records([_run_here(i, spec, store, options, hearing) for i, spec in enumerate(wanted)])
+        return Records(_run_aside(wanted, store, jobs, options, hearing))
 
 
 def plan(
@@ -100,16 +98,6 @@ def plan(
 ) -> PlanSummary:
     """Play the virtual clock of a run without training. `device`: where it is to be trained, cpu, cuda or cuda:N."""
     return plan_spec(specs(scenario, algorithm, [seed], overrides)[0], device)
-
-
-class Silence:
-    """A watcher that does nothing."""
-
-    def started(self, run: int, spec: RunSpec) -> None: ...
-
-    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None: ...
-
-    def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -149,8 +137,9 @@ def _run_aside(
     wanted: Sequence[RunSpec], store: str | Path | None, jobs: int, options: RunOptions, watcher: Watcher
 ) -> list[Record]:
     """Runs in a pool of processes; reports come back through a queue."""
+    _check_processes_find(wanted)
     context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager:
+    with _manager(context, jobs) as manager:
         reports = manager.Queue()
         with ProcessPoolExecutor(min(jobs, len(wanted)), mp_context=context) as pool:
             futures = [pool.submit(_work, i, spec, store, options, reports) for i, spec in enumerate(wanted)]
@@ -160,6 +149,32 @@ def _run_aside(
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+
+def _check_processes_find(wanted: Sequence[RunSpec]) -> None:
+    """Processes import the main program again, which they cannot where it is a notebook or a prompt."""
+    if hasattr(sys.modules["__main__"], "__file__"):
+        return
+    for spec in wanted:
+        cls = type(spec.algorithm)
+        if cls.__module__ == "__main__":
+            raise UsageError(
+                f"run: class {cls.__qualname__} of algorithm {spec.algorithm.name} is defined in this notebook or prompt, where other "
+                "processes do not find it; put it into a file and import it, or leave jobs at 1"
+            )
+
+
+def _manager(context: SpawnContext, jobs: int) -> SyncManager:
+    """Starts the first process. UsageError if it cannot import the main program, most often because it starts runs itself."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # this is such a process, and imports the main program
+        raise SystemExit(1)
+    try:
+        return context.Manager()
+    except EOFError:
+        raise UsageError(
+            f"run: jobs={jobs} starts processes that import this program again, so it must be a file, and what it runs must stand "
+            'under a guard:\n\n    if __name__ == "__main__":\n        fb.run(..)'
+        ) from None
 
 
 def _work(index: int, spec: RunSpec, store: str | Path | None, options: RunOptions, reports: Any) -> Finished:
@@ -173,7 +188,12 @@ def _work(index: int, spec: RunSpec, store: str | Path | None, options: RunOptio
             reports.put((index, version, seconds, accuracy))
 
     reports.put((index, None))
-    return _execute(spec, store, options, progress)
+    try:
+        return _execute(spec, store, options, progress)
+    except Exception as error:
+        if isinstance(error, FedbenchError) or not sources.is_own(error):
+            raise
+        raise PluginError(sources.described(error)) from None  # its frames do not travel to another process
 
 
 def _listen(futures: Sequence[Future[Finished]], reports: Any, wanted: Sequence[RunSpec], watcher: Watcher) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedbench.errors import MissingDataError
+from fedbench.errors import MissingDataError, UsageError
 from fedbench.tasks import a9a, cifar, digits, fashion_mnist, stl10
 from fedbench.tasks.a9a import A9A
 from fedbench.tasks.cifar import CIFAR10, CIFAR100
 from fedbench.tasks.files import data_root
-from fedbench.tasks.models import Model, make_model
+from fedbench.tasks.models import MODELS, Model, make_model
 from fedbench.tasks.stl10 import STL10
 from fedbench.tasks.task import Task
 
@@ -43,6 +43,22 @@ def outline(task: str, model: str) -> Outline | None:
         return None
     shape, classes, is_augmented = EXAMPLES[task]
     return Outline(make_model(model, shape, classes), is_augmented)
+
+
+def models_for(task: str) -> list[str]:
+    """The library's models that fit a built-in task's examples; none for a task of somebody's own, which alone knows them."""
+    if task not in EXAMPLES:
+        return []
+    shape, classes, _ = EXAMPLES[task]
+    return [name for name in MODELS if _fits(name, shape, classes)]
+
+
+def _fits(model: str, shape: tuple[int, ...], classes: int) -> bool:
+    try:
+        make_model(model, shape, classes)
+    except UsageError:
+        return False
+    return True
 
 
 FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR100, STL10)}

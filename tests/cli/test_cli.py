@@ -41,7 +41,8 @@ def test_tasks_say_what_is_missing(tmp_path: Path) -> None:
     assert about["cifar10"].endswith("ten classes. Not on this machine.")
     assert "Not on" not in about["digits"]
     (facts,) = rows(fedbench("info", "cifar10", "--json", FEDBENCH_DATA=str(tmp_path)).stdout)
-    assert "softmax" in facts["models"]
+    assert facts["models"] == ["softmax", "mlp", "cnn_878538", "alexnet", "vgg19", "resnet18"]
+    assert rows(fedbench("info", "digits", "--json").stdout)[0]["models"] == ["softmax", "mlp"]
     assert f"looked in {tmp_path / 'cifar-10-batches-py'} (no such folder)" in facts["missing"]
     assert "data: on this machine" in fedbench("info", "digits", FEDBENCH_DATA=str(tmp_path)).stdout
 
@@ -54,6 +55,18 @@ def test_what_a_scenario_asks_of_rounds_is_shown() -> None:
     assert found[0]["jobs_late"] > 0
     assert "a scenario's part rounds is not applicable (Stream)" in fedbench("info", "fedbuff").stdout
     assert "deadline_seconds" in fedbench("info", "digits-flaky").stdout
+
+
+def test_plans_stand_side_by_side() -> None:
+    several = ["-a", "fedavg", "-a", "fedbuff[buffer_size=5]", "-a", "quafl", "--set", "budget.seconds=4"]
+    lines = fedbench("plan", "digits-demo", *several, COLUMNS="120").stdout.splitlines()
+    assert lines[1].split() == ["fedavg", "fedbuff[buffer_size=5]", "quafl"]
+    assert [line.split() for line in lines if line.startswith("outcome")] == [["outcome", *["finished"] * 3]]
+    narrow = fedbench("plan", "digits-demo", *several, COLUMNS="80").stdout.splitlines()
+    assert [line.split() for line in narrow if line.startswith("outcome")] == [
+        ["outcome", *["finished"] * 2],
+        ["outcome", "finished"],
+    ]
 
 
 def test_a_million_jobs_are_planned_without_data_or_torch() -> None:
@@ -91,7 +104,9 @@ def test_run_build_verify(tmp_path: Path) -> None:
     assert verified.returncode == 0
     assert rows(verified.stdout)[0]["verdict"] == "identical"
     again = fedbench("run", "digits-demo", "-a", "fedavg[cohort_size=2]", *SMALL, "--resume", cwd=tmp_path)
+    assert "1 of 1: fedavg[cohort_size=2] seed 0: finished" in again.stderr
     assert "in the store" in again.stderr
+    assert fedbench("trace", "runs", cwd=tmp_path).returncode == 2
     assert fedbench("trace", records[0]["record"], cwd=tmp_path).returncode == 0
     assert (tmp_path / "trace.json").exists()
     unwritable = fedbench("trace", records[0]["record"], "-o", "trace.json/t.json", cwd=tmp_path)
@@ -142,7 +157,9 @@ BAD = [
     (["run", "digits-demo", "-a", "fedavg", "--set", "partition={kind: iid}", "--set", "clients=2000"], "without an example"),
     (["run", "digits-demo", "-a", "fedavg", "--store", "file/runs"], "cannot be written"),
     (["run", "digit-demo", "-a", "fedavg"], "did you mean 'digits-demo'?"),
-    (["verify", "nowhere"], "record.json is missing"),
+    (["verify", "nowhere"], "record nowhere: there is no such folder"),
+    (["verify", "."], "record .: expected record.json and curves.parquet, or a store that has finished records"),
+    (["trace", "nowhere"], "record nowhere: there is no such folder"),
     (["leaderboard", "build", "--store", "nowhere"], "there is no such folder"),
     (["conformance", "nowhere"], "no *.json vectors"),
     (["info", "fedav"], "did you mean 'fedavg'?"),
@@ -154,7 +171,7 @@ def test_bad_input_is_one_screen_and_the_right_exit_code(arguments: list[str], m
     (tmp_path / "file").write_text("")
     result = fedbench(*arguments, cwd=tmp_path)
     assert message in result.stderr
-    assert result.returncode == (1 if arguments[0] == "verify" else 2)
+    assert result.returncode == 2
     assert "Traceback" not in result.stderr
     assert len(result.stderr.splitlines()) <= 12
     assert not (tmp_path / "runs/digits-demo").exists()

@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 import fedbench as fb
 from fedbench import registry, sources
-from fedbench.cli.new import check_name
+from fedbench.cli.new import _say_what_next, check_name
 from fedbench.engine.run import verify
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError, UsageError
@@ -42,6 +43,14 @@ def test_what_new_writes_passes_as_it_stands(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "ruff", "check", "--isolated", "my_rule.py"], cwd=folder, check=False).returncode
         == 0
     )
+
+
+def test_new_shows_an_entry_point(capsys: pytest.CaptureFixture[str]) -> None:
+    """What it prints for pyproject.toml is TOML with the group that the registry reads."""
+    _say_what_next("my_rule", "MyRule", Path("folder"))
+    printed = capsys.readouterr().out.partition("of your package:\n")[2]
+    assert tomllib.loads(printed)["project"]["entry-points"] == {sources.ALGORITHMS: {"my_rule": "your_package.my_rule:MyRule"}}
+    assert sources.ALGORITHMS == "fedbench.algorithms"
 
 
 def test_new_overwrites_nothing(folder: Path) -> None:
@@ -88,7 +97,7 @@ def test_a_file_works_wherever_a_name_does(folder: Path) -> None:
         shutil.copy(folder / "my_rule.py", folder.parent / "changed.py")
         (folder.parent / "changed.py").write_text((folder / "my_rule.py").read_text() + "\n")
         failed = fedbench("verify", str(folder / record["record"]), *arguments, cwd=folder.parent)
-        assert failed.returncode == 1
+        assert failed.returncode == 2
         assert message in failed.stderr
     found = fedbench("trace", str(folder / record["record"]), "-a", str(folder / "my_rule.py:MyRule"), cwd=folder.parent)
     assert found.returncode == 0, found.stderr
@@ -109,7 +118,7 @@ def test_two_contents_are_two_runs(tmp_path: Path, folder: Path) -> None:
     [
         (None, "gone.py:X", "gone.py cannot be read"),
         ("x = 1 +", "f.py:X", "cannot be imported: SyntaxError"),
-        ("1 / 0", "f.py:X", "cannot be imported: ZeroDivisionError"),
+        ("1 / 0", "f.py:X", "cannot be imported: .*f.py, line 1, in <module>: ZeroDivisionError"),
         ("class Mine: pass", "f.py:Min", "f.py has no class 'Min'; did you mean 'Mine'?"),
         ("class Mine: pass", "f.py:Mine", "expected a class that extends fedbench.Algorithm"),
         ("import fedbench\nclass Mine(fedbench.Algorithm): pass", "f.py:Mine", "the class attribute `name` must be"),

@@ -13,6 +13,7 @@ import numpy as np
 from fedbench.errors import ClientError, FedbenchError, UsageError
 from fedbench.kernels.random import draw_batches
 from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.sources import described
 from fedbench.types import Job, LocalRule, Vector, Want, Work
 
 
@@ -134,4 +135,4 @@ class Stage:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, FedbenchError):
-            raise ClientError(f"{place(self.job)}, {self.name}: {type(error).__name__}: {error}") from error
+            raise ClientError(f"{place(self.job)}, {self.name}: {described(error)}") from error

@@ -1,0 +1,75 @@
+"""`fedbench applicability`."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.cli import completion
+from fedbench.cli.output import err, out, print_json
+from fedbench.cli.plan import JsonOption, SetOption
+from fedbench.errors import UsageError
+from fedbench.suites.applicability import Pair, page, pairs
+
+
+def command(
+    scenario: Annotated[
+        list[str] | None, typer.Argument(help="Names or .yaml files; default: the library.", autocompletion=completion.scenarios)
+    ] = None,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--algorithm",
+            "-a",
+            help="name, name[param=value,...] or file.py:Class[..]; default: all that are built in.",
+            autocompletion=completion.algorithms,
+        ),
+    ] = None,
+    overrides: SetOption = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the table into this Markdown file.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which algorithms run on which scenarios, and why not.
+
+    Asks the plan and the checks before a run; nothing is trained. Example: fedbench applicability digits-flaky -a fedlin
+    """
+    found = []
+    with err.status("planning"):
+        for pair in pairs(scenario or (), algorithm or (), overrides or ()):
+            found.append(pair)
+            if as_json:
+                print_json(asdict(pair))
+    if output is not None:
+        _write(output, found)
+    elif not as_json:
+        for name, group in itertools.groupby(found, key=lambda pair: pair.scenario):
+            _show(name, list(group))
+
+
+def _show(scenario: str, found: list[Pair]) -> None:
+    others: dict[tuple[str, str], list[str]] = {}
+    for pair in found:
+        if pair.status != "runs":
+            others.setdefault((pair.status, pair.reason), []).append(pair.algorithm)
+    runs = sum(pair.status == "runs" for pair in found)
+    out.print(f"{scenario}: {runs} of {len(found)} run", markup=False)
+    for (status, reason), names in others.items():
+        out.print(f"  {', '.join(names)}: {status}; {reason}", markup=False, soft_wrap=True)
+
+
+def _write(output: Path, found: list[Pair]) -> None:
+    without = dict.fromkeys(pair.scenario for pair in found if pair.status == "no data")
+    if without:
+        raise UsageError(
+            f"applicability: the data of {', '.join(without)} are not on this machine; install them or name the others"
+        )
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(page(found))
+    except OSError as error:
+        raise UsageError(f"applicability: {output} cannot be written ({error.strerror}); choose another --output") from None
+    out.print(f"{len(found)} pairs -> {output}", markup=False, soft_wrap=True)

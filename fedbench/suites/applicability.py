@@ -1,0 +1,78 @@
+"""Which algorithms run on which scenarios, and why the others are refused: asked of the plan, nothing is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fedbench import registry
+from fedbench.engine.plan import check_everybody, plan
+from fedbench.engine.setup import Setup
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import MissingDataError, UsageError
+from fedbench.protocols import Algorithm
+from fedbench.scenarios.load import load
+from fedbench.scenarios.load import names as scenario_names
+from fedbench.scenarios.schema import Scenario
+
+Status = Literal["runs", "refused", "no data"]
+PAGE = """\
+# What runs where
+
+Every built-in algorithm with its default options on every scenario of the library, seed 0, as `fedbench plan` and the checks
+before a run say. A number stands for a refusal, whose reason is below. `fedbench applicability -o docs/applicability.md` wrote
+this page; `fedbench applicability SCENARIO -a ALGORITHM` tells of one pair, also of your own.
+
+"""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What becomes of an algorithm on a scenario. `reason`: of the refusal, or where the data were looked for; else empty."""
+
+    scenario: str
+    algorithm: str
+    status: Status
+    reason: str
+
+
+def pairs(
+    scenarios: Sequence[str | Scenario] = (), algorithms: Sequence[str | Algorithm] = (), overrides: Sequence[str] = ()
+) -> Iterator[Pair]:
+    """Every algorithm on every scenario, scenarios outermost; empty means all of the library and all that are built in.
+
+    UsageError for unknown names or values.
+    """
+    chosen = [registry.algorithm(selector) for selector in algorithms or registry.ALGORITHMS]
+    for name in scenarios or scenario_names():
+        scenario = load(name, overrides)
+        for algorithm in chosen:
+            spec = RunSpec(scenario, algorithm, 0)
+            yield Pair(scenario.name, spec.selector, *_tried(spec))
+
+
+def _tried(spec: RunSpec) -> tuple[Status, str]:
+    try:
+        setup = Setup(spec)
+        check_everybody(setup)
+        if not setup.is_external:  # such an algorithm runs, but has no plan alone
+            plan(spec)
+    except MissingDataError as error:
+        return "no data", str(error)
+    except UsageError as error:
+        return "refused", str(error)
+    return "runs", ""
+
+
+def page(found: Iterable[Pair]) -> str:
+    """The table as Markdown, with the reasons numbered below."""
+    found = list(found)
+    scenarios = list(dict.fromkeys(pair.scenario for pair in found))
+    numbers = {reason: number for number, reason in enumerate(dict.fromkeys(p.reason for p in found if p.reason), 1)}
+    cells = {(pair.algorithm, pair.scenario): str(numbers.get(pair.reason, pair.status)) for pair in found}
+    rows = [["", *scenarios], ["---"] * (len(scenarios) + 1)]
+    rows += [[name, *(cells[name, scenario] for scenario in scenarios)] for name in dict.fromkeys(p.algorithm for p in found)]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    reasons = "\n".join(f"{number}. {reason}" for reason, number in numbers.items())
+    return f"{PAGE}{table}\n\n{reasons}\n"

@@ -1,0 +1,201 @@
+"""How the progress of runs is shown: bars on a terminal, one changing text in a notebook, lines in a log."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+
+from fedbench.engine.spec import RunSpec
+from fedbench.results.record import Record
+
+LINE_EVERY = 5.0  # host seconds between two lines of a run under way
+NOTEBOOK_EVERY = 0.2  # host seconds between two texts of a notebook
+
+
+class Watcher(Protocol):
+    """Hears how runs go. `run` is an index into the specifications."""
+
+    def expected(self, runs: int) -> None:
+        """So many runs are asked for; said once, before the first starts."""
+        ...
+
+    def started(self, run: int, spec: RunSpec) -> None: ...
+
+    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None: ...
+
+    def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
+
+
+class Silence:
+    """A watcher that does nothing."""
+
+    def expected(self, runs: int) -> None: ...
+
+    def started(self, run: int, spec: RunSpec) -> None: ...
+
+    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None: ...
+
+    def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
+
+
+class _Counting:
+    """Counts the runs that have ended."""
+
+    def __init__(self) -> None:
+        self.runs = self.done = 0
+        self.specs: dict[int, RunSpec] = {}
+
+    def expected(self, runs: int) -> None:
+        self.runs = runs
+
+    def counted(self, record: Record, *, reused: bool) -> str:
+        """The line of a run that has just ended, such as `17 of 69: fedavg seed 0: finished, ..`."""
+        self.done += 1
+        return f"{self.done} of {self.runs}: {_line(record, reused=reused)}"
+
+    def under_way(self, run: int, version: int, seconds: float, accuracy: float | None) -> str:
+        spec = self.specs[run]
+        budget = f"{seconds:.1f} of {spec.scenario.budget.seconds:g} virtual s"
+        return f"{spec.selector} seed {spec.seed}: {budget}, version {version}{_percent(accuracy)}"
+
+
+class Bars(_Counting):
+    """A bar for all runs and one for each that is under way: virtual time, accuracy, time left. Used on a terminal."""
+
+    def __init__(self, bars: Progress) -> None:
+        super().__init__()
+        self.bars = bars
+        self.tasks: dict[int, TaskID] = {}
+        self.all: TaskID | None = None
+
+    def expected(self, runs: int) -> None:
+        super().expected(runs)
+        if runs > 1:
+            self.all = self.bars.add_task(f"0 of {runs} runs", total=runs, note="")
+
+    def started(self, run: int, spec: RunSpec) -> None:
+        self.specs[run] = spec
+        self.tasks[run] = self.bars.add_task(f"{spec.selector} seed {spec.seed}", total=1.0, note="")
+
+    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
+        budget = self.specs[run].scenario.budget
+        done = max(seconds / budget.seconds, version / budget.updates)
+        self.bars.update(self.tasks[run], completed=done, note=f"{seconds:.1f} virtual s{_percent(accuracy)}")
+
+    def ended(self, run: int, record: Record, *, reused: bool) -> None:
+        if run in self.tasks:
+            self.bars.remove_task(self.tasks[run])
+        self.bars.console.print(self.counted(record, reused=reused), markup=False)
+        if self.all is not None:
+            self.bars.update(self.all, completed=self.done, description=f"{self.done} of {self.runs} runs")
+
+
+class Lines(_Counting):
+    """Lines for logs and pipes."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self.console = console
+        self._last: dict[int, float] = {}
+
+    def started(self, run: int, spec: RunSpec) -> None:
+        self.specs[run], self._last[run] = spec, time.monotonic()
+
+    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
+        if time.monotonic() - self._last[run] >= LINE_EVERY:
+            self._last[run] = time.monotonic()
+            self._print(self.under_way(run, version, seconds, accuracy))
+
+    def ended(self, run: int, record: Record, *, reused: bool) -> None:
+        self._print(self.counted(record, reused=reused))
+
+    def _print(self, text: str) -> None:
+        self.console.print(text, markup=False, soft_wrap=True)
+
+
+class Notebook(_Counting):
+    """A text under the cell that changes in place: how many runs have ended, and those under way."""
+
+    def __init__(self) -> None:
+        from IPython.display import display
+
+        super().__init__()
+        self._open: dict[int, str] = {}
+        self._shown = 0.0
+        self._place = display(_plain(""), raw=True, display_id=True)
+
+    def started(self, run: int, spec: RunSpec) -> None:
+        self.specs[run], self._open[run] = spec, f"{spec.selector} seed {spec.seed}"
+
+    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
+        self._open[run] = self.under_way(run, version, seconds, accuracy)
+        if time.monotonic() - self._shown >= NOTEBOOK_EVERY:
+            self._show()
+
+    def ended(self, run: int, record: Record, *, reused: bool) -> None:
+        self._open.pop(run, None)
+        self.done += 1
+        self._show()
+
+    def _show(self) -> None:
+        self._shown = time.monotonic()
+        self._place.update(_plain("\n".join([f"{self.done} of {self.runs} runs", *self._open.values()])), raw=True)
+
+
+@contextlib.contextmanager
+def watching(show: bool | None = None) -> Iterator[Watcher]:
+    """The watcher that fits the place in which the program runs; it writes to stderr, or under the cell of a notebook.
+
+    `show` None: bars on a terminal, a text in a notebook, else nothing. True: also lines where stderr is neither. False: nothing.
+    """
+    console = Console(stderr=True, highlight=False)
+    if show is False:
+        yield Silence()
+    elif in_notebook():
+        yield Notebook()
+    elif console.is_terminal:
+        with _bars(console) as bars:
+            yield Bars(bars)
+    else:
+        yield Lines(console) if show else Silence()
+
+
+def in_notebook() -> bool:
+    """Does a notebook's kernel run this program? IPython on a terminal has none."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
+
+
+def _bars(console: Console) -> Progress:
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
+    note = TextColumn("{task.fields[note]}", markup=False)
+    return Progress(*columns, note, TimeRemainingColumn(), console=console, transient=True)
+
+
+def _plain(text: str) -> dict[str, str]:
+    return {"text/plain": text}
+
+
+def _percent(accuracy: float | None) -> str:
+    return "" if accuracy is None else f", accuracy {accuracy:.3f}"
+
+
+def _line(record: Record, *, reused: bool) -> str:
+    final, ledger = record.meta["final"], record.meta["ledger"]
+    hits = "".join(f", {hit['value']:g} {_reached(hit)}" for hit in record.meta["time_to_target"])
+    accuracy = "-" if final["test_accuracy"] is None else f"{final['test_accuracy']:.4f}"
+    how = "in the store" if reused else f"{record.meta['provenance']['wall_seconds']:.1f} s"
+    return (
+        f"{record.selector} seed {record.seed}: {record.state}, accuracy {accuracy}{hits}, {ledger['updates']} updates, "
+        f"{ledger['trained_steps']} steps trained, {ledger['avoided_steps']} avoided ({how})"
+    )
+
+
+def _reached(hit: Mapping[str, Any]) -> str:
+    return f"not reached in {hit['censored_at']:g} s" if hit["seconds"] is None else f"reached at {hit['seconds']:g} s"

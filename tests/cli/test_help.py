@@ -1,0 +1,58 @@
+"""What `--help` shows is what the code says: nothing in square brackets is lost, and the list of verbs is whole at 80 columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+import fedbench
+from fedbench.cli.main import app
+
+WIDE = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
+
+
+def texts(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """(verb, its help texts) of every verb."""
+    children = getattr(command, "commands", {})
+    for name, child in children.items():
+        yield from texts(child, (*path, name))
+    own = [getattr(command, "help", "") or "", *(getattr(p, "help", "") or "" for p in getattr(command, "params", []))]
+    yield path, own
+
+
+VERBS = dict(texts(typer.main.get_command(app)))
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner().invoke(app, [*arguments, "--help"], env=WIDE)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def test_there_are_words_in_brackets_to_lose() -> None:
+    found = {word for own in VERBS.values() for text in own for word in re.findall(r"\[[^\]]*\]", text)}
+    assert {"[param=value,...]", "[buffer_size=5]"} <= found
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_every_text_is_shown_whole(verb: tuple[str, ...]) -> None:
+    page = squeezed(shown(*verb))
+    for text in VERBS[verb]:
+        assert squeezed(text) in page
+
+
+@pytest.mark.parametrize("verb", [(), ("leaderboard",), ("new",)], ids=" ".join)
+def test_the_list_of_verbs_is_not_cut_off(verb: tuple[str, ...]) -> None:
+    assert "..." not in shown(*verb).partition("Commands:")[2]
+
+
+def test_the_version() -> None:
+    assert CliRunner().invoke(app, ["--version"]).output == f"fedbench {fedbench.__version__}\n"

@@ -1,0 +1,59 @@
+"""A package with an algorithm of its own, made as `fedbench new` says, installed, and found everywhere by its name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .commands import fedbench
+
+SMALL = ["--set", "clients=6", "--set", "budget.seconds=1", "--set", "local.steps=1", "--set", "task.model=softmax"]
+PROJECT = """\
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "nice-rules"
+version = "1.2"
+
+[tool.setuptools]
+packages = ["nice_rules"]
+"""
+
+
+@pytest.fixture(scope="module", name="site")
+def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the package is installed. Its entry point is what `fedbench new` printed, with the package's name put in."""
+    pytest.importorskip("setuptools")
+    root = tmp_path_factory.mktemp("package")
+    made = fedbench("new", "algorithm", "my_rule", "--directory", "nice_rules", cwd=root)
+    printed = made.stdout.partition("of your package:\n")[2].replace("your_package", "nice_rules")
+    assert "[project.entry-points." in printed
+    (root / "pyproject.toml").write_text(PROJECT + printed)
+    (root / "nice_rules" / "__init__.py").touch()
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(root / "site"), str(root)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    return root / "site"
+
+
+@pytest.mark.slow
+def test_an_installed_package_is_found_by_its_name(site: Path, tmp_path: Path) -> None:
+    listed = fedbench("list", "algorithms", PYTHONPATH=str(site))
+    assert "my_rule" in listed.stdout, listed.stderr
+    run = fedbench("run", "digits-demo", "-a", "my-rule[damping=0.5]", *SMALL, "--json", cwd=tmp_path, PYTHONPATH=str(site))
+    assert run.returncode == 0, run.stderr
+    record = json.loads(run.stdout)
+    assert record["spec"]["algorithm"]["origin"] == {
+        "kind": "entry point", "class": "MyRule", "package": "nice-rules", "version": "1.2",
+    }  # fmt: skip
+    verified = fedbench("verify", record["record"], "--json", cwd=tmp_path, PYTHONPATH=str(site))
+    assert json.loads(verified.stdout)["verdict"] == "identical"
+    gone = fedbench("verify", record["record"], cwd=tmp_path)
+    assert "is an entry point of nice-rules 1.2, which is not installed here" in gone.stderr

@@ -1,0 +1,27 @@
+"""`fedbench verify` over a store, in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+import fedbench as fb
+from fedbench.cli.main import app
+from fedbench.results.store import record_folders
+
+SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
+
+
+def test_a_store_with_a_damaged_record(tmp_path: Path) -> None:
+    """The others are verified all the same, and the exit code says that something is wrong."""
+    fb.run("digits-demo", ["fedavg[cohort_size=2]", "fedbuff[buffer_size=2]"], overrides=SMALL, store=tmp_path)
+    whole = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    assert (whole.exit_code, whole.output.splitlines()[-1]) == (0, "2 records: 2 identical")
+    (record_folders(tmp_path)[0] / "curves.parquet").write_bytes(b"")
+    damaged = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    lines = damaged.output.splitlines()
+    assert damaged.exit_code == 1
+    assert lines[0].startswith("1 of 2: ")
+    assert "curves.parquet is damaged" in lines[0]
+    assert lines[-1] == "2 records: 1 identical, 1 not verified"

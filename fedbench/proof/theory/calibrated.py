@@ -19,7 +19,7 @@ from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, Point, both, doubled
 from fedbench.proof.theory.rows import Claim, Row, exact, slope
 
 UPDATES = 200
-MANY = 40  # seeds of what is measured over the last half of a run, where few steps are independent
+MANY = 24  # seeds of what is measured over the last half of a run, where few steps are independent
 STRONG = 0.2  # mu of the bed
 SETS = ([8, 8, 8, 8], [6, 6, 10, 10], [4, 4, 12, 12], [2, 2, 14, 14], [1, 1, 15, 15])
 """Local steps of four clients, Kbar = 8 always."""

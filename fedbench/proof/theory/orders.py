@@ -95,8 +95,8 @@ def defedavg_niid() -> Iterator[Row]:
         schedule = from_plan(clients.scheduler(algorithm, on, T, seed).next())
         return point(algorithm, on, clients, schedule, near_optimum(on, GAP), Step(el, steps, eg), seed)
 
-    sizes, lengths = [2, 4, 8, 16], doubled(UPDATES)
-    yield from both("against n", sizes, sweep(measure, [(n, 2 * UPDATES) for n in sizes]), -0.5)
+    sizes, lengths = [2, 4, 8, 16], doubled(UPDATES // 2)
+    yield from both("against n", sizes, sweep(measure, [(n, UPDATES) for n in sizes]), -0.5)
     yield from both("against T", lengths, sweep(measure, [(4, T) for T in lengths]), -0.5)
 
 

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from fedbench.proof.theory.rows import Claim, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Panel = tuple[Claim, list[Row]]
 
 MEASURED, FAILED, PROVEN, BAND, INK, GRID = "#2b6cb0", "#c53030", "#1a202c", "#d9e6f2", "#4a5568", "#edf2f7"
 LINES = ("#2b6cb0", "#b7791f", "#2f855a", "#805ad5")
 TERMS = ("#e2a3a3", "#a9c4e4", "#a8d5ba", "#f0d9a0", "#cdbbe6")
-COLUMNS, WIDTH = 3, 62  # panels side by side; letters of a line of a title
+COLUMNS, WIDTH, HEIGHT = 3, 7.4, 3.3  # panels side by side; inches of a panel
+TOP, BOTTOM = 0.85, 0.5  # inches of a panel for its title, and for the label of its axis
+LETTERS = 78  # of a line of a title
 STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -39,128 +42,133 @@ def draw(found: Sequence[tuple[Claim, Row]], path: Path) -> None:
     the terms of the bound, the others the distance of every line from its exact value in units of what is allowed."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     panels: dict[str, Panel] = {}
     for claim, row in found:
         panels.setdefault(claim.name, (claim, []))[1].append(row)
+    across, down = min(COLUMNS, len(panels)), math.ceil(len(panels) / COLUMNS)
     with mpl.rc_context(STYLE):
-        layout = ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.2)
-        across, down = min(COLUMNS, len(panels)), math.ceil(len(panels) / COLUMNS)
-        figure = Figure(figsize=(7 * across, 3.7 * down), layout=layout)
-        grid = figure.subplots(down, across, squeeze=False).ravel()
-        for axes, panel in zip(grid, panels.values(), strict=False):
-            _panel(axes, panel)
-        for axes in grid[len(panels) :]:
-            axes.set_axis_off()
+        figure = Figure(figsize=(WIDTH * across, HEIGHT * down))
+        for place, panel in enumerate(panels.values()):
+            left, bottom = WIDTH * (place % COLUMNS), HEIGHT * (down - 1 - place // COLUMNS)
+            _panel(Place(figure, left, bottom, WIDTH * across, HEIGHT * down), panel)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=100)
 
 
-def _panel(axes: Axes, panel: Panel) -> None:
+class Place(NamedTuple):
+    """A panel's lower left corner on a figure, and the figure's size, all in inches."""
+
+    figure: Figure
+    left: float
+    bottom: float
+    width: float
+    height: float
+
+    def axes(self, left: float, width: float) -> Axes:
+        """From `left` inches of the panel on."""
+        box = (self.left + left) / self.width, (self.bottom + BOTTOM) / self.height
+        return self.figure.add_axes((*box, width / self.width, (HEIGHT - TOP - BOTTOM) / self.height))
+
+    def text(self, x: float, y: float, words: str, **style: Any) -> None:
+        """The first line's top at x, y inches from the panel's upper left corner."""
+        at = (self.left + x) / self.width, (self.bottom + HEIGHT - y) / self.height
+        self.figure.text(*at, words, va="top", **style)
+
+
+def _panel(place: Place, panel: Panel) -> None:
     claim, rows = panel
+    holds = all(row.holds for row in rows)
+    place.text(0.2, 0.12, textwrap.fill(claim.says, LETTERS), fontsize=10.5, fontweight="bold", color=PROVEN)
+    verdict = "" if holds else "DOES NOT HOLD: "
+    place.text(0.2, 0.53, f"{verdict}{claim.name}   ({claim.source})", fontsize=8, color=INK if holds else FAILED)
     if any(row.kind == "slope" for row in rows):
-        _slopes(axes, rows)
+        _slopes(place, rows)
     elif any(row.shares for row in rows):
-        _bounds(axes, rows)
+        _bounds(place, rows)
     else:
-        _distances(axes, rows)
-    verdict = "holds" if all(row.holds for row in rows) else "DOES NOT HOLD"
-    text = "\n".join(textwrap.wrap(claim.says, WIDTH))
-    axes.set_title(f"{text}\n", loc="left", fontsize=10.5, fontweight="bold", color=PROVEN)
-    axes.annotate(
-        f"{claim.name}: {verdict}   ({claim.source})", (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
-        fontsize=8, color=INK if verdict == "holds" else FAILED,
-    )  # fmt: skip
+        _distances(place, rows)
 
 
-def _slopes(axes: Axes, rows: Sequence[Row]) -> None:
-    """Measured points, and a line of the proven exponent through their middle."""
-    colours = iter(LINES)
+def _notes(axes: Axes, rows: Sequence[Row]) -> None:
+    """The legend at the right of the axes, and below it a line for each row that is not drawn."""
     for row in rows:
-        if row.kind != "slope":
-            continue
-        colour = next(colours)
+        label = textwrap.fill(f"{row.check}: {_words(row)}", 46, subsequent_indent="   ")
+        axes.plot([], [], "s", color=_colour(row), markersize=3, label=label)
+    axes.legend(
+        loc="upper left", bbox_to_anchor=(1.03, 1.04), fontsize=7.5, borderaxespad=0, handletextpad=0.4, labelspacing=0.35
+    )
+
+
+def _slopes(place: Place, rows: Sequence[Row]) -> None:
+    """Measured points, and a line of the proven exponent through their middle."""
+    axes = place.axes(0.75, 2.9)
+    for row, colour in zip([row for row in rows if row.kind == "slope"], LINES, strict=False):
         x, y = np.array(row.points).T
-        y = y / np.exp(np.log(y).mean())
-        middle = np.exp(np.log(x).mean())
+        y, middle = y / np.exp(np.log(y).mean()), np.exp(np.log(x).mean())
         interval = "" if row.low == row.high else f" [{row.low:.2f}, {row.high:.2f}]"
-        label = f"{row.check.removesuffix(', exponent')}: {row.measured:.2f}{interval}, proven {row.expected:g} ± {row.allowed:g}"
+        label = f"{row.check.removesuffix(', exponent')}: exponent {row.measured:.2f}{interval},\nproven {row.expected:g} ± {row.allowed:g}"
         axes.plot(x, y, "o", color=colour if row.holds else FAILED, label=label)
         axes.plot(x, (x / middle) ** row.expected, "--", color=colour, linewidth=1)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_xlabel("size that the theorem names (dots: measured; dashes: proven exponent)")
-    axes.set_ylabel("measured over its mean")
+    axes.yaxis.set_minor_formatter("")
+    axes.set_xlabel("the size that the theorem names; dashes: the proven exponent", fontsize=8)
+    axes.set_ylabel("measured over its mean", fontsize=8)
     axes.grid()
     axes.spines["left"].set_visible(True)
-    others = [row for row in rows if row.kind != "slope"]
-    for row in others:
-        axes.plot([], [], " ", label=f"{row.check}: {_words(row)}")
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), fontsize=7.5, borderaxespad=0, handletextpad=0.4, labelspacing=0.25)
+    _notes(axes, [row for row in rows if row.kind != "slope"])
 
 
-def _bounds(axes: Axes, rows: Sequence[Row]) -> None:
+def _bounds(place: Place, rows: Sequence[Row]) -> None:
     """The terms of each bound as shares of it, and where the measured value lies."""
+    axes = place.axes(1.6, 2.6)
     shown = [row for row in rows if row.shares]
     names = list(dict.fromkeys(name for row in shown for name, _ in row.shares))
-    for place, row in enumerate(shown):
+    for line, row in enumerate(shown):
         left = 0.0
         for name, share in row.shares:
-            axes.barh(place, share, left=left, height=0.5, color=TERMS[names.index(name)], label=name if place == 0 else None)
+            axes.barh(
+                line, share, left=left, height=0.45, color=TERMS[names.index(name)], label=None if line else f"bound: {name}"
+            )
             left += share
-        axes.scatter(
-            row.measured / row.expected,
-            place,
-            s=60,
-            marker="D",
-            color=_colour(row),
-            zorder=3,
-            label=None if place else "measured",
-        )
-    axes.set_yticks(range(len(shown)), [row.check.partition(":")[0] for row in shown])
+        part = row.measured / row.expected
+        axes.scatter(part, line, s=50, marker="D", color=_colour(row), zorder=3, label=None if line else "measured")
+    axes.set_yticks(range(len(shown)), [textwrap.fill(row.check.partition(":")[0], 18) for row in shown], fontsize=8)
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xlim(0, 1)
-    axes.set_xlabel("part of the bound, by its terms")
-    for row in rows:
-        if not row.shares:
-            axes.plot([], [], " ", label=f"{row.check}: {_words(row)}")
-    axes.legend(
-        loc="upper left", bbox_to_anchor=(0, -0.2), ncols=1 + len(names) // 3, fontsize=7.5, borderaxespad=0, labelspacing=0.25
-    )
+    axes.set_xlabel("part of the bound", fontsize=8)
+    _notes(axes, [row for row in rows if not row.shares])
 
 
-def _distances(axes: Axes, rows: Sequence[Row]) -> None:
+def _distances(place: Place, rows: Sequence[Row]) -> None:
     """Each line's distance from its exact value, over what is allowed. A bound of one term is written, not drawn."""
-    for place, row in enumerate(rows):
-        if row.kind == "bound":
-            axes.annotate("below its bound" if row.holds else "ABOVE ITS BOUND", (0, place), ha="center", va="center", color=INK)
-            continue
-        axes.barh(place, 2, left=-1, height=0.5, color=BAND)
-        low, middle, high = (
-            (x - row.expected) / row.allowed for x in (row.low or row.measured, row.measured, row.high or row.measured)
-        )
-        axes.hlines(place, low, high, colors=_colour(row), linewidth=2.5)
-        axes.scatter(middle, place, s=32, color=_colour(row), zorder=3)
-    axes.axvline(0, color=PROVEN, linewidth=1)
-    axes.set_xlim(-1.8, 1.8)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_yticks(range(len(rows)), [textwrap.fill(row.check, 40) for row in rows], fontsize=7.5)
-    for place, row in enumerate(rows):
+    axes = place.axes(2.75, 2.5)
+    for line, row in enumerate(rows):
+        if row.kind != "bound":
+            axes.barh(line, 2, left=-1, height=0.55, color=BAND)
+            ends = (row.measured if end is None else end for end in (row.low, row.measured, row.high))
+            low, middle, high = ((end - row.expected) / row.allowed for end in ends)
+            axes.hlines(line, low, high, colors=_colour(row), linewidth=2.5)
+            axes.scatter(middle, line, s=30, color=_colour(row), zorder=3)
         axes.annotate(
-            _words(row), (1.01, place), xycoords=axes.get_yaxis_transform(), va="center", fontsize=7.5, color=INK,
-            annotation_clip=False,
+            _words(row), (1.02, line), xycoords=axes.get_yaxis_transform(), va="center", fontsize=7.5, annotation_clip=False,
+            color=INK if row.holds else FAILED,
         )  # fmt: skip
-    axes.set_xlabel("distance from the exact value; the band is what is allowed")
+    axes.axvline(0, color=PROVEN, linewidth=1)
+    axes.set_xlim(-1.6, 1.6)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_yticks(range(len(rows)), [textwrap.fill(row.check, 44) for row in rows], fontsize=7.5)
     axes.set_xticks([-1, 0, 1], ["- allowed", "exact", "+ allowed"])
+    axes.set_xlabel("distance from the exact value", fontsize=8)
 
 
 def _words(row: Row) -> str:
     """The measured number against the expected one."""
     if row.kind == "bound":
-        return f"{row.measured:.3g} ≤ {row.expected:.3g}"
+        return f"{row.measured:.3g} ≤ {row.expected:.3g}" if row.holds else f"{row.measured:.3g} > {row.expected:.3g}"
     if row.kind == "exact":
-        return f"{row.measured:.3f} [{row.low:.3f}, {row.high:.3f}]"
+        return f"{row.measured:.3f} [{row.low:.3f}, {row.high:.3f}] of 1 ± {row.allowed:g}"
     return f"{row.measured:.3g} of {row.expected:.3g} ± {row.allowed:.1g}"
 
 

@@ -91,12 +91,13 @@ def _panel(place: Place, panel: Panel) -> None:
 
 
 def _notes(axes: Axes, rows: Sequence[Row]) -> None:
-    """The legend at the right of the axes, and below it a line for each row that is not drawn."""
+    """The legend at the right of the axes, and in it a line for each row that is not drawn."""
+    size, letters = (7.5, 46) if len(rows) < 7 else (7, 80)
     for row in rows:
-        label = textwrap.fill(f"{row.check}: {_words(row)}", 46, subsequent_indent="   ")
+        label = textwrap.fill(f"{row.check}: {_words(row)}", letters, subsequent_indent="   ")
         axes.plot([], [], "s", color=_colour(row), markersize=3, label=label)
     axes.legend(
-        loc="upper left", bbox_to_anchor=(1.03, 1.04), fontsize=7.5, borderaxespad=0, handletextpad=0.4, labelspacing=0.35
+        loc="upper left", bbox_to_anchor=(1.03, 1.04), fontsize=size, borderaxespad=0, handletextpad=0.4, labelspacing=0.35
     )
 
 

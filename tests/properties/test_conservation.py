@@ -123,9 +123,11 @@ def nobody_works_while_away(timing: Timing, dispatch: Dispatch, job: dict[str, i
         return
     if timing.availability.when_offline == "lost":
         assert online(windows, start, finish) == finish - start
-    elif not isinstance(dispatch, Poll) and timing.compute.kind == "constant" and finish < HORIZON:
+    if not isinstance(dispatch, Poll) and timing.compute.kind == "constant" and finish < HORIZON and job["t_lost"] < 0:
         seconds = np.broadcast_to(timing.compute.a, timing.clients)[job["client"]]
-        assert online(windows, start, finish) == round(float(seconds) * NANOSECONDS) * job["steps"]
+        beside = 0 if timing.gradients.beside is None else int(timing.gradients.beside[job["client"]])
+        gradients = timing.gradients.per_step * job["steps"] + beside
+        assert online(windows, start, finish) == round(float(seconds) * NANOSECONDS) * gradients
 
 
 def clients_do_one_thing_at_a_time(dispatch: Dispatch, jobs: list[dict[str, int]], p: Plan) -> None:

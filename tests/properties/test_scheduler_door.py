@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
-from fedbench.kernels.scheduler import Availability, Duration, LocalSteps, Scheduler, Timing
+from fedbench.kernels.scheduler import Availability, Duration, Gradients, LocalSteps, Scheduler, Timing
 from fedbench.types import Broadcast, Mailbox, Poll, Rounds, Stream
 
 from .odd import PROFILE
@@ -59,6 +59,9 @@ TIMINGS = st.builds(
     download=DURATIONS | st.just(Duration()),
     upload=DURATIONS | st.just(Duration()),
     steps=STEPS,
+    gradients=st.builds(
+        Gradients, per_step=st.sampled_from([1, 2]), beside=st.sampled_from([None, np.full(CLIENTS, 3, np.int32)])
+    ),
     availability=AVAILABILITY,
     dropout=st.sampled_from([0.0, 0.25]),
     max_updates=st.sampled_from([1, 9]),

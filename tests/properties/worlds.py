@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from fedbench.kernels.scheduler import Availability, Duration, LocalSteps, Timing
+from fedbench.kernels.scheduler import Availability, Duration, Gradients, LocalSteps, Timing
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
 
 CASES = int(os.environ.get("FEDBENCH_FUZZ", "0"))
@@ -113,4 +113,7 @@ def worlds(draw: st.DrawFn) -> tuple[Timing, Dispatch]:
         timing = replace(timing, dropout=draw(st.sampled_from([0.1, 0.5, 0.9])))
     if draw(st.integers(0, 3)) > 0:
         timing = replace(timing, availability=draw(availabilities(clients)))
+    if not isinstance(dispatch, Poll) and draw(st.booleans()):  # a polled client computes one gradient a step
+        beside = draw(st.lists(st.integers(0, 2), min_size=clients, max_size=clients))
+        timing = replace(timing, gradients=Gradients(per_step=draw(st.integers(1, 2)), beside=np.array(beside, np.int32)))
     return timing, dispatch

@@ -328,6 +328,8 @@ class Scheduler:
         availability: Availability,
         when_offline: WhenOffline,
         dropout: npt.NDArray[np.float64],
+        gradients_per_step: int,
+        gradients_beside: npt.NDArray[np.int32],
         start_ns: int,
         policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll,
         max_updates: int,
@@ -372,7 +374,7 @@ class Hindsight:
         steps: npt.NDArray[np.int32],
         begin: npt.NDArray[np.int64],
         end: npt.NDArray[np.int64],
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
     def is_left(self, client: npt.NDArray[np.int32], time: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]: ...
     def there(self, until: int) -> npt.NDArray[np.int64]: ...
     def stays(self, client: int, until: int) -> list[tuple[int, int]]: ...

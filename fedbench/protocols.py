@@ -3,48 +3,70 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import types as pytypes
 import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbench.bibliography import Cited
 from fedbench.errors import UsageError, nearest
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Weights, Work
+from fedbench.options import (
+    BelowOne,
+    Count,
+    CountOrZero,
+    Fraction,
+    NonNegative,
+    Positive,
+    Range,
+    checked,
+    hints,
+    option,
+)
+from fedbench.types import (
+    Batch,
+    Dispatch,
+    GradientWork,
+    Info,
+    Job,
+    LocalRule,
+    Message,
+    Reply,
+    ServerMemory,
+    State,
+    Stream,
+    Traffic,
+    Vector,
+    Weights,
+    Work,
+)
 
-
-@dataclass(frozen=True)
-class Range:
-    """Allowed values of a hyper-parameter: `low` and `high`, each included unless it is the `open` end."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    open: Literal["low", "high"] | None = None
-
-    def __contains__(self, value: float) -> bool:
-        excluded = (self.low,) if self.open == "low" else (self.high,) if self.open == "high" else ()
-        return self.low <= value <= self.high and value not in excluded and math.isfinite(value)
-
-    def __str__(self) -> str:
-        low = "" if self.low == -math.inf else f"{'>' if self.open == 'low' else '>='} {self.low:g}"
-        high = "" if self.high == math.inf else f"{'<' if self.open == 'high' else '<='} {self.high:g}"
-        return " and ".join(part for part in (low, high) if part)
-
+__all__ = [
+    "Algorithm",
+    "BelowOne",
+    "Buffered",
+    "Count",
+    "CountOrZero",
+    "Fraction",
+    "Logits",
+    "NonNegative",
+    "Objective",
+    "Positive",
+    "PublicObjective",
+    "Pullback",
+    "Random",
+    "Range",
+    "Rows",
+    "SelectionTools",
+    "Tools",
+    "option",
+]
 
 Rows = npt.NDArray[np.int64]
 Logits = npt.NDArray[np.floating[Any]]
 Pullback = Callable[[Logits], Vector]
-
-Positive = Annotated[float, Range(low=0, open="low")]
-NonNegative = Annotated[float, Range(low=0)]
-Fraction = Annotated[float, Range(low=0, high=1)]
-BelowOne = Annotated[float, Range(low=0, high=1, open="high")]
-Count = Annotated[int, Range(low=1)]
-CountOrZero = Annotated[int, Range(low=0)]
 
 
 class Tools(Protocol):
@@ -104,15 +126,16 @@ class Algorithm:
     """
 
     name: ClassVar[str] = ""
-    source: ClassVar[str] = ""
+    source: ClassVar[str | tuple[Cited, ...]] = ""
+    """Where the equations are from: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or plain text."""
     requires: ClassVar[frozenset[str]] = frozenset()
     pooled: ClassVar[bool] = False
     """A reference that is not federated: the scenario becomes that of one worker with everybody's examples."""
 
-    local_lr: Positive = 0.05
-    weight_decay: NonNegative = 0.0
-    momentum: BelowOne = 0.0
-    optimizer: Literal["sgd", "adamw"] = "sgd"
+    local_lr: Positive = option(0.05, "The clients' learning rate.")
+    weight_decay: NonNegative = option(0.0, "Weight decay of local training.")
+    momentum: BelowOne = option(0.0, "Momentum of local SGD, which starts anew in every job.")
+    optimizer: Literal["sgd", "adamw"] = option("sgd", "The rule of a local step: SGD, or AdamW.")
 
     def __post_init__(self) -> None:
         annotations = hints(type(self))
@@ -124,9 +147,9 @@ class Algorithm:
     def make(cls, options: dict[str, Any]) -> Self:
         """From named options; an unknown one is a UsageError with the nearest match."""
         known = {field.name for field in dataclasses.fields(cls)}
-        for option in options:
-            if option not in known:
-                raise UsageError(f"algorithm {cls.name}: unknown option {option!r}{nearest(option, known)}")
+        for given in options:
+            if given not in known:
+                raise UsageError(f"algorithm {cls.name}: unknown option {given!r}{nearest(given, known)}")
         return cls(**options)
 
     def options(self) -> dict[str, Any]:
@@ -139,14 +162,17 @@ class Algorithm:
         """Who starts when, and which arrivals make an update. Every algorithm says this."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it dispatches")
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        """Model-sized vectors per job: down, up, and the number of exchanges."""
-        return (1, 1, 1)
+    def traffic(self, info: Info) -> Traffic:
+        """What a job moves. The clock pays for it where the scenario prices payloads; the ledger always counts it."""
+        return Traffic()
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        """Model-sized vectors that the server keeps from update to update: its own (x, moments, ..), for each client, and for each
-        version that a client is still training from. Without what clients remember themselves, and without public logits."""
-        return (1, 0, 0)
+    def gradient_work(self, info: Info) -> GradientWork:
+        """What a job computes. The clock and the ledger charge for it."""
+        return GradientWork()
+
+    def server_memory(self, info: Info) -> ServerMemory:
+        """What the server keeps from update to update, without what clients remember themselves and without public logits."""
+        return ServerMemory()
 
     def init(self, x0: Vector, tools: Tools) -> State:
         """The server's state before the first update; x0 (d,) may be kept."""
@@ -204,12 +230,13 @@ class Algorithm:
 
 @dataclass(frozen=True, kw_only=True)
 class Buffered(Algorithm):
-    """What FedBuff and its kin share: `concurrency` clients always work (None: all), `buffer_size` arrivals make an update, and an
-    arrived client is replaced by a uniformly drawn idle one (restart resample) or by itself (self)."""
+    """What FedBuff and its kin share: clients work all the time, and every so many arrivals make an update."""
 
-    buffer_size: Count = 10
-    concurrency: Count | None = None
-    restart: Literal["resample", "self"] = "resample"
+    buffer_size: Count = option(10, "How many arrivals make an update (M).")
+    concurrency: Count | None = option(None, "How many clients work at a time; none: all.")
+    restart: Literal["resample", "self"] = option(
+        "resample", "Who starts in the place of an arrived client: a uniformly drawn idle one (resample), or itself (self)."
+    )
 
     def dispatch(self, info: Info) -> Stream:
         return Stream(concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart)
@@ -253,46 +280,3 @@ class PublicObjective(Protocol):
     def pullback(self, rows: npt.NDArray[Any], dlogits: Logits) -> Vector:
         """The gradient (d,) from that of the logits of features (B, D)."""
         ...
-
-
-def hints(cls: type) -> dict[str, Any]:
-    """Annotations of a class's fields, ranges included."""
-    return typing.get_type_hints(cls, include_extras=True)
-
-
-def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
-    """The value in its canonical type (an int for a float field becomes a float), or a UsageError that says what is allowed."""
-    for option in (
-        typing.get_args(hint) if isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
-    ):
-        fits, canonical = _fits(value, option)
-        if fits:
-            return canonical
-    raise UsageError(f"{owner}: {name} must be {describe(hint)}, got {value!r}")
-
-
-def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
-    allowed: Range | None = None
-    if typing.get_origin(hint) is Annotated:
-        hint, allowed = typing.get_args(hint)[:2]
-    if typing.get_origin(hint) is Literal:
-        return any(value == choice and type(value) is type(choice) for choice in typing.get_args(hint)), value
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    kind = typing.get_origin(hint) or hint
-    if kind is tuple and isinstance(value, list):
-        value = tuple(tuple(item) if isinstance(item, list) else item for item in value)
-    fits = (value is None if hint is type(None) else isinstance(value, kind)) and not (kind is int and isinstance(value, bool))
-    return fits and (allowed is None or value in allowed), value
-
-
-def describe(hint: Any) -> str:
-    """An annotation in words: `a number > 0`, `one of 'none', 'sqrt'`, ..."""
-    if isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union:
-        return " or ".join(describe(option) for option in typing.get_args(hint))
-    if typing.get_origin(hint) is Annotated:
-        kind, allowed = typing.get_args(hint)[:2]
-        return f"{describe(kind)} {allowed}"
-    if typing.get_origin(hint) is Literal:
-        return "one of " + ", ".join(repr(choice) for choice in typing.get_args(hint))
-    return {float: "a number", int: "an integer", bool: "true or false", type(None): "none", str: "text"}.get(hint, str(hint))

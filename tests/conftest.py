@@ -39,7 +39,7 @@ def record(
     algorithm = {"name": selector.partition("[")[0], "options": {"local_lr": 0.1}}
     hit = first_hit(columns["seconds"], columns["test_accuracy"], TARGET)
     meta = {
-        "schema": 1,
+        "schema": 2,
         "run_id": f"{selector}-{scenario_hash}-{seed}",
         "spec": {
             "task": {"name": "digits", "model": "mlp"},

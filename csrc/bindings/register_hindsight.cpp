@@ -31,7 +31,7 @@ py::tuple done(Hindsight& hindsight, const py::object& client, const py::object&
     const Rows rows(hindsight, client);
     const auto number = rows.column<std::int32_t>("k", k), planned = rows.column<std::int32_t>("steps", steps);
     const auto from = rows.column<std::int64_t>("begin", begin), until = rows.column<std::int64_t>("end", end);
-    std::vector<std::int64_t> worked;
+    std::vector<std::int64_t> worked, gradients;
     std::vector<std::int32_t> did;
     {
         const py::gil_scoped_release release;
@@ -40,9 +40,10 @@ py::tuple done(Hindsight& hindsight, const py::object& client, const py::object&
                                                        planned[i], from[i], until[i]);
             worked.push_back(one.worked);
             did.push_back(one.steps);
+            gradients.push_back(one.gradients);
         }
     }
-    return py::make_tuple(take(std::move(worked)), take(std::move(did)));
+    return py::make_tuple(take(std::move(worked)), take(std::move(did)), take(std::move(gradients)));
 }
 
 py::array is_left(Hindsight& hindsight, const py::object& client, const py::object& time) {
@@ -74,7 +75,7 @@ void register_hindsight(py::module_& module) {
     py::class_<Hindsight>(module, "Hindsight", "Looking back on a plan; see csrc/include/fedbench/hindsight.hpp.")
         .def(py::init<const Scheduler&>(), py::arg("scheduler"))
         .def("done", &done, py::arg("client"), py::arg("k"), py::arg("steps"), py::arg("begin"), py::arg("end"),
-             "Nanoseconds of work and whole steps of every job.")
+             "Nanoseconds of work, whole steps and gradients of every job.")
         .def("is_left", &is_left, py::arg("client"), py::arg("time"), "Did the client leave at that time?")
         .def("there", &there, py::arg("until"), "Nanoseconds that every client is there before `until` (N,) int64.")
         .def("stays", &stays, py::arg("client"), py::arg("until"), "Pairs of from and until.");

@@ -1,5 +1,6 @@
 #include "fedbench/durations.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -77,15 +78,24 @@ std::int64_t Durations::unit(std::uint64_t seed, Purpose purpose, std::uint32_t 
     return to_nanoseconds(seconds, name_ + " of client " + std::to_string(client) + ", job " + std::to_string(k));
 }
 
-std::int64_t Durations::job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int32_t steps) const {
+std::int64_t Durations::job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int32_t steps,
+                            std::int64_t gradients) const {
     const std::int64_t one = unit(seed, purpose, client, k);
-    if (!per_step_) return one;
+    if (!per_step_ && gradients == steps) return one;
     constexpr std::int64_t longest = static_cast<std::int64_t>(kLongestSeconds) * kNanosecondsPerSecond;
     std::int64_t whole = 0;
-    if (__builtin_mul_overflow(one, std::int64_t{steps}, &whole) || whole > longest)
-        throw std::invalid_argument(name_ + ": " + std::to_string(steps) + " steps of client " + std::to_string(client) +
-                                    " take more than 1e9 seconds");
-    return whole;
+    if (__builtin_mul_overflow(one, gradients, &whole) || (per_step_ && whole > longest))
+        throw std::invalid_argument(name_ + ": " + std::to_string(steps) + " steps of client " + std::to_string(client) + ", " +
+                                    std::to_string(gradients) + " gradients, take more than 1e9 seconds");
+    return per_step_ ? whole : whole / std::max(steps, 1);
+}
+
+void GradientWork::check_clients(std::uint32_t clients) const {
+    if (per_step < 1) throw std::invalid_argument("gradients: per_step must be >= 1, got " + std::to_string(per_step));
+    for (std::size_t i = 0; i < beside.size(); ++i) require(beside[i] >= 0, "gradients", "beside the steps", ">= 0", beside[i], i);
+    if (!beside.empty() && beside.size() != clients)
+        throw std::invalid_argument("gradients: beside the steps, expected " + std::to_string(clients) + " numbers, one per client, got " +
+                                    std::to_string(beside.size()));
 }
 
 void Durations::check_clients(std::uint32_t clients) const {

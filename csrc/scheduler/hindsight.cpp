@@ -6,7 +6,7 @@ namespace fedbench {
 
 namespace {
 
-__extension__ using Wide = __int128;  // nanoseconds times steps
+__extension__ using Wide = __int128;  // nanoseconds times gradients
 
 }  // namespace
 
@@ -20,10 +20,13 @@ Hindsight::Hindsight(const Scheduler& scheduler)
 }
 
 Hindsight::Done Hindsight::done(std::uint32_t client, std::uint32_t k, std::int32_t steps, std::int64_t begin, std::int64_t end) {
-    const std::int64_t whole = system_.compute.job(system_.seed, Purpose::compute, client, k, steps);
+    const std::int64_t all = system_.work.of(client, steps);
+    const std::int64_t whole = system_.compute.job(system_.seed, Purpose::compute, client, k, steps, all);
     const std::int64_t worked = std::clamp<std::int64_t>(pauses_ ? there(client, begin, end) : end - begin, 0, whole);
-    if (whole == 0) return {0, steps};
-    return {worked, static_cast<std::int32_t>(static_cast<Wide>(worked) * steps / whole)};
+    if (whole == 0) return {0, steps, all};
+    const auto gradients = static_cast<std::int64_t>(static_cast<Wide>(worked) * all / whole);
+    const std::int64_t in_steps = std::max<std::int64_t>(gradients - system_.work.beside_of(client), 0);
+    return {worked, static_cast<std::int32_t>(in_steps / system_.work.per_step), gradients};
 }
 
 bool Hindsight::is_left(std::uint32_t client, std::int64_t time) {

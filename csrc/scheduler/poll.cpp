@@ -28,6 +28,8 @@ public:
     void begin(Scheduler& s) override {
         if (!s.system().compute.per_step())
             throw std::invalid_argument("poll: compute durations must be per step, got durations of whole jobs");
+        if (!s.system().work.is_one_per_step())
+            throw std::invalid_argument("poll: a polled client computes one gradient a step and nothing beside, got other work");
         slot_.assign(is_polled_.size(), kNone);
         guarded_until_.assign(is_polled_.size(), kNever);
         if (s.pauses()) began_.resize(is_polled_.size());

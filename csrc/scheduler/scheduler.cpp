@@ -45,6 +45,7 @@ SystemModel& checked(SystemModel& system, const Budget& budget) {
     system.steps.check_clients(system.clients);
     system.availability.check_clients(system.clients);
     system.dropout.check_clients(system.clients);
+    system.work.check_clients(system.clients);
     return system;
 }
 
@@ -148,7 +149,8 @@ void Scheduler::run(Slot slot, std::int64_t start) {
     Job& job = open_jobs_[slot];
     job.steps = system_.steps.of(system_.seed, job.client, job.k);
     job.t_start = start;
-    job.t_finish = later(job.client, start, system_.compute.job(system_.seed, Purpose::compute, job.client, job.k, job.steps));
+    const std::int64_t gradients = system_.work.of(job.client, job.steps);
+    job.t_finish = later(job.client, start, system_.compute.job(system_.seed, Purpose::compute, job.client, job.k, job.steps, gradients));
     if (is_fallible_) draw_loss(job, job.t_finish);
 }
 

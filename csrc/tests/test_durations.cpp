@@ -32,13 +32,34 @@ void refused_durations() {
     check_throws<std::invalid_argument>([] { Steps::constant({-1}); }, "local steps must be >= 0");
     check_throws<std::invalid_argument>([] { Steps::normal(0, -1); }, "variance >= 0");
     const Durations step("compute", DurationKind::constant, {2}, {}, true, {});
-    check(step.job(0, Purpose::compute, 0, 0, 7) == 14 * kSecond, "per step: K times one step");
-    check_throws<std::invalid_argument>([&] { step.job(0, Purpose::compute, 0, 0, 2'000'000'000); }, "more than 1e9 seconds");
+    check(step.job(0, Purpose::compute, 0, 0, 7, 7) == 14 * kSecond, "per step: K times one step");
+    check_throws<std::invalid_argument>([&] { step.job(0, Purpose::compute, 0, 0, 2'000'000'000, 2'000'000'000); }, "more than 1e9 seconds");
+}
+
+/// A duration is that of one gradient a step; a job with more takes longer in proportion, whether it is drawn by step or as a whole.
+void jobs_pay_for_their_gradients() {
+    const GradientWork twice{2, {0, 3}};
+    check(twice.of(0, 5) == 10 && twice.of(1, 5) == 13 && GradientWork{}.of(1, 5) == 5, "per step and beside");
+    const Durations step("compute", DurationKind::constant, {2}, {}, true, {}), whole("compute", DurationKind::constant, {5}, {}, false, {});
+    check(step.job(0, Purpose::compute, 1, 0, 5, 13) == 26 * kSecond, "13 gradients of 2 s");
+    check(whole.job(0, Purpose::compute, 1, 0, 5, 13) == 13 * kSecond, "13 fifths of 5 s");
+    check(whole.job(0, Purpose::compute, 1, 0, 5, 5) == 5 * kSecond && whole.job(0, Purpose::compute, 1, 0, 9, 9) == 5 * kSecond,
+          "a whole job takes its time whatever its steps");
+    check(whole.job(0, Purpose::compute, 1, 0, 0, 3) == 15 * kSecond, "no steps: what is beside them counts as steps");
+    check_throws<std::invalid_argument>([] { GradientWork{0, {}}.check_clients(1); }, "per_step must be >= 1, got 0");
+    check_throws<std::invalid_argument>([] { GradientWork{1, {1, -1}}.check_clients(2); }, "beside the steps must be >= 0");
+    check_throws<std::invalid_argument>([] { GradientWork{1, {1, 1}}.check_clients(3); }, "expected 3 numbers, one per client, got 2");
+    SystemModel system = fixed_system({1, 1});
+    system.compute = step;
+    system.work = twice;
+    const Plan plan(system, Rounds{}, updates(1));
+    check(plan.jobs.t_finish[0] == 20 * kSecond && plan.jobs.t_finish[1] == 26 * kSecond, "the clock charges for them");
 }
 
 }  // namespace
 
 int main() {
     refused_durations();
+    jobs_pay_for_their_gradients();
     return report("durations");
 }

@@ -31,6 +31,19 @@ void work() {
     Hindsight paused(scheduler(WhenOffline::paused));
     check_done(paused.done(0, 0, 9, 3 * kSecond, 8 * kSecond + half), 3.5, 3);
     check_done(paused.done(0, 0, 9, half, 3 * kSecond), 2.5, 2);  // an earlier question
+    check(lost.done(0, 0, 5, half, 4 * kSecond).gradients == 3, "a gradient a step");
+}
+
+/// Steps of 1 s with two gradients each, after 3 gradients beside them: a job of 5 steps takes 13 s.
+void gradients_beside_the_steps_come_first() {
+    SystemModel system = fixed_system({1});
+    system.compute = Durations("compute", DurationKind::constant, {1}, {}, true, {});
+    system.work = {2, {3}};
+    Hindsight hindsight(Scheduler(system, Rounds{}, updates(1)));
+    const auto after = [&](std::int64_t seconds) { return hindsight.done(0, 0, 5, 0, seconds * kSecond); };
+    check(after(2).steps == 0 && after(2).gradients == 2, "still beside");
+    check(after(6).steps == 1 && after(6).gradients == 6, "in the middle of the second step");
+    check(after(99).steps == 5 && after(99).gradients == 13 && after(99).worked == 13 * kSecond, "all");
 }
 
 void causes() {
@@ -66,6 +79,7 @@ void stays() {
 
 int main() {
     work();
+    gradients_beside_the_steps_come_first();
     causes();
     stays();
     return report("hindsight");

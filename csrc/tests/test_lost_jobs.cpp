@@ -80,7 +80,7 @@ void dropout_law() {
     for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
         const Job job = plan.job(i);
         if (job.t_lost == kNever) continue;
-        const std::int64_t run = system.compute.job(system.seed, Purpose::compute, job.client, job.k, job.steps);
+        const std::int64_t run = system.compute.job(system.seed, Purpose::compute, job.client, job.k, job.steps, job.steps);
         lost += 1;
         at += static_cast<double>(job.t_lost - job.t_start) / static_cast<double>(run);
         check(plan.jobs.consumed_by[i] == kNotConsumed && job.t_start <= job.t_lost && job.t_lost <= job.t_start + run, "inside its run");

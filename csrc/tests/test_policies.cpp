@@ -97,6 +97,9 @@ void refused_arguments() {
     refused(two, Poll{1, 1, 0, table<std::int32_t>({{1, 1}})}, "name client 1 twice");
     refused(two, Poll{1, 1, 0, table<std::int32_t>({{1}})}, "selections has 1 polls, poll 1 was needed");
     refused(fixed_system({1, 1}), Poll{1, 1, 1, {}}, "compute durations must be per step");
+    SystemModel twice = two;
+    twice.work.per_step = 2;
+    refused(twice, Poll{1, 1, 1, {}}, "one gradient a step and nothing beside");
 }
 
 }  // namespace

@@ -3,38 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Buffered, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Buffered, Count, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Info, State, Vector
+from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
 class ACE(Buffered):
-    """All-client engagement: every update moves the model by the mean of what all clients sent last.
+    """All-client engagement: every arrival moves the model by the mean of what all clients sent last.
 
-        h_i <- newest Delta_i of every client that arrived;   x <- x + server_lr * (1/N) sum_{i=1..N} h_i
+        h_i <- Delta_i of the client that arrived;   x <- x + server_lr * (1/N) sum_{j=1..N} h_j
 
-    MIFA run asynchronously. All h_i start at 0. `buffer_size` arrivals make an update. 1 is the rule without a buffer, under which
-    every Delta counts for N updates: server_lr is then to be about N times smaller. `concurrency` and `restart` as in FedBuff.
+    One arrival makes an update. A Delta counts in every update until its client's next one takes its
+    place, which is about N updates; with server_lr = 1/N it moves the model by one Delta in all.
 
-    Source: Wang et al., asynchronous federated learning with all-client engagement (ACE); the primary text was not available.
-    Public code calls this rule CA2FL.
+    Source: Chang et al. 2025, after its text and public code. Departures: several local steps and
+    larger buffers; the paper has one step and one arrival.
     """
 
     name = "ace"
-    source = "all-client engagement, after a description; no primary text"
+    source = cited(chang2025="after its text and public code")
 
-    server_lr: Positive = 1.0
+    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/N.")
+    buffer_size: Count = 1
+    restart: Literal["resample", "self"] = "self"
+    start: Literal["wait_all", "warm", "seen"] = option(
+        "wait_all",
+        "What happens before every client has reported: the model waits at x0 (wait_all), the others' h_j = 0 count (warm), or the "
+        "mean is over those that have reported (seen).",
+    )
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (1, 1, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=1, per_client=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         return State(x=x0, h_i=ClientTable(tools.info.clients, np.zeros_like(x0)))
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        state.x = state.x + self.server_lr * k.newest_mean(state.h_i, batch.clients, batch.delta, divisor=tools.info.clients)
+        N = tools.info.clients
+        n = len({*state.h_i.written(), *batch.clients.tolist()}) if self.start == "seen" else N
+        h = k.newest_mean(state.h_i, batch.clients, batch.delta, divisor=n)
+        if self.start != "wait_all" or state.h_i.count == N:
+            state.x = state.x + (self.server_lr or 1 / N) * h

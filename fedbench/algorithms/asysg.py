@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, Positive, Tools, option
 from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
 
 
@@ -19,18 +20,18 @@ class AsySG(Algorithm):
         x <- x - gamma * sum g_i(x^base) over the next n gradients to arrive,   n = cohort_size
         gamma = server_lr / n (mode mean), or server_lr (mode sum)
 
-    No local steps and so no local rate: `local_lr`, `momentum` and `optimizer` mean nothing here. The original adds the gradients up;
-    the DeFedAvg paper, with one rate for every n, takes the mean.
+    No local steps and so no local rate: `local_lr`, `momentum` and `optimizer` mean nothing here.
 
-    Source: Lian et al., NeurIPS 2015, Algorithm 1 (AsySG-con).
+    Source: Lian et al. 2015, Alg. 1 (AsySG-con), which adds the gradients up. Wang et al. 2024
+    (DeFedAvg), with one rate for every n, take the mean.
     """
 
     name = "asysg"
-    source = "Lian et al. 2015, Alg. 1; DeFedAvg paper, baseline"
+    source = cited(lian2015="Alg. 1", wang2024defedavg="as baseline")
 
-    server_lr: Positive = 0.1
-    cohort_size: Count = 10
-    mode: Literal["mean", "sum"] = "mean"
+    server_lr: Positive = option(0.1, "The server's learning rate.")
+    cohort_size: Count = option(10, "How many gradients make an update (n).")
+    mode: Literal["mean", "sum"] = option("mean", "Whether an update is the mean or the sum of its gradients.")
 
     def dispatch(self, info: Info) -> Dispatch:
         return Stream(concurrency=info.clients, buffer_size=self.cohort_size, restart="self", steps=1)

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Buffered, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Buffered, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Info, State, Vector
+from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,23 +21,28 @@ class CA2FL(Buffered):
         v = h + (1/M) sum (Delta_i - h_i);   x <- x + server_lr * v,   M = buffer_size, h and h_i those before this buffer
         then h_i <- newest Delta_i of every client that arrived;   h = (1/N) sum h_i
 
-    All h_i start at 0, so the first buffer is FedBuff's. cache: deferred, both arrivals of a client that comes twice in one buffer
-    subtract the h_i from before it; immediate, the second subtracts the first one's Delta. h_norm: all, h is the mean over all N
-    clients; seen, over those that have arrived so far (0 before the first update). `concurrency` and `restart` as in FedBuff.
+    All h_i start at 0, so the first buffer is FedBuff's.
 
-    Source: Wang et al., ICLR 2024 (CA2FL), after two public codes that agree and the description in the FedEcho paper. Not copied:
-    codes that refresh the caches before h is taken; that is ACE.
+    Source: Wang et al. 2024 (CA2FL), after two public codes that agree and the description of Wang
+    et al. 2025. Not copied: codes that refresh the caches before h is taken; that is ACE.
     """
 
     name = "ca2fl"
-    source = "Wang et al. 2024, after public code"
+    source = cited(wang2024ca2fl="after public code")
 
-    server_lr: Positive = 1.0
-    cache: Literal["deferred", "immediate"] = "deferred"
-    h_norm: Literal["all", "seen"] = "all"
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    cache: Literal["deferred", "immediate"] = option(
+        "deferred",
+        "What the second arrival of a client in one buffer subtracts: the h_i from before the buffer (deferred), or the first "
+        "arrival's Delta (immediate).",
+    )
+    h_norm: Literal["all", "seen"] = option(
+        "all",
+        "The clients that h is the mean of: all N, or those that have arrived so far (seen), of which there are none at first.",
+    )
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (1, 1, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=1, per_client=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         return State(x=x0, h_i=ClientTable(tools.info.clients, np.zeros_like(x0)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fedbench import kernels as k
 from fedbench.protocols import Algorithm, Tools
-from fedbench.types import Batch, Dispatch, Info, Job, Message, Reply, Rounds, State, Vector, Work
+from fedbench.types import Batch, Dispatch, Info, Job, Message, Reply, Rounds, State, Traffic, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +29,8 @@ class Centralised(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select="all")
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (0, 0, 0)
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(down=0, up=0, exchanges=0)
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
         return Reply(y=work.end)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, Positive, Tools, option
 from fedbench.types import Batch, Broadcast, Dispatch, Info, State
 
 
@@ -16,19 +17,23 @@ class DeFedAvgIID(Algorithm):
 
         x <- x + server_lr * (1/n) sum Delta,   n = cohort_size
 
-    Every version is broadcast to all clients' receive buffers; a client starts whenever its buffer holds a model. receive: pop
-    empties the buffer (a client appears at most once per version it received); peek keeps it, which is FedBuff with all clients
-    working and zero download time.
+    Every version is broadcast to all clients' receive buffers; a client starts whenever its buffer
+    holds a model. With receive = peek this is FedBuff with all clients working and zero download time.
 
-    Source: [000] Algorithm 2. Departure: a client is idle again when its upload has arrived (uplink not overlapped).
+    Source: Wang et al. 2024 (DeFedAvg), Alg. 2. Departure: a client is idle again when its upload has
+    arrived (uplink not overlapped).
     """
 
     name = "defedavg_iid"
-    source = "DeFedAvg paper, Alg. 2"
+    source = cited(wang2024defedavg="Alg. 2")
 
-    server_lr: Positive = 1.0
-    cohort_size: Count = 10
-    receive: Literal["pop", "peek"] = "pop"
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    cohort_size: Count = option(10, "How many arrivals make an update (n).")
+    receive: Literal["pop", "peek"] = option(
+        "pop",
+        "Whether a start empties the receive buffer (pop: a client appears at most once per version it received) or keeps the model "
+        "there (peek).",
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         return Broadcast(buffer_size=self.cohort_size, receive=self.receive)

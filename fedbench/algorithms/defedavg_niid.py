@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, Positive, Tools, option
 from fedbench.types import Batch, Dispatch, Info, Mailbox, State, Weights
 
 
@@ -18,22 +19,30 @@ class DeFedAvgNIID(Algorithm):
 
         x <- x + server_lr * (1/n) sum Delta over n = cohort_size draws from the N clients, with replacement
 
-    Every version is broadcast to all clients' receive buffers; clients train on and put their results into send buffers. A round
-    takes the results of the drawn clients, and waits for those who have none. send: continuous, a client trains on and a newer
-    result overwrites an untaken one; on_demand, it rests until its result is taken. receive: pop, peek as in DeFedAvg-IID.
-    average: multiplicity, a client drawn r times counts r times; distinct, once. The paper's tuned server_lr is mostly 0.1.
+    Every version is broadcast to all clients' receive buffers; clients train on and put their results
+    into send buffers. A round takes the results of the drawn clients, and waits for those who have none.
 
-    Source: [000] Algorithm 1. Its text also speaks of leaving out clients without a result; its Algorithm 1 waits, and so do we.
+    Source: Wang et al. 2024 (DeFedAvg), Alg. 1. Its text also speaks of leaving out clients without a
+    result; its Algorithm 1 waits, and so do we.
     """
 
     name = "defedavg_niid"
-    source = "DeFedAvg paper, Alg. 1"
+    source = cited(wang2024defedavg="Alg. 1")
 
-    server_lr: Positive = 1.0
-    cohort_size: Count = 10
-    send: Literal["continuous", "on_demand"] = "continuous"
-    receive: Literal["pop", "peek"] = "pop"
-    average: Literal["multiplicity", "distinct"] = "multiplicity"
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    cohort_size: Count = option(10, "How many draws make an update (n).")
+    send: Literal["continuous", "on_demand"] = option(
+        "continuous",
+        "What a client does whose result is not taken yet: it trains on and overwrites it (continuous), or rests (on_demand).",
+    )
+    receive: Literal["pop", "peek"] = option(
+        "pop",
+        "Whether a start empties the receive buffer (pop: a client appears at most once per version it received) or keeps the model "
+        "there (peek).",
+    )
+    average: Literal["multiplicity", "distinct"] = option(
+        "multiplicity", "Whether a client drawn r times counts r times (multiplicity) or once (distinct)."
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         return Mailbox(cohort_size=self.cohort_size, send=self.send, receive=self.receive)

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import BelowOne, Buffered, Count, NonNegative, Positive, Tools
-from fedbench.types import Batch, Info, State, Vector
+from fedbench.bibliography import cited
+from fedbench.protocols import BelowOne, Buffered, Count, NonNegative, Positive, Tools, option
+from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,33 +19,35 @@ class FADAS(Buffered):
 
         D = (1/M) sum Delta;   m <- beta1 m + (1 - beta1) D;   v <- beta2 v + (1 - beta2) D^2;   vhat <- max(vhat, v)
         x <- x + rate * (m / (1 - beta1^t)) / (sqrt(vhat) / sqrt(1 - beta2^t) + eps),   t = updates, from 1;   M = buffer_size
+        rate = server_lr;   with delay_adaptive, for a largest staleness tmax of the buffer > delay_threshold:
+            server_lr / tmax (shrink code), min(server_lr, 1 / tmax) (shrink paper_min, which hardly ever binds)
 
-    bias_correction False: both divisors are 1, as the paper prints it. amsgrad False: v instead of vhat.
-    delay_adaptive: rate = server_lr while the largest tau of the buffer, tmax, is at most `delay_threshold`; beyond it, shrink: code
-    server_lr / tmax; paper_min min(server_lr, 1 / tmax), which hardly ever binds. The authors use server_lr 1e-3 with it, and 1e-4
-    without. repo_delta_base: Delta + x^base - x for Delta, as the authors' code has it where it measures progress from a version
-    later than the one that the client started from. `concurrency` and `restart` as in FedBuff.
-
-    Source: Wang et al., ICML 2024 (FADAS), Algorithm 1, and the authors' code.
+    Source: Wang et al. 2024 (FADAS), Alg. 1, and the authors' code.
     """
 
     name = "fadas"
-    source = "Wang et al. 2024, Alg. 1, and the authors' code"
+    source = cited(wang2024fadas="Alg. 1, and the authors' code")
 
-    server_lr: Positive = 1e-4
+    server_lr: Positive = option(1e-4, "The server's learning rate.")
     buffer_size: Count = 5
-    beta1: BelowOne = 0.9
-    beta2: BelowOne = 0.99
-    eps: NonNegative = 1e-8
-    amsgrad: bool = True
-    bias_correction: bool = True
-    delay_adaptive: bool = False
-    delay_threshold: NonNegative = 1.0
-    shrink: Literal["code", "paper_min"] = "code"
-    repo_delta_base: bool = False
+    beta1: BelowOne = option(0.9, "Decay of the first moment m.")
+    beta2: BelowOne = option(0.99, "Decay of the second moment v.")
+    eps: NonNegative = option(1e-8, "What is added to the root of the second moment.")
+    amsgrad: bool = option(True, "Whether the largest second moment so far (vhat) divides, or the present one (v).")
+    bias_correction: bool = option(True, "Whether the moments are divided by 1 - beta^t; the paper prints the rule without.")
+    delay_adaptive: bool = option(False, "Whether the rate shrinks for a buffer with a large staleness.")
+    delay_threshold: NonNegative = option(1.0, "The largest staleness at which delay_adaptive leaves the rate as it is.")
+    shrink: Literal["code", "paper_min"] = option(
+        "code", "How delay_adaptive shrinks the rate: server_lr / tmax (code), or min(server_lr, 1 / tmax) (paper_min)."
+    )
+    repo_delta_base: bool = option(
+        False,
+        "Whether Delta + x^base - x takes the place of Delta, as in the authors' code where it measures progress from a version "
+        "later than the client's own.",
+    )
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (4, 0, int(self.repo_delta_base))
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=4, per_version=int(self.repo_delta_base))
 
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
-from fedbench.types import Batch, Dispatch, Info, Poll, State, Vector, Weights
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, Positive, Tools, option
+from fedbench.types import Batch, Dispatch, Info, Poll, ServerMemory, State, Vector, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,28 +20,32 @@ class FAVANO(Algorithm):
         client: z_i the model that it received last, w_i after the E_i steps, 0 <= E_i <= K, that it has done by the poll
         server: u_i = z_i + (w_i - z_i) / alpha_i,  z_i if E_i = 0;   x <- (x + sum_S u_i) / (s + 1),   s = |S|
 
-    alpha: stochastic alpha_i = P(E_i > 0) E_i; deterministic alpha_i = E[E_i]. P and E are means over the client's polls so far,
-    this one included; alpha_i is at least 1, so that a client of few polls is not blown up. There is no server rate: a poll moves the
-    model by about local_lr s / (s + 1) average gradients, so local_lr is larger than elsewhere. The poll comes every
-    `period_seconds`; None: the mean over the clients of the time of K steps. `max_steps` K; None: the scenario's local steps.
+    P and E in alpha are means over the client's polls so far, this one included; alpha_i is at least 1,
+    so that a client of few polls is not blown up. There is no server rate: a poll moves the model by
+    about local_lr s / (s + 1) average gradients, so local_lr is larger than elsewhere.
 
-    Source: Leconte et al., 2023 (FAVAS; FAVANO in the DeFedAvg paper), after a description; no code of the authors is public.
+    Source: Leconte et al. 2023 (FAVAS, also FAVANO), after a description; no code of the authors is
+    public.
     """
 
     name = "favano"
-    source = "Leconte et al. 2023, after a description"
+    source = cited(leconte2023="after a description")
 
     local_lr: Positive = 0.1
-    cohort_size: Count = 10
-    alpha: Literal["stochastic", "deterministic"] = "stochastic"
-    period_seconds: Positive | None = None
-    max_steps: Count | None = None
+    cohort_size: Count = option(10, "How many clients a poll asks.")
+    alpha: Literal["stochastic", "deterministic"] = option(
+        "stochastic", "What alpha_i is: P(E_i > 0) E_i (stochastic), or the mean of E_i (deterministic)."
+    )
+    period_seconds: Positive | None = option(
+        None, "Virtual seconds from poll to poll; none: the mean over the clients of the time that K steps take."
+    )
+    max_steps: Count | None = option(None, "The largest number of steps that a client does for a poll (K); none: the scenario's.")
 
     def dispatch(self, info: Info) -> Dispatch:
         return Poll(cohort_size=self.cohort_size, period_seconds=self.period_seconds, max_steps=self.max_steps)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (1, 0, 1)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=1, per_version=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         never = np.zeros(tools.info.clients, np.int64)

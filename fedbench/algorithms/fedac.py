@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import BelowOne, Buffered, Count, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import BelowOne, Buffered, Count, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, State, Vector, Work
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Traffic, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,25 +25,28 @@ class FedAC(Buffered):
     The cosine is ill-posed for a vanishing Delta, whose rounding noise would decide: |Delta| <= 1e-12 |x| counts as zero, its
     cosine as 0, its weight as 0.1.
 
-    Source: Zang et al., AAAI 2024. The primary text was not available; formulas follow public code, with the correction inside
-    every step. The variant that corrects once after training is not offered: its normalisation is not specified.
+    Source: Zang et al. 2024. The primary text was not available; formulas follow public code, with the
+    correction inside every step. The variant that corrects once after training is not offered: its
+    normalisation is not specified.
     """
 
     name = "fedac"
-    source = "Zang et al. 2024, after public code"
+    source = cited(zang2024="after public code")
 
-    server_lr: Positive = 1e-3
+    server_lr: Positive = option(1e-3, "The server's learning rate.")
     buffer_size: Count = 5
-    beta1: BelowOne = 0.6
-    beta2: BelowOne = 0.9
-    eps: Positive = 1e-8
-    scaffold_scale: bool = False
+    beta1: BelowOne = option(0.6, "Decay of the first moment m.")
+    beta2: BelowOne = option(0.9, "Decay of the second moment v.")
+    eps: Positive = option(1e-8, "What is added to the root of the second moment.")
+    scaffold_scale: bool = option(
+        False, "Whether C moves by M/N of the weighted corrections, as SCAFFOLD's c does, or by all of them."
+    )
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (2, 2, 1)
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(down=2, up=2, exchanges=1)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (4, 0, 1)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=4, per_version=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, BelowOne, Count, NonNegative, Positive, Tools
-from fedbench.types import Batch, Dispatch, Info, Rounds, State, Vector
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, BelowOne, Count, NonNegative, Positive, Tools, option
+from fedbench.types import Batch, Dispatch, Info, Rounds, ServerMemory, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,30 +20,34 @@ class FedAdam(Algorithm):
         D = (1/|S|) sum_S Delta_i;   m <- beta1 m + (1 - beta1) D;   v <- beta2 v + (1 - beta2) D^2
         x <- x + server_lr * m / (sqrt(u) + eps),   u = v; with `amsgrad` vhat <- max(vhat, v), u = vhat
 
-    init_moment: v and vhat start at 0 (zero) or eps^2 (eps2). `bias_correction` divides m by 1 - beta1^t and sqrt(u) by
-    sqrt(1 - beta2^t), t counting updates from 1, as FADAS's code does; the paper has none.
-
-    Source: Reddi et al., ICLR 2021, Algorithm 2 (FedAdam, with its tau as eps); the maximum is that of AMSGrad.
+    Source: Reddi et al. 2021, Alg. 2 (FedAdam, with its tau as eps); the maximum is that of AMSGrad.
+    Bias correction is not the paper's: FADAS's code has it.
     """
 
     name = "fedadam"
-    source = "Reddi et al. 2021, Alg. 2"
+    source = cited(reddi2021="Alg. 2")
 
-    server_lr: Positive = 0.01
-    cohort_size: Count = 10
-    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = "without_replacement"
-    beta1: BelowOne = 0.9
-    beta2: BelowOne = 0.99
-    eps: NonNegative = 1e-3
-    amsgrad: bool = False
-    bias_correction: bool = False
-    init_moment: Literal["zero", "eps2"] = "zero"
+    server_lr: Positive = option(0.01, "The server's learning rate.")
+    cohort_size: Count = option(10, "How many clients a round draws.")
+    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(
+        "without_replacement",
+        "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
+        "probability p_i (weighted).",
+    )
+    beta1: BelowOne = option(0.9, "Decay of the first moment m.")
+    beta2: BelowOne = option(0.99, "Decay of the second moment v.")
+    eps: NonNegative = option(1e-3, "What is added to the root of the second moment (the paper's tau).")
+    amsgrad: bool = option(False, "Whether the largest second moment so far (vhat) divides, or the present one (v).")
+    bias_correction: bool = option(
+        False, "Whether m is divided by 1 - beta1^t and the root by sqrt(1 - beta2^t), t counting updates from 1."
+    )
+    init_moment: Literal["zero", "eps2"] = option("zero", "Where v and vhat start: at 0 (zero), or at eps^2 (eps2).")
 
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (4 if self.amsgrad else 3, 0, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=4 if self.amsgrad else 3)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         v = np.full_like(x0, self.eps**2 if self.init_moment == "eps2" else 0.0)

@@ -9,10 +9,25 @@ from typing import Any, Literal
 import numpy as np
 
 from fedbench import kernels as k
+from fedbench.bibliography import cited
 from fedbench.errors import UsageError
-from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools
+from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
+from fedbench.types import (
+    Batch,
+    Dispatch,
+    Info,
+    Job,
+    LocalRule,
+    Message,
+    Reply,
+    Rounds,
+    ServerMemory,
+    State,
+    Traffic,
+    Vector,
+    Work,
+)
 
 INCREASE = ((0, 0.1), (50, 0.5), (150, 1.0))
 TIE = 1e-9
@@ -33,25 +48,34 @@ class FedaGrac(Algorithm):
                 nu <- sum w_i v_i,   v_i = gfirst_i if fast else gbar_i;   nu_i <- gbar_i
         w_i = p_i if all clients take part, else 1/|S|; who does not take part keeps its nu_i
 
-    variant: avg v_i = gbar_i for all (SCAFFOLD); first gfirst_i for all; reverse gfirst_i for the slow, gbar_i for the fast.
-    calibration_rate: lambda_t as a number, as [[first round, value], ..] with rounds from 0, or "increase": 0.1, then 0.5 from round
-    50, 1 from round 150. init_reference: grad nu_i = grad F_i(x0), nu = sum p_i nu_i; zero, as the authors' code has it. local_ref: alg1
-    nu_i = gbar_i; eq4 nu_i = v_i [001, eq. (4)], of the default variant only. `fast_above` fixes the threshold in place of Kbar.
-
-    Source: [001] Algorithm 1. Departures: server_lr, 1 there; a slow client's v_i, which a server with nu_i could infer, is an upload.
+    Source: Wu et al. 2021, Alg. 1. Departures: server_lr, 1 there; a slow client's v_i, which a server
+    with nu_i could infer, is an upload.
     """
 
     name = "fedagrac"
-    source = "FedaGrac paper, Alg. 1"
+    source = cited(wu2021="Alg. 1")
 
-    server_lr: Positive = 1.0
-    cohort_size: Count = 10
-    sampling: Literal["all", "without_replacement"] = "all"
-    calibration_rate: NonNegative | Literal["increase"] | tuple[tuple[int, float], ...] = 0.05
-    variant: Literal["default", "avg", "first", "reverse"] = "default"
-    init_reference: Literal["grad", "zero"] = "grad"
-    local_ref: Literal["alg1", "eq4"] = "alg1"
-    fast_above: Positive | None = None
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    cohort_size: Count = option(10, "How many clients a round draws.")
+    sampling: Literal["all", "without_replacement"] = option(
+        "all", "Who takes part in a round: clients drawn uniformly without replacement, or all."
+    )
+    calibration_rate: NonNegative | Literal["increase"] | tuple[tuple[int, float], ...] = option(
+        0.05,
+        "The rate lambda_t: a number, [[first round, value], ..] with rounds from 0, or increase (0.1, 0.5 from round 50, 1 from 150).",
+    )
+    variant: Literal["default", "avg", "first", "reverse"] = option(
+        "default",
+        "What v_i is: gfirst_i of the fast and gbar_i of the slow (default), gbar_i of all (avg, as SCAFFOLD), gfirst_i of all (first), "
+        "or gbar_i of the fast and gfirst_i of the slow (reverse).",
+    )
+    init_reference: Literal["grad", "zero"] = option(
+        "grad", "Where nu_i and nu start: at the clients' full gradients at x0 and their p-weighted mean (grad), or at 0 (zero)."
+    )
+    local_ref: Literal["alg1", "eq4"] = option(
+        "alg1", "What nu_i becomes: gbar_i as in Alg. 1, or v_i as in eq. (4), of the default variant only."
+    )
+    fast_above: Positive | None = option(None, "The number of steps beyond which a client is fast; none: Kbar.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,11 +87,11 @@ class FedaGrac(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, prelude=self.init_reference == "grad")
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (2, 2, 2)
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(down=2, up=2, exchanges=2)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (2, 0, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=2)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         nu, table = np.zeros_like(x0), ClientTable(tools.info.clients, np.zeros_like(x0))

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Fraction, NonNegative, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, Fraction, NonNegative, Tools, option
 from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Weights, Work
 
 
@@ -18,23 +19,21 @@ class FedAsync(Algorithm):
 
         client: y <- y - local_lr * (g(y) + prox * (y - x^base))
         server: al = mixing * s(tau);  x <- (1 - al) x + al y
+        s(tau) = 1 (constant);   (1 + tau)^-a (poly);   1 if tau <= b, else 1 / (a (tau - b) + 1) (hinge)
 
-    staleness: constant s = 1; poly (1 + tau)^-a; hinge 1 if tau <= b, else 1 / (a (tau - b) + 1). The paper has a = 1/2 for poly and
-    a = 10 for hinge. `paper_offset` counts tau from 1, as the paper's epochs do. `concurrency` None: all clients work.
-
-    Source: Xie, Koyejo, Gupta: Asynchronous Federated Optimization (2019), Algorithm 1 and section 5.2.
+    Source: Xie et al. 2019, Alg. 1 and section 5.2.
     """
 
     name = "fedasync"
-    source = "Xie et al. 2019, Alg. 1"
+    source = cited(xie2019="Alg. 1 and sec. 5.2")
 
-    mixing: Fraction = 0.6
-    prox: NonNegative = 0.005
-    staleness: Literal["constant", "poly", "hinge"] = "poly"
-    a: NonNegative = 0.5
-    b: NonNegative = 4.0
-    paper_offset: bool = False
-    concurrency: Count | None = None
+    mixing: Fraction = option(0.6, "The server's mixing weight of a fresh arrival.")
+    prox: NonNegative = option(0.005, "Strength of the pull towards the model that the client received.")
+    staleness: Literal["constant", "poly", "hinge"] = option("poly", "How the weight falls with the staleness tau: see s(tau).")
+    a: NonNegative = option(0.5, "The steepness a of poly and hinge.")
+    b: NonNegative = option(4.0, "The largest staleness that hinge leaves at full weight.")
+    paper_offset: bool = option(False, "Whether tau counts from 1, as the paper's epochs do.")
+    concurrency: Count | None = option(None, "How many clients work at a time; none: all.")
 
     def dispatch(self, info: Info) -> Dispatch:
         return Stream(concurrency=self.concurrency or info.clients, buffer_size=1)

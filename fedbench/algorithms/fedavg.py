@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, Positive, Tools, option
 from fedbench.types import Batch, Dispatch, Info, Rounds, State, Weights
 
 
@@ -16,20 +17,28 @@ class FedAvg(Algorithm):
 
         x <- x + server_lr * sum_S a_i Delta_i
 
-    weights: uniform a_i = 1/|S|; examples n_i / sum_S n_j; p p_i (all clients take part); p_normalised p_i / sum_S p_j;
-    unbiased N p_i / |S|, for clients drawn uniformly. sampling: weighted draws with replacement and probability p_i, for which
-    uniform weights are the unbiased ones. A client drawn r times runs once and counts r times.
+    A client drawn r times runs once and counts r times. Under sampling = weighted, uniform weights are
+    the unbiased ones.
 
-    Source: McMahan et al., AISTATS 2017, Algorithm 1; [000] eq. (2)-(3), with the sign of (3) mended: progress is added.
+    Source: McMahan et al. 2017, Alg. 1; Wang et al. 2024 (DeFedAvg), eq. (2)-(3), with the sign of (3)
+    mended: progress is added.
     """
 
     name = "fedavg"
-    source = "McMahan et al. 2017, Alg. 1; DeFedAvg paper eq. (2)-(3)"
+    source = cited(mcmahan2017="Alg. 1", wang2024defedavg="eq. (2)-(3)")
 
-    server_lr: Positive = 1.0
-    cohort_size: Count = 10
-    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = "without_replacement"
-    weights: Literal["uniform", "examples", "p", "p_normalised", "unbiased"] = "uniform"
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    cohort_size: Count = option(10, "How many clients a round draws.")
+    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(
+        "without_replacement",
+        "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
+        "probability p_i (weighted).",
+    )
+    weights: Literal["uniform", "examples", "p", "p_normalised", "unbiased"] = option(
+        "uniform",
+        "The weights a_i: 1/|S| (uniform), n_i / sum_S n_j (examples), p_i (p, which needs everybody), p_i / sum_S p_j (p_normalised), "
+        "or N p_i / |S| (unbiased, for clients drawn uniformly).",
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, everybody=self.weights == "p")

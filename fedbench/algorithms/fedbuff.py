@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fedbench import kernels as k
-from fedbench.protocols import Buffered, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Buffered, Positive, Tools, option
 from fedbench.types import Batch, Info, State, Stream
 
 
@@ -17,19 +18,20 @@ class FedBuff(Buffered):
 
         x <- x + server_lr * (1/M) sum s(tau) Delta,   M = buffer_size
 
-    scaling: none s = 1; sqrt s = (1 + tau)^(-1/2), not renormalised. `concurrency` None: all clients work. An arrived client is
-    replaced by a uniformly drawn idle one (restart resample) or by itself (self). `dispatch_before_update` gives the M-th
-    replacement of a buffer the old model, as [004] Alg. 1 prints; the default gives it the new one.
-
-    Source: Nguyen et al., AISTATS 2022, Algorithm 1; [002] Alg. 1-2 with beta = server_lr / M.
+    Source: Nguyen et al. 2022, Alg. 1; Toghani and Uribe 2022, Alg. 1-2 with beta = server_lr / M. Wang
+    et al. 2025, Alg. 1, print it with dispatch_before_update.
     """
 
     name = "fedbuff"
-    source = "Nguyen et al. 2022, Alg. 1; FedBuff analysis paper, Alg. 1-2"
+    source = cited(nguyen2022="Alg. 1", toghani2022="Alg. 1-2")
 
-    server_lr: Positive = 1.0
-    scaling: Literal["none", "sqrt"] = "none"
-    dispatch_before_update: bool = False
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    scaling: Literal["none", "sqrt"] = option(
+        "none", "The weight s of an arrival of staleness tau: 1 (none), or (1 + tau)^(-1/2), not renormalised (sqrt)."
+    )
+    dispatch_before_update: bool = option(
+        False, "Whether the client that replaces a buffer's last arrival starts from the model before the update, or after it."
+    )
 
     def dispatch(self, info: Info) -> Stream:
         order: Literal["before_update", "after_update"] = "before_update" if self.dispatch_before_update else "after_update"

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
+from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, ServerMemory, State, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,21 +24,23 @@ class FedDyn(Algorithm):
 
     a = `regularization`; l_i and h start at 0, and h stays the mean of the l_i.
 
-    Source: Acar et al., ICLR 2021, Algorithm 1.
+    Source: Acar et al. 2021, Alg. 1.
     """
 
     name = "feddyn"
-    source = "Acar et al. 2021, Alg. 1"
+    source = cited(acar2021="Alg. 1")
 
-    regularization: Positive = 0.01
-    cohort_size: Count = 10
-    sampling: Literal["without_replacement", "all"] = "without_replacement"
+    regularization: Positive = option(0.01, "Strength a of the dynamic regulariser.")
+    cohort_size: Count = option(10, "How many clients a round draws.")
+    sampling: Literal["without_replacement", "all"] = option(
+        "without_replacement", "Who takes part in a round: clients drawn uniformly without replacement, or all."
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (2, 0, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=2)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         zero = np.zeros_like(x0)

@@ -10,8 +10,9 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import BelowOne, Buffered, Count, CountOrZero, Fraction, Positive, Rows, Tools
-from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
+from fedbench.bibliography import cited
+from fedbench.protocols import BelowOne, Buffered, Count, CountOrZero, Fraction, Positive, Rows, Tools, option
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Stream, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,45 +26,55 @@ class FedEcho(Buffered):
                     G = gradient of mean_B [alpha KL(P || softmax(y)) + (1 - alpha) CE(y, argmax t)] with respect to x
                     G <- G min(1, clip_norm / |G|);   x <- step of distill_optimizer along G with rate distill_lr
 
-    distill_steps: None one shuffled pass over the public rows in batches of distill_batch_size; 0 is FedBuff. distill_optimizer:
-    adam, as in the paper's experiments, clipped before the moments; sgd, as in its eq. (2). distill_lr: the paper's is for the 11
-    million parameters of ResNet-18; Adam moves each by up to about the rate, a model of d by up to sqrt(d) times it, so that with
-    the 21,840 of cnn_21840 it takes 7e-5 to move as far. adam_state: persist over updates, or reset at each. teacher: logits,
-    their mean, as Alg. 1; prob_mean, P = mean of softmax(Z_i[B]), as appendix B: entropy, KL and label are of this P. student:
-    eval; train (y with dropout and batch statistics). clip_norm None: no clipping. There is no staleness weight and no weight
-    decay in the distillation. `concurrency`, `restart` and `dispatch_before_update` (as Alg. 1 prints) as in FedBuff. The paper
-    leaves distill_steps, batch size, the state of Adam and the student's mode open.
+    Without distillation steps this is FedBuff. There is no staleness weight and no weight decay in the
+    distillation.
 
-    Source: [004] Algorithm 1, eq. (2)-(4); its defaults for images: 50 clients, concurrency 25, 2,000 public examples.
+    Source: Wang et al. 2025, Alg. 1, eq. (2)-(4). The paper leaves distill_steps, the batch size, the
+    state of Adam and the student's mode open. Its experiments on images have 50 clients, concurrency 25
+    and 2,000 public examples.
     """
 
     name = "fedecho"
-    source = "FedEcho paper, Alg. 1"
+    source = cited(wang2025="Alg. 1")
     requires = frozenset({"public_data"})
 
-    server_lr: Positive = 1.0
+    server_lr: Positive = option(1.0, "The server's learning rate.")
     buffer_size: Count = 5
-    dispatch_before_update: bool = False
-    distill_steps: CountOrZero | None = None
-    distill_batch_size: Count = 50
-    distill_optimizer: Literal["adam", "sgd"] = "adam"
-    distill_lr: Positive = 3e-6
-    beta1: BelowOne = 0.9
-    beta2: BelowOne = 0.999
-    eps: Positive = 1e-8
-    adam_state: Literal["persist", "reset"] = "persist"
-    clip_norm: Positive | None = 5.0
-    alpha_min: Fraction = 0.2
-    alpha_max: Fraction = 0.8
-    teacher: Literal["logits", "prob_mean"] = "logits"
-    student: Literal["eval", "train"] = "eval"
+    dispatch_before_update: bool = option(
+        False, "Whether the client that replaces a buffer's last arrival starts from the model before the update, or after it."
+    )
+    distill_steps: CountOrZero | None = option(
+        None, "Distillation steps after every update; none: one shuffled pass over the public rows."
+    )
+    distill_batch_size: Count = option(50, "Public rows of a distillation step.")
+    distill_optimizer: Literal["adam", "sgd"] = option(
+        "adam", "The rule of a distillation step: Adam, clipped before the moments, as in the experiments; or SGD, as in eq. (2)."
+    )
+    distill_lr: Positive = option(3e-6, "The rate of a distillation step; 3e-6 is for the 11 million parameters of ResNet-18.")
+    beta1: BelowOne = option(0.9, "Decay of Adam's first moment.")
+    beta2: BelowOne = option(0.999, "Decay of Adam's second moment.")
+    eps: Positive = option(1e-8, "What Adam adds to the root of the second moment.")
+    adam_state: Literal["persist", "reset"] = option(
+        "persist", "Whether Adam's moments persist over updates, or start anew at each."
+    )
+    clip_norm: Positive | None = option(5.0, "The largest norm of a distillation gradient; none: it is not clipped.")
+    alpha_min: Fraction = option(0.2, "Share of the KL term for a teacher without doubt.")
+    alpha_max: Fraction = option(0.8, "Share of the KL term for a teacher that does not know.")
+    teacher: Literal["logits", "prob_mean"] = option(
+        "logits",
+        "What is averaged over the clients: logits, as Alg. 1, or probabilities, as appendix B (prob_mean; entropy, KL and label are "
+        "then of their mean).",
+    )
+    student: Literal["eval", "train"] = option(
+        "eval", "The mode of the student's layers: eval, or train (with dropout and batch statistics)."
+    )
 
     def dispatch(self, info: Info) -> Stream:
         order: Literal["before_update", "after_update"] = "before_update" if self.dispatch_before_update else "after_update"
         return dataclasses.replace(super().dispatch(info), order=order)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (3 if self.distill_optimizer == "adam" else 1, 0, 1)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=3 if self.distill_optimizer == "adam" else 1, per_version=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         rows, classes = tools.public_shape

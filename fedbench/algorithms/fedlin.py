@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Positive, Tools
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Positive, Tools, option
+from fedbench.types import Batch, Dispatch, GradientWork, Info, Job, LocalRule, Message, Rounds, State, Traffic, Vector, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,22 +20,26 @@ class FedLin(Algorithm):
         client: K steps  y <- y - (local_lr / K) * (g(y) - g(x) + G),   g(y) and g(x) on the same mini-batch
         server: x <- x + server_lr * sum p_i Delta_i
 
-    `local_lr` is the rate of a whole run: each of its K steps takes a K-th. All clients take part. The gradients that begin a round
-    cost every client a pass over its examples, which the clock charges. Sparsified gradients and models are not offered.
+    `local_lr` is the rate of a whole run: each of its K steps takes a K-th. All clients take part. Clock
+    and ledger charge for the pass over the examples that begins a round, and for both gradients of a step.
 
-    Source: Mitra et al., NeurIPS 2021, Algorithm 1 without compression; the mini-batch form is SVRG's.
+    Source: Mitra et al. 2021, Alg. 1 without compression; the mini-batch form is SVRG's. Sparsified
+    gradients and models are not offered.
     """
 
     name = "fedlin"
-    source = "Mitra et al. 2021, Alg. 1"
+    source = cited(mitra2021="Alg. 1, without compression")
 
-    server_lr: Positive = 1.0
+    server_lr: Positive = option(1.0, "The server's learning rate.")
 
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select="all", prelude="every_round", everybody=True)
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (2, 2, 2)
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(down=2, up=2, exchanges=2)
+
+    def gradient_work(self, info: Info) -> GradientWork:
+        return GradientWork(per_step=2)
 
     @property
     def rule_terms(self) -> frozenset[str]:

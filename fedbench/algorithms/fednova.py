@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
+from fedbench.bibliography import cited
 from fedbench.errors import UsageError
-from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools
+from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools, option
 from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
 
 
@@ -24,22 +25,29 @@ class FedNova(Algorithm):
         K_i for plain SGD;   [K - momentum (1 - momentum^K) / (1 - momentum)] / (1 - momentum) with momentum alone;
         [1 - (1 - local_lr prox)^K] / (local_lr prox) with prox alone. Weight decay is part of the gradient.
 
-    weights: p_normalised q_i = p_i / sum_S p_j; p p_i (all clients take part); uniform 1/|S|, for sampling weighted.
-    tau_eff: mean sum_S q_i |a_i|_1; min or max over S; or a number. It only rescales the server's step. Local adamw, whose a_i is
-    not defined, is refused, and so is local_lr prox > 1, where weights of gradients turn negative.
+    Local adamw, whose a_i is not defined, is refused, and so is local_lr prox > 1, where weights of
+    gradients turn negative.
 
-    Source: Wang et al., NeurIPS 2020, eq. (5)-(8) and section 4.
+    Source: Wang et al. 2020, eq. (5)-(8) and section 4.
     """
 
     name = "fednova"
-    source = "Wang et al. 2020, eq. (5)-(8)"
+    source = cited(wang2020="eq. (5)-(8)")
 
-    server_lr: Positive = 1.0
-    cohort_size: Count = 10
-    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = "without_replacement"
-    weights: Literal["p_normalised", "p", "uniform"] = "p_normalised"
-    tau_eff: Literal["mean", "min", "max"] | Positive = "mean"
-    prox: NonNegative = 0.0
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    cohort_size: Count = option(10, "How many clients a round draws.")
+    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(
+        "without_replacement",
+        "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
+        "probability p_i (weighted).",
+    )
+    weights: Literal["p_normalised", "p", "uniform"] = option(
+        "p_normalised", "The weights q_i: p_i / sum_S p_j (p_normalised), p_i (p, which needs everybody), or 1/|S| (uniform)."
+    )
+    tau_eff: Literal["mean", "min", "max"] | Positive = option(
+        "mean", "The server's number of steps: sum_S q_i |a_i|_1 (mean), the min or max of |a_i|_1 over S, or a number."
+    )
+    prox: NonNegative = option(0.0, "Strength of the pull towards the model that the client received.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

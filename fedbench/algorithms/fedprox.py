@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools, option
 from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
 
 
@@ -18,21 +19,32 @@ class FedProx(Algorithm):
                 y <- y - local_lr * (g(y) + 2 prox |y - x|_1 sign(y - x))          l1_squared: + prox |y - x|_1^2
         server: x <- x + server_lr * sum_S a_i Delta_i,   sampling and weights as in FedAvg
 
-    l1_squared is what public code of [001] adds, the squared L1 norm over all coordinates; its pull grows with their number. [001]
-    itself: sampling all, weights p, server_lr 1, prox in {1, 0.1, 0.01}.
+    l1_squared is what the public code of Wu et al. 2021 adds, the squared L1 norm over all coordinates;
+    its pull grows with their number. The experiments of Wu et al. 2021 have sampling all, weights p,
+    server_lr 1 and prox in {1, 0.1, 0.01}.
 
-    Source: Li et al., MLSys 2020, Algorithm 2, every client solving inexactly by its local steps.
+    Source: Li et al. 2020, Alg. 2, every client solving inexactly by its local steps.
     """
 
     name = "fedprox"
-    source = "Li et al. 2020, Alg. 2"
+    source = cited(li2020="Alg. 2")
 
-    prox: NonNegative = 0.1
-    prox_form: Literal["l2", "l1_squared"] = "l2"
-    server_lr: Positive = 1.0
-    cohort_size: Count = 10
-    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = "without_replacement"
-    weights: Literal["uniform", "examples", "p", "p_normalised", "unbiased"] = "uniform"
+    prox: NonNegative = option(0.1, "Strength of the pull towards the model that the client received.")
+    prox_form: Literal["l2", "l1_squared"] = option(
+        "l2", "The norm of the proximal term: half the squared L2 norm (l2), or the squared L1 norm (l1_squared)."
+    )
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    cohort_size: Count = option(10, "How many clients a round draws.")
+    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(
+        "without_replacement",
+        "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
+        "probability p_i (weighted).",
+    )
+    weights: Literal["uniform", "examples", "p", "p_normalised", "unbiased"] = option(
+        "uniform",
+        "The weights a_i: 1/|S| (uniform), n_i / sum_S n_j (examples), p_i (p, which needs everybody), p_i / sum_S p_j (p_normalised), "
+        "or N p_i / |S| (unbiased, for clients drawn uniformly).",
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, everybody=self.weights == "p")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Positive, Tools, option
 from fedbench.types import Batch, Dispatch, Info, Rounds, State, Weights
 
 
@@ -14,19 +15,22 @@ from fedbench.types import Batch, Dispatch, Info, Rounds, State, Weights
 class FedSGD(Algorithm):
     """A reference: everybody's gradient, one step a round. FedAvg with K = 1, whatever the scenario's local steps.
 
-        x <- x + server_lr * sum p_i Delta_i,   Delta_i = -local_lr * g_i(x)
+        x <- x + server_lr * sum a_i Delta_i,   Delta_i = -local_lr * g_i(x)
 
-    With local batches of all examples this is gradient descent on the pooled data with the rate server_lr * local_lr. weights: p
-    (all clients take part); p_normalised p_i / sum_S p_j, for scenarios that lose jobs; uniform 1/|S|.
+    With weights p and local batches of all examples this is gradient descent on the pooled data with
+    the rate server_lr * local_lr.
 
-    Source: McMahan et al., AISTATS 2017, section 2.
+    Source: McMahan et al. 2017, section 2.
     """
 
     name = "fedsgd"
-    source = "McMahan et al. 2017, sec. 2"
+    source = cited(mcmahan2017="sec. 2")
 
-    server_lr: Positive = 1.0
-    weights: Literal["p", "p_normalised", "uniform"] = "p"
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    weights: Literal["p", "p_normalised", "uniform"] = option(
+        "p",
+        "The weights a_i: p_i (p, which needs everybody), p_i / sum_S p_j (p_normalised, where jobs are lost), or 1/|S| (uniform).",
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select="all", steps=1, everybody=self.weights == "p")

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, Message, Reply, Rounds, State, Vector, Work
+from fedbench.types import Batch, Dispatch, Info, Job, Message, Reply, Rounds, ServerMemory, State, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,27 +21,31 @@ class MIFA(Algorithm):
         client: G_i <- (x - y_i) / local_lr,   i in S;  the others' stay
         server: x <- x - local_lr * server_lr * (1/N) sum_{i=1..N} G_i
 
-    start: warm, G_i = 0 until client i has reported; wait_all, the model waits at x0 until everybody has, which is the paper's first
-    round of all clients. average: all, over all N clients; nonempty, over those that have reported, this round included.
-    sampling: all takes whoever is available; without_replacement draws `cohort_size` of them.
-
-    Source: Gu et al., NeurIPS 2021, Algorithm 1.
+    Source: Gu et al. 2021, Alg. 1.
     """
 
     name = "mifa"
-    source = "Gu et al. 2021, Alg. 1"
+    source = cited(gu2021="Alg. 1")
 
-    server_lr: Positive = 1.0
-    sampling: Literal["all", "without_replacement"] = "all"
-    cohort_size: Count = 10
-    start: Literal["warm", "wait_all"] = "warm"
-    average: Literal["all", "nonempty"] = "all"
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    sampling: Literal["all", "without_replacement"] = option(
+        "all", "Who takes part in a round: whoever is available (all), or `cohort_size` of them, drawn without replacement."
+    )
+    cohort_size: Count = option(10, "How many clients a round draws.")
+    start: Literal["warm", "wait_all"] = option(
+        "warm",
+        "What happens before every client has reported: the others' G_i = 0 count (warm), or the model waits at x0 (wait_all: the "
+        "paper's first round of all clients).",
+    )
+    average: Literal["all", "nonempty"] = option(
+        "all", "The clients that are averaged over: all N, or those that have reported, this round included (nonempty)."
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (1, 1, 0)
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=1, per_client=1)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         return State(x=x0, G_i=ClientTable(tools.info.clients, np.zeros_like(x0)))

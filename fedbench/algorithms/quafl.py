@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedbench import kernels as k
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.bibliography import cited
+from fedbench.protocols import Algorithm, Count, Positive, Tools, option
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Poll, Reply, State, Vector, Work
 
@@ -17,22 +18,22 @@ class QuAFL(Algorithm):
         client: Y_i = X_i after the steps, at most K, that it has done by the poll
         server: x+ = (x + sum_S Y_i) / (s + 1);   X_i <- (x + s Y_i) / (s + 1) with the x before this update,   s = |S|
 
-    All X_i start at x0. lr_compensation: local rate local_lr (s + 1) / s with s = cohort_size, as the authors' code has it.
-    server_averaging False: x+ = mean Y_i; client_averaging False: X_i <- x. The poll comes every `period_seconds`; None: the mean over
-    the clients of the time of K steps. `max_steps` K; None: the scenario's local steps.
+    All X_i start at x0.
 
-    Source: Zakerinia et al., AISTATS 2024 (QuAFL), Algorithm 1, and the authors' code. The quantiser is the identity.
+    Source: Zakerinia et al. 2024, Alg. 1, and the authors' code. The quantiser is the identity.
     """
 
     name = "quafl"
-    source = "Zakerinia et al. 2024, Alg. 1, and the authors' code; not quantised"
+    source = cited(zakerinia2024="Alg. 1, and the authors' code; not quantised")
 
-    cohort_size: Count = 10
-    period_seconds: Positive | None = None
-    max_steps: Count | None = None
-    lr_compensation: bool = True
-    server_averaging: bool = True
-    client_averaging: bool = True
+    cohort_size: Count = option(10, "How many clients a poll asks (s).")
+    period_seconds: Positive | None = option(
+        None, "Virtual seconds from poll to poll; none: the mean over the clients of the time that K steps take."
+    )
+    max_steps: Count | None = option(None, "The largest number of steps that a client does for a poll (K); none: the scenario's.")
+    lr_compensation: bool = option(True, "Whether the local rate is local_lr (s + 1) / s, as in the authors' code, or local_lr.")
+    server_averaging: bool = option(True, "Whether the server's own x enters the new one, or the mean of Y_i alone makes it.")
+    client_averaging: bool = option(True, "Whether a client keeps its share of Y_i, or takes x in place of X_i.")
 
     def dispatch(self, info: Info) -> Dispatch:
         return Poll(cohort_size=self.cohort_size, period_seconds=self.period_seconds, max_steps=self.max_steps)

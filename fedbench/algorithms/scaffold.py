@@ -8,9 +8,26 @@ from typing import Literal
 import numpy as np
 
 from fedbench import kernels as k
+from fedbench.bibliography import cited
 from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.protocols import option as described  # SCAFFOLD has an option of the name `option`
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, State, Vector, Work
+from fedbench.types import (
+    Batch,
+    Dispatch,
+    GradientWork,
+    Info,
+    Job,
+    LocalRule,
+    Message,
+    Reply,
+    Rounds,
+    ServerMemory,
+    State,
+    Traffic,
+    Vector,
+    Work,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,30 +40,39 @@ class Scaffold(Algorithm):
         server: x <- x + server_lr * (1/|S|) sum_S Delta_i;   c <- c + (1/N) sum_S (c_i+ - c_i)
                 weights p: both with p_i, all clients take part
 
-    init_control: zero c = c_i = 0; grad c_i = grad F_i(x0), c their mean (p-weighted under weights p).
-
-    Source: Karimireddy et al., ICML 2020, Algorithm 1.
+    Source: Karimireddy et al. 2020, Alg. 1.
     """
 
     name = "scaffold"
-    source = "Karimireddy et al. 2020, Alg. 1"
+    source = cited(karimireddy2020="Alg. 1")
 
-    server_lr: Positive = 1.0
-    cohort_size: Count = 10
-    sampling: Literal["without_replacement", "all"] = "without_replacement"
-    option: Literal[1, 2] = 2
-    init_control: Literal["zero", "grad"] = "zero"
-    weights: Literal["uniform", "p"] = "uniform"
+    server_lr: Positive = described(1.0, "The server's learning rate.")
+    cohort_size: Count = described(10, "How many clients a round draws.")
+    sampling: Literal["without_replacement", "all"] = described(
+        "without_replacement", "Who takes part in a round: clients drawn uniformly without replacement, or all."
+    )
+    option: Literal[1, 2] = described(
+        2, "The paper's option for c_i+: a full gradient at x (1), or the mean of the gradients used (2)."
+    )
+    init_control: Literal["zero", "grad"] = described(
+        "zero", "Where c_i and c start: at 0 (zero), or at the clients' full gradients at x0 and their mean (grad)."
+    )
+    weights: Literal["uniform", "p"] = described(
+        "uniform", "The weights of a round: uniform over the cohort, or p_i (p), for which everybody takes part."
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         prelude, everybody = self.init_control == "grad", self.weights == "p"
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, prelude=prelude, everybody=everybody)
 
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (2, 2, 1)
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(down=2, up=2, exchanges=1)
 
-    def server_memory(self, info: Info) -> tuple[int, int, int]:
-        return (2, 0, 0)
+    def gradient_work(self, info: Info) -> GradientWork:
+        return GradientWork(full=1 if self.option == 1 else 0)
+
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=2)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         c, table = np.zeros_like(x0), ClientTable(tools.info.clients, np.zeros_like(x0))

@@ -11,13 +11,15 @@ import typer
 import yaml
 
 from fedbench import registry, sources
+from fedbench.bibliography import described
 from fedbench.cli import completion
 from fedbench.cli.output import out, print_json, print_table
 from fedbench.errors import UsageError, nearest
-from fedbench.protocols import Algorithm, describe, hints
+from fedbench.options import describe, hints, sentence
+from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
-from fedbench.types import Info, Rounds
+from fedbench.types import Info, Rounds, ServerMemory, Traffic
 
 
 def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
@@ -25,11 +27,16 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
     annotations = hints(cls)
     few = Info(10, np.ones(10))
     policy = type(cls().dispatch(few))
-    options = [{"name": f.name, "default": f.default, "allowed": describe(annotations[f.name])} for f in dataclasses.fields(cls)]
+    options = [
+        {"name": f.name, "default": f.default, "allowed": describe(annotations[f.name]), "about": sentence(cls, f.name)}
+        for f in dataclasses.fields(cls)
+    ]
+    sources = described(cls.source)
     return {
         "name": cls.name,
         "kind": "algorithm",
-        "source": cls.source,
+        "source": "; ".join(row["text"] for row in sources),
+        "sources": sources,
         "requires": sorted(cls.requires),
         "dispatch": policy.__name__,
         "traffic": traffic_text(cls().traffic(few)),
@@ -51,12 +58,12 @@ def describe_task(name: str) -> dict[str, Any]:
     return {"name": name, "kind": "task", "about": "\n\n".join(texts), "models": sorted(MODELS), "missing": missing(name)}
 
 
-def traffic_text(traffic: tuple[int, int, int]) -> str:
+def traffic_text(traffic: Traffic) -> str:
     down, up, exchanges = traffic
-    return f"{down} model-sized down, {up} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
+    return f"{down:g} model-sized down, {up:g} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
 
 
-def memory_text(memory: tuple[int, int, int]) -> str:
+def memory_text(memory: ServerMemory) -> str:
     """Of the server, at the default options."""
     own, per_client, per_version = memory
     parts = [
@@ -82,13 +89,14 @@ def command(
         if as_json:
             return print_json(facts)
         out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
-        out.print(f"dispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n", markup=False)
+        for source in facts["sources"]:
+            out.print(source["text"], markup=False, soft_wrap=True)
+        out.print(f"\ndispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n", markup=False)
         out.print(f"traffic of a job: {facts['traffic']}; server memory: {facts['server_memory']}\n", markup=False)
         if facts["requires"]:
             out.print(f"requires of the scenario: {', '.join(facts['requires'])}\n", markup=False)
-        return print_table(
-            "options", ["name", "default", "allowed"], [(o["name"], str(o["default"]), o["allowed"]) for o in facts["options"]]
-        )
+        columns = ["name", "default", "allowed", "about"]
+        return print_table("options", columns, [[str(o[column]) for column in columns] for o in facts["options"]])
     if sources.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
         scenario = load(name)
         if as_json:

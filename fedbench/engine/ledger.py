@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbench.engine.declared import vector_bytes
 from fedbench.engine.losses import Losses
 from fedbench.kernels.hindsight import Hindsight
-from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
+from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Gradients, Scheduler
 from fedbench.results.digests import ColumnDigest
-from fedbench.types import Broadcast, Dispatch, Mailbox
+from fedbench.types import Broadcast, Dispatch, Mailbox, Traffic
 
 PLAN_COLUMNS = ("client", "k", "base", "steps", "t_dispatch", "t_start", "t_finish", "t_arrive")
 
 
-class Ledger:
-    """Adds up chunks. `grid_ns` is the spacing of the evaluation grid, on which steps and transfers are counted; `hindsight` is
-    needed where jobs can be lost, late or paused."""
+@dataclass(frozen=True)
+class Prelude:
+    """Full gradients of all clients, computed before any job starts, or at the start of every round: the slowest takes `seconds`, and
+    all together are so many mini-batch `gradients`."""
 
-    def __init__(self, clients: int, dispatch: Dispatch, grid_ns: int, hindsight: Hindsight | None = None) -> None:
+    seconds: float
+    gradients: int
+    every_round: bool
+
+
+class Ledger:
+    """Adds up chunks. `grid_ns` is the spacing of the evaluation grid, on which steps, gradients and transfers are counted; `hindsight`
+    is needed where jobs can be lost, late or paused. `gradients` are those of a job, `prelude` those beside all jobs."""
+
+    def __init__(
+        self,
+        clients: int,
+        dispatch: Dispatch,
+        grid_ns: int,
+        hindsight: Hindsight | None = None,
+        gradients: Gradients | None = None,
+        prelude: Prelude | None = None,
+    ) -> None:
         self.clients, self.grid_ns = clients, grid_ns
+        self.gradients, self.prelude = gradients or Gradients(), prelude
         self.broadcasts = isinstance(dispatch, Broadcast | Mailbox)
         self.consumed = self.updates = self.entries = self.uploads = self.used_downloads = 0
         self.consumed_steps = self.created = self.created_steps = 0
@@ -33,7 +54,8 @@ class Ledger:
         self.warm_up = 10 * int(getattr(dispatch, "concurrency", 0))
         self.participation = np.zeros(clients, np.int64)
         self._last_base = np.full(clients, -1, np.int64)
-        self._grid = {name: np.zeros(1, np.int64) for name in ("steps", "downloads", "uploads")}
+        self._last_prelude = -1
+        self._grid = {name: np.zeros(1, np.int64) for name in ("steps", "gradients", "downloads", "uploads", "preludes")}
         self.digest = ColumnDigest((*PLAN_COLUMNS, "time", "copies"))
 
     def add(self, chunk: Chunk, scheduler: Scheduler) -> None:
@@ -45,10 +67,17 @@ class Ledger:
         self.created_steps += int(chunk.steps.sum())
         self.consumed += int(used.sum())
         self.consumed_steps += int(chunk.steps[used].sum())
-        busy, steps, stopped = self.losses.add(chunk, end) if self.losses else (_busy(chunk, end), chunk.steps, chunk.t_finish)
+        whole = self.gradients.of(chunk.client, chunk.steps)
+        if self.losses:
+            busy, steps, gradients, stopped = self.losses.add(chunk, end, whole)
+        else:
+            busy, steps, gradients, stopped = _busy(chunk, end), chunk.steps, whole, chunk.t_finish
         self.busy_ns += int(busy.sum())
         has_stopped = (stopped >= 0) & (stopped <= end)
         self._on_grid("steps", stopped[has_stopped], steps[has_stopped])
+        self._on_grid("gradients", stopped[has_stopped], gradients[has_stopped])
+        if self.prelude:
+            self._count_preludes(chunk, end, self.prelude)
         self._count_entries(chunk)
         self._count_transfers(chunk, used, end, announced=not (chunk.done and scheduler.ended_by == "updates"))
         self._hash(chunk)
@@ -63,6 +92,18 @@ class Ledger:
         self.steady_count += len(steady)
         self.entries += len(tau)
         np.add.at(self.participation, chunk.client[chunk.entries], 1)
+
+    def _count_preludes(self, chunk: Chunk, end: int, prelude: Prelude) -> None:
+        """One before the first job, or one for every version that a round starts from; it is over when the first job starts."""
+        bases, first = np.unique(chunk.base, return_index=True)
+        is_new = bases > self._last_prelude
+        if not prelude.every_round:
+            is_new &= bases == 0
+        starts = np.where(chunk.t_start >= 0, chunk.t_start, chunk.t_dispatch)[first[is_new]]
+        over = starts[starts <= end]
+        self._on_grid("preludes", over)
+        self._on_grid("gradients", over, np.full(len(over), prelude.gradients))
+        self._last_prelude = max(self._last_prelude, int(bases.max(initial=-1)))
 
     def _count_transfers(self, chunk: Chunk, used: npt.NDArray[np.bool_], end: int, *, announced: bool) -> None:
         """`announced`: the chunk's last version was still sent out (Broadcast, Mailbox)."""
@@ -103,20 +144,32 @@ class Ledger:
         )  # fmt: skip
 
     def on_grid(self, name: str, points: int) -> npt.NDArray[np.int64]:
-        """Running totals of steps, downloads or uploads at the grid points 0 .. points - 1."""
+        """Running totals of steps, gradients, downloads, uploads or preludes at the grid points 0 .. points - 1."""
         counts = self._grid[name]
         padded = np.concatenate([counts, np.zeros(max(0, points - len(counts)), np.int64)])
         return np.cumsum(padded)[:points]
+
+    def bytes_on_grid(self, traffic: Traffic, model_bytes: int, points: int) -> npt.NDArray[np.int64]:
+        """Running totals of the bytes moved either way, at the grid points."""
+        down, up = (vector_bytes(vectors, model_bytes) for vectors in (traffic.down, traffic.up))
+        jobs = self.on_grid("downloads", points) * down + self.on_grid("uploads", points) * up
+        return jobs if self._prelude_is_traffic else jobs + self.on_grid("preludes", points) * 2 * self.clients * model_bytes
+
+    @property
+    def _prelude_is_traffic(self) -> bool:
+        """The exchange of a prelude at every round is part of a job's traffic."""
+        return self.prelude is None or self.prelude.every_round
 
     def staleness_mean(self) -> float:
         tau = np.arange(len(self.staleness))
         return float((tau * self.staleness).sum() / max(1, self.entries))
 
-    def summary(self, scheduler: Scheduler, traffic: tuple[int, int, int], vector_bytes: int, prelude: bool) -> dict[str, Any]:
-        """The ledger of a finished plan, JSON-able. Bytes follow `traffic`, vectors of `vector_bytes`; an upload that does not
-        arrive counts none. Steps done are those of the simulated clients by the end, wasted those of jobs that no update consumed."""
-        down, up = traffic[0] * vector_bytes, traffic[1] * vector_bytes
-        extra = self.clients * vector_bytes if prelude else 0
+    def summary(self, scheduler: Scheduler, traffic: Traffic, model_bytes: int) -> dict[str, Any]:
+        """The ledger of a finished plan, JSON-able. Bytes follow `traffic`, vectors of `model_bytes`; an upload that does not
+        arrive counts none. Steps and gradients are those that the simulated clients had done by the end, wasted steps those of jobs that
+        no update consumed."""
+        down, up = (vector_bytes(vectors, model_bytes) for vectors in (traffic.down, traffic.up))
+        extra = 0 if self._prelude_is_traffic else int(self._grid["preludes"].sum()) * self.clients * model_bytes
         downloads = scheduler.totals["downloads"]
         end = scheduler.end_ns / NANOSECONDS
         done = int(self._grid["steps"].sum())
@@ -128,6 +181,7 @@ class Ledger:
             **self._losses(),
             "steps_done": done,
             "steps_wasted": done - self.consumed_steps,
+            "gradient_evaluations": int(self._grid["gradients"].sum()),
             "trained_steps": self.consumed_steps,
             "avoided_steps": self.created_steps - self.consumed_steps,
             "bytes_down": downloads * down + extra,

@@ -45,20 +45,22 @@ class Losses:
         self.left = self.dropped_out = self.late = 0
         self.busy_ns = 0
 
-    def add(self, chunk: Chunk, end_ns: int) -> tuple[Times, npt.NDArray[np.int32], Times]:
-        """Of every job (J,): nanoseconds of work by the end of the plan, the steps that it did or will have done, and when it did
-        the last of them (NEVER: it has not)."""
+    def add(
+        self, chunk: Chunk, end_ns: int, gradients: npt.NDArray[np.int64]
+    ) -> tuple[Times, npt.NDArray[np.int32], npt.NDArray[np.int64], Times]:
+        """Of every job (J,): nanoseconds of work by the end of the plan, the steps and the mini-batch gradients that it did or will have
+        done, and when it did the last of them (NEVER: it has not). `gradients`: of whole jobs (J,)."""
         lost, late = lost_at(chunk, end_ns), called_off_at(chunk, self.dispatch)
         gone = np.maximum(lost, late)
         stopped = np.where(chunk.t_finish >= 0, chunk.t_finish, gone)
         begun = chunk.t_start >= 0
         until = np.where(begun, np.minimum(np.where(stopped >= 0, stopped, LATEST), end_ns), 0)
         able = np.full_like(chunk.steps, self.dispatch.max_steps) if isinstance(self.dispatch, Poll) else chunk.steps
-        worked, did = self.hindsight.done(chunk, able, np.where(begun, chunk.t_start, 0), until)
+        worked, steps, computed = self.hindsight.done(chunk, able, np.where(begun, chunk.t_start, 0), until)
         is_gone = gone >= 0
         self._count(chunk, lost, late)
         self.busy_ns += int(worked[is_gone].sum())
-        return worked, np.where(is_gone, did, chunk.steps), stopped
+        return worked, np.where(is_gone, steps, chunk.steps), np.where(is_gone, computed, gradients), stopped
 
     def _count(self, chunk: Chunk, lost: Times, late: Times) -> None:
         is_lost = lost >= 0

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbench.engine import declared
 from fedbench.kernels import TeacherMean
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
@@ -14,7 +15,7 @@ from fedbench.types import Info, State
 
 def server_vectors(algorithm: Algorithm, info: Info, versions: int) -> int:
     """Model-sized vectors at most, as declared, with so many versions in flight at one time."""
-    own, per_client, per_version = algorithm.server_memory(info)
+    own, per_client, per_version = declared.server_memory(algorithm, info)
     return own + per_client * info.clients + per_version * versions
 
 
@@ -25,7 +26,7 @@ def server_bytes(algorithm: Algorithm, state: State, info: Info, versions: int) 
     return {
         "server_state_bytes": sum(map(_state_bytes, server)),
         "public_logits_bytes": sum(value.bytes for value in server if isinstance(value, TeacherMean)),
-        "checkpoint_bytes_peak": algorithm.server_memory(info)[2] * versions * state.x.nbytes,
+        "checkpoint_bytes_peak": declared.server_memory(algorithm, info).per_version * versions * state.x.nbytes,
     }
 
 

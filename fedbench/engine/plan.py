@@ -24,7 +24,7 @@ CHUNK_JOBS = 1 << 17
 FROM_LEDGER = (
     "staleness_mean", "staleness_max", "busy_fraction", "busy_seconds_lost", "available_fraction", "participation_gini",
     "participation_gini_available", "jobs_left", "jobs_dropped_out", "jobs_late", "steps_done", "steps_wasted", "trained_steps",
-    "avoided_steps", "messages_peak",
+    "avoided_steps", "gradient_evaluations", "messages_peak",
 )  # fmt: skip
 
 
@@ -131,6 +131,7 @@ class PlanSummary:
     steps_wasted: int
     trained_steps: int
     avoided_steps: int
+    gradient_evaluations: int
     messages_peak: int
     server_vectors: int
     rounds: str
@@ -151,10 +152,10 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
     begin = time.perf_counter()
     scheduler = setup.scheduler_alone()
     grid_ns = round(spec.scenario.evaluation.every_seconds * NANOSECONDS)
-    ledger = Ledger(setup.scenario.clients, setup.dispatch, grid_ns, setup.hindsight(scheduler))
+    ledger = setup.ledger(scheduler, grid_ns)
     add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
-    facts = ledger.summary(scheduler, (0, 0, 0), 0, prelude=False)
+    facts = ledger.summary(scheduler, setup.traffic, 0)
     return PlanSummary(
         scenario=spec.scenario.name,
         algorithm=spec.selector,

@@ -77,7 +77,7 @@ class Run:
         begin = time.perf_counter()
         check_everybody(self.setup)
         scheduler = self.setup.scheduler()
-        ledger = self._ledger(scheduler)
+        ledger = self.setup.ledger(scheduler, self.evaluator.grid_ns)
         trainer = self._trainer()
         try:
             execution = self._execution(trainer)
@@ -92,15 +92,11 @@ class Run:
             shutil.rmtree(self.partial, ignore_errors=True)
         return record
 
-    def _ledger(self, scheduler: Scheduler) -> Ledger:
-        hindsight = self.setup.hindsight(scheduler)
-        return Ledger(self.setup.scenario.clients, self.setup.dispatch, self.evaluator.grid_ns, hindsight)
-
     def _plan_until(self, seconds: float, execution: Execution) -> tuple[Scheduler, Ledger]:
         """The plan of a run that ended at this virtual time, with its ledger. It is played again, since the plan of the whole budget was
         ahead of the run, how far depends on its chunks."""
         scheduler = self.setup.scheduler(seconds)
-        ledger = self._ledger(scheduler)
+        ledger = self.setup.ledger(scheduler, self.evaluator.grid_ns)
         for _ in chunks(scheduler, ledger, Selector(execution, self.spec.seed)):
             pass
         return scheduler, ledger
@@ -175,14 +171,12 @@ class Run:
         self, execution: Execution, scheduler: Scheduler, ledger: Ledger, outcome: dict[str, Any], wall: float
     ) -> Record:
         setup, spec = self.setup, self.spec
-        vector_bytes = 4 * setup.task.model.dim
-        traffic = spec.algorithm.traffic(setup.info)
-        facts = ledger.summary(scheduler, traffic, vector_bytes, setup.dispatch.prelude is True)
+        facts = ledger.summary(scheduler, setup.traffic, setup.payload_bytes)
         facts["server_vectors"] = server_vectors(spec.algorithm, setup.info, facts["messages_peak"])
         facts |= server_bytes(spec.algorithm, execution.state, setup.info, facts["messages_peak"])
         planned = facts["trained_steps"] + facts["avoided_steps"]  # a diverged run trains less than its plan
         facts |= {"trained_steps": execution.trained_steps, "avoided_steps": planned - execution.trained_steps}
-        curves = self._curves(ledger, traffic, vector_bytes)
+        curves = self._curves(ledger)
         digests = {
             "inputs": setup.inputs_digest(),
             "plan": ledger.digest.hex(),
@@ -222,12 +216,12 @@ class Run:
         """The instruction set that made the bits, where it is not the machine's best."""
         return {"instruction_set": self.options.isa} if self.options.isa and self.choice.name == "native" else {}
 
-    def _curves(self, ledger: Ledger, traffic: tuple[int, int, int], vector_bytes: int) -> dict[str, npt.NDArray[Any]]:
+    def _curves(self, ledger: Ledger) -> dict[str, npt.NDArray[Any]]:
         curves = self.evaluator.columns()
         points = len(curves["seconds"])
-        down, up = (ledger.on_grid(name, points) for name in ("downloads", "uploads"))
         curves["steps"] = ledger.on_grid("steps", points)
-        curves["bytes"] = (down * traffic[0] + up * traffic[1]) * vector_bytes
+        curves["gradient_evaluations"] = ledger.on_grid("gradients", points)
+        curves["bytes"] = ledger.bytes_on_grid(self.setup.traffic, self.setup.payload_bytes, points)
         return curves
 
     def _final(self, execution: Execution, scheduler: Scheduler, outcome: dict[str, Any]) -> dict[str, Any]:

@@ -11,10 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import registry
+from fedbench.engine import declared
+from fedbench.engine.declared import vector_bytes
+from fedbench.engine.ledger import Ledger, Prelude
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.kernels.hindsight import Hindsight
-from fedbench.kernels.scheduler import Availability, Duration, Scheduler, Timing
+from fedbench.kernels.scheduler import Availability, Duration, Gradients, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.partition import Shards, partition, public_rows
@@ -22,7 +25,7 @@ from fedbench.scenarios.pooled import pooled
 from fedbench.sources import plain
 from fedbench.tasks.available import Outline, outline
 from fedbench.tasks.task import Task
-from fedbench.types import Dispatch, Info, Poll, Rounds, Vector, Weights
+from fedbench.types import Dispatch, Info, Poll, Rounds, Traffic, Vector, Weights
 
 
 @functools.lru_cache(maxsize=2)
@@ -85,7 +88,31 @@ class Setup:
 
     @functools.cached_property
     def info(self) -> Info:
-        return Info(self.scenario.clients, lambda: self.sizes)
+        return Info(self.scenario.clients, lambda: self.sizes, step_seconds=lambda: self.step_seconds)
+
+    @property
+    def step_seconds(self) -> Weights:
+        """Mean virtual seconds of a local step of every client (N,)."""
+        return system.step_seconds(self.scenario, self.spec.seed, self.sizes_for_clock)
+
+    @functools.cached_property
+    def traffic(self) -> Traffic:
+        return declared.traffic(self.spec.algorithm, self.info)
+
+    @functools.cached_property
+    def gradients(self) -> Gradients:
+        """The mini-batch gradients of a job."""
+        per_step, full = declared.gradient_work(self.spec.algorithm, self.info)
+        return Gradients(per_step=per_step, beside=full * system.batches(self.scenario, self.sizes) if full else None)
+
+    @functools.cached_property
+    def prelude(self) -> Prelude | None:
+        """The full gradients of everybody that the policy asks for beside all jobs."""
+        if not self.dispatch.prelude:
+            return None
+        seconds = system.full_gradient_seconds(self.scenario, self.sizes, self.spec.seed)
+        gradients = int(system.batches(self.scenario, self.sizes).sum(dtype=np.int64))
+        return Prelude(seconds, gradients, every_round=self.dispatch.prelude == "every_round")
 
     @functools.cached_property
     def dispatch(self) -> Dispatch:
@@ -140,21 +167,19 @@ class Setup:
 
     def timing(self) -> Timing:
         """Durations, steps and budget for the virtual clock."""
-        scenario, network = self.scenario, self.scenario.network
-        down, up, _ = self.spec.algorithm.traffic(self.info)
-        size = self.payload_bytes if network.message == "payload" and self._is_limited() else 0
-        download = system.transfer(network, network.download_megabit_per_second, down * size)
-        upload = system.transfer(network, network.upload_megabit_per_second, up * size)
-        sizes = self.sizes_for_clock
+        scenario, sizes = self.scenario, self.sizes_for_clock
+        download, upload = self._transfers(self.traffic)
         start = 0.0
-        if self.dispatch.prelude == "every_round":  # all wait for the slowest, as for a download that takes so much longer
-            gradients = system.full_gradient_seconds(scenario, self.sizes, self.spec.seed, 0.0, 0.0)
-            download = dataclasses.replace(download, a=float(download.a) + gradients)
-        elif self.dispatch.prelude:
-            start = system.full_gradient_seconds(scenario, self.sizes, self.spec.seed, float(download.a), float(upload.a))
+        if self.prelude and self.prelude.every_round:  # all wait for the slowest, as for a download that takes so much longer
+            download = dataclasses.replace(download, a=float(download.a) + self.prelude.seconds)
+        elif self.prelude:
+            down, up = self._transfers(Traffic())
+            start = float(down.a) + self.prelude.seconds + float(up.a)
         compute = system.compute(scenario, self.spec.seed, sizes)
         if isinstance(self.dispatch, Poll) and self.dispatch.max_steps is not None:
             compute = system.one_step(compute, self.dispatch.max_steps)
+        if self.spec.algorithm.pooled:  # a pooled job has the steps of everybody's examples
+            compute = system.one_step(compute, self._steps_before_pooling())
         return Timing(
             clients=scenario.clients,
             seed=self.spec.seed,
@@ -162,6 +187,7 @@ class Setup:
             download=download,
             upload=upload,
             steps=system.local_steps(scenario, self.spec.seed, sizes),
+            gradients=self.gradients,
             availability=system.availability(scenario, self.spec.seed),
             dropout=scenario.dropout,
             start_seconds=start,
@@ -169,6 +195,22 @@ class Setup:
             max_seconds=scenario.budget.seconds,
             max_jobs=scenario.budget.jobs,
         )
+
+    def _transfers(self, traffic: Traffic) -> tuple[Duration, Duration]:
+        """Down and up, of a job that moves so much."""
+        network = self.scenario.network
+        size = self.payload_bytes if network.message == "payload" and self._is_limited() else 0
+        return (
+            system.transfer(network, network.download_megabit_per_second, vector_bytes(traffic.down, size), traffic.exchanges),
+            system.transfer(network, network.upload_megabit_per_second, vector_bytes(traffic.up, size), traffic.exchanges),
+        )
+
+    def _steps_before_pooling(self) -> float:
+        """Mean local steps of a client of the scenario that is pooled: of a job whose time is drawn as a whole."""
+        given = self.spec.scenario
+        shards = partition(given, self.task.dataset.train.y, self.spec.seed) if system.needs_sizes(given) else []
+        sizes = np.array([len(rows) for rows in shards], np.float64)
+        return float(system.mean_steps(given, self.spec.seed, sizes).mean())
 
     def _is_limited(self) -> bool:
         network = self.scenario.network
@@ -208,6 +250,11 @@ class Setup:
     def hindsight(self, scheduler: Scheduler) -> Hindsight | None:
         """For the ledger of a plan whose jobs can be lost, late or paused; None where they cannot."""
         return Hindsight(scheduler) if self.jobs_can_fail else None
+
+    def ledger(self, scheduler: Scheduler, grid_ns: int) -> Ledger:
+        """An empty ledger for this plan. `grid_ns`: spacing of the evaluation grid."""
+        hindsight = self.hindsight(scheduler)
+        return Ledger(self.scenario.clients, self.dispatch, grid_ns, hindsight, self.gradients, self.prelude)
 
     def x0(self) -> Vector:
         """The initial model (d,) float32."""

@@ -15,7 +15,7 @@ from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import overrides_of, validate
 from fedbench.scenarios.schema import Scenario
 
-SPEC_VERSION = 1
+SPEC_VERSION = 2
 
 
 @dataclass(frozen=True)

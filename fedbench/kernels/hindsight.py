@@ -17,9 +17,9 @@ class Hindsight:
 
     def done(
         self, chunk: Chunk, steps: npt.NDArray[np.int32], begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Time of work int64 and whole local steps int32 of every job of a chunk (J,) that began to compute at `begin` and was
-        stopped at `end`; `steps` are all that it could do. Time away does not count where work pauses."""
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Time of work int64, whole local steps int32 and mini-batch gradients int64 of every job of a chunk (J,) that began to compute
+        at `begin` and was stopped at `end`; `steps` are all that it could do. Time away does not count where work pauses."""
         return self._core.done(chunk.client, chunk.k, steps, begin, end)
 
     def is_left(self, client: npt.NDArray[np.int32], time: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

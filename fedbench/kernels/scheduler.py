@@ -15,6 +15,7 @@ from fedbench.kernels.timing import (
     NANOSECONDS,
     Availability,
     Duration,
+    Gradients,
     LocalSteps,
     Timing,
     named,
@@ -24,7 +25,7 @@ from fedbench.kernels.timing import (
 )
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Weights
 
-__all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "LocalSteps", "Scheduler", "Timing"]
+__all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "Gradients", "LocalSteps", "Scheduler", "Timing"]
 
 OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
     _core.Outcome.running: "running",
@@ -98,6 +99,8 @@ class Scheduler:
                 availability=to_availability(timing.availability),
                 when_offline=named(_core.WhenOffline, timing.availability.when_offline, "availability: when_offline"),
                 dropout=inputs.parameter("dropout", timing.dropout),
+                gradients_per_step=inputs.size("gradients: per_step", timing.gradients.per_step),
+                gradients_beside=_beside(timing.gradients),
                 start_ns=inputs.nanoseconds("start_seconds", timing.start_seconds),
                 policy=_policy(dispatch, p),
                 max_updates=checks.whole("budget.updates", timing.max_updates, 0, inputs.LARGEST),
@@ -187,6 +190,10 @@ class Scheduler:
         more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
         whom = f"waiting for clients {missing[:10]}{more}" if missing else "no client works and none can start"
         return f"stalled before update {self._core.version + 1}: {whom}, at {self._core.now / NANOSECONDS:g} virtual seconds"
+
+
+def _beside(gradients: Gradients) -> npt.NDArray[np.int32]:
+    return np.empty(0, np.int32) if gradients.beside is None else inputs.whole_numbers("gradients: beside", gradients.beside)
 
 
 def _policy(dispatch: Dispatch, p: Weights | None) -> Any:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fedbench import _core
 from fedbench.errors import UsageError, nearest
 from fedbench.kernels import checks, inputs
-from fedbench.types import Weights
+from fedbench.types import Integers, Weights
 
 NANOSECONDS = inputs.NANOSECONDS
 Kind = Literal["constant", "uniform", "exponential", "lognormal", "pareto", "table"]
@@ -38,9 +38,23 @@ class Duration:
 class LocalSteps:
     """Local steps K: one number, one per client, a table per client and job, or max(1, floor(|Normal(mean, variance)|)) per job."""
 
-    values: int | Sequence[int] | npt.NDArray[np.int32] | None = None
+    values: int | Sequence[int] | Integers | None = None
     rows: Sequence[Sequence[int]] = ()
     normal: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gradients:
+    """Mini-batch gradients that a job computes: `per_step` in each of its local steps, and `beside` them, one number per client (N,);
+    None is none. Compute durations are those of one gradient a step: a job with more takes longer in proportion."""
+
+    per_step: int = 1
+    beside: npt.NDArray[np.int32] | None = None
+
+    def of(self, client: npt.NDArray[np.int32], steps: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Of jobs (J,) of these clients with so many steps."""
+        in_steps = steps.astype(np.int64) * self.per_step
+        return in_steps if self.beside is None else in_steps + self.beside[client]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +94,7 @@ class Timing:
     download: Duration = field(default_factory=Duration)
     upload: Duration = field(default_factory=Duration)
     steps: LocalSteps = field(default_factory=lambda: LocalSteps(values=1))
+    gradients: Gradients = field(default_factory=Gradients)
     availability: Availability = field(default_factory=Availability)
     dropout: float | Weights = 0.0
     start_seconds: float = 0.0

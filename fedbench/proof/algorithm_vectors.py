@@ -22,6 +22,7 @@ from fedbench.types import Info, State, Vector
 
 OPTIONS = {"eta_l": "local_lr", "eta_g": "server_lr"}
 OPTIONS_OF: dict[str, dict[str, str]] = {
+    "ace": {"M": "buffer_size"},
     "ca2fl": {"M": "buffer_size"},
     "defedavg_iid": {"n": "cohort_size"},
     "defedavg_niid": {"n": "cohort_size"},
@@ -42,6 +43,7 @@ VALUES_OF: dict[str, dict[tuple[str, Any], Any]] = {
     "fednova": {("weights", "p"): "p_normalised"},
 }
 STATE_OF: dict[str, dict[str, str]] = {
+    "ace": {"h_i": "h_i"},
     "ca2fl": {"h": "h", "h_i": "h_i"},
     "fadas": {"m": "m", "v": "v", "vhat": "vhat"},
     "fedac": {"C": "C", "C_i": "memory", "m": "m", "v": "v"},

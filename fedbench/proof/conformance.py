@@ -1,4 +1,4 @@
-"""Conformance vectors: the one place that knows the vectors' names and ours (format: vectors/FORMAT.md).
+"""Conformance vectors: the one place that knows the vectors' names and ours (formats: vectors/FORMAT*.md).
 
 `check_folder` runs every vector of a folder. A vector passes only if every precision does, for single-job waves, maximal waves
 and a plan cut into single updates alike: these must agree bit for bit. What is not implemented is `unsupported`, never skipped.

@@ -9,7 +9,7 @@ import functools
 import inspect
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +19,7 @@ import numpy as np
 from fedbench.engine.checkpoint import restore, save
 from fedbench.engine.evaluate import GridEvaluator
 from fedbench.proof.compare import bits
+from fedbench.proof.costs import costs_declared
 from fedbench.proof.findings import Finding, expect, findings
 from fedbench.proof.testbed import UPDATES, Trace, World
 from fedbench.protocols import Algorithm, Tools
@@ -31,7 +32,6 @@ class Watched:
 
     def __init__(self, algorithm: Algorithm) -> None:
         self.algorithm = algorithm
-        self.down = self.up = 0  # vectors of the model's size in a message, and in a reply
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.algorithm, name)
@@ -43,7 +43,6 @@ class Watched:
         before = bits(state)
         message = self.algorithm.broadcast(state, tools)
         expect(bits(state) == before, "broadcast changes the state; only step may")
-        self.down = max(self.down, vectors(dict(message.items()), len(state.x)))
         return message
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
@@ -59,7 +58,6 @@ class Watched:
         for name, array in first.sent.items():
             kept = array.shape != work.delta.shape or array.dtype == work.delta.dtype
             expect(kept, f"reply sends {name} as {array.dtype}, expected {work.delta.dtype}, the dtype of the run")
-        self.up = max(self.up, vectors(first.sent, len(work.delta)))
         return first
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
@@ -67,10 +65,6 @@ class Watched:
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
         self.algorithm.step(state, batch, tools)
-
-
-def vectors(named: Mapping[str, Any], dim: int) -> int:
-    return sum(isinstance(value, np.ndarray) and value.shape == (dim,) for value in named.values())
 
 
 def same_run(one: tuple[list[Vector], State], other: tuple[list[Vector], State], otherwise: str) -> None:
@@ -170,25 +164,6 @@ def learns(algorithm: Algorithm) -> str:
     return f"loss {before:.4g} -> {after:.4g} in {UPDATES} updates"
 
 
-def traffic_declared(algorithm: Algorithm) -> str:
-    """Nothing is sent that the ledger does not count. A reply of several exchanges may hold what only some of the clients send; a
-    pooled worker sends nothing."""
-    world, watched = World(algorithm, "float32"), Watched(algorithm)
-    traffic = algorithm.traffic(world.info)
-    numbers: tuple[Any, ...] = tuple(traffic)
-    expect(
-        len(numbers) == 3 and all(isinstance(part, int) and part >= 0 for part in numbers),
-        f"traffic: expected three whole numbers (vectors down, vectors up, exchanges), got {traffic!r}",
-    )
-    watched.run(world)
-    for way, says, does in (("down", traffic[0], watched.down), ("up", traffic[1], watched.up)):
-        expect(
-            does <= says or traffic[2] > 1 or algorithm.pooled,
-            f"traffic: says {says} vectors {way} a job, {'message' if way == 'down' else 'reply'} has {does}",
-        )
-    return f"{traffic[0]} down, {traffic[1]} up, {traffic[2]} exchange{'s' if traffic[2] > 1 else ''}"
-
-
 CHECKS: dict[str, Callable[[Algorithm], str]] = {
     "declared": declared,
     "dtype kept": dtype_kept,
@@ -198,7 +173,7 @@ CHECKS: dict[str, Callable[[Algorithm], str]] = {
     "waves invisible": waves_invisible,
     "resumable": resumes,
     "loss falls": learns,
-    "traffic declared": traffic_declared,
+    "costs declared": costs_declared,
 }
 
 

@@ -17,7 +17,9 @@ from fedbench.protocols import Algorithm
 from fedbench.tasks.problems import Quadratic, Softmax
 from fedbench.types import Dispatch, Info, Poll, State, Vector
 
-CLIENTS, DIM, UPDATES, SEED = 12, 5, 40, 0
+CLIENTS, DIM, UPDATES, SEED = 12, 5, 60, 0  # by then the slowest client has reported, with one arrival an update too
+SPEEDS = np.linspace(0.5, 2, CLIENTS)
+"""Mean seconds of a local step."""
 
 
 def problem(dtype: npt.DTypeLike) -> Quadratic:
@@ -59,7 +61,7 @@ class World:
     def __init__(self, algorithm: Algorithm, dtype: str) -> None:
         self.algorithm, self.dtype = algorithm, dtype
         self.problem = public_problem(dtype) if "public_data" in algorithm.requires else problem(dtype)
-        self.info = Info(CLIENTS, self.problem.n(), self.problem.p())
+        self.info = Info(CLIENTS, self.problem.n(), self.problem.p(), SPEEDS)
         self.x0 = np.full(self.problem.dim, 3.0, dtype)
         dispatch = algorithm.dispatch(self.info)
         if isinstance(dispatch, Poll):  # what it leaves to the scenario
@@ -72,7 +74,7 @@ class World:
         return Timing(
             clients=CLIENTS,
             seed=SEED,
-            compute=Duration(kind="exponential", a=np.linspace(0.5, 2, CLIENTS), per_step=True),
+            compute=Duration(kind="exponential", a=SPEEDS, per_step=True),
             download=Duration(a=0.1),
             upload=Duration(a=0.2),
             steps=LocalSteps(values=[1 + client % 3 for client in range(CLIENTS)]),

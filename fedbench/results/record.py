@@ -10,22 +10,27 @@ import numpy.typing as npt
 
 from fedbench.errors import RecordError
 
-SCHEMA = 1
-CURVES = ("seconds", "version", "steps", "bytes", "test_accuracy", "test_loss", "train_loss")
+SCHEMA = 2
+CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", "test_accuracy", "test_loss", "train_loss")
 SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_to_target", "ledger", "digests")
 
 
 @dataclass(frozen=True)
 class Record:
-    """`meta`: JSON-able sections. `curves`: columns of one length over the evaluation grid; seconds are virtual, steps and bytes
-    count what the simulated clients did, wasted or not."""
+    """`meta`: JSON-able sections. `curves`: columns of one length over the evaluation grid; seconds are virtual, steps, mini-batch
+    gradients and bytes count what the simulated clients did, wasted or not."""
 
     meta: dict[str, Any]
     curves: dict[str, npt.NDArray[Any]]
 
     def __post_init__(self) -> None:
         if self.meta.get("schema") != SCHEMA:
-            raise RecordError(f"record: expected schema {SCHEMA}, got {self.meta.get('schema')!r}")
+            older = (
+                "; it was made by an older version whose clock and ledger differ, run it again"
+                if self.meta.get("schema") == 1
+                else ""
+            )
+            raise RecordError(f"record: expected schema {SCHEMA}, got {self.meta.get('schema')!r}{older}")
         missing = [name for name in SECTIONS if name not in self.meta]
         if missing:
             raise RecordError(f"record: sections missing: {', '.join(missing)}")

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import CURVES, Record
 
-EXACT = ("seconds", "version", "steps", "bytes")  # axes stay float64 or int64, metrics are float32
+EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")  # axes stay float64 or int64, metrics are float32
 
 
 class Store:

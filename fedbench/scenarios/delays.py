@@ -13,7 +13,7 @@ class SizeScore(Part):
     """Clients with many examples are slow: they are ranked by (n_i - mean n) / std n + gamma e_i, e_i ~ N(0, 1); the first
     floor(long_share N) are long, the next round(medium_share N) medium, the others short. gamma = 0: by size alone.
 
-    Source: [004], which says that the class depends on size and gamma, the more the smaller gamma, with at most 10% long; the rule
+    Source: Wang et al. 2025, who say that the class depends on size and gamma, the more the smaller gamma, with at most 10% long; the rule
     is ours.
     """
 
@@ -36,8 +36,8 @@ class Fadas(Part):
 class DelayClasses(Part):
     """A job takes U(low, high) seconds, drawn for every job, with the [low, high] of the client's class, whatever its steps.
 
-    Source: [004] and FADAS, whose unit of 1 is 10 seconds here. Their long class is U(50, 80) with large delays; with mild ones
-    U(10, 20) in [004] and U(5, 8) in FADAS's code.
+    Source: Wang et al. 2025 and FADAS, whose unit of 1 is 10 seconds here. Their long class is U(50, 80) with large delays; with mild ones
+    U(10, 20) in Wang et al. 2025 and U(5, 8) in FADAS's code.
     """
 
     kind: Literal["delay_classes"]

@@ -71,7 +71,7 @@ def two_class(labels: Rows, clients: int, seed: int) -> Shards:
     A class gets shards in proportion to its size (largest remainders), cut from a keyed permutation of its examples; sizes are
     equal where the numbers divide. Shards are dealt in keyed order; a client with two of one class swaps its second shard with
     a drawn client, if both then have two classes.
-    Source: [000] experiments; the details are not stated there.
+    Source: Wang et al. 2024 (DeFedAvg), experiments; the details are not stated there.
     """
     classes, counts = np.unique(labels, return_counts=True)
     per_class = shards_per_class(counts, 2 * clients)

@@ -41,7 +41,7 @@ LARGEST = 2**31 - 1
 def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
     """Factor on the step time of every client (N,): U(low, high), or high / U(low, high) where speeds are uniform.
 
-    Source: [000] experiments ("speeds uniform on [1, 5]"), read as slowdowns unless kind = speed.
+    Source: Wang et al. 2024 (DeFedAvg), experiments ("speeds uniform on [1, 5]"), read as slowdowns unless kind = speed.
     """
     drawn = slowdown.low + (slowdown.high - slowdown.low) * draw_per_client(seed, Purpose.speed, clients)
     return drawn if slowdown.kind == "slowdown" else slowdown.high / drawn
@@ -109,12 +109,14 @@ def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Durat
             return Duration(kind="pareto", a=time.scale_seconds, b=time.shape)
 
 
-def transfer(network: Network, megabit_per_second: float | None, payload_bytes: int) -> Duration:
-    """Time of one message: latency + size / rate; 0 where the rate is not limited and there is no latency."""
+def transfer(network: Network, megabit_per_second: float | None, payload_bytes: int, exchanges: int = 1) -> Duration:
+    """Time of all messages of a job in one direction: the latency of every exchange, and size / rate; 0 where the rate is not limited
+    and there is no latency. With message: fixed they weigh one message together, as in the papers that price so."""
+    latency = exchanges * network.latency_seconds
     if megabit_per_second is None:
-        return Duration(a=network.latency_seconds)
+        return Duration(a=latency)
     bits = 8.0 * payload_bytes if network.message_megabytes is None else network.message_megabytes * BITS_PER_MEGABYTE
-    return Duration(a=network.latency_seconds + bits / (megabit_per_second * BITS_PER_MEGABIT))
+    return Duration(a=latency + bits / (megabit_per_second * BITS_PER_MEGABIT))
 
 
 def local_steps(scenario: Scenario, seed: int, sizes: Weights | None = None) -> LocalSteps:
@@ -142,8 +144,9 @@ def steps_of_all(scenario: Scenario, seed: int, sizes: Weights | None) -> int:
     return int(steps[0])
 
 
-def one_step(duration: Duration, steps: int) -> Duration:
-    """The time of one local step; of a job whose time is drawn as a whole, whatever its steps, an equal share."""
+def one_step(duration: Duration, steps: float | Weights) -> Duration:
+    """The time of one local step; of a job whose time is drawn as a whole, whatever its steps, an equal share. `steps`: of a job, one
+    number or one per client (N,)."""
     if duration.per_step:
         return duration
     if duration.kind == "lognormal":
@@ -152,8 +155,22 @@ def one_step(duration: Duration, steps: int) -> Duration:
     return dataclasses.replace(duration, a=duration.a / steps, b=b, per_step=True)
 
 
-def mean_seconds(duration: Duration) -> float:
-    """Mean over clients and draws; infinite for a Pareto time of shape <= 1."""
+def mean_steps(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Weights:
+    """Mean local steps of a job of every client (N,)."""
+    steps = local_steps(scenario, seed, sizes)
+    mean = steps.normal[0] if steps.values is None and steps.normal is not None else steps.values
+    return np.broadcast_to(np.asarray(mean, np.float64), scenario.clients).copy()
+
+
+def step_seconds(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Weights:
+    """Mean virtual seconds of one local step of every client (N,), an equal share of a job whose time is drawn as a whole; infinite
+    for a Pareto time of shape <= 1. `sizes` (N,) where `needs_sizes` says so."""
+    duration = one_step(compute(scenario, seed, sizes), mean_steps(scenario, seed, sizes))
+    return np.broadcast_to(means(duration), scenario.clients).copy()
+
+
+def means(duration: Duration) -> Weights:
+    """Mean over draws, one for all clients or one per client; infinite for a Pareto time of shape <= 1."""
     a, b = np.asarray(duration.a, np.float64), np.asarray(duration.b, np.float64)
     match duration.kind:
         case "uniform":
@@ -162,7 +179,7 @@ def mean_seconds(duration: Duration) -> float:
             a = np.exp(a + b * b / 2)
         case "pareto":
             a = np.where(b > 1, a * b / np.maximum(b - 1, 1e-300), np.inf)
-    return float(a.mean())
+    return a
 
 
 def poll_seconds(scenario: Scenario, seed: int, steps: int, sizes: Weights | None) -> float:
@@ -170,7 +187,7 @@ def poll_seconds(scenario: Scenario, seed: int, steps: int, sizes: Weights | Non
 
     Source: our choice, the papers do not say. A client of mean speed has just done all its steps at the first poll after its start.
     """
-    seconds = steps * mean_seconds(one_step(compute(scenario, seed, sizes), steps))
+    seconds = steps * float(means(one_step(compute(scenario, seed, sizes), steps)).mean())
     if not np.isfinite(seconds):
         raise UsageError(
             f"scenario {scenario.name}: its compute time has no mean to poll by; set period_seconds of the algorithm"
@@ -235,13 +252,16 @@ def mean_absences(a: Alternating, clients: int, seed: int) -> float | Weights:
     return np.where(is_rare, a.rarely.mean_off_seconds, a.mean_off_seconds)
 
 
-def full_gradient_seconds(scenario: Scenario, sizes: Weights, seed: int, download: float, upload: float) -> float:
-    """Virtual time until every client has received the model, computed one full-batch gradient and sent it."""
-    if not isinstance(scenario.compute, PerStep):
+def batches(scenario: Scenario, sizes: Weights) -> npt.NDArray[np.int32]:
+    """How many mini-batches cover the examples of every client (N,); a full-batch gradient is as many mini-batch gradients."""
+    return np.ceil(sizes / scenario.local.batch_size).astype(np.int32)
+
+
+def full_gradient_seconds(scenario: Scenario, sizes: Weights, seed: int) -> float:
+    """Virtual time until the slowest client has computed the gradient over all its examples."""
+    seconds = float((step_seconds(scenario, seed, sizes) * batches(scenario, sizes)).max())
+    if not np.isfinite(seconds):
         raise UsageError(
-            f"scenario {scenario.name}: the algorithm asks for a full-batch gradient of every client, whose duration is known "
-            "only with compute.kind = per_step"
+            f"scenario {scenario.name}: the algorithm asks for a full-batch gradient of every client, and its compute time has no mean"
         )
-    steps = np.ceil(sizes / scenario.local.batch_size)
-    seconds = scenario.compute.step_seconds * slowdowns(scenario.compute.slowdown, scenario.clients, seed) * steps
-    return float(download + seconds.max() + upload)
+    return seconds

@@ -5,7 +5,7 @@ archives; fetched there by torchvision only if FEDBENCH_DOWNLOAD=1. A file is a 
 (n, 3072), red, green and blue planes row by row, beside a list of labels. It is unpickled only if it has the published sum, and even
 then nothing but arrays, lists, dicts, text and numbers is made of it.
 Pixels are scaled to [0, 1], then normalised with mean (0.4914, 0.4822, 0.4465), standard deviation (0.2023, 0.1994, 0.2010); in a job's
-steps they are cropped at random after 4 black pixels were put around them, and mirrored, as in the code of [001] and of FADAS.
+steps they are cropped at random after 4 black pixels were put around them, and mirrored, as in the code of Wu et al. 2021 and of FADAS.
 Source: Krizhevsky 2009, "Learning multiple layers of features from tiny images"; https://www.cs.toronto.edu/~kriz/cifar.html.
 """
 

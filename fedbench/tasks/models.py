@@ -134,7 +134,7 @@ def _mlp(input_shape: Shape, classes: int) -> Model:
 
 
 def _cnn_21840(input_shape: Shape, classes: int) -> Model:
-    """The two-layer CNN of FedaGrac [001] for FashionMNIST.
+    """The two-layer CNN of FedaGrac (Wu et al. 2021) for FashionMNIST.
 
     Order: Dropout2d before the second pool, as in the authors' code; each convolution's ReLU after its pool. In the paper's table
     ReLU comes right after the convolution: it commutes with pooling and dropout, so function and gradient are the same, but four
@@ -156,19 +156,19 @@ def _two_convolutions(name: str, input_shape: Shape, classes: int, flat: int) ->
 
 
 def _cnn_582026(input_shape: Shape, classes: int) -> Model:
-    """The CNN of DeFedAvg [000] for FashionMNIST: no padding, ReLU after both convolutions (after the pool, which is the same
+    """The CNN of DeFedAvg (Wang et al. 2024) for FashionMNIST: no padding, ReLU after both convolutions (after the pool, which is the same
     function) and after the first fully connected layer."""
     return _two_convolutions("cnn_582026", input_shape, classes, 1024)
 
 
 def _cnn_878538(input_shape: Shape, classes: int) -> Model:
-    """The CNN of DeFedAvg [000] for CIFAR-10: as cnn_582026, on three channels of 32 x 32."""
+    """The CNN of DeFedAvg (Wang et al. 2024) for CIFAR-10: as cnn_582026, on three channels of 32 x 32."""
     return _two_convolutions("cnn_878538", input_shape, classes, 1600)
 
 
 def _alexnet(input_shape: Shape, classes: int) -> Model:
-    """AlexNet for CIFAR as in FedaGrac [001], 7,212,874 parameters for ten classes; ReLU after a pool, not before it, is the same
-    function on fewer elements."""
+    """AlexNet for CIFAR as in FedaGrac (Wu et al. 2021), 7,212,874 parameters for ten classes; ReLU after a pool, not before it, is
+    the same function on fewer elements."""
     _needs("alexnet", input_shape, classes)
     pooled = (MaxPool2d(2), ReLU())
     first = (Conv2d(3, 64, 11, stride=4, padding=5), *pooled, Conv2d(64, 192, 5, padding=2), *pooled)
@@ -189,7 +189,7 @@ VGG19 = ((3, 64, 64), (64, 128, 128), (128, *(256,) * 4), (256, *(512,) * 4), (5
 
 
 def _vgg19(input_shape: Shape, classes: int) -> Model:
-    """VGG-19 without batch normalisation as in FedaGrac [001], 20,554,826 parameters for ten classes; initial weights of the
+    """VGG-19 without batch normalisation as in FedaGrac (Wu et al. 2021), 20,554,826 parameters for ten classes; initial weights of the
     convolutions as in the authors' code."""
     _needs("vgg19", input_shape, classes)
     body: list[Layer] = []
@@ -216,8 +216,8 @@ def _basic_block(inputs: int, outputs: int, stride: int) -> tuple[Layer, ...]:
 
 
 def _resnet18(input_shape: Shape, classes: int) -> Model:
-    """ResNet-18 for CIFAR as in FADAS' code, which FedEcho [004] follows: 3 x 3 stem, no max-pool; 11,173,962 parameters for ten
-    classes, 11,220,132 for a hundred. Source: He et al. 2016, arXiv:1512.03385."""
+    """ResNet-18 for CIFAR as in FADAS' code, which FedEcho (Wang et al. 2025) follows: 3 x 3 stem, no max-pool; 11,173,962 parameters
+    for ten classes, 11,220,132 for a hundred. Source: He et al. 2016, arXiv:1512.03385."""
     _needs("resnet18", input_shape, classes)
     body = [Conv2d(3, 64, 3, padding=1, bias=False), BatchNorm2d(64), ReLU()]
     for inputs, outputs, stride in ((64, 64, 1), (64, 128, 2), (128, 256, 2), (256, 512, 2)):

@@ -2,8 +2,8 @@
 
 Looked for in $FEDBENCH_DATA/stl10_binary (~/.cache/fedbench if the variable is not set), the unpacked archive; fetched there by
 torchvision, 2.6 GB, only if FEDBENCH_DOWNLOAD=1. Images are 3 planes of 96 x 96 bytes, column by column; labels are bytes 1 .. 10.
-An image becomes 32 x 32 by the means of its blocks of 3 x 3, since [004] uses it at that size ("resized", no method stated), beside
-CIFAR, whose normalisation it gets. The 100,000 unlabelled images are not read: a scenario's public data are held out of train.
+An image becomes 32 x 32 by the means of its blocks of 3 x 3, since Wang et al. 2025 use it at that size ("resized", no method stated),
+beside CIFAR, whose normalisation it gets. The 100,000 unlabelled images are not read: a scenario's public data are held out of train.
 Source: Coates, Lee and Ng 2011, "An analysis of single-layer networks in unsupervised feature learning".
 """
 

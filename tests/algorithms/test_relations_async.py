@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from fedbench import registry
+from fedbench.algorithms.ace import ACE
 from fedbench.algorithms.ca2fl import CA2FL
 from fedbench.protocols import Algorithm, Tools
 from fedbench.tables import ClientTable
@@ -71,8 +72,8 @@ def distance(a: Trace, b: Trace) -> float:
         (Frozen(local_lr=0.1, buffer_size=3), "fedbuff[buffer_size=3]", {"seconds": UNEQUAL}, True),
         ("ca2fl[buffer_size=5]", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
         ("ca2fl[buffer_size=5,cache=immediate,h_norm=seen]", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
-        ("ace[buffer_size=5]", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
-        ("ace[buffer_size=5]", "mifa", {"seconds": EQUAL}, False),
+        ("ace[buffer_size=5,server_lr=1]", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
+        ("ace[buffer_size=5,server_lr=1,start=seen]", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
         ("mifa", "fedavg[sampling=all]", {"seconds": UNEQUAL}, False),
         (
             "mifa[average=nonempty,start=wait_all,server_lr=0.5]",
@@ -135,6 +136,23 @@ def test_defedavg_niid_of_everybody_is_fedavg(send: Any, draws: Any, dtype: Any)
     assert same_bits(a, b)
 
 
+class InRounds(ACE):
+    """ACE's server rule with MIFA's dispatch: rounds of three drawn clients."""
+
+    def dispatch(self, info: Info) -> Any:
+        return Rounds(select="without_replacement", cohort_size=3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("start", ["warm", "wait_all"])
+def test_ace_in_rounds_is_mifa(start: Any, dtype: Any) -> None:
+    a = trace_of(InRounds(local_lr=0.1, server_lr=1.0, start=start), dtype, seconds=UNEQUAL)
+    b = trace_of(f"mifa[sampling=without_replacement,cohort_size=3,start={start}]", dtype, seconds=UNEQUAL)
+    assert (a.seconds, a.consumed()) == (b.seconds, b.consumed())
+    assert np.abs(a.x[-1] - a.x[0]).max() > 0.1
+    assert distance(a, b) < 10 * np.finfo(dtype).eps
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("alpha", ["stochastic", "deterministic"])
 def test_favano_of_everybody_is_fedavg(alpha: str, dtype: Any) -> None:
@@ -165,7 +183,7 @@ def test_quafl_without_averagings_is_two_interleaved_runs_of_fedavg() -> None:
         ("ca2fl[buffer_size=3]", "fedbuff[buffer_size=3]", {"seconds": UNEQUAL}),
         ("ca2fl[buffer_size=3,cache=immediate]", "fedbuff[buffer_size=3]", {"seconds": UNEQUAL, "updates": 1}),
         ("ca2fl[buffer_size=5]", "fedavg[sampling=all]", {"seconds": UNEQUAL}),
-        ("ace[buffer_size=3]", "fedbuff[buffer_size=3]", {"seconds": UNEQUAL}),
+        ("ace[start=warm,server_lr=1]", "fedbuff[buffer_size=1,restart=self]", {"seconds": UNEQUAL}),
         ("mifa[sampling=without_replacement,cohort_size=3]", "fedavg[cohort_size=3]", {"seconds": UNEQUAL}),
         (
             "defedavg_iid[cohort_size=3,receive=peek]",
@@ -195,7 +213,8 @@ ALL = [
     "ca2fl[buffer_size=3]",
     "fedac[buffer_size=3,server_lr=0.1]",
     "fadas[buffer_size=3,server_lr=0.1,delay_adaptive=true]",
-    "ace[buffer_size=3]",
+    "ace[start=warm]",
+    "ace[buffer_size=3,start=seen]",
 ]
 
 
@@ -262,7 +281,7 @@ def test_aggregation_weights_sum_to_one(selector: str, sent: str, step: float) -
     [
         "fedbuff[buffer_size=1]",
         "ca2fl[buffer_size=1]",
-        "ace[buffer_size=1]",
+        "ace",
         "defedavg_iid[cohort_size=1]",
         "defedavg_niid[cohort_size=1]",
         "mifa",

@@ -27,8 +27,12 @@ def test_list_and_info() -> None:
     assert [set(row) for row in found] == [{"name", "kind", "about"}] * len(found)
     assert {"fedavg", "fedasync", "fedbuff", "defedavg_iid", "scaffold", "fedac"} <= {row["name"] for row in found}
     (facts,) = rows(fedbench("info", "fedbuff", "--json").stdout)
-    assert {"name": "buffer_size", "default": 10, "allowed": "an integer >= 1"} in facts["options"]
-    assert "x <- x + server_lr * (1/M) sum s(tau) Delta" in fedbench("info", "FedBuff").stdout
+    about = "How many arrivals make an update (M)."
+    assert {"name": "buffer_size", "default": 10, "allowed": "an integer >= 1", "about": about} in facts["options"]
+    shown = fedbench("info", "FedBuff", COLUMNS="200").stdout
+    assert "x <- x + server_lr * (1/M) sum s(tau) Delta" in shown
+    assert "Federated Learning with Buffered Asynchronous Aggregation, Alg. 1, https://arxiv.org/abs/2106.06639" in shown
+    assert about in shown
     assert "step_seconds: 0.0017" in fedbench("info", "defedavg_fashion_iid").stdout
 
 

@@ -43,6 +43,11 @@ def test_other_shells(shell: str, environment: dict[str, str]) -> None:
     assert "scaffold" in fedbench(**asked).stdout
 
 
+def test_zsh_shows_what_an_option_is() -> None:
+    asked = {"_FEDBENCH_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "fedbench run digits-demo -a fedbuff[buff"}
+    assert "How many arrivals make an update" in fedbench(**asked).stdout
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_scripts_call_the_program_by_its_name(shell: str) -> None:
     script = fedbench("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1").stdout

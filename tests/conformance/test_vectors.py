@@ -16,6 +16,7 @@ from fedbench.proof.conformance import SHIPPED, Row, check_file, check_folder
 
 FILES = sorted(SHIPPED.glob("*.json"))
 PREFIXES = (
+    "ace-",
     "fedavg-",
     "fedasync-",
     "fedbuff-",
@@ -136,6 +137,9 @@ FAILING: list[tuple[str, Callable[[Any], Any], str]] = [
     ("fedprox-partial", put(another, "algorithm", "params", "mu"), "x["),
     ("fedavg-hand", put(None, "expected", "x", -1), "expected null, got a value"),
     ("defedavg-iid-hand", put(another, "algorithm", "params", "eta_g"), "x["),
+    ("ace-hand", put("warm", "algorithm", "params", "start"), "x["),
+    ("ace-seen-hand", put("warm", "algorithm", "params", "start"), "x["),
+    ("ace-quad", put(larger, "expected", "state", "h_i", 3, 0), "h_i[3]"),
     ("kernel-staleness", put(larger, "expected", "weights", 1, 2), "weights[1]"),
     ("kernel-accumulate-sqrt", put(larger, "expected", "buffer", -1, 0), "buffer"),
     ("kernel-fedac-weights", put(lambda cos: [0.5 if c is None else c for c in cos], "expected", "cos"), "cos: not finite"),

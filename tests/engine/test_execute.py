@@ -53,7 +53,8 @@ ALL = [
     "fadas[buffer_size=3,server_lr=0.1,amsgrad=false,repo_delta_base=true]",
     "mifa[sampling=without_replacement,cohort_size=3]",
     "mifa[sampling=without_replacement,cohort_size=3,start=wait_all,average=nonempty]",
-    "ace[buffer_size=2]",
+    "ace",
+    "ace[buffer_size=2,start=seen,restart=resample]",
 ]
 
 

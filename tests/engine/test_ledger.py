@@ -15,14 +15,14 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Duration, Scheduler, Timing
 from fedbench.scenarios.load import load
-from fedbench.types import Dispatch, Mailbox, Poll
+from fedbench.types import Dispatch, Mailbox, Poll, Traffic
 
 
 def summary(timing: Timing, dispatch: Dispatch) -> tuple[Ledger, dict[str, Any]]:
     """Down and up one vector of one byte."""
     scheduler, ledger = Scheduler(timing, dispatch), Ledger(timing.clients, dispatch, NANOSECONDS)
     add_up(scheduler, ledger)
-    return ledger, ledger.summary(scheduler, (1, 1, 1), 1, prelude=False)
+    return ledger, ledger.summary(scheduler, Traffic(), 1)
 
 
 def test_mailbox_pays_for_every_copy_and_no_overwritten_upload() -> None:

@@ -10,7 +10,7 @@ import pytest
 from fedbench.engine.ledger import Ledger
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration, LocalSteps, Scheduler, Timing
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Traffic
 
 ALWAYS = ((0.0, 1000.0),)
 ONE_SECOND_STEPS = Duration(a=1.0, per_step=True)
@@ -25,7 +25,7 @@ def ledger_of(timing: Timing, dispatch: Dispatch, size: int = 1 << 20) -> tuple[
     while not chunk.done:
         chunk = scheduler.next(size)
         ledger.add(chunk, scheduler)
-    return ledger, ledger.summary(scheduler, (1, 1, 1), 1, prelude=False)
+    return ledger, ledger.summary(scheduler, Traffic(), 1)
 
 
 def table(*rows: tuple[tuple[float, float], ...], **options: Any) -> Availability:

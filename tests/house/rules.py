@@ -4,16 +4,22 @@
    order that depends on the BLAS or on numpy's build; kernels have a fixed one. Weights and step counts are not vectors,
    a ClientTable (table) and a TeacherMean (Z) add in a fixed order themselves (SMALL).
 2. Only fedbench.kernels imports the extensions.
+3. Papers are cited by author and year (fedbench/bibliography.py), never by a number of ours such as [000].
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[2] / "fedbench"
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "fedbench"
+THEORY = PACKAGE / "proof/theory"  # its citations are mended with its rows
+NUMBERED = re.compile(r"\[00\d\]")
+TEXTS = {".py", ".pyi", ".yaml", ".md", ".txt", ".html", ".cpp", ".hpp", ".cu", ".cuh"}
 REDUCTIONS = {"dot", "sum", "mean", "matmul", "einsum", "vdot", "inner", "tensordot", "norm", "average", "cumsum", "prod"}
 SMALL = {"r", "w", "a", "q", "s", "n", "p", "steps", "staleness", "table", "Z"}
 KERNELS = {"k", "kernels"}
@@ -47,8 +53,24 @@ def extension_imports(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, "imports an extension; go through fedbench.kernels"
 
 
+def numbered_citations(text: str) -> Iterator[tuple[int, str]]:
+    """(line, what) of every citation by a number."""
+    for line, words in enumerate(text.splitlines(), 1):
+        for found in NUMBERED.findall(words):
+            yield line, f"{found} means nothing to a reader; cite author and year, with an entry in fedbench/bibliography.py"
+
+
+def texts() -> Iterator[Path]:
+    """Files in which papers are cited: the package, the core, pages and the scenarios."""
+    folders = [PACKAGE, ROOT / "csrc", ROOT / "docs", ROOT / "benchmarks"]
+    files = [*ROOT.glob("*.md"), *(file for folder in folders for file in folder.rglob("*"))]
+    return (file for file in sorted(files) if file.suffix in TEXTS and not file.is_relative_to(THEORY))
+
+
 def violations() -> Iterator[str]:
-    """One line per violation in the package."""
+    """One line per violation."""
+    for file in texts():
+        yield from (f"{file.relative_to(ROOT)}:{line}: {what}" for line, what in numbered_citations(file.read_text()))
     for file in sorted(PACKAGE.rglob("*.py")):
         room, source = file.relative_to(PACKAGE).parts[0], file.read_text()
         found = list(reductions(source)) if room == "algorithms" else []

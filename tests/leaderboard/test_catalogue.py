@@ -27,6 +27,10 @@ def test_every_algorithm_has_equations_a_source_and_its_options() -> None:
         assert source(one["about"]), one["name"]
         for option in one["options"]:
             assert f"<code>{option['name']}</code>" in page
+            assert option["about"] in page
+        for paper in one["sources"]:
+            assert paper.get("link", "") in page
+            assert paper.get("title", paper["text"]) in page
 
 
 def test_traffic_and_memory_in_words() -> None:

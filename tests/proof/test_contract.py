@@ -15,7 +15,8 @@ from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.errors import UsageError
 from fedbench.proof.contract import CHECKS, check
 from fedbench.protocols import Algorithm, Tools
-from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, State, Vector, Work
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, GradientWork, Info, Job, LocalRule, Message, Reply, State, Traffic, Vector, Work
 from tests.cli.commands import fedbench
 
 
@@ -114,9 +115,52 @@ class TalksMoreThanItSays(Base):
         return Message(x=state.x, again=state.x)
 
 
-class HalvesItsTraffic(Base):
-    def traffic(self, info: Info) -> tuple[int, int, int]:
-        return (1, 0.5, 1)  # type: ignore[return-value]
+class TalksInTuples(Base):
+    def traffic(self, info: Info) -> Traffic:
+        return (1, 1, 1)  # type: ignore[return-value]
+
+
+class ClaimsLessThanABit(Base):
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(up=0.03)
+
+
+class ComputesForNothing(Base):
+    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
+        return self.rule(message.x, anchor=message.x, wants=("full_gradient",))
+
+
+class ClaimsWork(Base):
+    def gradient_work(self, info: Info) -> GradientWork:
+        return GradientWork(full=1)
+
+
+class AsksBeforehand(Base):
+    def init(self, x0: Vector, tools: Tools) -> State:
+        list(tools.gradients([0], x0))
+        return State(x=x0)
+
+
+class AsksEveryRound(Base):
+    def broadcast(self, state: State, tools: Tools) -> Message:
+        list(tools.gradients([0], state.x))
+        return Message(x=state.x)
+
+
+class KeepsMomentum(Base):
+    def init(self, x0: Vector, tools: Tools) -> State:
+        return State(x=x0, m=np.zeros_like(x0))
+
+
+class KeepsATable(Base):
+    def init(self, x0: Vector, tools: Tools) -> State:
+        return State(x=x0, h=ClientTable(tools.info.clients, np.zeros_like(x0)))
+
+
+class LooksBack(Base):
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        batch.base_x(0)
+        super().step(state, batch, tools)
 
 
 BROKEN: dict[type[Algorithm], tuple[str, str]] = {
@@ -130,10 +174,18 @@ BROKEN: dict[type[Algorithm], tuple[str, str]] = {
     Overflows: ("finite", "Diverged: version 2 is not finite"),
     RemembersInTheObject: ("repeatable", "a second run differs from the first: x differs from version 1 on"),
     BroadcastWrites: ("inputs kept", "broadcast changes the state; only step may"),
-    Climbs: ("loss falls", "does not fall in 40 updates"),
-    SendsMoreThanItSays: ("traffic declared", "says 1 vectors up a job, reply has 2"),
-    TalksMoreThanItSays: ("traffic declared", "says 1 vectors down a job, message has 2"),
-    HalvesItsTraffic: ("traffic declared", "expected three whole numbers"),
+    Climbs: ("loss falls", "does not fall in 60 updates"),
+    SendsMoreThanItSays: ("costs declared", "says 1 vectors up a job, reply has 2"),
+    TalksMoreThanItSays: ("costs declared", "says 1 vectors down a job, message has 2"),
+    TalksInTuples: ("costs declared", "traffic must return Traffic(down, up, exchanges), got (1, 1, 1)"),
+    ClaimsLessThanABit: ("costs declared", "says 0.03 vectors up a job, reply has the values of 1, less than a bit for each"),
+    ComputesForNothing: ("costs declared", "says per_step=1, full=0, the local rule asks for per_step=2, full=1"),
+    ClaimsWork: ("costs declared", "says per_step=1, full=1, the local rule asks for per_step=1, full=0"),
+    AsksBeforehand: ("costs declared", "says prelude=False, full gradients of clients are asked for by init: True"),
+    AsksEveryRound: ("costs declared", "says prelude=False, full gradients of clients are asked for by broadcast: 'every_round'"),
+    KeepsMomentum: ("costs declared", "says own=1, per_client=0, per_version=0, the state has own=2"),
+    KeepsATable: ("costs declared", "the state has own=1, per_client=1"),
+    LooksBack: ("costs declared", "says per_version=0, the server needs models of old versions"),
 }
 
 
@@ -144,6 +196,25 @@ def test_every_way_of_breaking_it_is_found(cls: type[Algorithm]) -> None:
     assert list(found) == list(CHECKS)
     assert found[expected].status == "fail"
     assert words in found[expected].detail
+
+
+class Sparse(Base):
+    """Sends the largest fifth of its entries. Source: none."""
+
+    def traffic(self, info: Info) -> Traffic:
+        return Traffic(up=0.2)
+
+    def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
+        kept = np.zeros_like(work.delta)
+        largest = int(np.abs(work.delta).argmax())
+        kept[largest] = work.delta[largest]
+        return Reply(delta=kept)
+
+
+def test_a_fraction_of_a_vector_may_be_declared() -> None:
+    found = {finding.check: finding for finding in check(Sparse())}
+    assert found["costs declared"].detail.startswith("1 down, 0.2 up, 1 exchange; per_step=1, full=0; own=1")
+    assert found["costs declared"].status == "pass"
 
 
 def test_state_outside_the_state_is_found_after_a_restore() -> None:

@@ -15,14 +15,16 @@ from fedbench.scenarios.load import load
 from fedbench.scenarios.pooled import pooled
 from fedbench.scenarios.schema import Network, Scenario, Slowdown
 from fedbench.scenarios.system import (
+    batches,
     compute,
     delay_classes,
     full_gradient_seconds,
     local_steps,
-    mean_seconds,
+    means,
     needs_sizes,
     one_step,
     slowdowns,
+    step_seconds,
     transfer,
 )
 from fedbench.types import Rounds
@@ -247,7 +249,36 @@ def test_steps_beyond_32_bits_are_an_error() -> None:
 
 def test_a_full_gradient_waits_for_the_slowest_client() -> None:
     scenario = load("digits-demo", ["clients=2", "compute.slowdown={low: 2, high: 2}"])
-    assert full_gradient_seconds(scenario, np.array([100.0, 55.0]), 0, 1.0, 2.0) == pytest.approx(1 + 10 * 0.04 + 2)
+    assert full_gradient_seconds(scenario, np.array([100.0, 55.0]), 0) == pytest.approx(10 * 0.04)
+    assert batches(scenario, np.array([100.0, 55.0])).tolist() == [10, 6]
+
+
+def test_a_full_gradient_of_clients_whose_jobs_take_drawn_times() -> None:
+    """Jobs of 10 steps that take 3 s on average: a step is 0.3 s, and 55 examples are 6 batches of 10."""
+    time = "compute={kind: per_job, time: {distribution: uniform, low_seconds: 2, high_seconds: 4}}"
+    scenario = load("digits-demo", ["clients=2", time])
+    assert step_seconds(scenario, 0).tolist() == pytest.approx([0.3, 0.3])
+    assert full_gradient_seconds(scenario, np.array([10.0, 55.0]), 0) == pytest.approx(6 * 0.3)
+    heavy = load("digits-demo", ["compute={kind: per_job, time: {distribution: pareto, scale_seconds: 1, shape: 1}}"])
+    with pytest.raises(UsageError, match=r"scenario digits-demo: the algorithm asks for a full-batch gradient .* no mean"):
+        full_gradient_seconds(heavy, np.full(20, 10.0), 0)
+
+
+def test_the_step_of_a_client_is_as_long_as_its_class_and_its_steps_say() -> None:
+    scenario = load("fedecho-fashion-mild-delay", ["clients=10", "compute.assignment={kind: size_score, gamma: 0}"])
+    sizes = np.array([1000.0, 900, 800, 700, 100, 100, 100, 100, 100, 100])
+    seconds = step_seconds(scenario, 0, sizes)
+    assert seconds[0] == pytest.approx(150 / 40)  # long, U(100, 200), two epochs of 20 batches of 50
+    assert seconds[3] == pytest.approx(40 / 28)  # medium, U(30, 50)
+    assert seconds[9] == pytest.approx(15 / 4)
+    drawn = load("fedagrac-fashion-step-async", ["local.steps.mode=random", "compute.slowdown={low: 3, high: 3}"])
+    assert step_seconds(drawn, 0).tolist() == pytest.approx([0.03] * 10)
+
+
+def test_latency_is_paid_for_every_exchange_and_the_fixed_message_once() -> None:
+    priced = Network(download_megabit_per_second=8, latency_seconds=0.5, message="fixed", message_megabytes=2)
+    assert [transfer(priced, 8, 0, exchanges).a for exchanges in (0, 1, 2)] == [2.0, 2.5, 3.0]
+    assert transfer(Network(latency_seconds=0.5), None, 10**6, 2).a == 1.0
 
 
 DRAWN = [
@@ -265,8 +296,8 @@ def test_a_share_of_a_drawn_job(job: Duration, mean: float) -> None:
     """Eight steps of a share take what the job takes, draw by draw; the mean is that of the distribution."""
     share = one_step(job, 8)
     assert one_step(share, 8) is share
-    assert mean_seconds(job) == pytest.approx(mean, rel=1e-12)
-    assert 8 * mean_seconds(share) == pytest.approx(mean, rel=1e-12)
+    assert means(job).mean() == pytest.approx(mean, rel=1e-12)
+    assert 8 * means(share).mean() == pytest.approx(mean, rel=1e-12)
     whole, spread = (
         Scheduler(
             Timing(clients=2, compute=duration, steps=LocalSteps(values=8), max_updates=200, max_seconds=1e6),
@@ -278,4 +309,4 @@ def test_a_share_of_a_drawn_job(job: Duration, mean: float) -> None:
 
 
 def test_a_pareto_time_may_have_no_mean() -> None:
-    assert mean_seconds(Duration(kind="pareto", a=1.0, b=1.0)) == np.inf
+    assert means(Duration(kind="pareto", a=1.0, b=1.0)) == np.inf

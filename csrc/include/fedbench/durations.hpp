@@ -48,8 +48,10 @@ public:
 
     /// Nanoseconds of one unit (job or step) of job k of `client`.
     std::int64_t unit(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k) const;
-    /// Nanoseconds of a whole job of `steps` steps.
-    std::int64_t job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int32_t steps) const;
+    /// Nanoseconds of a whole job of `steps` steps that computes so many mini-batch gradients. The durations are those of one gradient a
+    /// step: a job with more takes longer in proportion, rounded down.
+    std::int64_t job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int32_t steps,
+                     std::int64_t gradients) const;
 
     bool is_constant() const { return kind_ == DurationKind::constant; }
     bool per_step() const { return per_step_; }
@@ -75,6 +77,24 @@ private:
     std::vector<std::int64_t> constant_ns_;
     bool per_step_;
     Table<std::int64_t> table_ns_;
+};
+
+/// Mini-batch gradients that a job computes: `per_step` in each of its local steps, and `beside` them, one number per client (empty: none).
+struct GradientWork {
+    std::int32_t per_step = 1;
+    std::vector<std::int32_t> beside = {};
+
+    /// Of a job of `steps` steps.
+    std::int64_t of(std::uint32_t client, std::int32_t steps) const { return std::int64_t{steps} * per_step + beside_of(client); }
+    std::int32_t beside_of(std::uint32_t client) const { return beside.empty() ? 0 : beside[client]; }
+    bool is_one_per_step() const { return per_step == 1 && beside.empty(); }
+    /// Throws std::invalid_argument unless per_step >= 1, everything beside is >= 0, and there is one number per client or none.
+    void check_clients(std::uint32_t clients) const;
+
+    template <class A>
+    void archive(A& a) {
+        a(per_step, beside);
+    }
 };
 
 /// Local steps K of every (client, job): one for all, one per client, one per client and job, or drawn as

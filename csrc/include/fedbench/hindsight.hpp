@@ -15,10 +15,11 @@ public:
     /// Keeps a copy of what it needs; the scheduler may go on.
     explicit Hindsight(const Scheduler& scheduler);
 
-    /// Time of work in nanoseconds, and whole local steps.
+    /// Time of work in nanoseconds, whole local steps, and mini-batch gradients; those beside the steps come first.
     struct Done {
         std::int64_t worked;
         std::int32_t steps;
+        std::int64_t gradients;
     };
     /// What job k of `client` did of its `steps` if it began to compute at `begin` and was stopped at `end`, unless it was done before.
     Done done(std::uint32_t client, std::uint32_t k, std::int32_t steps, std::int64_t begin, std::int64_t end);

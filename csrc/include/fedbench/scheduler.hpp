@@ -41,11 +41,12 @@ struct SystemModel {
     Availability availability = {};
     WhenOffline when_offline = WhenOffline::lost;
     Dropout dropout = {};
+    GradientWork work = {};
 
     /// All but the availability, which a Presence takes over.
     template <class A>
     void archive(A& a) {
-        a(clients, seed, compute, download, upload, steps, start_ns, when_offline, dropout);
+        a(clients, seed, compute, download, upload, steps, start_ns, when_offline, dropout, work);
     }
 };
 

@@ -1,0 +1,216 @@
+"""The papers that fedbench cites, by key, and how a citation reads. A link is left out where none is certain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fedbench.errors import UsageError, nearest
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Family names of the authors in order, the title, where and when it appeared, and a link (empty: none is known)."""
+
+    authors: tuple[str, ...]
+    year: int
+    title: str
+    venue: str
+    link: str = ""
+
+    @property
+    def short(self) -> str:
+        """Authors and year as texts cite them: `Nguyen et al. 2022`."""
+        first, *others = self.authors
+        names = first if not others else f"{first} and {others[0]}" if len(others) == 1 else f"{first} et al."
+        return f"{names} {self.year}"
+
+
+class Cited(NamedTuple):
+    """A paper's key and the place in it, such as `Alg. 1`; the place may be empty."""
+
+    key: str
+    place: str
+
+
+def cited(**places: str) -> tuple[Cited, ...]:
+    """Returns the sources in the order given: `cited(mcmahan2017="Alg. 1")`. UsageError for a key without a paper."""
+    for key in places:
+        paper(key)
+    return tuple(Cited(key, place) for key, place in places.items())
+
+
+def paper(key: str) -> Paper:
+    """Returns the paper of a key; UsageError with the nearest key if there is none."""
+    if key not in PAPERS:
+        raise UsageError(f"bibliography: unknown paper {key!r}{nearest(key, PAPERS)}")
+    return PAPERS[key]
+
+
+def sentence(one: Cited) -> str:
+    """Returns one source as text: authors, year, title, place, link."""
+    found = paper(one.key)
+    return ", ".join(part for part in (f"{found.short}, {found.title}", one.place, found.link) if part)
+
+
+def described(source: str | tuple[Cited, ...]) -> list[dict[str, Any]]:
+    """Returns the sources as JSON-able rows: key, place, short, authors, year, title, venue, link and text.
+
+    A source that is plain text, as an algorithm outside the package may have it, is one row with `text` only.
+    """
+    if isinstance(source, str):
+        return [{"text": source}]
+    return [
+        {**vars(paper(one.key)), "authors": list(paper(one.key).authors), **one._asdict()}
+        | {"short": paper(one.key).short, "text": sentence(one)}
+        for one in source
+    ]
+
+
+def _arxiv(number: str) -> str:
+    return f"https://arxiv.org/abs/{number}"
+
+
+PAPERS = {
+    "acar2021": Paper(
+        ("Acar", "Zhao", "Matas Navarro", "Mattina", "Whatmough", "Saligrama"),
+        2021,
+        "Federated Learning Based on Dynamic Regularization",
+        "ICLR",
+        _arxiv("2111.04263"),
+    ),
+    "chang2025": Paper(
+        ("Chang", "Yao", "Krishnamurthy", "Shelton", "Chakraborty", "Swami", "Oymak", "Roy-Chowdhury"),
+        2025,
+        "Mitigating Participation Imbalance Bias in Asynchronous Federated Learning",
+        "arXiv",
+        _arxiv("2511.19066"),
+    ),
+    "gu2021": Paper(
+        ("Gu", "Huang", "Zhang", "Huang"),
+        2021,
+        "Fast Federated Learning in the Presence of Arbitrary Device Unavailability",
+        "NeurIPS",
+        _arxiv("2106.04159"),
+    ),
+    "karimireddy2020": Paper(
+        ("Karimireddy", "Kale", "Mohri", "Reddi", "Stich", "Suresh"),
+        2020,
+        "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning",
+        "ICML",
+        _arxiv("1910.06378"),
+    ),
+    "leconte2023": Paper(
+        ("Leconte", "Nguyen", "Moulines"),
+        2023,
+        "FAVANO: Federated AVeraging with Asynchronous NOdes",
+        "arXiv",
+        _arxiv("2305.16099"),
+    ),
+    "li2020": Paper(
+        ("Li", "Sahu", "Zaheer", "Sanjabi", "Talwalkar", "Smith"),
+        2020,
+        "Federated Optimization in Heterogeneous Networks",
+        "MLSys",
+        _arxiv("1812.06127"),
+    ),
+    "lian2015": Paper(
+        ("Lian", "Huang", "Li", "Liu"),
+        2015,
+        "Asynchronous Parallel Stochastic Gradient for Nonconvex Optimization",
+        "NeurIPS",
+        _arxiv("1506.08272"),
+    ),
+    "mcmahan2017": Paper(
+        ("McMahan", "Moore", "Ramage", "Hampson", "Agüera y Arcas"),
+        2017,
+        "Communication-Efficient Learning of Deep Networks from Decentralized Data",
+        "AISTATS",
+        _arxiv("1602.05629"),
+    ),
+    "mitra2021": Paper(
+        ("Mitra", "Jaafar", "Pappas", "Hassani"),
+        2021,
+        "Linear Convergence in Federated Learning: Tackling Client Heterogeneity and Sparse Gradients",
+        "NeurIPS",
+        _arxiv("2102.07053"),
+    ),
+    "nguyen2022": Paper(
+        ("Nguyen", "Malik", "Zhan", "Yousefpour", "Rabbat", "Malek", "Huba"),
+        2022,
+        "Federated Learning with Buffered Asynchronous Aggregation",
+        "AISTATS",
+        _arxiv("2106.06639"),
+    ),
+    "reddi2021": Paper(
+        ("Reddi", "Charles", "Zaheer", "Garrett", "Rush", "Konečný", "Kumar", "McMahan"),
+        2021,
+        "Adaptive Federated Optimization",
+        "ICLR",
+        _arxiv("2003.00295"),
+    ),
+    "toghani2022": Paper(
+        ("Toghani", "Uribe"),
+        2022,
+        "Unbounded Gradients in Federated Learning with Buffered Asynchronous Aggregation",
+        "Allerton Conference",
+        _arxiv("2210.01161"),
+    ),
+    "wang2020": Paper(
+        ("Wang", "Liu", "Liang", "Joshi", "Poor"),
+        2020,
+        "Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization",
+        "NeurIPS",
+        _arxiv("2007.07481"),
+    ),
+    "wang2024ca2fl": Paper(
+        ("Wang", "Cao", "Wu", "Chen", "Chen"),
+        2024,
+        "Tackling the Data Heterogeneity in Asynchronous Federated Learning with Cached Update Calibration",
+        "ICLR",
+        "https://openreview.net/forum?id=4aywmeb97I",
+    ),
+    "wang2024defedavg": Paper(
+        ("Wang", "Li", "Jin", "Zhang"),
+        2024,
+        "Achieving Linear Speedup in Asynchronous Federated Learning with Heterogeneous Clients",
+        "IEEE Transactions on Mobile Computing 24, 2025",
+        _arxiv("2402.11198"),
+    ),
+    "wang2024fadas": Paper(
+        ("Wang", "Wang", "Zhang", "Chen"),
+        2024,
+        "FADAS: Towards Federated Adaptive Asynchronous Optimization",
+        "ICML",
+        _arxiv("2407.18365"),
+    ),
+    "wang2025": Paper(
+        ("Wang", "Ma", "Chen"),
+        2025,
+        "Stragglers Can Contribute More: Uncertainty-Aware Distillation for Asynchronous Federated Learning",
+        "arXiv",
+        _arxiv("2511.19966"),
+    ),
+    "wu2021": Paper(
+        ("Wu", "Guo", "Wang", "Zhang", "Qu", "Zhang", "Liu"),
+        2021,
+        "From Deterioration to Acceleration: A Calibration Approach to Rehabilitating Step Asynchronism in Federated Optimization",
+        "IEEE Transactions on Parallel and Distributed Systems",
+        _arxiv("2112.09355"),
+    ),
+    "xie2019": Paper(("Xie", "Koyejo", "Gupta"), 2019, "Asynchronous Federated Optimization", "arXiv", _arxiv("1903.03934")),
+    "zakerinia2024": Paper(
+        ("Zakerinia", "Talaei", "Nadiradze", "Alistarh"),
+        2024,
+        "Communication-Efficient Federated Learning With Data and Client Heterogeneity",
+        "AISTATS",
+        _arxiv("2206.10032"),
+    ),
+    "zang2024": Paper(
+        ("Zang", "Xue", "Ou", "Chu", "Du", "Long"),
+        2024,
+        "Efficient Asynchronous Federated Learning with Prospective Momentum Aggregation and Fine-Grained Correction",
+        "AAAI",
+        "https://doi.org/10.1609/aaai.v38i15.29603",
+    ),
+}

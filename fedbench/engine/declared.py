@@ -1,0 +1,47 @@
+"""What an algorithm declares of its cost: traffic, gradients and server memory, checked before anything relies on it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, TypeVar
+
+from fedbench.errors import UsageError
+from fedbench.protocols import Algorithm
+from fedbench.types import GradientWork, Info, ServerMemory, Traffic
+
+T = TypeVar("T", bound=NamedTuple)
+
+
+def traffic(algorithm: Algorithm, info: Info) -> Traffic:
+    """What a job moves. UsageError unless it is a Traffic of numbers >= 0 with whole exchanges."""
+    return _checked(algorithm, "traffic", Traffic, algorithm.traffic(info), whole=("exchanges",))
+
+
+def gradient_work(algorithm: Algorithm, info: Info) -> GradientWork:
+    """What a job computes. UsageError unless it is a GradientWork of whole numbers, per_step >= 1 and full >= 0."""
+    work = _checked(algorithm, "gradient_work", GradientWork, algorithm.gradient_work(info), whole=GradientWork._fields)
+    if work.per_step < 1:
+        raise UsageError(f"algorithm {algorithm.name}: gradient_work: per_step must be >= 1, got {work.per_step}")
+    return work
+
+
+def server_memory(algorithm: Algorithm, info: Info) -> ServerMemory:
+    """What the server keeps. UsageError unless it is a ServerMemory of whole numbers >= 0."""
+    return _checked(algorithm, "server_memory", ServerMemory, algorithm.server_memory(info), whole=ServerMemory._fields)
+
+
+def vector_bytes(vectors: float, model_bytes: int) -> int:
+    """Bytes of so many model-sized vectors; a fraction of a byte is a byte."""
+    return math.ceil(vectors * model_bytes)
+
+
+def _checked(algorithm: Algorithm, method: str, kind: type[T], value: Any, whole: tuple[str, ...]) -> T:
+    where = f"algorithm {algorithm.name}: {method}"
+    if not isinstance(value, kind):
+        raise UsageError(f"{where} must return {kind.__name__}({', '.join(kind._fields)}), got {value!r}")
+    for field, number in zip(kind._fields, value, strict=True):
+        expected = "a whole number" if field in whole else "a number"
+        fits = isinstance(number, int if field in whole else int | float) and not isinstance(number, bool)
+        if not fits or not 0 <= number < math.inf:
+            raise UsageError(f"{where}: {field} must be {expected} >= 0, got {number!r}")
+    return value

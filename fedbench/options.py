@@ -1,0 +1,98 @@
+"""Options of algorithms: ranges as annotations, a sentence at the field, and the check of a value against them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types as pytypes
+import typing
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+from fedbench.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Range:
+    """Allowed values of a hyper-parameter: `low` and `high`, each included unless it is the `open` end."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open: Literal["low", "high"] | None = None
+
+    def __contains__(self, value: float) -> bool:
+        excluded = (self.low,) if self.open == "low" else (self.high,) if self.open == "high" else ()
+        return self.low <= value <= self.high and value not in excluded and math.isfinite(value)
+
+    def __str__(self) -> str:
+        low = "" if self.low == -math.inf else f"{'>' if self.open == 'low' else '>='} {self.low:g}"
+        high = "" if self.high == math.inf else f"{'<' if self.open == 'high' else '<='} {self.high:g}"
+        return " and ".join(part for part in (low, high) if part)
+
+
+Positive = Annotated[float, Range(low=0, open="low")]
+NonNegative = Annotated[float, Range(low=0)]
+Fraction = Annotated[float, Range(low=0, high=1)]
+BelowOne = Annotated[float, Range(low=0, high=1, open="high")]
+Count = Annotated[int, Range(low=1)]
+CountOrZero = Annotated[int, Range(low=0)]
+
+
+T = TypeVar("T")
+
+
+def option(default: T, about: str) -> T:
+    """Returns the default of a hyper-parameter, to be written behind its annotation, and keeps the sentence that says what it is.
+
+    `server_lr: Positive = option(1.0, "The server's learning rate.")`. A field with a plain default is shown without a sentence.
+    """
+    return dataclasses.field(default=default, metadata={"about": about})
+
+
+def hints(cls: type) -> dict[str, Any]:
+    """Annotations of a class's fields, ranges included."""
+    return typing.get_type_hints(cls, include_extras=True)
+
+
+def sentence(cls: type, name: str) -> str:
+    """Returns what the option `name` of a class is; empty if nobody says it. A class that only changes a default need not repeat it."""
+    fields = (vars(parent).get("__dataclass_fields__", {}).get(name) for parent in cls.__mro__)
+    return next((about for field in fields if field is not None and (about := field.metadata.get("about", ""))), "")
+
+
+def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
+    """The value in its canonical type (an int for a float field becomes a float), or a UsageError that says what is allowed."""
+    for option in (
+        typing.get_args(hint) if isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
+    ):
+        fits, canonical = _fits(value, option)
+        if fits:
+            return canonical
+    raise UsageError(f"{owner}: {name} must be {describe(hint)}, got {value!r}")
+
+
+def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
+    allowed: Range | None = None
+    if typing.get_origin(hint) is Annotated:
+        hint, allowed = typing.get_args(hint)[:2]
+    if typing.get_origin(hint) is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in typing.get_args(hint)), value
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    kind = typing.get_origin(hint) or hint
+    if kind is tuple and isinstance(value, list):
+        value = tuple(tuple(item) if isinstance(item, list) else item for item in value)
+    fits = (value is None if hint is type(None) else isinstance(value, kind)) and not (kind is int and isinstance(value, bool))
+    return fits and (allowed is None or value in allowed), value
+
+
+def describe(hint: Any) -> str:
+    """An annotation in words: `a number > 0`, `one of 'none', 'sqrt'`, ..."""
+    if isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union:
+        return " or ".join(describe(option) for option in typing.get_args(hint))
+    if typing.get_origin(hint) is Annotated:
+        kind, allowed = typing.get_args(hint)[:2]
+        return f"{describe(kind)} {allowed}"
+    if typing.get_origin(hint) is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in typing.get_args(hint))
+    return {float: "a number", int: "an integer", bool: "true or false", type(None): "none", str: "text"}.get(hint, str(hint))

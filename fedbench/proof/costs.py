@@ -1,0 +1,161 @@
+"""What an algorithm declares of its cost, against what a run of it sends, computes and keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from fedbench.engine import declared
+from fedbench.proof.findings import expect
+from fedbench.proof.testbed import World
+from fedbench.protocols import Algorithm, Tools
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, Job, LocalRule, Message, Reply, ServerMemory, State, Traffic, Vector, Work
+
+BITS_PER_VALUE = 32
+
+
+class Asked:
+    """Tools that note where full gradients of clients are asked for."""
+
+    def __init__(self, tools: Tools, place: str, places: set[str]) -> None:
+        self.tools, self.place, self.places = tools, place, places
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tools, name)
+
+    def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
+        self.places.add(self.place)
+        return self.tools.gradients(clients, x)
+
+
+class Metered:
+    """An algorithm whose costs are measured while it runs.
+
+    down, up: values in the model-sized vectors of a message and of a reply that are not zero, in such vectors, at most. dense_down,
+    dense_up: the number of these vectors. per_step, full: the gradients of a job that its local rule asks for. gradients_in: the
+    methods that ask for full gradients of clients. looks_back: whether the server needs models of old versions.
+    """
+
+    def __init__(self, algorithm: Algorithm) -> None:
+        self.algorithm = algorithm
+        self.down = self.up = 0.0
+        self.dense_down = self.dense_up = 0
+        self.per_step, self.full = 1, 0
+        self.gradients_in: set[str] = set()
+        self.looks_back = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.algorithm, name)
+
+    def init(self, x0: Vector, tools: Tools) -> State:
+        return self.algorithm.init(x0, cast(Tools, Asked(tools, "init", self.gradients_in)))
+
+    def broadcast(self, state: State, tools: Tools) -> Message:
+        message = self.algorithm.broadcast(state, cast(Tools, Asked(tools, "broadcast", self.gradients_in)))
+        sent = model_sized(dict(message.items()), len(state.x))
+        self.dense_down, self.down = max(self.dense_down, len(sent)), max(self.down, filled(sent))
+        return message
+
+    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
+        rule = self.algorithm.local(message, job, memory)
+        self.per_step = max(self.per_step, 1 if rule.anchor is None else 2)
+        self.full = max(self.full, int("full_gradient" in rule.wants))
+        self.looks_back |= "public_logits" in rule.wants  # the server computes them, from the old model and the Delta
+        return rule
+
+    def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
+        reply = self.algorithm.reply(message, job, work, memory)
+        sent = model_sized(reply.sent, len(work.delta))
+        self.dense_up, self.up = max(self.dense_up, len(sent)), max(self.up, filled(sent))
+        return reply
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        def base_x(entry: int) -> Vector:
+            self.looks_back = True
+            return batch.base_x(entry)
+
+        asked = cast(Tools, Asked(tools, "step", self.gradients_in))
+        self.algorithm.step(state, dataclasses.replace(batch, base_x=base_x), asked)
+
+
+def costs_declared(algorithm: Algorithm) -> str:
+    """Nothing is sent, computed or kept that clock and ledger do not charge for, and nothing else is charged."""
+    world, metered = World(algorithm, "float32"), Metered(algorithm)
+    _, state = world.run(cast(Algorithm, metered))
+    traffic = declared.traffic(algorithm, world.info)
+    if not algorithm.pooled:
+        _check_traffic(traffic, metered)
+    _check_gradients(world, metered)
+    memory = declared.server_memory(algorithm, world.info)
+    kept = ServerMemory(*kept_in(state), per_version=memory.per_version)
+    expect(memory == kept, f"server_memory: says {_named(memory)}, the state has {_named(kept)}")
+    looks = "needs models of old versions" if metered.looks_back else "needs no model of an old version"
+    expect(
+        bool(memory.per_version) == metered.looks_back,
+        f"server_memory: says per_version={memory.per_version}, the server {looks}",
+    )
+    exchanges = f"{traffic.exchanges} exchange{'' if traffic.exchanges == 1 else 's'}"
+    work = _named(declared.gradient_work(algorithm, world.info))
+    return f"{traffic.down:g} down, {traffic.up:g} up, {exchanges}; {work}; {_named(memory)}"
+
+
+def _check_traffic(traffic: Traffic, metered: Metered) -> None:
+    """A whole number holds so many vectors. A fraction bills fewer values, or fewer bits for each, at least one. A reply of several
+    exchanges may hold what only some of the clients send."""
+    for way, what, says, dense, does in (
+        ("down", "message", traffic.down, metered.dense_down, metered.down),
+        ("up", "reply", traffic.up, metered.dense_up, metered.up),
+    ):
+        if float(says).is_integer():
+            expect(dense <= says or traffic.exchanges > 1, f"traffic: says {says:g} vectors {way} a job, {what} has {dense}")
+        else:
+            expect(
+                does <= BITS_PER_VALUE * says,
+                f"traffic: says {says:g} vectors {way} a job, {what} has the values of {does:.3g}, less than a bit for each",
+            )
+
+
+def _check_gradients(world: World, metered: Metered) -> None:
+    work = declared.gradient_work(world.algorithm, world.info)
+    does = type(work)(metered.per_step, metered.full)
+    expect(work == does, f"gradient_work: says {_named(work)}, the local rule asks for {_named(does)}")
+    needed = "every_round" if metered.gradients_in & {"broadcast", "step"} else "init" in metered.gradients_in
+    places = ", ".join(sorted(metered.gradients_in)) or "nobody"
+    says = world.dispatch.prelude
+    expect(says == needed, f"dispatch: says prelude={says!r}, full gradients of clients are asked for by {places}: {needed!r}")
+
+
+def model_sized(named: Mapping[str, Any], dim: int) -> list[Vector]:
+    return [value for value in named.values() if isinstance(value, np.ndarray) and value.shape == (dim,)]
+
+
+def filled(vectors: list[Vector]) -> float:
+    """Values that are not zero, in vectors."""
+    return float(sum(np.count_nonzero(vector) / len(vector) for vector in vectors))
+
+
+def kept_in(state: State) -> tuple[int, int]:
+    """Model-sized vectors in a state: the server's own, and per client. What clients remember themselves does not count."""
+    own = per_client = 0
+    for name, value in state.items():
+        if name == "memory":
+            continue
+        if isinstance(value, ClientTable):
+            per_client += value.default.shape == state.x.shape
+        else:
+            own += sum(_vectors(part, len(state.x)) for part in (value if isinstance(value, list | tuple) else (value,)))
+    return own, per_client
+
+
+def _vectors(value: Any, dim: int) -> int:
+    is_of_them = isinstance(value, np.ndarray) and value.ndim > 0 and value.shape[-1] == dim and value.dtype.kind == "f"
+    return value.size // dim if is_of_them else 0
+
+
+def _named(costs: ServerMemory | tuple[Any, ...]) -> str:
+    fields: tuple[str, ...] = costs._fields  # type: ignore[union-attr]
+    return ", ".join(f"{field}={value:g}" for field, value in zip(fields, costs, strict=True))

@@ -1,0 +1,12 @@
+"""Arrays by what they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.floating[Any]]
+Weights = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.integer[Any]]

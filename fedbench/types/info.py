@@ -1,0 +1,45 @@
+"""What an algorithm may know beforehand."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from fedbench.types.arrays import Weights
+
+
+class Info:
+    """What an algorithm may know beforehand: N `clients`, examples `n` (N,), objective weights `p` (N,), which sum to 1, and the
+    speeds: `step_seconds` (N,), the mean virtual seconds that one local step takes every client.
+
+    `n` and `step_seconds` may be functions that are called when somebody first asks: a plan needs no shards unless its policy does.
+    `p` defaults to n_i / sum n_j, `step_seconds` to 1 for everybody.
+    """
+
+    def __init__(
+        self,
+        clients: int,
+        n: Weights | Callable[[], Weights],
+        p: Weights | None = None,
+        step_seconds: Weights | Callable[[], Weights] | None = None,
+    ) -> None:
+        self.clients = clients
+        self._n = n
+        self._p = p
+        self._step_seconds = step_seconds
+
+    @functools.cached_property
+    def n(self) -> Weights:
+        return self._n() if callable(self._n) else self._n
+
+    @functools.cached_property
+    def p(self) -> Weights:
+        return self._p if self._p is not None else self.n / self.n.sum()
+
+    @functools.cached_property
+    def step_seconds(self) -> Weights:
+        if self._step_seconds is None:
+            return np.ones(self.clients)
+        return self._step_seconds() if callable(self._step_seconds) else self._step_seconds

@@ -1,0 +1,94 @@
+"""Dispatch: who starts when, and which arrivals make a server update."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from fedbench.types.arrays import Integers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dispatch:
+    """Base of the policies. `steps` takes the place of the scenario's local steps: one number for all jobs, where the paper fixes it,
+    or one per client, ints (N,), where the algorithm chooses them, for example by `Info.step_seconds`. `prelude` charges clock and
+    ledger for one full-batch gradient of every client: before the first dispatch (True), or at every round's start (every_round)."""
+
+    steps: int | tuple[int, ...] | Integers | None = None
+    prelude: bool | Literal["every_round"] = False
+    starts_from_later_version: ClassVar[bool] = False
+    """Does a client's next job always start from a version after the update that consumed its last? Only then may `step` overwrite
+    rows of `state.memory`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounds(Dispatch):
+    """Synchronous rounds. `select`: all; without_replacement; with_replacement; weighted (with replacement, probability p);
+    scripted (`selections`, one row per round begun); external (the scheduler asks at every round's start).
+
+    `deadline_seconds`: a round is closed so long after its start with what has arrived (None: it waits for all). `over_selection`:
+    so many more than `cohort_size` are drawn, and the first `cohort_size` to arrive make the update; of a cohort that is not drawn,
+    so many are not waited for. Jobs that come later are called off. `everybody`: the server's equation needs every client exactly
+    once in an update; a plan with another update is refused before anything is trained.
+    """
+
+    starts_from_later_version = True
+
+    select: Literal["all", "without_replacement", "with_replacement", "weighted", "scripted", "external"] = "all"
+    cohort_size: int = 0
+    selections: tuple[tuple[int, ...], ...] = ()
+    deadline_seconds: float | None = None
+    over_selection: int = 0
+    everybody: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream(Dispatch):
+    """Buffered asynchronous: `concurrency` clients always work, `buffer_size` arrivals make an update."""
+
+    concurrency: int
+    buffer_size: int = 1
+    restart: Literal["resample", "self"] = "resample"
+    order: Literal["after_update", "before_update"] = "after_update"
+    initial: tuple[int, ...] = ()
+    replacements: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broadcast(Dispatch):
+    """Every version goes to every client; idle clients with a model start at once [DeFedAvg-IID]."""
+
+    buffer_size: int = 1
+    receive: Literal["pop", "peek"] = "pop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mailbox(Dispatch):
+    """Clients run as under Broadcast, each into a send buffer; a round takes the results of `cohort_size` clients, drawn with
+    replacement, and ends at the last arrival [DeFedAvg-nIID].
+
+    `send`: continuous (a new result overwrites an untaken one, whose job is discarded) or on_demand (a client stays idle until
+    its result is taken). `selections`: the cohort of every round, instead of drawn ones.
+    """
+
+    cohort_size: int = 0
+    send: Literal["continuous", "on_demand"] = "continuous"
+    receive: Literal["pop", "peek"] = "pop"
+    selections: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poll(Dispatch):
+    """All clients always work; a poll every `period_seconds` takes the steps, at most `max_steps`, that `cohort_size` distinct
+    clients have finished by then, and these start again [FAVANO, QuAFL]. Compute durations must be per step.
+
+    A run fills in what is None from its scenario: `max_steps` the local steps, `period_seconds` the mean over the clients of the
+    time that so many steps take. `selections`: the clients of every poll, instead of drawn ones.
+    """
+
+    starts_from_later_version = True
+
+    period_seconds: float | None = None
+    max_steps: int | None = None
+    cohort_size: int = 0
+    selections: tuple[tuple[int, ...], ...] = ()

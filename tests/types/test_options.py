@@ -1,0 +1,69 @@
+"""Options of algorithms: every built-in one has a sentence, a plugin's need not."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import pytest
+
+from fedbench import registry
+from fedbench.cli.info import describe_algorithm
+from fedbench.errors import UsageError
+from fedbench.options import sentence
+from fedbench.protocols import Algorithm, Buffered, Count, Positive, option
+from fedbench.types import Dispatch, Info, Rounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(Buffered):
+    """Mine.
+
+    Source: me.
+    """
+
+    name = "mine"
+    source = "me"
+
+    buffer_size: Count = 3
+    plain: Positive = 2.0
+    said: Positive = option(0.5, "What it is.")
+
+
+@pytest.mark.parametrize("name", sorted(registry.ALGORITHMS))
+def test_every_built_in_option_has_one_sentence(name: str) -> None:
+    cls = registry.find("algorithm", name)
+    for field in dataclasses.fields(cls):
+        about = sentence(cls, field.name)
+        assert about.endswith("."), f"{name}.{field.name}: {about!r}"
+        assert about[0].isupper()
+        assert ". " not in about.replace("Alg. ", "").replace("eq. ", ""), f"{name}.{field.name}: more than one sentence"
+
+
+def test_a_default_that_changes_keeps_its_sentence() -> None:
+    assert sentence(Mine, "buffer_size") == sentence(Buffered, "buffer_size") != ""
+    assert Mine().buffer_size == 3
+
+
+def test_an_option_without_a_sentence_works() -> None:
+    assert (sentence(Mine, "plain"), sentence(Mine, "said")) == ("", "What it is.")
+    rows = {row["name"]: row for row in describe_algorithm(Mine)["options"]}
+    assert (rows["plain"]["about"], rows["plain"]["default"]) == ("", 2.0)
+    assert (rows["said"]["about"], rows["said"]["default"]) == ("What it is.", 0.5)
+
+
+def test_options_are_checked_as_plain_fields_are() -> None:
+    assert (Mine(said=1).said, Mine.make({"said": 3}).options()["said"]) == (1.0, 3.0)
+    with pytest.raises(UsageError, match="mine: said must be a number > 0, got 0"):
+        Mine(said=0)
+
+
+def test_without_fields_of_its_own() -> None:
+    class Bare(Algorithm):
+        name = "bare"
+        source = "nobody"
+
+        def dispatch(self, info: Info) -> Dispatch:
+            return Rounds(select="all")
+
+    assert sentence(Bare, "local_lr") == "The clients' learning rate."

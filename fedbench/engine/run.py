@@ -114,7 +114,7 @@ class Run:
             batch_size=self.spec.scenario.local.batch_size,
             seed=self.spec.seed,
             workers=self.options.workers,
-            public=self.setup.public,
+            public=self.setup.data.public,
             isa=self.options.isa,
         )
 
@@ -226,8 +226,12 @@ class Run:
         return curves
 
     def _final(self, execution: Execution, scheduler: Scheduler, outcome: dict[str, Any]) -> dict[str, Any]:
-        """Metrics of the last version; None where they do not exist, as after a divergence."""
-        final: dict[str, Any] = {"version": execution.version, "seconds": scheduler.end_ns / NANOSECONDS}
+        """Metrics of the last version, and the set that they are of; None where they do not exist, as after a divergence."""
+        final: dict[str, Any] = {
+            "version": execution.version,
+            "seconds": scheduler.end_ns / NANOSECONDS,
+            "evaluated_on": self.setup.data.evaluated_on,
+        }
         names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
         if outcome["state"] == "diverged":
             return final | dict.fromkeys(names)

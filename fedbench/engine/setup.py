@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench import registry
 from fedbench.engine import declared
+from fedbench.engine.data import Data
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import MissingDataError, UsageError
+from fedbench.errors import UsageError
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Duration, Gradients, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
-from fedbench.scenarios.partition import Shards, partition, public_rows
+from fedbench.scenarios.partition import Shards, partition
 from fedbench.scenarios.pooled import pooled
-from fedbench.sources import plain
-from fedbench.tasks.available import Outline, outline
+from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Poll, Rounds, Traffic, Vector, Weights
-
-
-@functools.lru_cache(maxsize=2)
-def load_task(name: str, model: str) -> Task:
-    """A task, kept for the next run of the same one in this process."""
-    task: Task = registry.find("task", name)(model=model)
-    return task
-
 
 PUBLIC_ROWS = 2000
 """As many unlabelled examples as FedEcho's paper takes; fewer where that is more than a tenth of the training data."""
@@ -47,35 +36,21 @@ class Setup:
         self.scenario = pooled(spec.scenario) if spec.algorithm.pooled else spec.scenario
 
     @functools.cached_property
+    def data(self) -> Data:
+        """The task as the scenario changes it, and public examples."""
+        return Data(self.scenario, self.spec.seed)
+
+    @property
     def task(self) -> Task:
-        with self._names_of_the_scenario():
-            return load_task(self.scenario.task.name, self.scenario.task.model)
+        return self.data.task
 
-    @functools.cached_property
+    @property
     def outline(self) -> Outline:
-        """The task's model, without data where it is a built-in one."""
-        with self._names_of_the_scenario():
-            known = outline(plain(self.scenario.task.name), self.scenario.task.model)
-        return known or Outline.of(self.task)
-
-    @contextlib.contextmanager
-    def _names_of_the_scenario(self) -> Iterator[None]:
-        """An unknown task or model is the scenario's mistake; data that are not here are nobody's."""
-        try:
-            yield
-        except MissingDataError:
-            raise
-        except UsageError as error:
-            raise UsageError(f"scenario {self.scenario.name}, task: {error}") from None
+        return self.data.outline
 
     @functools.cached_property
     def shards(self) -> Shards:
         return partition(self.scenario, self.task.dataset.train.y, self.spec.seed)
-
-    @functools.cached_property
-    def public(self) -> npt.NDArray[np.int64] | None:
-        """The training rows that the server holds unlabelled, if any."""
-        return public_rows(self.scenario, len(self.task.dataset.train), self.spec.seed)
 
     @functools.cached_property
     def sizes(self) -> Weights:
@@ -272,8 +247,7 @@ class Setup:
         timing, digest = self.timing(), Digest()
         for rows in self.shards:
             digest.add(rows)
-        if self.public is not None:
-            digest.add(self.public)
+        self.data.add_to(digest)
         for duration in self._drawn_durations():
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
         if not isinstance(self.scenario.local.steps, int | None):

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from fedbench import registry
+from fedbench.engine.data import load_task
 from fedbench.engine.plan import plan
 from fedbench.engine.run import Run, RunOptions
-from fedbench.engine.setup import Setup, load_task
+from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.proof.findings import Finding, expect, findings
 from fedbench.results.digests import Digest

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fedbench.scenarios.part import Float, Part, PositiveInt
 
 
 class TaskPart(Part):
-    """Data set and model by name."""
+    """Data set and model by name. `augmentation`: what happens to the images of a job's steps; left out, what the task does by itself
+    (crop_flip for CIFAR). crop_flip is for tasks that say how."""
 
     name: str
     model: str = "softmax"
+    augmentation: Literal["none", "crop_flip"] | None = None
 
 
 class Iid(Part):
@@ -49,9 +51,29 @@ class ShardsOfClasses(Part):
     balanced: bool = True
 
 
-class PublicPart(Part):
-    """Unlabelled examples that the server has, for algorithms that need some: `size` rows taken out of the training data before it
-    is partitioned, drawn uniformly once per seed. No client has them, whatever the algorithm."""
+HELD_OUT = "held_out"
 
-    source: Literal["held_out"] = "held_out"
-    size: PositiveInt
+
+class PublicPart(Part):
+    """Unlabelled examples that the server has, for algorithms that need some; drawn uniformly once per seed.
+
+    source: held_out, `size` rows taken out of the training data before it is partitioned, so that no client has them, whatever the
+    algorithm; or the name of another task whose examples have the same shape: `size` of its training examples, all of them without a
+    size, and the clients keep everything.
+    """
+
+    source: str = HELD_OUT
+    size: PositiveInt | None = None
+
+    @model_validator(mode="after")
+    def _held_out_has_a_size(self) -> PublicPart:
+        if self.source == HELD_OUT and self.size is None:
+            raise ValueError("source: held_out needs a size, got none")
+        return self
+
+
+class ValidationPart(Part):
+    """For tuning: a `share` of the training data, of every class alike, drawn once per seed, is held out before all else. Models are
+    evaluated on it instead of the test set."""
+
+    share: Annotated[Float, Field(gt=0, lt=1)]

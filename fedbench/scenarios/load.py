@@ -46,15 +46,17 @@ def overrides_of(scenario: Scenario) -> list[str] | None:
     """The `key.path=value` settings that turn the library's scenario of this name into this one; None if there is none of the name."""
     if scenario.name not in names():
         return None
-    ours, theirs = (dict(_leaves(s.resolved())) for s in (scenario, load(scenario.name)))
-    return [f"{key}={json.dumps(value)}" for key, value in ours.items() if key not in theirs or theirs[key] != value]
+    differences = _differences(scenario.resolved(), load(scenario.name).resolved())
+    return [f"{key}={json.dumps(value)}" for key, value in differences]
 
 
-def _leaves(content: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in content.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{path}{key}.")
-        else:
+def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Keys whose values are others or only ours: of a group key by key, unless there is a value in the group's place."""
+    for key, value in ours.items():
+        other = theirs.get(key)
+        if isinstance(value, Mapping) and (other is None or isinstance(other, Mapping)):
+            yield from _differences(value, other or {}, f"{path}{key}.")
+        elif key not in theirs or other != value:
             yield f"{path}{key}", value
 
 

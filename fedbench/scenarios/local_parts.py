@@ -16,7 +16,7 @@ class NormalSteps(Part):
     """K = max(minimum, floor(|X|)) local steps, X ~ Normal(mean, variance): drawn once per client (fixed) or for every job (random).
     A `minimum` above 1 goes with fixed.
 
-    Source: step asynchronism of FedaGrac, whose code has no lower cap; the standard deviation is sqrt(variance).
+    Source: step asynchronism of FedaGrac (Wu et al. 2021), whose code has no lower cap; the standard deviation is sqrt(variance).
     """
 
     kind: Literal["normal"] = "normal"

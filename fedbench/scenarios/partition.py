@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.scenarios.data_parts import Dirichlet, Iid, ShardsOfClasses, TwoClass
+from fedbench.scenarios.data_parts import HELD_OUT, Dirichlet, Iid, ShardsOfClasses, TwoClass
 from fedbench.scenarios.draws import log_gamma, shares
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.shards import classes_in_shards, shards_per_class
@@ -17,8 +17,8 @@ Shards = list[Rows]
 
 
 def public_rows(scenario: Scenario, examples: int, seed: int) -> Rows | None:
-    """The training rows (ascending) that the server holds unlabelled; None if the scenario has no public data."""
-    if scenario.public is None:
+    """The training rows (ascending) that the server holds unlabelled and nobody else has; None if the scenario has no such data."""
+    if scenario.public is None or scenario.public.source != HELD_OUT or scenario.public.size is None:
         return None
     size = scenario.public.size
     if size >= examples:
@@ -26,6 +26,32 @@ def public_rows(scenario: Scenario, examples: int, seed: int) -> Rows | None:
             f"scenario {scenario.name}: public.size must leave the clients some of the {examples} training examples, got {size}"
         )
     return np.sort(Stream(seed, Purpose.holdout, 1).permutation(examples)[:size])
+
+
+def rows_of_other_task(scenario: Scenario, examples: int, seed: int) -> Rows:
+    """The rows (ascending) of another task's training set that the server holds unlabelled."""
+    size = scenario.public.size if scenario.public is not None else None
+    if size is not None and size > examples:
+        raise UsageError(
+            f"scenario {scenario.name}: public.size must be at most the {examples} training examples of the source, got {size}"
+        )
+    return np.sort(Stream(seed, Purpose.holdout, 2).permutation(examples)[:size])
+
+
+def validation_rows(scenario: Scenario, labels: Rows, seed: int) -> Rows:
+    """The training rows (ascending) that are held out for validation: of every class the share, rounded, by a keyed permutation."""
+    share = 0.0 if scenario.validation is None else scenario.validation.share
+    held = []
+    for k, label in enumerate(np.unique(labels)):
+        rows = np.flatnonzero(labels == label)
+        held.append(rows[Stream(seed, Purpose.holdout, 0, k).permutation(len(rows))[: round(share * len(rows))]])
+    found = np.sort(np.concatenate(held))
+    if len(found) in (0, len(labels)):
+        raise UsageError(
+            f"scenario {scenario.name}: validation.share {share:g} holds out {len(found)} of {len(labels)} training examples; there "
+            "must be some on both sides"
+        )
+    return found
 
 
 def partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:

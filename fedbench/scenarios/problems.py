@@ -39,8 +39,9 @@ def problem(item: Any) -> str:
     takes = annotation_at(path)
     if kind in LIMITS:
         return _must_be(_shown(path), LIMITS[kind].format(**item.get("ctx", {})), value)
-    if get_origin(takes) is Literal:
-        return _must_be_one_of(_shown(path), get_args(takes), value)
+    choices = next((one for one in (takes, *get_args(takes)) if get_origin(one) is Literal), None)  # alone, or this or nothing
+    if choices is not None:
+        return _must_be_one_of(_shown(path), get_args(choices), value)
     return _must_be(_shown(path), in_words(takes), value)
 
 

@@ -9,12 +9,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.data_parts import Dirichlet, Iid, PublicPart, ShardsOfClasses, TaskPart, TwoClass
+from fedbench.scenarios.data_parts import Dirichlet, Iid, PublicPart, ShardsOfClasses, TaskPart, TwoClass, ValidationPart
 from fedbench.scenarios.delays import DelayClasses, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 
-LATER = ("availability", "dropout", "rounds", "public", "local.steps.kind", "local.steps.minimum", "budget.stop_at_target")
+LATER = (
+    "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
+    "budget.stop_at_target",
+)  # fmt: skip
 """Keys that came after the first records: while they have their defaults, the hash and so the run ids are as before."""
 
 
@@ -203,6 +206,7 @@ class Scenario(Part):
     dropout: Annotated[Float, Field(ge=0, lt=1)] = 0.0
     rounds: RoundsPart = RoundsPart()
     public: PublicPart | None = None
+    validation: ValidationPart | None = None
     budget: BudgetPart
     evaluation: EvaluationPart
     targets: tuple[Target, ...] = ()

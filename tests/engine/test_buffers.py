@@ -137,7 +137,7 @@ def test_a_plain_rule_takes_a_short_way_to_the_same_bits(layers: Any) -> None:
 @pytest.fixture
 def spec(monkeypatch: pytest.MonkeyPatch) -> RunSpec:
     task = digits_as_images(LAYERS)
-    monkeypatch.setattr("fedbench.engine.setup.load_task", lambda name, model: task)
+    monkeypatch.setattr("fedbench.engine.data.load_task", lambda name, model: task)
     settings = ["clients=8", "budget.seconds=6", "local.steps=3", "partition={kind: iid}"]
     return RunSpec(load("digits-demo", settings), registry.algorithm("fedbuff[buffer_size=3,concurrency=5]"), 0)
 

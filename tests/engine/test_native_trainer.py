@@ -45,8 +45,8 @@ def trio() -> tuple[NativeTrainer, TorchTrainer, ReferenceTrainer]:
     """On digits, four clients, with rows 3, 13, 23, .. public."""
     task, shards, public, problem = digits_softmax()
     return (
-        NativeTrainer(task, shards, batch_size=7, seed=3, workers=2, public=public),
-        TorchTrainer(task, shards, batch_size=7, seed=3, workers=1, public=public),
+        NativeTrainer(task, shards, batch_size=7, seed=3, workers=2, public=task.dataset.train.x[public]),
+        TorchTrainer(task, shards, batch_size=7, seed=3, workers=1, public=task.dataset.train.x[public]),
         ReferenceTrainer(problem, dtype="float32", seed=3, batch_size=7),
     )
 
@@ -213,8 +213,8 @@ def tiny_task(name: str) -> Task:
 def both(request: pytest.FixtureRequest) -> tuple[NativeTrainer, TorchTrainer]:
     task, shards, public = tiny_task(request.param), [np.arange(13), np.arange(13, 30)], np.arange(30, 36)
     return (
-        NativeTrainer(task, shards, batch_size=5, seed=1, workers=2, public=public),
-        TorchTrainer(task, shards, batch_size=5, seed=1, workers=1, public=public),
+        NativeTrainer(task, shards, batch_size=5, seed=1, workers=2, public=task.dataset.train.x[public]),
+        TorchTrainer(task, shards, batch_size=5, seed=1, workers=1, public=task.dataset.train.x[public]),
     )
 
 
@@ -278,11 +278,11 @@ def test_library_models_as_students_in_training(both: Any) -> None:
 def test_a_students_masks_are_the_servers(both: Any) -> None:
     """Keyed by seed, server and version: the same in a new trainer, and those of forward in the kernel."""
     first, task = both[0], both[0].task
-    again = NativeTrainer(task, first.shards, batch_size=5, seed=1, public=np.arange(30, 36))
+    again = NativeTrainer(task, first.shards, batch_size=5, seed=1, public=task.dataset.train.x[30:36])
     rows, x0 = np.arange(4), task.model.x0(7)
     wanted = [again.public_logits(x0, NONE, rows, 9, training=True)[0].tobytes() for _ in range(2)]
     assert [first.public_logits(x0, NONE, rows, 9, training=True)[0].tobytes() for _ in range(2)] == wanted
-    assert first.core.forward(x0, first.public_x[rows], 10, (1, SERVER, 9, 0))[0].tobytes() == wanted[0]
+    assert first.core.forward(x0, first.public[rows], 10, (1, SERVER, 9, 0))[0].tobytes() == wanted[0]
     assert (wanted[0] != wanted[1]) == (task.model.name == "cnn_21840")
 
 

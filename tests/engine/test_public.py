@@ -44,7 +44,7 @@ def pair() -> tuple[TorchTrainer, ReferenceTrainer]:
     """Softmax regression on digits as a torch module and as numpy formulas, with rows 3, 13, 23, .. public."""
     task, shards, public, problem = digits_softmax()
     return (
-        TorchTrainer(task, shards, batch_size=7, seed=3, workers=2, public=public),
+        TorchTrainer(task, shards, batch_size=7, seed=3, workers=2, public=task.dataset.train.x[public]),
         ReferenceTrainer(problem, dtype="float32", seed=3, batch_size=7),
     )
 
@@ -95,7 +95,7 @@ def test_a_student_in_training_has_dropout_keyed_by_version() -> None:
     x0 = task.model.x0(0)
 
     def student(version: int, *, training: bool) -> list[bytes]:
-        trainer = TorchTrainer(task, [np.arange(8)], batch_size=4, seed=1, public=np.arange(8, 12))
+        trainer = TorchTrainer(task, [np.arange(8)], batch_size=4, seed=1, public=x[8:12])
         rows = np.arange(4)
         return [trainer.public_logits(x0, NONE, rows, version, training=training)[0].tobytes() for _ in range(2)]
 

@@ -114,8 +114,10 @@ def test_a_job_is_the_torch_trainers_job(stacked: Any, model: str, rule: str) ->
     """Every field of a rule, in float64 over many steps: unequal numbers of them, unequal and short batches, more jobs than lanes."""
     task = TASKS[model]
     wave = wave_of(task, np.float64, RULES[rule] | {"wants": WANTS}, STEPS)
-    works = stacked(task, dtype=np.float64, public=PUBLIC).train(wave)
-    for i, (got, want) in enumerate(zip(works, one_by_one(task, wave, dtype=np.float64, public=PUBLIC), strict=True)):
+    works = stacked(task, dtype=np.float64, public=task.dataset.train.x[PUBLIC]).train(wave)
+    for i, (got, want) in enumerate(
+        zip(works, one_by_one(task, wave, dtype=np.float64, public=task.dataset.train.x[PUBLIC]), strict=True)
+    ):
         for field in FIELDS:
             a, b = getattr(got, field), getattr(want, field)
             assert (a.dtype, a.shape) == (b.dtype, b.shape)
@@ -130,7 +132,9 @@ def test_a_step_in_float32(stacked: Any, model: str, rule: str) -> None:
     task = TASKS[model]
     wave = wave_of(task, np.float32, RULES[rule] | {"wants": WANTS}, [1] * 6)
     for got, want in zip(
-        stacked(task, public=PUBLIC).train(wave), one_by_one(task, wave, dtype=np.float32, public=PUBLIC), strict=True
+        stacked(task, public=task.dataset.train.x[PUBLIC]).train(wave),
+        one_by_one(task, wave, dtype=np.float32, public=task.dataset.train.x[PUBLIC]),
+        strict=True,
     ):
         for field in FIELDS:
             assert getattr(got, field).dtype == np.float32
@@ -158,7 +162,7 @@ def test_jobs_do_not_depend_on_the_wave(stacked: Any, model: str) -> None:
     """Nor on their order, and so not on their lane: the same bits alone, by threes, all at once and shuffled."""
     task = TASKS[model]
     wave = wave_of(task, np.float32, RULES["all"] | {"wants": WANTS}, STEPS)
-    trainer = stacked(task, public=PUBLIC)
+    trainer = stacked(task, public=task.dataset.train.x[PUBLIC])
 
     def bits(works: list[Work]) -> list[bytes]:
         return [b"".join(getattr(work, field).tobytes() for field in FIELDS) for work in works]
@@ -199,7 +203,10 @@ def test_the_rest_is_the_torch_trainers(stacked: Any) -> None:
     """Metrics, full gradients, public rows and the server's student, dropout and buffers included."""
     task = TASKS["residual"]
     x, buffers = task.model.x0(4), buffers_of(task, np.float32, 1)
-    a, b = stacked(task, public=PUBLIC), TorchTrainer(task, SHARDS, batch_size=7, seed=3, public=PUBLIC)
+    a, b = (
+        stacked(task, public=task.dataset.train.x[PUBLIC]),
+        TorchTrainer(task, SHARDS, batch_size=7, seed=3, public=task.dataset.train.x[PUBLIC]),
+    )
     assert a.evaluate(x, buffers) == pytest.approx(b.evaluate(x, buffers), rel=1e-5)
     assert a.per_client(x, buffers) == pytest.approx(b.per_client(x, buffers), rel=1e-5)
     assert a.initial_buffers().tobytes() == b.initial_buffers().tobytes()
@@ -216,7 +223,7 @@ def test_the_rest_is_the_torch_trainers(stacked: Any) -> None:
 def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """And its generators untouched; while it computes no kernel may add in any order."""
     task = TASKS["cnn"]
-    trainer, seen = stacked(task, public=PUBLIC), []
+    trainer, seen = stacked(task, public=task.dataset.train.x[PUBLIC]), []
     for owner, name in ((Lanes, "backward"), (Replica, "load"), (torch_replica, "host")):
         watched = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda *given, inner=watched: seen.append(settings()) or inner(*given))

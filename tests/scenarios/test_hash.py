@@ -60,6 +60,9 @@ def test_hashes_of_old_scenarios(text: str, known: str) -> None:
         {"local": {"steps": {"mean": 500, "variance": 100, "minimum": 2}}},
         {"partition": {"kind": "shards", "classes_per_client": 2}},
         {"budget": {"updates": 5000, "seconds": 40, "stop_at_target": True}},
+        {"validation": {"share": 0.1}},
+        {"task": {"name": "digits", "model": "mlp", "augmentation": "none"}},
+        {"public": {"source": "a9a", "size": 142}},
     ],
 )
 def test_what_is_used_is_in_the_hash(change: dict[str, Any]) -> None:

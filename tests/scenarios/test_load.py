@@ -9,6 +9,7 @@ import pytest
 from fedbench import registry
 from fedbench.errors import UsageError
 from fedbench.scenarios.load import LIBRARY, load, names, overrides_of
+from fedbench.scenarios.local_parts import LinearSteps
 
 
 @pytest.mark.parametrize("name", names())
@@ -32,6 +33,34 @@ def test_an_override_changes_the_value_and_the_hash() -> None:
     assert changed.content_hash() != plain.content_hash()
     assert overrides_of(plain) == []
     assert load("digits-demo", overrides_of(changed) or ()) == changed
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "local.steps={mean: 500}",
+        "local.steps={kind: uniform, low: 3, high: 9}",
+        f"local.steps={[3] * 20}",
+        "validation.share=0.1",
+        "compute={kind: exponential_steps, slow_share: 0.5}",
+        "partition={kind: shards, classes_per_client: 3}",
+        "public={source: a9a}",
+        "budget.stop_at_target=true",
+        "task.augmentation=none",
+    ],
+)
+def test_overrides_of_a_scenario_make_it_again(override: str) -> None:
+    """Also where a group of keys takes the place of a number."""
+    changed = load("digits-demo", [override])
+    found = overrides_of(changed)
+    assert found
+    assert load("digits-demo", found) == changed
+
+
+def test_a_new_kind_drops_the_keys_of_the_old() -> None:
+    steps = [f"local.steps.{setting}" for setting in ("kind=linear", "low=3", "increment=4")]
+    changed = load("fedagrac-fashion-step-async", steps)
+    assert changed.local.steps == LinearSteps(kind="linear", low=3, increment=4)
 
 
 def test_the_hash_is_of_what_can_change_a_result() -> None:

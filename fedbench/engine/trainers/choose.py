@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
 
 from fedbench.engine.trainers.base import Trainer
 from fedbench.errors import UsageError, closest, nearest
@@ -90,7 +93,7 @@ def make_trainer(
     batch_size: int,
     seed: int,
     workers: int,
-    public: Rows | None,
+    public: npt.NDArray[Any] | None,
     isa: str = "",
 ) -> Trainer:
     """The chosen trainer over a task's data. Arguments as for NativeTrainer; torch has no use for `isa`, a device none for `workers`."""

@@ -6,7 +6,6 @@ It takes LocalRules of plain SGD with weight decay, an l2 prox and a correction;
 from __future__ import annotations
 
 import dataclasses
-import functools
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -39,7 +38,7 @@ class NativeTrainer(TaskTrainer):
         batch_size: int,
         seed: int,
         workers: int = 1,
-        public: Rows | None = None,
+        public: npt.NDArray[Any] | None = None,
         isa: str = "",
     ) -> None:
         if task.augmentation is not None:
@@ -118,7 +117,7 @@ class NativeTrainer(TaskTrainer):
         seconds = 0.0
         if "public_logits" in assignment.rule.wants:
             begin = time.perf_counter()
-            by_products["public_logits"] = self.core.logits(job.end, self.public_x, self.task.dataset.classes)
+            by_products["public_logits"] = self.core.logits(job.end, self.public, self.task.dataset.classes)
             seconds = time.perf_counter() - begin
         delta = job.end - assignment.rule.start
         return Work(delta=delta, end=job.end, buffers=assignment.buffers, server_seconds=seconds, **by_products)
@@ -129,17 +128,12 @@ class NativeTrainer(TaskTrainer):
 
     # ---- public data ----
 
-    @functools.cached_property
-    def public_x(self) -> npt.NDArray[Any]:
-        """The public features (P, ..)."""
-        return self.task.dataset.train.x[self.public_rows]
-
     def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
         version, masks = training_version, None
         if version is not None:
             used = self._words[1] if self._words[0] == version else 0
             masks = (self.seed, SERVER, version, used)
-        logits, words = self.core.forward(x, self.task.dataset.train.x[rows], self.task.dataset.classes, masks)
+        logits, words = self.core.forward(x, self.public[rows], self.task.dataset.classes, masks)
         if version is not None:
             self._words = (version, used + words)
         return logits, self.core.pullback

@@ -1,4 +1,4 @@
-"""What the trainers of a Task share: public rows, the student's guard, and metrics."""
+"""What the trainers of a Task share: public examples, the student's guard, and metrics."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ TRAIN_LOSS_EXAMPLES = 2000
 
 
 class TaskTrainer(ABC):
-    """`shards` are the clients' rows of the training set, `public` the server's, whose labels are not read."""
+    """`shards` are the clients' rows of the training set, `public` features (P, ..) of the server's unlabelled examples, if any."""
 
     shards: Sequence[Any]
     device = "cpu"
 
-    def __init__(self, task: Task, *, seed: int, public: Rows | None) -> None:
+    def __init__(self, task: Task, *, seed: int, public: npt.NDArray[Any] | None) -> None:
         self.task, self.seed, self.dim = task, seed, task.model.dim
         self._public = public
         self._calls = 0
@@ -35,15 +35,15 @@ class TaskTrainer(ABC):
     # ---- public data ----
 
     @property
-    def public_rows(self) -> Rows:
-        """The public rows (P,) of the training set. UsageError if there are none."""
+    def public(self) -> npt.NDArray[Any]:
+        """Features (P, ..) of the public examples. UsageError if there are none."""
         if self._public is None:
             raise no_public_data()
         return self._public
 
     @property
     def public_shape(self) -> tuple[int, int]:
-        return len(self.public_rows), self.task.dataset.classes
+        return len(self.public), self.task.dataset.classes
 
     def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
         return draw_public_batches(self.seed, version, self.public_shape[0], size, steps)
@@ -51,7 +51,7 @@ class TaskTrainer(ABC):
     def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
         self._calls += 1
         call = self._calls
-        logits, pull = self._student(x, buffers, self.public_rows[rows], version if training else None)
+        logits, pull = self._student(x, buffers, rows, version if training else None)
 
         def pullback(dlogits: Logits) -> Vector:
             if call != self._calls:
@@ -62,7 +62,7 @@ class TaskTrainer(ABC):
 
     @abstractmethod
     def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
-        """Logits (B, C) of rows of the training set under x, and their pullback until the next call. `training_version` None: in
+        """Logits (B, C) of public rows (B,) under x, and their pullback until the next call. `training_version` None: in
         evaluation; else as in training, with dropout masks keyed by seed and version: every call of a version goes on in their
         stream."""
 

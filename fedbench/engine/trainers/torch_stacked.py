@@ -52,7 +52,7 @@ class StackedTrainer(TorchTask):
         *,
         batch_size: int,
         seed: int,
-        public: Rows | None = None,
+        public: npt.NDArray[Any] | None = None,
         dtype: npt.DTypeLike = np.float32,
         device: str = "cuda",
         lanes: int = LANES,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.trainers.base import Assignment, no_public_data
 from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
 from fedbench.engine.trainers.torch_data import Features, host, tensor
 from fedbench.engine.trainers.torch_replica import Replica, Student
@@ -31,8 +31,8 @@ EVALUATION_BATCH = 500
 
 
 class TorchTask(TaskTrainer):
-    """`shards` are the clients' rows of the training set, `public` the server's, whose labels are not read. Threads, `workers` of them,
-    have a module each. Computes in `dtype`: float32, or float64 in tests."""
+    """`shards` are the clients' rows of the training set, `public` features of the server's unlabelled examples. Threads,
+    `workers` of them, have a module each. Computes in `dtype`: float32, or float64 in tests."""
 
     name = "torch"
     channels_last_where_faster: ClassVar[bool] = False
@@ -45,7 +45,7 @@ class TorchTask(TaskTrainer):
         batch_size: int,
         seed: int,
         workers: int = 1,
-        public: Rows | None = None,
+        public: npt.NDArray[Any] | None = None,
         dtype: npt.DTypeLike = np.float32,
         device: str = "cpu",
     ) -> None:
@@ -61,6 +61,7 @@ class TorchTask(TaskTrainer):
         channels_last = self.channels_last_where_faster and is_faster_channels_last(task.model)
         layout: dict[str, Any] = {"channels_last": channels_last, "dtype": self.real, "device": self.at}
         self.x, self.y = Features(train.x, **layout), tensor(train.y).to(self.at)
+        self.public_x = None if public is None else Features(public, **layout)
         self.test_x, self.test_y = Features(test.x, **layout), tensor(test.y).to(self.at)
         self.sample = torch.from_numpy(train_loss_sample(seed, len(train))).to(self.at)
         self._replicas: queue.SimpleQueue[Replica] = queue.SimpleQueue()
@@ -149,13 +150,18 @@ class TorchTask(TaskTrainer):
 
     # ---- public data ----
 
+    @property
+    def _public_features(self) -> Features:
+        if self.public_x is None:
+            raise no_public_data()
+        return self.public_x
+
     def _end_logits(self, replica: Replica, end: Vector, buffers: Vector) -> Logits:
         """Logits (P, C) of all public rows under a job's end model, in evaluation."""
         replica.load(end, buffers)
         replica.module.eval()
-        rows = torch.from_numpy(self.public_rows).to(self.at)
         with torch.no_grad():
-            parts = [replica.module(self.x.rows(part)) for part in torch.split(rows, EVALUATION_BATCH)]
+            parts = [replica.module(part) for part in self._public_features.parts(EVALUATION_BATCH)]
         return torch.cat(parts).cpu().numpy()
 
     @functools.cached_property
@@ -163,7 +169,7 @@ class TorchTask(TaskTrainer):
         return Student(self._replica(), self.seed)
 
     def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
-        features = self.x.rows(torch.from_numpy(rows).to(self.at))
+        features = self._public_features.rows(torch.from_numpy(rows).to(self.at))
         return self._replica_of_student.logits(x, buffers, features, training_version)
 
     # ---- evaluation ----

@@ -1,0 +1,136 @@
+"""What a run learns from and is measured on: the scenario's task, changed as the scenario says, and the server's public examples."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import registry
+from fedbench.errors import MissingDataError, UsageError
+from fedbench.results.digests import Digest
+from fedbench.scenarios.data_parts import HELD_OUT
+from fedbench.scenarios.partition import Rows, public_rows, rows_of_other_task, validation_rows
+from fedbench.scenarios.schema import Scenario
+from fedbench.sources import plain
+from fedbench.tasks.available import Outline, outline
+from fedbench.tasks.task import Task
+
+
+@functools.lru_cache(maxsize=2)
+def load_task(name: str, model: str) -> Task:
+    """A task, kept for the next run of the same one in this process."""
+    task: Task = registry.find("task", name)(model=model)
+    return task
+
+
+class Data:
+    """Everything here depends on scenario and seed only, and is made when it is first needed."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self.scenario, self.seed = scenario, seed
+
+    @functools.cached_property
+    def task(self) -> Task:
+        """The task with the scenario's augmentation. With a part `validation` its training set is what that leaves, and its test set
+        the held out examples: then nothing in a run sees the real test set."""
+        task = self._given
+        if not self._is_augmented(by_itself=task.augmentation is not None):
+            task = dataclasses.replace(task, augmentation=None)
+        if self.validation is None:
+            return task
+        train = task.dataset.train
+        rest = np.delete(np.arange(len(train)), self.validation)
+        parts = dataclasses.replace(task.dataset, train=train.subset(rest), test=train.subset(self.validation))
+        return dataclasses.replace(task, dataset=parts)
+
+    @property
+    def _given(self) -> Task:
+        with self._named("task"):
+            return load_task(self.scenario.task.name, self.scenario.task.model)
+
+    @functools.cached_property
+    def outline(self) -> Outline:
+        """The task's model, and whether its images are augmented; without data where it is a built-in task. UsageError if the scenario
+        asks for an augmentation that the task does not have."""
+        part = self.scenario.task
+        with self._named("task"):
+            known = outline(plain(part.name), part.model)
+        known = known or Outline.of(self._given)
+        return dataclasses.replace(known, is_augmented=self._is_augmented(by_itself=known.is_augmented))
+
+    def _is_augmented(self, *, by_itself: bool) -> bool:
+        part = self.scenario.task
+        if part.augmentation == "crop_flip" and not by_itself:
+            raise UsageError(
+                f"scenario {self.scenario.name}: task.augmentation must be none for task {part.name}, which does not say how its "
+                "examples are cropped and mirrored, got crop_flip"
+            )
+        return by_itself and part.augmentation != "none"
+
+    @contextlib.contextmanager
+    def _named(self, key: str) -> Iterator[None]:
+        """An unknown task or model is the scenario's mistake; data that are not here are nobody's."""
+        try:
+            yield
+        except MissingDataError:
+            raise
+        except UsageError as error:
+            raise UsageError(f"scenario {self.scenario.name}, {key}: {error}") from None
+
+    @functools.cached_property
+    def validation(self) -> Rows | None:
+        """The rows of the task's training set on which models are evaluated in the place of its test set, if any."""
+        return (
+            None if self.scenario.validation is None else validation_rows(self.scenario, self._given.dataset.train.y, self.seed)
+        )
+
+    @property
+    def evaluated_on(self) -> str:
+        return "test" if self.scenario.validation is None else "validation"
+
+    # ---- public examples ----
+
+    @property
+    def public(self) -> npt.NDArray[np.float32] | None:
+        """The features (P, ..) of the examples that the server holds unlabelled, if any."""
+        return self._public and self._public[1]
+
+    @functools.cached_property
+    def _public(self) -> tuple[Rows, npt.NDArray[np.float32]] | None:
+        """Rows of the training set of the task that they are from, and their features."""
+        part = self.scenario.public
+        if part is None:
+            return None
+        train = self._public_task(part.source).dataset.train
+        rows = public_rows(self.scenario, len(train), self.seed)
+        if rows is None:
+            rows = rows_of_other_task(self.scenario, len(train), self.seed)
+        return rows, train.x if len(rows) == len(train) else train.x[rows]
+
+    def _public_task(self, source: str) -> Task:
+        """The task whose training examples are public. UsageError if there is none of the name, or its examples are of another shape."""
+        own = self.scenario.task.name
+        if source == HELD_OUT or plain(source) == plain(own):
+            return self.task
+        with self._named("public.source"):
+            other = load_task(source, "softmax")
+        if other.dataset.shape != self.task.dataset.shape:
+            raise UsageError(
+                f"scenario {self.scenario.name}: public.source must be a task with examples of shape {self.task.dataset.shape}, as task "
+                f"{own} has, got {source}, whose are {other.dataset.shape}"
+            )
+        return other
+
+    def add_to(self, digest: Digest) -> None:
+        """Add what was drawn, and public examples that the task itself does not have."""
+        part = self.scenario.public
+        if part is not None and self._public is not None:
+            rows, features = self._public
+            digest.add(*([rows] if part.source == HELD_OUT else [rows, features]))
+        if self.validation is not None:
+            digest.add(self.validation)

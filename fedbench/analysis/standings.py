@@ -43,7 +43,8 @@ def standings(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bo
 
     values: for each name that may be compared, its value per seed. `behind`: worse than the best mean, and the p-value, adjusted by
     Holm over all comparisons with the best, is below 0.05; `tied`: all others. `unknown`: fewer than two common seeds, or nobody
-    to compare with. Equal means: the first name in the order of `values` is `best`.
+    to compare with. Equal means: the first name in the order of `values` is `best`. The best mean is chosen by the same data, so it
+    may owe its place to chance: who is tied with it may be as good.
     """
     sign = 1.0 if higher_is_better else -1.0
     means = {name: sign * float(np.mean(list(seeds.values()))) for name, seeds in values.items() if seeds}

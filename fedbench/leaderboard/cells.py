@@ -96,10 +96,11 @@ def loses_jobs(row: Mapping[str, Any]) -> bool:
 
 
 def _accuracy(row: Mapping[str, Any]) -> Cell:
-    """At the common horizon, with the difference to the best mean."""
+    """At the common horizon, with the difference to the best mean. A mark that names the seeds spares the note."""
     value = row["measures"]["test_accuracy_at_horizon"]
     mark = f"not compared: {row['left_out']}" if row["left_out"] else words.standing(row["accuracy"])
-    notes = [words.seed_note(value), words.difference(row["accuracy"])]
+    is_said = row["accuracy"]["standing"] == "tied" and not value["missing"]
+    notes = ["" if is_said else words.seed_note(value), words.difference(row["accuracy"])]
     return Cell(words.interval(value), notes, mark, sort=value["mean"])
 
 

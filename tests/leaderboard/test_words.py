@@ -125,4 +125,5 @@ def test_outcomes_and_budget():
     assert words.budget({"budget": {"seconds": 20.0, "updates": 4000, "jobs": None}}) == "20 s of virtual time or 4,000 updates"
     assert words.budget({"budget": {"seconds": 20.0, "jobs": 100_000_000}}) == "20 s of virtual time"
     assert words.budget({"budget": {"seconds": 20.0, "jobs": 500}}) == "20 s of virtual time or 500 jobs"
+    assert words.budget({"budget": {"seconds": 20.0, "stop_at_target": True}}) == "20 s of virtual time or all targets"
     assert words.budget({"budget": {}}) == "not stated"

@@ -95,4 +95,7 @@ def describe(hint: Any) -> str:
         return f"{describe(kind)} {allowed}"
     if typing.get_origin(hint) is Literal:
         return "one of " + ", ".join(repr(choice) for choice in typing.get_args(hint))
+    if typing.get_origin(hint) is tuple:
+        parts = [describe(part) for part in typing.get_args(hint) if part is not Ellipsis]
+        return f"a list of {parts[0]}" if Ellipsis in typing.get_args(hint) else f"[{', '.join(parts)}]"
     return {float: "a number", int: "an integer", bool: "true or false", type(None): "none", str: "text"}.get(hint, str(hint))

@@ -48,8 +48,8 @@ class FedaGrac(Algorithm):
                 nu <- sum w_i v_i,   v_i = gfirst_i if fast else gbar_i;   nu_i <- gbar_i
         w_i = p_i if all clients take part, else 1/|S|; who does not take part keeps its nu_i
 
-    Source: Wu et al. 2021, Alg. 1. Departures: server_lr, 1 there; a slow client's v_i, which a server
-    with nu_i could infer, is an upload.
+    Source: Wu et al. 2021, Alg. 1. Departures: server_lr, 1 there; a cohort is drawn by default, and
+    sampling = all is the paper's; a slow client's v_i, which a server with nu_i could infer, is an upload.
     """
 
     name = "fedagrac"

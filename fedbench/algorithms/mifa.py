@@ -21,7 +21,8 @@ class MIFA(Algorithm):
         client: G_i <- (x - y_i) / local_lr,   i in S;  the others' stay
         server: x <- x - local_lr * server_lr * (1/N) sum_{i=1..N} G_i
 
-    Source: Gu et al. 2021, Alg. 1.
+    Source: Gu et al. 2021, Alg. 1. Departure: by default a cohort is drawn of those who are there;
+    sampling = all is the paper's.
     """
 
     name = "mifa"
@@ -31,7 +32,7 @@ class MIFA(Algorithm):
     cohort_size: Count = option(10, "How many clients a round draws.")
     sampling: Literal["without_replacement", "all"] = option(
         "without_replacement",
-        "Who takes part in a round: `cohort_size` of the clients that are there, or all that are (the paper's).",
+        "Who takes part in a round: clients drawn uniformly without replacement, or all that are there.",
     )
     start: Literal["warm", "wait_all"] = option(
         "warm",

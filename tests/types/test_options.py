@@ -10,7 +10,7 @@ import pytest
 from fedbench import registry
 from fedbench.cli.info import describe_algorithm
 from fedbench.errors import UsageError
-from fedbench.options import sentence
+from fedbench.options import describe, sentence
 from fedbench.protocols import Algorithm, Buffered, Count, Positive, option
 from fedbench.types import Dispatch, Info, Rounds
 
@@ -56,6 +56,11 @@ def test_options_are_checked_as_plain_fields_are() -> None:
     assert (Mine(said=1).said, Mine.make({"said": 3}).options()["said"]) == (1.0, 3.0)
     with pytest.raises(UsageError, match="mine: said must be a number > 0, got 0"):
         Mine(said=0)
+
+
+def test_allowed_values_in_words() -> None:
+    assert describe(tuple[tuple[int, float], ...]) == "a list of [an integer, a number]"
+    assert describe(Count | None) == "an integer >= 1 or none"
 
 
 def test_without_fields_of_its_own() -> None:

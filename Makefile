@@ -62,10 +62,10 @@ native:
 	cmake --workflow --preset asan
 	cmake --workflow --preset tsan
 
-# With the cmake and ninja that the installation brought, where the machine has none.
+# With the cmake and ninja that the installation brought: the machine may have none, or older ones.
 asan: $(STAMP)
 	if echo 'int main() {}' | $(CXX) -fsanitize=address,undefined -x c++ - -o /dev/null; then \
-	  PATH="$$PATH:$(abspath $(BIN))" cmake --workflow --preset asan; \
+	  PATH="$(abspath $(BIN)):$$PATH" cmake --workflow --preset asan; \
 	else echo "skipped: no sanitizers with $(CXX)"; fi
 
 mutants: $(STAMP)

@@ -11,7 +11,7 @@ import sys
 import traceback
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from fedbench.errors import OriginError, UsageError, nearest
@@ -161,7 +161,7 @@ def described(error: BaseException) -> str:
     """The error's kind and text; where it came through a file or package with an entry point, with file, line and function in front
     and the line itself below."""
     text = f"{type(error).__name__}: {error}".removesuffix(": ")
-    frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if _is_own(frame.f_globals["__name__"])]
+    frames = _own_frames(error)
     if not frames:
         return text
     frame, line = frames[-1]
@@ -171,12 +171,15 @@ def described(error: BaseException) -> str:
 
 def is_own(error: BaseException) -> bool:
     """Did the error come through an algorithm or task that is not built in?"""
-    return any(_is_own(frame.f_globals["__name__"]) for frame, _ in traceback.walk_tb(error.__traceback__))
+    return bool(_own_frames(error))
 
 
-def _is_own(module: str) -> bool:
-    """Is it a file's module, or one of a package that has an entry point?"""
-    packages = {
-        point.value.partition(":")[0].partition(".")[0] for kind in KINDS for point in entry_points(group=GROUP.format(kind=kind))
-    }
-    return module.startswith(_PREFIX) or module.partition(".")[0] in packages - {"fedbench"}
+def _own_frames(error: BaseException) -> list[tuple[FrameType, int]]:
+    """(frame, line) of those in files given as selectors, and in packages that have an entry point."""
+    points = [point for kind in KINDS for point in entry_points(group=GROUP.format(kind=kind))]
+    packages = {point.value.partition(":")[0].partition(".")[0] for point in points} - {"fedbench"}
+
+    def own(module: str) -> bool:
+        return module.startswith(_PREFIX) or module.partition(".")[0] in packages
+
+    return [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if own(frame.f_globals.get("__name__", ""))]

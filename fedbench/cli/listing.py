@@ -10,6 +10,7 @@ import typer
 from fedbench import registry
 from fedbench.bibliography import paper
 from fedbench.cli.output import print_json, print_table
+from fedbench.errors import UsageError
 from fedbench.presets import Preset, presets
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
@@ -29,13 +30,21 @@ def about(kind: Kind) -> list[tuple[str, str]]:
     if kind is Kind.presets:
         return [(one.name, f"{one.about} For {', '.join(one.algorithms)}: {cited_short(one)}.") for one in presets().values()]
     singular = kind.value.removesuffix("s")
-    rows = [(name, _first_line(registry.find(singular, name).__doc__)) for name in registry.names(singular)]
+    rows = [(name, _one_line(singular, name)) for name in registry.names(singular)]
     return rows if kind is Kind.algorithms else [(name, text + _absence(name)) for name, text in rows]
 
 
 def cited_short(preset: Preset) -> str:
     """Where a preset's options are from, in short."""
     return "; ".join(f"{paper(one.key).short}, {one.place}" for one in preset.source)
+
+
+def _one_line(kind: str, name: str) -> str:
+    """One that cannot be imported does not hide the others."""
+    try:
+        return _first_line(registry.find(kind, name).__doc__)
+    except UsageError as error:
+        return str(error)
 
 
 def _absence(task: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -62,8 +63,9 @@ class Records(Sequence[Record]):
     def _repr_html_(self) -> str:
         """What a notebook shows: a table of what one looks at first."""
         table = self.frame()
-        shown = [name for name in table.columns if name in SHOWN or str(name).startswith("seconds_to_")]
-        return f"<p>{html.escape(repr(self))}</p>{table[shown].to_html(index=False, float_format='{:.4g}'.format, na_rep='-')}"
+        shown = table[[name for name in table.columns if name in SHOWN or str(name).startswith("seconds_to_")]]
+        shown = shown.where(shown.notna(), math.nan)  # a None would be shown as a word
+        return f"<p>{html.escape(repr(self))}</p>{shown.to_html(index=False, float_format='{:.4g}'.format, na_rep='-')}"
 
     def frame(self) -> pd.DataFrame:
         """One row per record: scenario, algorithm, seed, state, final metrics, time to the first target, ledger."""

@@ -57,3 +57,22 @@ def test_an_installed_package_is_found_by_its_name(site: Path, tmp_path: Path) -
     assert json.loads(verified.stdout)["verdict"] == "identical"
     gone = fedbench("verify", record["record"], cwd=tmp_path)
     assert "is an entry point of nice-rules 1.2, which is not installed here" in gone.stderr
+
+
+def test_a_package_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    """With its file and line; what is built in works as before."""
+    (tmp_path / "bad_rules.py").write_text("import numpy as np\n\nnp.zeros(3) + np.zeros(4)\n")
+    facts = tmp_path / "bad_rules-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: bad-rules\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[fedbench.algorithms]\nworst = bad_rules:Worst\n")
+    place = f"{tmp_path / 'bad_rules.py'}, line 3, in <module>"
+    said = f"algorithm worst: its entry point bad_rules:Worst cannot be imported: {place}: ValueError"
+    listed = fedbench("list", "algorithms", "--json", PYTHONPATH=str(tmp_path))
+    about = {row["name"]: row["about"] for row in map(json.loads, listed.stdout.splitlines())}
+    assert about["worst"].startswith(said)
+    assert about["fedavg"].startswith("Federated averaging")
+    shown = fedbench("info", "worst", PYTHONPATH=str(tmp_path))
+    assert shown.returncode == 2
+    assert said in shown.stderr
+    assert "Traceback" not in shown.stderr

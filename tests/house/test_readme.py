@@ -48,7 +48,11 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "line", [pytest.param(line, marks=[pytest.mark.slow] if line.startswith(SLOW) else []) for line in COMMANDS]
+    "line",
+    [
+        pytest.param(line, id=line.partition("#")[0].strip(), marks=[pytest.mark.slow] if line.startswith(SLOW) else [])
+        for line in COMMANDS
+    ],
 )
 def test_fedbench_lines(line: str, folder: Path) -> None:
     result = run(line, folder)

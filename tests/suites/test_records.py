@@ -23,11 +23,13 @@ def test_short_in_words(record: Make) -> None:
 
 
 def test_a_table_in_a_notebook(record: Make) -> None:
-    page = fb.Records([record("fedbuff[x=<b>]"), record("fedavg")])._repr_html_()
+    page = fb.Records([record("fedbuff[x=<b>]", curve=(0.1, 0.2)), record("fedavg", curve=())])._repr_html_()
     assert "<table" in page
     assert "seconds_to_0.8" in page
     assert "<b>" not in page
     assert "run_id" not in page
+    assert "None" not in page
+    assert "<p>Records(0)</p>" in fb.Records([])._repr_html_()
 
 
 def test_load(record: Make, tmp_path: Path) -> None:

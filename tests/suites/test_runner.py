@@ -61,7 +61,7 @@ def test_a_plugin_that_fails_names_its_line(jobs: str, tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("        a = self", "        1 / 0\n        a = self"))
     number = file.read_text().splitlines().index("        1 / 0") + 1
     small = ["--set", "clients=6", "--set", "budget.seconds=1", "--set", "task.model=softmax"]
-    command = ["run", "digits-demo", "-a", "./broken.py:Broken", *small, "--seeds", "2", "-j", jobs]
+    command = ["run", "digits-demo", "-a", "./broken.py:Broken[buffer_size=2]", *small, "--seeds", "2", "-j", jobs]
     result = python(*fedbench, *command, cwd=tmp_path)
     assert result.returncode == 1
     assert f"broken.py, line {number}, in step: ZeroDivisionError: division by zero\n    1 / 0\n" in result.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -66,6 +67,14 @@ class GridEvaluator:
         self._seen = len(self.rows)
         if self._goals and not self._ahead:
             raise GoalsReached
+
+    @property
+    def end_seconds(self) -> float:
+        """The time of the last row, such that the virtual clock, which rounds to nanoseconds, does not end before it: beyond a month a
+        float is about as coarse as a nanosecond."""
+        end_ns = (len(self.rows) - 1) * self.grid_ns
+        seconds = end_ns / NANOSECONDS
+        return seconds if round(seconds * NANOSECONDS) >= end_ns else math.nextafter(seconds, math.inf)
 
     def metrics_of(self, execution: Execution, version: int) -> dict[str, float]:
         """Metrics of the current model, computed once per version."""

@@ -83,7 +83,7 @@ class Run:
             execution = self._execution(trainer)
             outcome = self._execute(execution, scheduler, ledger)
             if outcome["ended_by"] == "target":
-                scheduler, ledger = self._plan_until(self.evaluator.rows[-1]["seconds"], execution)
+                scheduler, ledger = self._plan_until(self.evaluator.end_seconds, execution)
             record = self._assemble(execution, scheduler, ledger, outcome, time.perf_counter() - begin)
         finally:
             trainer.close()

@@ -87,3 +87,13 @@ def test_goals_are_compared_as_curves_keep_values() -> None:
     execution.state.x = 0.7 - 1e-12
     with pytest.raises(GoalsReached):
         evaluator.finish(execution, 0)  # type: ignore[arg-type]
+
+
+def test_the_clock_does_not_end_before_the_last_row() -> None:
+    """Round to even of seconds x 1e9, as the clock has it: exact for three weeks, and then not a nanosecond early."""
+    random, evaluator = np.random.default_rng(0), GridEvaluator(1.0)
+    for _ in range(2000):
+        evaluator.grid_ns, points = int(random.integers(10**6, 10**10)), int(random.integers(1, 900_000))
+        evaluator.rows = range(points + 1)  # type: ignore[assignment]  # only their number counts
+        late = round(evaluator.end_seconds * SECOND) - points * evaluator.grid_ns
+        assert late == 0 or (0 < late <= 2 and points * evaluator.grid_ns > 2**51)

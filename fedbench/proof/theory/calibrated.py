@@ -84,6 +84,9 @@ def reference_noise() -> Iterator[Row]:
     yield slope("avg: error against Kbar mean(1/K_i), exponent", spread, found, 1.0, ALLOWED)
     least = late(known(4, 8, decaying(8, UPDATES), UPDATES).gaps)
     yield exact("avg, equal K_i: error over its exact value", found[:, 0], least)
+    yield exact(
+        "avg: all errors over Kbar mean(1/K_i) times that value", (found / (least * np.array(spread))).mean(axis=1), 1.0, 0.1
+    )
     grown = [error("default", len(SETS) - 1, seed) for seed in range(MANY)]
     yield exact("default, K_i = 1, 1, 15, 15: error over 8 times that of equal K_i", np.array(grown) / 8, least, 0.25)
 

@@ -99,17 +99,19 @@ def favano() -> Iterator[Row]:
         for seed in range(seeds):
             sums.clear()
             algorithm = Watched.make(
-                {"cohort_size": cohort, "alpha": alpha, "local_lr": RATE, "period_seconds": 2.0, "max_steps": 8}
+                {"cohort_size": cohort, "alpha": alpha, "local_lr": RATE, "period_seconds": 2.0, "max_steps": 24}
             )
             x = play(algorithm, on, polls, Steps(), noise=False, seed=seed, start=np.zeros(on.dim)).x
             clients, moves = np.concatenate([c for c, _ in sums]), np.concatenate([m for _, m in sums])
             along = -(moves * on.c[clients]).sum(axis=1) / (RATE * (on.c[clients] ** 2).sum(axis=1))
             ratios.append([along[clients == i].mean() for i in range(on.clients)])
-            drifts.append(_lean(x, on.c.mean(axis=0)))
-        table = np.array(ratios)
-        for who, i in (("fastest", 0), ("slowest", on.clients - 1)):
-            yield exact(f"{alpha}, {who} client: mean of (w - z) / alpha over -local_lr g", table[:, i], 1.0)
-        yield exact(f"{alpha}: cosine of the model's way and the mean of all -g", drifts, 1.0, 0.02)
+            weights = np.linalg.solve(on.c.T, -x)  # the model's way is a sum of the six g_i, which span the space
+            drifts.append([weights[0] / weights.mean(), weights[-1] / weights.mean()])
+        for place, (who, i) in enumerate((("fastest", 0), ("slowest", on.clients - 1))):
+            yield exact(f"{alpha}, {who} client: mean of (w - z) / alpha over -local_lr g", np.array(ratios)[:, i], 1.0)
+            yield exact(
+                f"{alpha}, {who} client: its weight in the model's way over the mean", np.array(drifts)[:, place], 1.0, 0.1
+            )
 
 
 class Steps(Clients):
@@ -120,14 +122,10 @@ class Steps(Clients):
             clients=on.clients,
             seed=seed,
             compute=Duration(kind="exponential", a=np.linspace(0.2, 1.0, on.clients), per_step=True),
-            steps=LocalSteps(values=8),
+            steps=LocalSteps(values=24),
             max_updates=updates,
         )
         return Scheduler(timing, algorithm.dispatch(on.info), p=on.p())
-
-
-def _lean(x: Vector, g: Vector) -> float:
-    return -float(x @ g / (np.linalg.norm(x) * np.linalg.norm(g)))
 
 
 def ca2fl() -> Iterator[Row]:

@@ -17,8 +17,11 @@ SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_
 
 @dataclass(frozen=True)
 class Record:
-    """`meta`: JSON-able sections, and `warnings`, sentences of the algorithm on how the run went. `curves`: columns of one length over the evaluation grid; seconds are virtual, steps, mini-batch
-    gradients and bytes count what the simulated clients did, wasted or not."""
+    """`meta`: JSON-able sections, and `warnings`, sentences of the algorithm on how the run went.
+
+    `curves`: columns of one length over the evaluation grid; seconds are virtual, steps, mini-batch gradients and bytes count what
+    the simulated clients did, wasted or not.
+    """
 
     meta: dict[str, Any]
     curves: dict[str, npt.NDArray[Any]]

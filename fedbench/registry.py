@@ -10,8 +10,9 @@ from typing import Any
 
 import yaml
 
-from fedbench import presets, sources, strict_yaml
+from fedbench import sources, strict_yaml
 from fedbench.errors import UsageError, nearest
+from fedbench.presets import options as preset_options
 from fedbench.protocols import Algorithm
 from fedbench.sources import GROUP, plain
 
@@ -105,7 +106,7 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
         options[key.strip().replace("-", "_")] = scalar(value.strip())
     name = name if sources.is_in_file(name) else plain(name)
     if "preset" in options:
-        options = presets.options(options.pop("preset"), name) | options
+        options = preset_options(options.pop("preset"), name) | options
     return name, options
 
 

@@ -28,15 +28,10 @@ def about(kind: Kind) -> list[tuple[str, str]]:
     if kind is Kind.scenarios:
         return [(name, load(name).about) for name in scenario_names()]
     if kind is Kind.presets:
-        return [(one.name, f"{one.about} For {', '.join(one.algorithms)}: {cited_short(one)}.") for one in presets().values()]
+        return [(one.name, f"{one.about} For {', '.join(one.algorithms)}: {_cited(one)}.") for one in presets().values()]
     singular = kind.value.removesuffix("s")
     rows = [(name, _one_line(singular, name)) for name in registry.names(singular)]
     return rows if kind is Kind.algorithms else [(name, text + _absence(name)) for name, text in rows]
-
-
-def cited_short(preset: Preset) -> str:
-    """Where a preset's options are from, in short."""
-    return "; ".join(f"{paper(one.key).short}, {one.place}" for one in preset.source)
 
 
 def _one_line(kind: str, name: str) -> str:
@@ -55,6 +50,11 @@ def _absence(task: str) -> str:
 
 def _first_line(text: str | None) -> str:
     return (text or "").strip().partition("\n")[0]
+
+
+def _cited(preset: Preset) -> str:
+    """Where a preset's options are from, in short."""
+    return "; ".join(f"{paper(one.key).short}, {one.place}" for one in preset.source)
 
 
 def command(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.errors import RecordError, UsageError, nearest
+from fedbench.errors import RecordError
 
 SCHEMA = 2
 CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", "test_accuracy", "test_loss", "train_loss")
@@ -17,8 +17,11 @@ SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_
 
 @dataclass(frozen=True)
 class Record:
-    """`meta`: JSON-able sections. `curves`: columns of one length over the evaluation grid; seconds are virtual, steps, mini-batch
-    gradients and bytes count what the simulated clients did, wasted or not."""
+    """`meta`: JSON-able sections, and `warnings`, sentences of the algorithm on how the run went.
+
+    `curves`: columns of one length over the evaluation grid; seconds are virtual, steps, mini-batch gradients and bytes count what
+    the simulated clients did, wasted or not.
+    """
 
     meta: dict[str, Any]
     curves: dict[str, npt.NDArray[Any]]
@@ -58,13 +61,6 @@ class Record:
     def state(self) -> str:
         """finished, diverged, stalled or failed."""
         return str(self.meta["outcome"]["state"])
-
-
-def curve_name(name: str) -> str:
-    """The name, if curves have such a column. UsageError with the nearest match if not."""
-    if name not in CURVES:
-        raise UsageError(f"curves: unknown name {name!r}{nearest(name, CURVES)}")
-    return name
 
 
 def first_hit(seconds: npt.NDArray[Any], values: npt.NDArray[Any], target: float) -> float | None:

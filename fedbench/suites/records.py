@@ -13,7 +13,7 @@ from fedbench.analysis.curves import last_k_mean, mean_curve
 from fedbench.analysis.hits import first_hit
 from fedbench.analysis.rows import AT_HORIZON, LAST_MEAN, Row
 from fedbench.analysis.summary import ScenarioSummary, summarize
-from fedbench.results.record import Record, curve_name
+from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
 if TYPE_CHECKING:
@@ -109,7 +109,6 @@ class Records(Sequence[Record]):
         """
         import matplotlib.pyplot as plt
 
-        metric = curve_name(metric)
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
         summaries, axis = summarize(self, against), find(against)

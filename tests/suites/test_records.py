@@ -50,5 +50,7 @@ def test_load(record: Make, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [{"metric": "test_acuracy"}, {"against": "second"}])
 def test_unknown_names_of_curves(record: Make, wrong: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match=r"curves: unknown name '(test_acuracy|second)'; did you mean '(test_accuracy|seconds)'"):
+    with pytest.raises(
+        UsageError, match=r"unknown (metric|axis) '(test_acuracy|second)'; did you mean '(test_accuracy|seconds)'"
+    ):
         fb.Records([record()]).plot(**wrong)  # type: ignore[arg-type]

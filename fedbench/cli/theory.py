@@ -11,43 +11,60 @@ from fedbench.cli.output import out, print_json
 from fedbench.cli.plan import JsonOption
 
 if TYPE_CHECKING:
-    from fedbench.proof.theory.rows import Row
+    from fedbench.proof.theory.rows import Claim, Row
 
 
 def command(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and updates, no orders.")] = False,
-    picture: Annotated[Path | None, typer.Option(help="Draw bounds and orders into this file (.png or .svg).")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names of claims; all if none is given.", metavar="[CLAIM]...")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Only the claims that take a few seconds.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Draw a panel for each claim into this file (.png or .svg).")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure what the papers prove: exact bounds, orders with intervals, limits in closed form, laws of the engine. Minutes.
+    """Measure what the papers prove; this takes minutes.
 
-    Exit 1 if something does not hold. Example: fedbench theory --picture theory.png
+    Exact moments, bounds, orders with intervals, limits in closed form, laws of schedules. Each claim names its theorem, and holds if all
+    its lines do. Exit 1 if a line does not hold. Example: fedbench theory fedbuff-bound
     """
     from fedbench.proof.theory.picture import draw  # the other verbs start faster without it
-    from fedbench.proof.theory.table import rows
+    from fedbench.proof.theory.table import chosen, rows
 
-    found = []
-    for row in rows(quick=quick):
-        found.append(row)
+    claims = chosen(names or (), quick=quick)
+    found: list[tuple[Claim, Row]] = []
+    for claim, row in rows(claims):
+        if not as_json and (not found or found[-1][0] is not claim):
+            out.print(heading(claim), markup=False, soft_wrap=True)
+        found.append((claim, row))
         if as_json:
-            print_json(row.as_dict())
+            print_json({"claim": claim.name, "source": claim.source, **row.as_dict()})
         else:
             out.print(line(row), markup=False, soft_wrap=True)
-    broken = sum(not row.holds for row in found)
+    broken = sum(not row.holds for _, row in found)
     if picture is not None:
         draw(found, picture)
     if not as_json:
-        out.print(f"{len(found)} checks, {f'{broken} do not hold' if broken else 'all hold'}", markup=False)
+        verdict = f"{broken} do not hold" if broken else "all hold"
+        out.print(f"{len(claims)} claims, {len(found)} lines, {verdict}", markup=False)
     if broken:
         raise typer.Exit(1)
 
 
+def heading(claim: Claim) -> str:
+    """Returns the claim's name, what it says, and who proved it."""
+    return f"{claim.name}: {claim.says} ({claim.source})"
+
+
 def line(row: Row) -> str:
-    """verdict, check, source, and measured against expected in the kind's own terms."""
+    """Returns the verdict, the check, and measured against expected in the kind's own terms."""
+    interval = f" in [{row.low:.3f}, {row.high:.3f}]" if row.low is not None and row.low != row.high else ""
     if row.kind == "bound":
-        numbers = f"{row.measured:.3g} <= {row.expected:.3g}, {row.measured / row.expected:.0%} of the bound"
+        parts = ", ".join(f"{name} {share:.0%}" for name, share in row.shares)
+        numbers = f"{row.measured:.3g} <= {row.expected:.3g}" + (f"; the bound is {parts}" if parts else "")
     elif row.kind == "slope":
-        numbers = f"exponent {row.measured:.3f} in [{row.low:.3f}, {row.high:.3f}], expected {row.expected:g} +- {row.allowed:g}"
+        numbers = f"{row.measured:.3f}{interval}, proven {row.expected:g}, allowed +- {row.allowed:g}"
+    elif row.kind == "exact":
+        numbers = f"{row.measured:.3f}{interval}, expected 1, allowed +- {row.allowed:g}"
     else:
-        numbers = f"{row.measured:.4g}, expected {row.expected:.4g}" + (f" +- {row.allowed:.1g}" if row.allowed else "")
-    return f"{'holds' if row.holds else 'FAILS'}  {row.check:<62} {numbers}  ({row.source})"
+        numbers = f"{row.measured:.4g}, expected {row.expected:.4g}, allowed +- {row.allowed:.1g}"
+    return f"  {'holds' if row.holds else 'FAILS'}  {row.check:<70} {numbers}"

@@ -1,8 +1,9 @@
 """Do the tests notice a mistake? Usage: python tests/house/mutants.py [--python-only] [--folder F] [part of a name ..]
 
 Every mutant of mutants.yaml is one published mistake, put into a copy of the tracked files; the tests that it names must fail
-there, and pass without it. Mutants of csrc/ are built and tested without Python (CMake preset dev). Prints a table; exits with 1 if
-a mutant survives, and with a message if one is outdated or the tests fail without it. `--folder` keeps the copy and its build.
+there, and pass without it. A mutant that names a claim of `fedbench theory` is killed only if that claim does not hold. Mutants of
+csrc/ are built and tested without Python (CMake preset dev). Prints a table; exits with 1 if a mutant survives, and with a message if
+one is outdated or the tests fail without it. `--folder` keeps the copy and its build.
 """
 
 from __future__ import annotations
@@ -26,35 +27,60 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_suffix(".yaml")
 SECONDS = 300  # more than any selection or build takes; a mutant that is not done by then hangs
 
-# The copy's package, also where an editable installation redirects imports; pytest's arguments follow.
-PYTEST = """
+# The copy's package, also where an editable installation redirects imports.
+COPY = """
 import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirect" not in type(finder).__name__]
 sys.path.insert(0, "")
-import fedbench, pytest
+import fedbench
 from pathlib import Path
 if not Path(fedbench.__file__).resolve().is_relative_to(Path.cwd().resolve()):
     sys.exit(f"fedbench comes from {fedbench.__file__}, not from the copy")
+"""
+# pytest's arguments follow.
+PYTEST = (
+    COPY
+    + """
+import pytest
 sys.exit(pytest.main(["-x", "-q", "-rf", "--tb=no", *sys.argv[1:]]))
 """
+)
+# A claim's name follows; stops at its first line that does not hold.
+THEORY = (
+    COPY
+    + """
+from fedbench.proof.theory.table import chosen, rows
+for claim, row in rows(chosen(sys.argv[1:])):
+    if not row.holds:
+        print(f"FAILED {claim.name}: {row.check}: {row.measured:.4g}, expected {row.expected:.4g}")
+        sys.exit(1)
+"""
+)
 # Plugins; hypothesis works without its own, which takes longer to start than most tests to run.
 WITHOUT = ("xdist", "cacheprovider", "hypothesispytest")
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """`old` becomes `new` in `file`; `tests` are test files or single tests of pytest, or for csrc/ the name of a C++ test."""
+    """`old` becomes `new` in `file`; `tests` are test files or single tests of pytest, or for csrc/ the name of a C++ test. `theory` is
+    the claim of `fedbench theory` that must notice it by itself, in place of tests."""
 
     name: str
     file: str
     old: str
     new: str
-    tests: str
     mistake: str
+    tests: str = ""
+    theory: str = ""
 
     @property
     def is_native(self) -> bool:
         return self.file.startswith("csrc/")
+
+    @property
+    def judge(self) -> str:
+        """What must fail: the tests, or the claim."""
+        return self.tests or self.theory
 
 
 @dataclass(frozen=True)
@@ -138,6 +164,17 @@ def python_failure(copy: Path, tests: str) -> str | None:
     return failed.group(1)
 
 
+def theory_failure(copy: Path, claim: str) -> str | None:
+    """The first line of a claim that does not hold, if there is one."""
+    status, output = run(copy, sys.executable, "-c", THEORY, claim)
+    if status is None:
+        return f"no end after {SECONDS} s"
+    failed = re.search(r"^FAILED (.+)", output, re.MULTILINE)
+    if status != 0 and not failed:
+        sys.exit(f"no verdict: theory {claim} ended with {status}\n{output[-2000:]}")
+    return failed.group(1) if failed else None
+
+
 def native_failure(copy: Path, target: str) -> str | None:
     """The first check of a C++ test that fails, if one does."""
     status, output = run(copy, "cmake", "--build", "--preset", "dev", "--target", target)
@@ -155,7 +192,7 @@ def examine(copy: Path, mutants: list[Mutant], failure: Callable[[Path, str], st
     for mutant in mutants:
         begin = time.monotonic()
         with planted(copy, mutant):
-            failed = failure(copy, mutant.tests)
+            failed = failure(copy, mutant.judge)
         yield Verdict(mutant, failed, time.monotonic() - begin)
 
 
@@ -166,14 +203,18 @@ def check_unchanged(copy: Path, selections: Iterable[str], failure: Callable[[Pa
 
 
 def verdicts(copy: Path, mutants: list[Mutant]) -> Iterator[Verdict]:
-    """Those of Python first."""
+    """Those of Python first, then those of the theory."""
     if lines := outdated(copy, mutants):
         sys.exit("\n".join(lines))
-    python, native = ([m for m in mutants if m.is_native == is_native] for is_native in (False, True))
+    native, theory = [m for m in mutants if m.is_native], [m for m in mutants if m.theory]
+    python = [m for m in mutants if not m.is_native and not m.theory]
     if python:
         files = dict.fromkeys(file for mutant in python for file in mutant.tests.split())
         check_unchanged(copy, [" ".join(files)], python_failure)
         yield from examine(copy, python, python_failure)
+    if theory:
+        check_unchanged(copy, dict.fromkeys(mutant.theory for mutant in theory), theory_failure)
+        yield from examine(copy, theory, theory_failure)
     if native:
         status, output = run(copy, "cmake", "--preset", "dev")
         if status != 0:

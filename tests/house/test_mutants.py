@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from .mutants import ROOT, Mutant, check_unchanged, outdated, python_failure, read, verdicts
+from fedbench.proof.theory.table import CLAIMS
+
+from .mutants import ROOT, Mutant, check_unchanged, outdated, python_failure, read, theory_failure, verdicts
 
 SOURCE = "def mean(values):\n    return sum(values) / len(values)\n"
 TEST = "from fedbench import mean\n\n\ndef test_mean():\n    assert mean([3.0]) == 3.0\n"
@@ -22,7 +25,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def mutant(old: str, new: str) -> Mutant:
-    return Mutant("mean", "fedbench/__init__.py", old, new, "tests/test_mean.py", "planted")
+    return Mutant("mean", "fedbench/__init__.py", old, new, "planted", "tests/test_mean.py")
 
 
 def test_what_is_killed_and_what_survives(copy: Path) -> None:
@@ -51,6 +54,33 @@ def test_tests_that_fail_without_a_mutant_are_an_error(copy: Path) -> None:
         check_unchanged(copy, ["tests/test_mean.py"], lambda copy, tests: "test_mean")
 
 
+THEORY = """
+from fedbench import mean
+from types import SimpleNamespace
+
+def chosen(names):
+    assert names == ["mean-exact"]
+    return names
+
+def rows(claims):
+    measured = mean([1.0, 3.0])
+    yield SimpleNamespace(name=claims[0]), SimpleNamespace(check="level", measured=measured, expected=2.0, holds=measured == 2.0)
+"""
+
+
+def test_a_mutant_of_the_theory_is_killed_by_its_claim_alone(copy: Path) -> None:
+    room = copy / "fedbench/proof/theory"
+    room.mkdir(parents=True)
+    (room / "table.py").write_text(THEORY)
+    planted = Mutant("mean", "fedbench/__init__.py", "len(values)", "1", "planted", theory="mean-exact")
+    (killed,) = verdicts(copy, [planted])
+    assert killed.failed == "mean-exact: level: 4, expected 2"
+    assert theory_failure(copy, "mean-exact") is None
+    (room / "table.py").write_text("chosen = rows = None")
+    with pytest.raises(SystemExit, match="no verdict: theory mean-exact ended with 1"):
+        theory_failure(copy, "mean-exact")
+
+
 def test_it_is_the_copy_that_is_tested(copy: Path) -> None:
     (copy / "fedbench/__init__.py").unlink()
     (copy / "fedbench").rmdir()
@@ -64,6 +94,7 @@ def test_the_table_is_up_to_date() -> None:
     for planted in mutants:
         assert planted.old != planted.new, planted.name
         assert planted.mistake, planted.name
+        assert bool(planted.tests) != bool(planted.theory), f"{planted.name}: expected tests or theory, one of the two"
         for test in planted.tests.split():
             assert (ROOT / (f"csrc/tests/{test}.cpp" if planted.is_native else test.partition("::")[0])).is_file(), planted.name
 
@@ -71,3 +102,9 @@ def test_the_table_is_up_to_date() -> None:
 def test_every_algorithm_has_a_mutant() -> None:
     mutated = {Path(planted.file).stem for planted in read() if planted.file.startswith("fedbench/algorithms/")}
     assert mutated >= {file.stem for file in (ROOT / "fedbench/algorithms").glob("*.py")} - {"__init__"}
+
+
+def test_every_claim_of_the_theory_has_two_mutants() -> None:
+    named = Counter(planted.theory for planted in read() if planted.theory)
+    assert set(named) == set(CLAIMS)
+    assert min(named.values()) >= 2

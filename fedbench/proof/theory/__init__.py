@@ -1,1 +1,1 @@
-"""What the papers prove, measured: exact bounds, orders as slopes with intervals, and limits in closed form, on quadratic problems."""
+"""What the papers prove, measured on quadratic problems: exact moments, bounds, orders as slopes with intervals, limits, laws."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.execute import Execution
+from fedbench.engine.execute import Diverged, Execution
 from fedbench.engine.plan import pieces
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
@@ -45,8 +46,18 @@ class Noisy(Quadratic):
         noise: Vector = self.noise[rows[0]] if len(rows) == 1 else self.noise[rows].mean(axis=0)
         return exact + noise
 
+    @functools.cached_property
+    def hessian(self) -> Vector:
+        """Of F: sum p_i A_i (d, d)."""
+        return np.asarray(np.einsum("i,ijk->jk", self.weights, self.A))
+
+    @functools.cached_property
+    def optimum(self) -> Vector:
+        """x* (d,)."""
+        return self.minimiser()
+
     def global_gradient(self, x: Vector) -> Vector:
-        return np.asarray(np.einsum("i,ijk,ik->j", self.weights, self.A, x - self.c))
+        return np.asarray(self.hessian @ (x - self.optimum))
 
     def loss_at(self, x: Vector) -> float:
         return self.metrics(x)["train_loss"]
@@ -95,17 +106,20 @@ def problem(
 
 @dataclass
 class Measured:
-    """Observer: |grad F(x^t)|^2 and F(x^t) - F* from x^0 on, and the arrivals."""
+    """Observer: |x^t - x*|^2, |grad F(x^t)|^2 and F(x^t) - F* from x^0 on, and the arrivals. A run that diverges ends with NaN."""
 
     problem: Noisy
+    distances: list[float] = field(default_factory=list)
     squares: list[float] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
     arrivals: Weights = field(default_factory=lambda: np.zeros(0))
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
-        g = self.problem.global_gradient(execution.state.x)
+        away = execution.state.x - self.problem.optimum
+        g = self.problem.hessian @ away
+        self.distances.append(float(away @ away))
         self.squares.append(float(g @ g))
-        self.gaps.append(0.5 * float(g @ (execution.state.x - self.optimum)))  # of a quadratic
+        self.gaps.append(0.5 * float(g @ away))  # of a quadratic
         chunk = execution.chunk
         at = version - chunk.first_version
         entries = chunk.entries[chunk.offsets[at] : chunk.offsets[at + 1]]
@@ -114,9 +128,9 @@ class Measured:
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
         pass
 
-    @functools.cached_property
-    def optimum(self) -> Vector:
-        return self.problem.minimiser()
+    def diverged(self) -> None:
+        for found in (self.distances, self.squares, self.gaps):
+            found.append(np.nan)
 
     @property
     def mean_square_gradient(self) -> float:
@@ -126,7 +140,17 @@ class Measured:
     @property
     def late_gap(self) -> float:
         """The mean of F(x^t) - F* over the last half of the run."""
-        return float(np.mean(self.gaps[len(self.gaps) // 2 :]))
+        return late(self.gaps)
+
+    @property
+    def late_distance(self) -> float:
+        """The mean of |x^t - x*|^2 over the last half of the run."""
+        return late(self.distances)
+
+
+def late(values: Sequence[float] | Weights) -> float:
+    """The mean over the last half."""
+    return float(np.mean(values[len(values) // 2 :]))
 
 
 @dataclass(frozen=True)
@@ -172,19 +196,32 @@ def play(
     *,
     noise: bool = True,
     seed: int = 0,
+    start: Vector | None = None,
 ) -> Outcome:
-    """Run `updates` updates from x^0. Without `noise` gradients are exact."""
+    """Run `updates` updates from `start` (None: `start_of`). Without `noise` gradients are exact. Of a run that diverges the model is
+    NaN."""
     trainer = ReferenceTrainer(on, dtype="float64", seed=seed, batch_size=1 if noise else None)
     execution = Execution(
         algorithm,
         trainer,
         on.info,
-        start_of(on),
+        start_of(on) if start is None else start,
         step_writes_memory=algorithm.dispatch(on.info).starts_from_later_version,
     )
     measured = Measured(on, arrivals=np.zeros(on.clients))
-    execution.run(pieces(clients.scheduler(algorithm, on, updates, seed)), [measured])
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            execution.run(pieces(clients.scheduler(algorithm, on, updates, seed)), [measured])
+    except Diverged:
+        measured.diverged()
+        return Outcome(np.full(on.dim, np.nan), measured)
     return Outcome(execution.state.x, measured)
+
+
+def near_optimum(on: Noisy, gap: float) -> Vector:
+    """A start with F(x^0) - F* = gap, all coordinates of x^0 - x* alike."""
+    away = np.ones(on.dim)
+    return np.asarray(on.optimum + away * np.sqrt(2 * gap / (away @ on.hessian @ away)))
 
 
 def start_of(on: Noisy) -> Vector:

@@ -1,25 +1,31 @@
-"""The picture of the theory table: measured beside bound, and the orders as exponents with their intervals."""
+"""The picture of the theory table: one panel for each claim, with what was measured beside what was proven."""
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedbench.proof.theory.limits import INCONSISTENT
-from fedbench.proof.theory.rows import Row
+from fedbench.proof.theory.rows import Claim, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-MEASURED, FAILED, EXPECTED, BAND, INK, GRID = "#2b6cb0", "#c53030", "#1a202c", "#dbe4ee", "#4a5568", "#edf2f7"
+Panel = tuple[Claim, list[Row]]
+
+MEASURED, FAILED, PROVEN, BAND, INK, GRID = "#2b6cb0", "#c53030", "#1a202c", "#d9e6f2", "#4a5568", "#edf2f7"
+LINES = ("#2b6cb0", "#b7791f", "#2f855a", "#805ad5")
+TERMS = ("#e2a3a3", "#a9c4e4", "#a8d5ba", "#f0d9a0", "#cdbbe6")
+COLUMNS, WIDTH, HEIGHT = 3, 7.4, 3.3  # panels side by side; inches of a panel
+TOP, BOTTOM = 0.85, 0.5  # inches of a panel for its title, and for the label of its axis
+LETTERS = 78  # of a line of a title
 STYLE: Any = {
-    "font.size": 10,
-    "axes.titlesize": 12,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
+    "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.spines.left": False,
@@ -31,60 +37,141 @@ STYLE: Any = {
 }
 
 
-def draw(rows: Sequence[Row], path: Path) -> None:
-    """Left the exact bounds on gradients, right the exponents. PNG or SVG by the suffix; folders are made."""
+def draw(found: Sequence[tuple[Claim, Row]], path: Path) -> None:
+    """PNG or SVG by the suffix; folders are made. Claims with exponents show what was measured against the size, claims with bounds show
+    the terms of the bound, the others the distance of every line from its exact value in units of what is allowed."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    bounds = [row for row in rows if row.kind == "bound" and row.source != INCONSISTENT]
-    slopes = [row for row in rows if row.kind == "slope"]
+    panels: dict[str, Panel] = {}
+    for claim, row in found:
+        panels.setdefault(claim.name, (claim, []))[1].append(row)
+    across, down = min(COLUMNS, len(panels)), math.ceil(len(panels) / COLUMNS)
     with mpl.rc_context(STYLE):
-        layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
-        figure = Figure(figsize=(15, 2 + 0.33 * max(len(bounds), len(slopes), 4)), layout=layout)
-        left, right = figure.subplots(1, 2, width_ratios=(1, 1.3))
-        _bounds(left, bounds)
-        _slopes(right, slopes)
+        figure = Figure(figsize=(WIDTH * across, HEIGHT * down))
+        for place, panel in enumerate(panels.values()):
+            left, bottom = WIDTH * (place % COLUMNS), HEIGHT * (down - 1 - place // COLUMNS)
+            _panel(Place(figure, left, bottom, WIDTH * across, HEIGHT * down), panel)
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=120)
+        figure.savefig(path, dpi=100)
 
 
-def _bounds(axes: Axes, rows: Sequence[Row]) -> None:
-    places = range(len(rows))
-    axes.hlines(places, [row.measured for row in rows], [row.expected for row in rows], colors=BAND, linewidth=5)
-    axes.scatter([row.measured for row in rows], places, s=40, color=_colours(rows), zorder=3, label="measured")
-    axes.scatter([row.expected for row in rows], places, s=190, marker="|", color=EXPECTED, linewidths=2, zorder=3, label="bound")
-    axes.set_xscale("log")
-    axes.set_xlabel("mean over the run of |grad F(x)|²")
-    axes.set_title("Exact bounds, all constants included")
-    _finish(axes, rows, [f"{row.measured / row.expected:.0%} of the bound" for row in rows])
+class Place(NamedTuple):
+    """A panel's lower left corner on a figure, and the figure's size, all in inches."""
+
+    figure: Figure
+    left: float
+    bottom: float
+    width: float
+    height: float
+
+    def axes(self, left: float, width: float) -> Axes:
+        """From `left` inches of the panel on."""
+        box = (self.left + left) / self.width, (self.bottom + BOTTOM) / self.height
+        return self.figure.add_axes((*box, width / self.width, (HEIGHT - TOP - BOTTOM) / self.height))
+
+    def text(self, x: float, y: float, words: str, **style: Any) -> None:
+        """The first line's top at x, y inches from the panel's upper left corner."""
+        at = (self.left + x) / self.width, (self.bottom + HEIGHT - y) / self.height
+        self.figure.text(*at, words, va="top", **style)
 
 
-def _slopes(axes: Axes, rows: Sequence[Row]) -> None:
-    places = range(len(rows))
-    expected = [row.expected for row in rows]
-    axes.barh(
-        places, [2 * row.allowed for row in rows], left=[row.expected - row.allowed for row in rows], height=0.6, color=BAND,
-        label="allowed",
-    )  # fmt: skip
-    axes.scatter(expected, places, s=190, marker="|", color=EXPECTED, linewidths=2, zorder=2, label="expected")
-    low, high = np.array([(row.low, row.high) for row in rows], float).reshape(-1, 2).T
-    axes.hlines(places, low, high, colors=_colours(rows), linewidth=2.2, zorder=3)
-    axes.scatter([row.measured for row in rows], places, s=40, color=_colours(rows), zorder=3, label="measured")
-    axes.set_xlabel("exponent of the named size, with 95 % intervals over seeds")
-    axes.set_title("Orders, as exponents")
-    _finish(axes, rows, [f"{row.measured:+.2f} [{row.low:+.2f}, {row.high:+.2f}]" for row in rows])
+def _panel(place: Place, panel: Panel) -> None:
+    claim, rows = panel
+    holds = all(row.holds for row in rows)
+    place.text(0.2, 0.12, textwrap.fill(claim.says, LETTERS), fontsize=10.5, fontweight="bold", color=PROVEN)
+    verdict = "" if holds else "DOES NOT HOLD: "
+    place.text(0.2, 0.53, f"{verdict}{claim.name}   ({claim.source})", fontsize=8, color=INK if holds else FAILED)
+    if any(row.kind == "slope" for row in rows):
+        _slopes(place, rows)
+    elif any(row.shares for row in rows):
+        _bounds(place, rows)
+    else:
+        _distances(place, rows)
 
 
-def _finish(axes: Axes, rows: Sequence[Row], values: Sequence[str]) -> None:
-    """A line each, the first on top: its name and source at the left, its value at the right; the legend below."""
-    axes.set_yticks(range(len(rows)), [f"{row.check}  {row.source.partition(' ')[0]}" for row in rows])
+def _notes(axes: Axes, rows: Sequence[Row]) -> None:
+    """The legend at the right of the axes, and in it a line for each row that is not drawn."""
+    size, letters = (7.5, 46) if len(rows) < 7 else (7, 80)
+    for row in rows:
+        label = textwrap.fill(f"{row.check}: {_words(row)}", letters, subsequent_indent="   ")
+        axes.plot([], [], "s", color=_colour(row), markersize=3, label=label)
+    axes.legend(
+        loc="upper left", bbox_to_anchor=(1.03, 1.04), fontsize=size, borderaxespad=0, handletextpad=0.4, labelspacing=0.35
+    )
+
+
+def _slopes(place: Place, rows: Sequence[Row]) -> None:
+    """Measured points, and a line of the proven exponent through their middle."""
+    axes = place.axes(0.75, 2.9)
+    for row, colour in zip([row for row in rows if row.kind == "slope"], LINES, strict=False):
+        x, y = np.array(row.points).T
+        y, middle = y / np.exp(np.log(y).mean()), np.exp(np.log(x).mean())
+        interval = "" if row.low == row.high else f" [{row.low:.2f}, {row.high:.2f}]"
+        label = f"{row.check.removesuffix(', exponent')}: exponent {row.measured:.2f}{interval},\nproven {row.expected:g} ± {row.allowed:g}"
+        axes.plot(x, y, "o", color=colour if row.holds else FAILED, label=label)
+        axes.plot(x, (x / middle) ** row.expected, "--", color=colour, linewidth=1)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.yaxis.set_minor_formatter("")
+    axes.set_xlabel("the size that the theorem names; dashes: the proven exponent", fontsize=8)
+    axes.set_ylabel("measured over its mean", fontsize=8)
+    axes.grid()
+    axes.spines["left"].set_visible(True)
+    _notes(axes, [row for row in rows if row.kind != "slope"])
+
+
+def _bounds(place: Place, rows: Sequence[Row]) -> None:
+    """The terms of each bound as shares of it, and where the measured value lies."""
+    axes = place.axes(1.6, 2.6)
+    shown = [row for row in rows if row.shares]
+    names = list(dict.fromkeys(name for row in shown for name, _ in row.shares))
+    for line, row in enumerate(shown):
+        left = 0.0
+        for name, share in row.shares:
+            axes.barh(
+                line, share, left=left, height=0.45, color=TERMS[names.index(name)], label=None if line else f"bound: {name}"
+            )
+            left += share
+        part = row.measured / row.expected
+        axes.scatter(part, line, s=50, marker="D", color=_colour(row), zorder=3, label=None if line else "measured")
+    axes.set_yticks(range(len(shown)), [textwrap.fill(row.check.partition(":")[0], 18) for row in shown], fontsize=8)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("part of the bound", fontsize=8)
+    _notes(axes, [row for row in rows if not row.shares])
+
+
+def _distances(place: Place, rows: Sequence[Row]) -> None:
+    """Each line's distance from its exact value, over what is allowed. A bound of one term is written, not drawn."""
+    axes = place.axes(2.75, 2.5)
+    for line, row in enumerate(rows):
+        if row.kind != "bound":
+            axes.barh(line, 2, left=-1, height=0.55, color=BAND)
+            ends = (row.measured if end is None else end for end in (row.low, row.measured, row.high))
+            low, middle, high = ((end - row.expected) / row.allowed for end in ends)
+            axes.hlines(line, low, high, colors=_colour(row), linewidth=2.5)
+            axes.scatter(middle, line, s=30, color=_colour(row), zorder=3)
+        axes.annotate(
+            _words(row), (1.02, line), xycoords=axes.get_yaxis_transform(), va="center", fontsize=7.5, annotation_clip=False,
+            color=INK if row.holds else FAILED,
+        )  # fmt: skip
+    axes.axvline(0, color=PROVEN, linewidth=1)
+    axes.set_xlim(-1.6, 1.6)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    for place, value in enumerate(values):
-        axes.annotate(value, (1.02, place), xycoords=axes.get_yaxis_transform(), va="center", color=INK, annotation_clip=False)
-    axes.grid(axis="x")
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.11), ncols=3, borderaxespad=0, handletextpad=0.5, columnspacing=1.5)
+    axes.set_yticks(range(len(rows)), [textwrap.fill(row.check, 44) for row in rows], fontsize=7.5)
+    axes.set_xticks([-1, 0, 1], ["- allowed", "exact", "+ allowed"])
+    axes.set_xlabel("distance from the exact value", fontsize=8)
 
 
-def _colours(rows: Sequence[Row]) -> list[str]:
-    return [MEASURED if row.holds else FAILED for row in rows]
+def _words(row: Row) -> str:
+    """The measured number against the expected one."""
+    if row.kind == "bound":
+        return f"{row.measured:.3g} ≤ {row.expected:.3g}" if row.holds else f"{row.measured:.3g} > {row.expected:.3g}"
+    if row.kind == "exact":
+        return f"{row.measured:.3f} [{row.low:.3f}, {row.high:.3f}] of 1 ± {row.allowed:g}"
+    return f"{row.measured:.3g} of {row.expected:.3g} ± {row.allowed:.1g}"
+
+
+def _colour(row: Row) -> str:
+    return MEASURED if row.holds else FAILED

@@ -1,20 +1,26 @@
-"""All theory checks in order."""
+"""All claims in order, and their rows."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from fedbench.proof.theory import limits, orders, rates
-from fedbench.proof.theory.rows import Row
+from fedbench.errors import UsageError, nearest
+from fedbench.proof.theory import calibrated, distilled, laws, limits, moments, orders, rates
+from fedbench.proof.theory.rows import Claim, Row
 
-FULL, QUICK = (4, 2000), (2, 800)  # seeds, updates
+CLAIMS: dict[str, Claim] = {
+    claim.name: claim for room in (moments, rates, orders, calibrated, distilled, limits, laws) for claim in room.CLAIMS
+}
 
 
-def rows(*, quick: bool = False) -> Iterator[Row]:
-    """One row after the other; `quick` takes fewer seeds and updates, and leaves the orders out."""
-    seeds, updates = QUICK if quick else FULL
-    parts = [rates.exact_bounds(seeds, updates), limits.all_rows(updates)]
-    if not quick:
-        parts.insert(1, orders.all_rows(seeds, updates))
-    return itertools.chain.from_iterable(parts)
+def chosen(names: Sequence[str] = (), *, quick: bool = False) -> list[Claim]:
+    """Returns the claims of these names, or all; with `quick` only those that take a few seconds. UsageError for an unknown name."""
+    for name in names:
+        if name not in CLAIMS:
+            raise UsageError(f"theory: unknown claim {name!r}{nearest(name, CLAIMS)}")
+    return [claim for claim in CLAIMS.values() if (not names or claim.name in names) and (claim.quick or not quick)]
+
+
+def rows(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Row]]:
+    """One row after the other, each with its claim."""
+    return ((claim, row) for claim in claims for row in claim.measure())

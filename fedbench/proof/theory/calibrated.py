@@ -1,0 +1,113 @@
+"""FedaGrac with full calibration: its orders in M, Kbar and T, and the noise of its reference with unequal local steps.
+
+With one Hessian and equal steps the corrections nu - nu_i cancel in the mean over the clients, so the server's model has exactly the
+moments of rounds of all clients. That gives every point of a sweep an exact value, within 5 % of which it must lie.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from fedbench.algorithms.fedagrac import FedaGrac
+from fedbench.proof.theory.bed import Clients, Measured, late, near_optimum, play, problem
+from fedbench.proof.theory.exact import Moments, Step, Update, moments
+from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, Point, both, doubled, sweep
+from fedbench.proof.theory.rows import Claim, Row, exact, slope
+
+UPDATES = 200
+MANY = 24  # seeds of what is measured over the last half of a run, where few steps are independent
+STRONG = 0.2  # mu of the bed
+SETS = ([8, 8, 8, 8], [6, 6, 10, 10], [4, 4, 12, 12], [2, 2, 14, 14], [1, 1, 15, 15])
+"""Local steps of four clients, Kbar = 8 always."""
+
+
+def run(variant: str, steps: list[int], rate: float, T: int, seed: int) -> Measured:
+    on = problem(clients=len(steps), dim=DIM)
+    algorithm = FedaGrac.make({"sampling": "all", "calibration_rate": 1.0, "variant": variant, "local_lr": rate})
+    return play(algorithm, on, T, Clients(steps=steps), seed=seed, start=near_optimum(on, GAP)).measured
+
+
+def known(clients: int, steps: int, rate: float, T: int) -> Moments:
+    """Rounds of all clients."""
+    on = problem(clients=clients, dim=DIM)
+    everybody = np.arange(clients)
+    schedule = [Update(everybody, np.full(clients, t), np.full(clients, 1 / clients)) for t in range(T)]
+    return moments(on, schedule, near_optimum(on, GAP), Step(rate, steps))
+
+
+def decaying(Kbar: int, T: int) -> float:
+    """A local rate of order ln T / (mu T Kbar)."""
+    return 2 * math.log(T) / (STRONG * T * Kbar)
+
+
+def nonconvex() -> Iterator[Row]:
+    """At a local rate of order sqrt(M / (T Kbar))."""
+
+    @functools.cache  # sweeps meet
+    def measure(M: int, K: int, T: int, seed: int) -> Point:
+        rate = 0.5 * math.sqrt(M / (T * K))
+        return run("avg", [K] * M, rate, T, seed).mean_square_gradient, float(known(M, K, rate, T).squares.mean())
+
+    sizes, lengths = [2, 4, 8, 16], doubled(UPDATES)
+    yield from both("against M", sizes, sweep(measure, [(M, 2, 2 * UPDATES) for M in sizes]), -0.5)
+    yield from both("against Kbar", sizes, sweep(measure, [(4, K, 2 * UPDATES) for K in sizes]), -0.5)
+    yield from both("against T", lengths, sweep(measure, [(4, 2, T) for T in lengths]), -0.5)
+
+
+def convex() -> Iterator[Row]:
+    """The mean of F(x) - F* over the last half, over ln T, which the theorem's order hides."""
+
+    @functools.cache  # sweeps meet
+    def measure(M: int, K: int, T: int, seed: int) -> Point:
+        rate = decaying(K, T)
+        return run("avg", [K] * M, rate, T, seed).late_gap / math.log(T), late(known(M, K, rate, T).gaps) / math.log(T)
+
+    sizes, lengths = [2, 4, 8], [UPDATES // 2, UPDATES, 2 * UPDATES]
+    yield from both("error against M", sizes, sweep(measure, [(M, 2, UPDATES) for M in sizes], MANY), -1.0)
+    yield from both("error against Kbar", sizes, sweep(measure, [(4, K, UPDATES) for K in sizes], MANY), -1.0)
+    yield from both("error against T", lengths, sweep(measure, [(4, 2, T) for T in lengths], MANY), -1.0)
+
+
+def reference_noise() -> Iterator[Row]:
+    """Four clients with w_i = 1/4. The theorems hide Kbar mean(1/K_i), the noise of nu over that of a client who does Kbar steps: 1 with
+    equal K_i. By default the fast send their first gradient, which is as noisy as if they did one step."""
+
+    def error(variant: str, which: int, seed: int) -> float:
+        return run(variant, SETS[which], decaying(8, UPDATES), UPDATES, seed).late_gap
+
+    spread = [float(np.mean(K) * np.mean(1 / np.array(K))) for K in SETS]
+    found = np.array([[error("avg", which, seed) for which in range(len(SETS))] for seed in range(MANY)])
+    yield slope("avg: error against Kbar mean(1/K_i), exponent", spread, found, 1.0, ALLOWED)
+    least = late(known(4, 8, decaying(8, UPDATES), UPDATES).gaps)
+    yield exact("avg, equal K_i: error over its exact value", found[:, 0], least)
+    yield exact(
+        "avg: all errors over Kbar mean(1/K_i) times that value", (found / (least * np.array(spread))).mean(axis=1), 1.0, 0.1
+    )
+    grown = [error("default", len(SETS) - 1, seed) for seed in range(MANY)]
+    yield exact("default, K_i = 1, 1, 15, 15: error over 8 times that of equal K_i", np.array(grown) / 8, least, 0.25)
+
+
+CLAIMS = (
+    Claim(
+        "fedagrac-orders",
+        "Wu et al. 2021, Corollary 2.1",
+        "Fully calibrated, |grad F|^2 of FedaGrac falls as 1 / sqrt(M T Kbar).",
+        nonconvex,
+    ),
+    Claim(
+        "fedagrac-convex-orders",
+        "Wu et al. 2021, Corollary 3.1",
+        "Fully calibrated and strongly convex, the error of FedaGrac falls as 1 / (M T Kbar).",
+        convex,
+    ),
+    Claim(
+        "fedagrac-reference-noise",
+        "Wu et al. 2021, Theorem 3, its constant H",
+        "With unequal local steps the error grows by the factor Kbar mean(1/K_i), which the order hides.",
+        reference_noise,
+    ),
+)

@@ -1,0 +1,186 @@
+"""Laws of schedules and of sums: staleness is conserved, draws are alike and independent, what is normalised has no bias.
+
+The problems of the last two claims have constant gradients g_i, so that every job of a client moves by the same -local_lr K g_i from
+wherever it starts, and a biased sum shows at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import registry
+from fedbench.algorithms.favano import FAVANO
+from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.proof.theory.bed import Clients, Noisy, play, problem
+from fedbench.proof.theory.limits import UNEQUAL
+from fedbench.proof.theory.rows import Claim, Row, bound_by, exact, value
+from fedbench.protocols import Algorithm
+from fedbench.types import Batch, State, Vector, Weights
+
+RATE = 0.1
+
+
+class Sloped(Noisy):
+    """F_i(x) = c_i . x: its gradient is c_i everywhere. There is no optimum; distances are from 0."""
+
+    def gradient(self, client: int, x: Vector, rows: npt.NDArray[np.int64] | None = None) -> Vector:
+        return np.asarray(self.c[client])
+
+    def minimiser(self) -> Vector:
+        return np.zeros(self.dim)
+
+
+def sloped(clients: int, common: float) -> Sloped:
+    """Every coordinate of every g_i is `common` and a part of its own."""
+    on = problem(clients=clients, dim=6)
+    return Sloped(on.examples, on.weights, on.dim, on.A, on.c + common, on.noise)
+
+
+def staleness() -> Iterator[Row]:
+    """(M_c - 1) / M on average whatever the speeds; M_c / M if replacements start before the update. 4000 updates, without the first
+    arrivals."""
+    on = problem()
+    slow = np.random.default_rng(1).lognormal(0.0, 1.0, on.clients)
+    for concurrency, M, before in ((10, 1, False), (10, 5, False), (25, 5, False), (25, 5, True)):
+        options: dict[str, Any] = {"concurrency": concurrency, "buffer_size": M, "dispatch_before_update": before}
+        algorithm = registry.find("algorithm", "fedbuff").make(options)
+        chunk = Clients(seconds=slow).scheduler(algorithm, on, 4000, seed=0).next()
+        found = (chunk.consumed_by[chunk.entries] - chunk.base[chunk.entries])[10 * concurrency :]
+        expected = (concurrency - (0 if before else 1)) / M
+        when = ", replaced before the update" if before else ""
+        yield value(f"M_c = {concurrency}, M = {M}{when}: mean staleness", float(found.mean()), expected, 0.015 * expected)
+
+
+def selection(seeds: int = 40, n: int = 20, updates: int = 500) -> Iterator[Row]:
+    """Draws are multinomial(n, 1/N), N = 2 n, so that draws without replacement, whose chi-squared is half as large, are noticed."""
+    on = problem()
+    algorithm = registry.algorithm(f"defedavg_niid[cohort_size={n}]")
+    slow = np.random.default_rng(2).lognormal(0.0, 0.5, on.clients)
+    plans = [Clients(seconds=slow).scheduler(algorithm, on, updates, seed).next() for seed in range(seeds)]
+    yield exact(
+        "chi-squared of a client's draws over its degrees of freedom", [_chi2(plan, on.clients) for plan in plans], 1.0, 0.15
+    )
+    distinct = [
+        np.mean([len(np.unique(plan.client[round])) for round in np.split(plan.entries, plan.offsets[1:-1])]) for plan in plans
+    ]
+    N = on.clients
+    yield exact("distinct clients of a round over N (1 - (1 - 1/N)^n)", distinct, N * (1 - (1 - 1 / N) ** n), 0.01)
+    slowest = np.argsort(slow)[N // 2 :]
+    shares = [np.isin(plan.client[plan.entries], slowest).mean() for plan in plans]
+    yield exact("share of the slower half of the clients over 1/2", shares, 0.5, 0.01)
+
+
+def _chi2(plan: Chunk, clients: int) -> float:
+    counts = np.bincount(plan.client[plan.entries], minlength=clients)
+    expected = counts.sum() / clients
+    return float(((counts - expected) ** 2 / expected).sum() / (clients - 1))
+
+
+def favano() -> Iterator[Row]:
+    """Steps take exponential times, and the slowest client's are five times as long as the fastest's. The slowest does two or more steps a
+    poll almost always, since alpha is at least 1 here, which a client with few steps a poll would feel as a bias."""
+    on, cohort, polls, seeds = sloped(6, common=0.2), 3, 400, 16
+    sums: list[tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.floating[Any]]]] = []
+
+    class Watched(FAVANO):
+        """Keeps (w - z) / alpha of every polled client."""
+
+        def normalisers(self, state: State, batch: Batch) -> Weights:
+            alpha = super().normalisers(state, batch)
+            sums.append((batch.clients, batch.delta / alpha[:, None]))
+            return alpha
+
+    for alpha in ("stochastic", "deterministic"):
+        ratios, drifts = [], []
+        for seed in range(seeds):
+            sums.clear()
+            algorithm = Watched.make(
+                {"cohort_size": cohort, "alpha": alpha, "local_lr": RATE, "period_seconds": 2.0, "max_steps": 24}
+            )
+            x = play(algorithm, on, polls, Steps(), noise=False, seed=seed, start=np.zeros(on.dim)).x
+            clients, moves = np.concatenate([c for c, _ in sums]), np.concatenate([m for _, m in sums])
+            along = -(moves * on.c[clients]).sum(axis=1) / (RATE * (on.c[clients] ** 2).sum(axis=1))
+            ratios.append([along[clients == i].mean() for i in range(on.clients)])
+            weights = np.linalg.solve(on.c.T, -x)  # the model's way is a sum of the six g_i, which span the space
+            drifts.append([weights[0] / weights.mean(), weights[-1] / weights.mean()])
+        for place, (who, i) in enumerate((("fastest", 0), ("slowest", on.clients - 1))):
+            yield exact(f"{alpha}, {who} client: mean of (w - z) / alpha over -local_lr g", np.array(ratios)[:, i], 1.0)
+            yield exact(
+                f"{alpha}, {who} client: its weight in the model's way over the mean", np.array(drifts)[:, place], 1.0, 0.1
+            )
+
+
+class Steps(Clients):
+    """Exponential times a step, with means from 0.2 to 1 second."""
+
+    def scheduler(self, algorithm: Algorithm, on: Noisy, updates: int, seed: int) -> Scheduler:
+        timing = Timing(
+            clients=on.clients,
+            seed=seed,
+            compute=Duration(kind="exponential", a=np.linspace(0.2, 1.0, on.clients), per_step=True),
+            steps=LocalSteps(values=24),
+            max_updates=updates,
+        )
+        return Scheduler(timing, algorithm.dispatch(on.info), p=on.p())
+
+
+def ca2fl() -> Iterator[Row]:
+    """The fastest client arrives eight times as often as the slowest. Once all have arrived, every update is -local_lr K mean g_i."""
+    on, K, first, last = sloped(4, common=1.0), 2, 40, 240
+    clients = Clients(steps=K, seconds=UNEQUAL)
+    g = on.c.mean(axis=0)
+    for cache in ("deferred", "immediate"):
+        for M in (1, 3):
+            selector = f"ca2fl[buffer_size={M},restart=self,local_lr={RATE},server_lr=0.5,cache={cache}]"
+            start, end = (_model(selector, on, updates, clients) for updates in (first, last))
+            wanted = -0.5 * RATE * K * g * (last - first)
+            off = float(np.linalg.norm(end - start - wanted) / np.linalg.norm(wanted))
+            # A client that comes twice in a buffer has sent the same twice, so both caches are unbiased here.
+            yield value(f"{cache}, M = {M}: distance from the mean of all clients, relative", off, 0.0, 1e-9)
+    selector = f"fedbuff[buffer_size=1,restart=self,local_lr={RATE},server_lr=0.5]"
+    way = _model(selector, on, last, clients) - _model(selector, on, first, clients)
+    wanted = -0.5 * RATE * K * g * (last - first)
+    yield bound_by(
+        "FedBuff, which is biased: its distance is at least 0.05",
+        0.05,
+        float(np.linalg.norm(way - wanted) / np.linalg.norm(wanted)),
+    )
+
+
+def _model(selector: str, on: Noisy, updates: int, clients: Clients) -> Vector:
+    return play(registry.algorithm(selector), on, updates, clients, noise=False, start=np.zeros(on.dim)).x
+
+
+CLAIMS = (
+    Claim(
+        "mean-staleness",
+        "Conservation of arrivals",
+        "The mean staleness of buffered aggregation is (M_c - 1) / M, whatever the speeds.",
+        staleness,
+        quick=True,
+    ),
+    Claim(
+        "uniform-selection",
+        "Wang et al. 2024 (DeFedAvg), Algorithm 1",
+        "DeFedAvg-nIID draws its clients alike, independently and with replacement, however slow they are.",
+        selection,
+        quick=True,
+    ),
+    Claim(
+        "favano-unbiased",
+        "Leconte et al. 2023 (FAVANO)",
+        "Progress divided by alpha has the same mean for the fast and for the slow.",
+        favano,
+    ),
+    Claim(
+        "ca2fl-unbiased",
+        "Wang et al. 2024 (CA2FL)",
+        "Once all caches are filled and gradients stay as they are, CA2FL moves by the mean of all clients.",
+        ca2fl,
+        quick=True,
+    ),
+)

@@ -17,7 +17,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "fedbench"
-THEORY = PACKAGE / "proof/theory"  # its citations are mended with its rows
 NUMBERED = re.compile(r"\[00\d\]")
 TEXTS = {".py", ".pyi", ".yaml", ".md", ".txt", ".html", ".cpp", ".hpp", ".cu", ".cuh"}
 REDUCTIONS = {"dot", "sum", "mean", "matmul", "einsum", "vdot", "inner", "tensordot", "norm", "average", "cumsum", "prod"}
@@ -64,7 +63,7 @@ def texts() -> Iterator[Path]:
     """Files in which papers are cited: the package, the core, pages and the scenarios."""
     folders = [PACKAGE, ROOT / "csrc", ROOT / "docs", ROOT / "benchmarks"]
     files = [*ROOT.glob("*.md"), *(file for folder in folders for file in folder.rglob("*"))]
-    return (file for file in sorted(files) if file.suffix in TEXTS and not file.is_relative_to(THEORY))
+    return (file for file in sorted(files) if file.suffix in TEXTS)
 
 
 def violations() -> Iterator[str]:

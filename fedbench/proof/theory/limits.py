@@ -91,7 +91,7 @@ def calibrated() -> Iterator[Row]:
     """With full calibration the end is x*, however unequal the steps."""
     on = four_clients()
     optimum = on.minimiser()
-    fedagrac = [f"fedagrac[calibration_rate=1,variant={v}" for v in ("default", "avg", "first", "reverse")]
+    fedagrac = [f"fedagrac[sampling=all,calibration_rate=1,variant={v}" for v in ("default", "avg", "first", "reverse")]
     for selector in ("scaffold[sampling=all", *fedagrac, "fedlin["):
         text = f"{selector},local_lr={RATE}]".replace("[,", "[")
         away = float(np.linalg.norm(end(text, on) - optimum) / np.linalg.norm(optimum))
@@ -105,7 +105,7 @@ def partly_calibrated() -> Iterator[Row]:
     K = np.array(STEPS, float)
     skewed, middle = K @ on.c / K.sum(), on.c.mean(axis=0)
     for lam in (0.3, 0.6):
-        x = end(f"fedagrac[calibration_rate={lam},local_lr={rate}]", on, 2 * UPDATES)
+        x = end(f"fedagrac[sampling=all,calibration_rate={lam},local_lr={rate}]", on, 2 * UPDATES)
         kept = float((x - middle) @ (skewed - middle) / ((skewed - middle) @ (skewed - middle)))
         yield value(f"lambda = {lam}: part of FedAvg's bias that stays", kept, 1 - lam, 0.02)
 

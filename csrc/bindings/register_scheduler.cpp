@@ -184,7 +184,8 @@ void register_scheduler(py::module_& module) {
              }),
              py::kw_only(), py::arg("clients"), py::arg("seed"), py::arg("compute"), py::arg("download"), py::arg("upload"),
              py::arg("steps"), py::arg("availability"), py::arg("when_offline"), py::arg("dropout"), py::arg("gradients_per_step"),
-             py::arg("gradients_beside"), py::arg("start_ns"), py::arg("policy"), py::arg("max_updates"), py::arg("max_seconds"), py::arg("max_jobs"))
+             py::arg("gradients_beside"), py::arg("start_ns"), py::arg("policy"), py::arg("max_updates"), py::arg("max_seconds"),
+             py::arg("max_jobs"))
         .def("next", &Scheduler::next, py::arg("max_updates"), py::call_guard<py::gil_scoped_release>())
         .def_property_readonly("awaiting_selection", &Scheduler::is_asking)
         .def_property_readonly("available", [](const Scheduler& s) { return take(s.available()); })

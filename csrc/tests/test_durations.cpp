@@ -33,14 +33,16 @@ void refused_durations() {
     check_throws<std::invalid_argument>([] { Steps::normal(0, -1); }, "variance >= 0");
     const Durations step("compute", DurationKind::constant, {2}, {}, true, {});
     check(step.job(0, Purpose::compute, 0, 0, 7, 7) == 14 * kSecond, "per step: K times one step");
-    check_throws<std::invalid_argument>([&] { step.job(0, Purpose::compute, 0, 0, 2'000'000'000, 2'000'000'000); }, "more than 1e9 seconds");
+    check_throws<std::invalid_argument>([&] { step.job(0, Purpose::compute, 0, 0, 2'000'000'000, 2'000'000'000); },
+                                        "more than 1e9 seconds");
 }
 
 /// A duration is that of one gradient a step; a job with more takes longer in proportion, whether it is drawn by step or as a whole.
 void jobs_pay_for_their_gradients() {
     const GradientWork twice{2, {0, 3}};
     check(twice.of(0, 5) == 10 && twice.of(1, 5) == 13 && GradientWork{}.of(1, 5) == 5, "per step and beside");
-    const Durations step("compute", DurationKind::constant, {2}, {}, true, {}), whole("compute", DurationKind::constant, {5}, {}, false, {});
+    const Durations step("compute", DurationKind::constant, {2}, {}, true, {}),
+        whole("compute", DurationKind::constant, {5}, {}, false, {});
     check(step.job(0, Purpose::compute, 1, 0, 5, 13) == 26 * kSecond, "13 gradients of 2 s");
     check(whole.job(0, Purpose::compute, 1, 0, 5, 13) == 13 * kSecond, "13 fifths of 5 s");
     check(whole.job(0, Purpose::compute, 1, 0, 5, 5) == 5 * kSecond && whole.job(0, Purpose::compute, 1, 0, 9, 9) == 5 * kSecond,

@@ -243,7 +243,9 @@ def test_uniform_steps_are_drawn_once_from_low_to_high_less_one() -> None:
 
 def test_steps_beyond_32_bits_are_an_error() -> None:
     scenario = load("digits-demo", ["local.steps={kind: linear, low: 1, increment: 200000000}"])
-    with pytest.raises(UsageError, match="a client does at most 2147483647 steps, got 4000000001 for client 19"):
+    with pytest.raises(
+        UsageError, match=r"digits-demo: local\.steps: a client does at most 2147483647 steps, got 4000000001 for client 19"
+    ):
         local_steps(scenario, 0)
 
 

@@ -241,6 +241,16 @@ def test_uniform_steps_are_drawn_once_from_low_to_high_less_one() -> None:
     assert pooled(scenario).local.steps == 6  # 6.5, rounded to even
 
 
+@pytest.mark.parametrize(
+    ("part", "expected"), [("mean: 30.4, variance: 400", 30), ("mean: 0.3", 1), ("mean: 5, variance: 4, minimum: 8", 8)]
+)
+def test_a_pooled_worker_does_the_mean_of_steps_drawn_once(part: str, expected: int) -> None:
+    """Whatever the first client drew. Steps that are drawn for every job go on being drawn."""
+    assert pooled(load("digits-demo", [f"local.steps={{{part}, mode: fixed}}"])).local.steps == expected
+    anew = load("digits-demo", ["local.steps={mean: 30, variance: 400, mode: random}"])
+    assert pooled(anew).local == anew.local
+
+
 def test_steps_beyond_32_bits_are_an_error() -> None:
     scenario = load("digits-demo", ["local.steps={kind: linear, low: 1, increment: 200000000}"])
     with pytest.raises(

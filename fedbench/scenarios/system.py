@@ -156,9 +156,9 @@ def one_step(duration: Duration, steps: float | Weights) -> Duration:
 
 
 def mean_steps(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Weights:
-    """Mean local steps of a job of every client (N,)."""
+    """Mean local steps of a job of every client (N,); of steps drawn for every job, the distribution's mean, at least 1."""
     steps = local_steps(scenario, seed, sizes)
-    mean = steps.normal[0] if steps.values is None and steps.normal is not None else steps.values
+    mean = max(1.0, steps.normal[0]) if steps.values is None and steps.normal is not None else steps.values
     return np.broadcast_to(np.asarray(mean, np.float64), scenario.clients).copy()
 
 

@@ -20,6 +20,7 @@ from fedbench.scenarios.system import (
     delay_classes,
     full_gradient_seconds,
     local_steps,
+    mean_steps,
     means,
     needs_sizes,
     one_step,
@@ -249,6 +250,15 @@ def test_a_pooled_worker_does_the_mean_of_steps_drawn_once(part: str, expected: 
     assert pooled(load("digits-demo", [f"local.steps={{{part}, mode: fixed}}"])).local.steps == expected
     anew = load("digits-demo", ["local.steps={mean: 30, variance: 400, mode: random}"])
     assert pooled(anew).local == anew.local
+
+
+@pytest.mark.parametrize(("mean", "expected"), [(0.25, 1), (30.5, 30.5)])
+def test_mean_steps_of_jobs_that_draw_theirs(mean: float, expected: float) -> None:
+    """A job does at least one, so the share of a step in its time is at most the whole."""
+    time = "compute={kind: per_job, time: {distribution: constant, seconds: 6}}"
+    scenario = load("digits-demo", ["clients=3", time, f"local.steps={{mean: {mean}, mode: random}}"])
+    assert mean_steps(scenario, 0).tolist() == [expected] * 3
+    assert step_seconds(scenario, 0).tolist() == [6 / expected] * 3
 
 
 def test_steps_beyond_32_bits_are_an_error() -> None:

@@ -83,11 +83,12 @@ std::int64_t Durations::job(std::uint64_t seed, Purpose purpose, std::uint32_t c
     const std::int64_t one = unit(seed, purpose, client, k);
     if (!per_step_ && gradients == steps) return one;
     constexpr std::int64_t longest = static_cast<std::int64_t>(kLongestSeconds) * kNanosecondsPerSecond;
-    std::int64_t whole = 0;
-    if (__builtin_mul_overflow(one, gradients, &whole) || (per_step_ && whole > longest))
+    Wide whole = static_cast<Wide>(one) * gradients;
+    if (!per_step_) whole /= std::max(steps, 1);
+    if (whole > longest)
         throw std::invalid_argument(name_ + ": " + std::to_string(steps) + " steps of client " + std::to_string(client) + ", " +
                                     std::to_string(gradients) + " gradients, take more than 1e9 seconds");
-    return per_step_ ? whole : whole / std::max(steps, 1);
+    return static_cast<std::int64_t>(whole);
 }
 
 void GradientWork::check_clients(std::uint32_t clients) const {

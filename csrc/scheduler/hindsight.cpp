@@ -4,12 +4,6 @@
 
 namespace fedbench {
 
-namespace {
-
-__extension__ using Wide = __int128;  // nanoseconds times gradients
-
-}  // namespace
-
 Hindsight::Hindsight(const Scheduler& scheduler)
     : system_(scheduler.system()),
       presence_(scheduler.presence().availability(), system_.seed, system_.clients),

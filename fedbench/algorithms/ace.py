@@ -51,3 +51,11 @@ class ACE(Buffered):
         h = k.newest_mean(state.h_i, batch.clients, batch.delta, divisor=n)
         if self.start != "wait_all" or state.h_i.count == N:
             state.x = state.x + (self.server_lr or 1 / N) * h
+
+    def warnings(self, state: State) -> list[str]:
+        silent = state.h_i.clients - state.h_i.count
+        if self.start != "wait_all" or not silent:
+            return []
+        return [
+            f"ace: the model is still x0, since {silent} of {state.h_i.clients} clients never reported; see start, concurrency"
+        ]

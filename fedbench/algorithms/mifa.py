@@ -61,3 +61,9 @@ class MIFA(Algorithm):
         G = k.newest_mean(state.G_i, batch.clients, batch.G, divisor=reported)
         if self.start == "warm" or state.G_i.count == N:
             state.x = state.x - self.local_lr * self.server_lr * G
+
+    def warnings(self, state: State) -> list[str]:
+        silent = state.G_i.clients - state.G_i.count
+        if self.start != "wait_all" or not silent:
+            return []
+        return [f"mifa: the model is still x0, since {silent} of {state.G_i.clients} clients never reported; see start"]

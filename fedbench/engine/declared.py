@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from fedbench.errors import UsageError
 from fedbench.protocols import Algorithm
 from fedbench.types import GradientWork, Info, ServerMemory, Traffic
@@ -31,17 +33,20 @@ def server_memory(algorithm: Algorithm, info: Info) -> ServerMemory:
 
 
 def vector_bytes(vectors: float, model_bytes: int) -> int:
-    """Bytes of so many model-sized vectors; a fraction of a byte is a byte."""
-    return math.ceil(vectors * model_bytes)
+    """Bytes of so many model-sized vectors; a fraction of a byte is a byte, but for what a product of floats is off by."""
+    return math.ceil(round(vectors * model_bytes, 6))
 
 
 def _checked(algorithm: Algorithm, method: str, kind: type[T], value: Any, whole: tuple[str, ...]) -> T:
     where = f"algorithm {algorithm.name}: {method}"
     if not isinstance(value, kind):
         raise UsageError(f"{where} must return {kind.__name__}({', '.join(kind._fields)}), got {value!r}")
-    for field, number in zip(kind._fields, value, strict=True):
+    plain: T = kind._make(
+        number.item() if isinstance(number, np.generic) else number for number in value
+    )  # numpy's count as Python's
+    for field, number in zip(kind._fields, plain, strict=True):
         expected = "a whole number" if field in whole else "a number"
         fits = isinstance(number, int if field in whole else int | float) and not isinstance(number, bool)
         if not fits or not 0 <= number < math.inf:
             raise UsageError(f"{where}: {field} must be {expected} >= 0, got {number!r}")
-    return value
+    return plain

@@ -192,10 +192,16 @@ class Setup:
         return network.download_megabit_per_second is not None or network.upload_megabit_per_second is not None
 
     def scheduler(self, end_seconds: float | None = None) -> Scheduler:
-        """A fresh scheduler at virtual time 0, whose plan ends at `end_seconds` if they are given, else with the scenario's budget."""
+        """A fresh scheduler at virtual time 0, whose plan ends at `end_seconds` if they are given, else with the scenario's budget.
+
+        UsageError, naming algorithm and scenario, where the policy and the scenario's numbers do not go together.
+        """
         weighted = isinstance(self.dispatch, Rounds) and self.dispatch.select == "weighted"
         timing = self.timing() if end_seconds is None else dataclasses.replace(self.timing(), max_seconds=end_seconds)
-        return Scheduler(timing, self.dispatch, p=self.info.p if weighted else None)
+        try:
+            return Scheduler(timing, self.dispatch, p=self.info.p if weighted else None)
+        except UsageError as error:
+            raise UsageError(f"algorithm {self.spec.algorithm.name} on scenario {self.scenario.name}: {error}") from None
 
     def scheduler_alone(self, end_seconds: float | None = None) -> Scheduler:
         """A fresh scheduler for a plan without training. Raises UsageError where the model's state says who takes part."""

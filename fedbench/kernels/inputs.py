@@ -47,10 +47,13 @@ def whole_numbers(name: str, value: Any) -> npt.NDArray[np.int32]:
     """Local steps (1,) or (N,): an integer, a list of integers or an array of any integer dtype."""
     found = np.array(value) if isinstance(value, list | tuple) else np.atleast_1d(value)
     fits = type(found) is np.ndarray and found.ndim == 1 and found.dtype.kind in "iu" and found.size > 0
-    if not fits or found.min() < 0 or found.max() > LARGEST:
-        raise ValueError(
-            f"{name}: expected whole numbers between 0 and {LARGEST}, one or one per client, got {checks.brief(value)}"
-        )
+    wanted = f"{name}: expected whole numbers between 0 and {LARGEST}, one or one per client, got"
+    if not fits:
+        raise ValueError(f"{wanted} {checks.brief(value)}")
+    wrong = np.flatnonzero((found < 0) | (found > LARGEST))
+    if wrong.size:
+        whose = f" (client {wrong[0]})" if found.size > 1 else ""
+        raise ValueError(f"{wanted} {checks.brief(found[wrong[0]].item())}{whose}")
     return found.astype(np.int32)
 
 

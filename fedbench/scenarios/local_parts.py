@@ -116,6 +116,8 @@ class LocalPart(Part):
         match self.steps:
             case tuple() as steps:
                 mean = sum(steps) / len(steps)
+            case NormalSteps(mode="fixed", mean=normal, minimum=minimum):
+                mean = max(normal, minimum)
             case ExtremeSteps(low=low, high=high):
                 mean = low + (high - low) / clients
             case UniformSteps(low=low, high=high):

@@ -125,7 +125,7 @@ def local_steps(scenario: Scenario, seed: int, sizes: Weights | None = None) -> 
     if isinstance(steps, int):
         return LocalSteps(values=steps)
     if steps is not None:
-        return _different_steps(steps, scenario.clients, seed)
+        return _different_steps(steps, scenario, seed)
     if sizes is None or scenario.local.epochs is None:
         raise UsageError(f"scenario {scenario.name}: local.epochs needs the shard sizes")
     return LocalSteps(values=(scenario.local.epochs * np.ceil(sizes / scenario.local.batch_size)).astype(np.int32))
@@ -156,9 +156,9 @@ def one_step(duration: Duration, steps: float | Weights) -> Duration:
 
 
 def mean_steps(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Weights:
-    """Mean local steps of a job of every client (N,)."""
+    """Mean local steps of a job of every client (N,); of steps drawn for every job, the distribution's mean, at least 1."""
     steps = local_steps(scenario, seed, sizes)
-    mean = steps.normal[0] if steps.values is None and steps.normal is not None else steps.values
+    mean = max(1.0, steps.normal[0]) if steps.values is None and steps.normal is not None else steps.values
     return np.broadcast_to(np.asarray(mean, np.float64), scenario.clients).copy()
 
 
@@ -195,8 +195,9 @@ def poll_seconds(scenario: Scenario, seed: int, steps: int, sizes: Weights | Non
     return seconds
 
 
-def _different_steps(steps: DifferentSteps | tuple[int, ...], clients: int, seed: int) -> LocalSteps:
+def _different_steps(steps: DifferentSteps | tuple[int, ...], scenario: Scenario, seed: int) -> LocalSteps:
     """In random mode the scheduler draws; in fixed mode every job has the steps that it would draw for the client's first."""
+    clients = scenario.clients
     values: npt.NDArray[Any]
     match steps:
         case NormalSteps(mode="random"):
@@ -215,7 +216,8 @@ def _different_steps(steps: DifferentSteps | tuple[int, ...], clients: int, seed
             values = np.array(steps)
     if values.max() > LARGEST:
         raise UsageError(
-            f"local.steps: a client does at most {LARGEST} steps, got {values.max():.0f} for client {values.argmax()}"
+            f"scenario {scenario.name}: local.steps: a client does at most {LARGEST} steps, got {values.max():.0f} for client "
+            f"{values.argmax()}"
         )
     return LocalSteps(values=values.astype(np.int32))
 

@@ -194,6 +194,7 @@ def _line(record: Record, *, reused: bool) -> str:
     return (
         f"{record.selector} seed {record.seed}: {record.state}, accuracy {accuracy}{hits}, {ledger['updates']} updates, "
         f"{ledger['trained_steps']} steps trained, {ledger['avoided_steps']} avoided ({how})"
+        + "".join(f"; warning: {text}" for text in record.meta.get("warnings", ()))
     )
 
 

@@ -59,3 +59,12 @@ def test_a_buffer_keeps_the_newest_of_a_client() -> None:
     state, tools = serve(algorithm, clients=4, x0=np.zeros(2))
     algorithm.step(state, arrivals([1, 0, 1], delta=[[64.0, 64], [8, 0], [0, 16]]), tools)
     assert state.x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("start", "updates", "warned"), [("wait_all", 2, True), ("wait_all", 3, False), ("warm", 2, False)])
+def test_a_model_that_never_moved_is_reported(start: str, updates: int, warned: bool) -> None:
+    """Client 1 reports in the third update."""
+    algorithm = ace(start=start)
+    trace = run(algorithm, two_clients(), updates, seconds=(1, 2.5))
+    said = "ace: the model is still x0, since 1 of 2 clients never reported; see start, concurrency"
+    assert algorithm.warnings(trace.state) == ([said] if warned else [])

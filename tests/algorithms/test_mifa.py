@@ -62,3 +62,11 @@ def test_rounds_of_whoever_is_there() -> None:
     drawn = run(mifa(sampling="without_replacement", cohort_size=1), two_clients(), 8).consumed()
     assert [base for _, base in drawn] == list(range(8))
     assert {client for client, _ in drawn} == {0, 1}
+
+
+@pytest.mark.parametrize(("start", "selections", "warned"), [("wait_all", 1, True), ("wait_all", 2, False), ("warm", 1, False)])
+def test_a_model_that_never_moved_is_reported(start: str, selections: int, warned: bool) -> None:
+    algorithm = mifa(start=start)
+    trace = run(algorithm, two_clients(), selections, dispatch=rounds((0,), (1,)))
+    said = "mifa: the model is still x0, since 1 of 2 clients never reported; see start"
+    assert algorithm.warnings(trace.state) == ([said] if warned else [])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
+from fedbench.engine.declared import vector_bytes
 from fedbench.engine.plan import PlanSummary, plan
 from fedbench.engine.run import Run
 from fedbench.engine.setup import Setup
@@ -189,6 +190,49 @@ def test_an_algorithm_may_choose_steps_by_speed(stream: bool) -> None:
     assert len(set(chunk.steps.tolist())) > 1
     assert chunk.steps.tolist() == (0.5 // seconds[chunk.client]).astype(int).tolist()
     assert plan(given).end_seconds <= 0.5
+
+
+class Told(FedAvg):
+    """Does what its test says."""
+
+    name = "told"
+    steps: ClassVar[Any] = None
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Stream(concurrency=info.clients, steps=self.steps)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (np.full(5, 2), "steps: expected 1 or 6 values, one per client, got 5"),
+        (np.array([2, 2, -1, 2, 2, 2]), r"steps: expected whole numbers between 0 and 2147483647, .*, got -1 \(client 2\)"),
+        (np.full(6, 0.5), r"steps: expected whole numbers between 0 and 2147483647, .*, got float64 \(6,\)"),
+    ],
+)
+def test_wrong_steps_are_refused_with_their_algorithm(monkeypatch: pytest.MonkeyPatch, steps: Any, message: str) -> None:
+    monkeypatch.setattr(Told, "steps", steps)
+    with pytest.raises(UsageError, match=f"^algorithm told on scenario digits-demo: {message}$"):
+        plan_of(Told())
+
+
+@pytest.mark.parametrize(("vectors", "expected"), [(0.07, 182), (1 / 3, 867), (1.5, 3900), (0, 0), (2, 5200)])
+def test_bytes_of_a_fraction(vectors: float, expected: int) -> None:
+    """Of 2,600: 0.07 * 2600 is a little more than 182 in floats, a third is 866.7."""
+    assert vector_bytes(vectors, 2600) == expected
+
+
+def test_declarations_may_be_numbers_of_numpy() -> None:
+    """They count as Python's do, and a record can hold them."""
+    costs = {
+        "traffic": Traffic(down=np.int64(1), up=np.float64(0.25)),  # type: ignore[arg-type]
+        "gradient_work": GradientWork(full=np.int32(1)),  # type: ignore[arg-type]
+        "server_memory": ServerMemory(own=np.int64(1)),  # type: ignore[arg-type]
+    }
+    given = type("Given", (FedAvg,), {"name": "given"} | {name: lambda self, info, v=v: v for name, v in costs.items()})
+    ledger = record_of(given(sampling="all"), "budget.seconds=2").meta["ledger"]
+    assert ledger["bytes_down"] / ledger["bytes_up"] >= 4
+    assert {type(ledger[name]) for name in ("bytes_up", "bytes_down", "gradient_evaluations", "server_vectors")} == {int}
 
 
 WRONG = {

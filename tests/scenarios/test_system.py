@@ -20,6 +20,7 @@ from fedbench.scenarios.system import (
     delay_classes,
     full_gradient_seconds,
     local_steps,
+    mean_steps,
     means,
     needs_sizes,
     one_step,
@@ -241,9 +242,30 @@ def test_uniform_steps_are_drawn_once_from_low_to_high_less_one() -> None:
     assert pooled(scenario).local.steps == 6  # 6.5, rounded to even
 
 
+@pytest.mark.parametrize(
+    ("part", "expected"), [("mean: 30.4, variance: 400", 30), ("mean: 0.3", 1), ("mean: 5, variance: 4, minimum: 8", 8)]
+)
+def test_a_pooled_worker_does_the_mean_of_steps_drawn_once(part: str, expected: int) -> None:
+    """Whatever the first client drew. Steps that are drawn for every job go on being drawn."""
+    assert pooled(load("digits-demo", [f"local.steps={{{part}, mode: fixed}}"])).local.steps == expected
+    anew = load("digits-demo", ["local.steps={mean: 30, variance: 400, mode: random}"])
+    assert pooled(anew).local == anew.local
+
+
+@pytest.mark.parametrize(("mean", "expected"), [(0.25, 1), (30.5, 30.5)])
+def test_mean_steps_of_jobs_that_draw_theirs(mean: float, expected: float) -> None:
+    """A job does at least one, so the share of a step in its time is at most the whole."""
+    time = "compute={kind: per_job, time: {distribution: constant, seconds: 6}}"
+    scenario = load("digits-demo", ["clients=3", time, f"local.steps={{mean: {mean}, mode: random}}"])
+    assert mean_steps(scenario, 0).tolist() == [expected] * 3
+    assert step_seconds(scenario, 0).tolist() == [6 / expected] * 3
+
+
 def test_steps_beyond_32_bits_are_an_error() -> None:
     scenario = load("digits-demo", ["local.steps={kind: linear, low: 1, increment: 200000000}"])
-    with pytest.raises(UsageError, match="a client does at most 2147483647 steps, got 4000000001 for client 19"):
+    with pytest.raises(
+        UsageError, match=r"digits-demo: local\.steps: a client does at most 2147483647 steps, got 4000000001 for client 19"
+    ):
         local_steps(scenario, 0)
 
 

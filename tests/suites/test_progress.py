@@ -39,6 +39,13 @@ def test_lines_if_asked(capfd: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_warnings_are_in_the_line_of_their_run(capfd: pytest.CaptureFixture[str]) -> None:
+    fb.run("digits-demo", ["ace[concurrency=2]", "fedavg[cohort_size=2]"], overrides=SMALL, progress=True)
+    warned, fine = capfd.readouterr().err.splitlines()
+    assert "; warning: ace: the model is still x0, since 4 of 6 clients never reported" in warned
+    assert "warning" not in fine
+
+
 def test_bars_on_a_terminal(tmp_path: Path) -> None:
     """Words in brackets are shown, not taken for colours."""
     code, text = on_a_terminal([sys.executable, "-c", SCRIPT, "{}"], tmp_path)

@@ -12,6 +12,8 @@ namespace fedbench {
 inline constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 inline constexpr double kLongestSeconds = 1e9;  ///< about 31 years; keeps sums of times far below the int64 limit
 
+__extension__ using Wide = __int128;  ///< nanoseconds times gradients
+
 /// Seconds to nanoseconds, rounded to nearest, ties to even. Throws std::invalid_argument unless 0 <= seconds <= 1e9.
 std::int64_t to_nanoseconds(double seconds, const std::string& what);
 
@@ -49,7 +51,7 @@ public:
     /// Nanoseconds of one unit (job or step) of job k of `client`.
     std::int64_t unit(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k) const;
     /// Nanoseconds of a whole job of `steps` steps that computes so many mini-batch gradients. The durations are those of one gradient a
-    /// step: a job with more takes longer in proportion, rounded down.
+    /// step: a job with more takes longer in proportion, rounded down. Throws std::invalid_argument beyond 1e9 seconds.
     std::int64_t job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int32_t steps,
                      std::int64_t gradients) const;
 

@@ -23,3 +23,9 @@ def test_modules_are_there_without_another_import() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.stdout == "False\n", result.stderr
+
+
+def test_the_command_line_starts_without_what_only_some_verbs_need() -> None:
+    code = "import fedbench.cli.main, sys; print({'torch', 'scipy', 'pandas', 'matplotlib', 'jinja2'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stdout == "set()\n", result.stderr

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit  # scipy.stats would take a second to import
 
 LEVEL = 0.95
 
@@ -30,6 +29,8 @@ class Estimate:
 
 def t_factor(n: int, level: float = LEVEL) -> float:
     """The half-width of an interval of confidence `level` over n >= 2 values, in units of std / sqrt(n)."""
+    from scipy.special import stdtrit  # here, since all verbs of the command line would wait for it
+
     return float(stdtrit(n - 1, (1 + level) / 2))
 
 
@@ -57,4 +58,6 @@ def p_value(difference: Estimate) -> float | None:
         return None
     if difference.std == 0:
         return 1.0 if difference.mean == 0 else 0.0
+    from scipy.special import stdtr
+
     return float(2 * stdtr(difference.n - 1, -abs(difference.mean) * math.sqrt(difference.n) / difference.std))

@@ -178,27 +178,27 @@ def _manager(context: SpawnContext, jobs: int) -> SyncManager:
         ) from None
 
 
-_reports: Any = None  # in a worker process: the queue for its reports
+_queues: list[Any] = []  # a worker process has one, for its reports
 
 
 def _prepare(reports: Any) -> None:
     """First thing in a worker process. Ctrl-C reaches all processes of a terminal: it ends a run, see `_work`, not the waiting for one."""
-    global _reports
-    _reports = reports
+    _queues.append(reports)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _work(index: int, spec: RunSpec, store: str | Path | None, options: RunOptions) -> Finished:
     """In a worker process. Once the main program has gone, its queue has too, and a run that reports ends with an error."""
+    (reports,) = _queues
     last = 0.0
 
     def progress(version: int, seconds: float, accuracy: float | None) -> None:
         nonlocal last
         if time.monotonic() - last >= REPORT_EVERY:
             last = time.monotonic()
-            _reports.put((index, version, seconds, accuracy))
+            reports.put((index, version, seconds, accuracy))
 
-    _reports.put((index, None))
+    reports.put((index, None))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _execute(spec, store, options, progress)

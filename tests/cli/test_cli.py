@@ -192,7 +192,9 @@ def test_a_missing_data_set_says_what_to_install(tmp_path: Path) -> None:
 
 
 # What a shell runs in the background ignores SIGINT, and so do its children, unless they say otherwise.
-HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from fedbench.cli.main import main; main()"
+HEARS_CTRL_C = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from fedbench.cli.main import main; main()"
+)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

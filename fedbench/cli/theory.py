@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Names of claims; all if none is given.", metavar="[CLAIM]...")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Names of claims; all if none is given.", metavar="CLAIM")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only the claims that take a few seconds.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw a panel for each claim into this file (.png or .svg).")] = None,
     as_json: JsonOption = False,

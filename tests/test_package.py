@@ -12,6 +12,7 @@ import fedbench as fb
 
 def test_everything_public_is_listed_and_there() -> None:
     assert set(fb.__all__) <= set(dir(fb))
+    assert all(name.startswith("__") for name in set(dir(fb)) - set(fb.__all__))
     assert all(getattr(fb, name) is not None for name in fb.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Record'; did you mean 'Records'"):
         fb.Record  # noqa: B018

@@ -41,6 +41,10 @@ class Record:
         if set(lengths) != set(CURVES) or len(set(lengths.values())) != 1:
             raise RecordError(f"record: expected curves {', '.join(CURVES)} of one length, got {lengths}")
 
+    def __repr__(self) -> str:
+        """What ran and how it ended; not all that is in it."""
+        return f"Record({self.scenario}, {self.selector}, seed {self.seed}, {self.state})"
+
     @property
     def run_id(self) -> str:
         return str(self.meta["run_id"])

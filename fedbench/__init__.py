@@ -48,5 +48,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is imported on first use is there, too."""
-    return sorted({*globals(), *_PLACES, *_MODULES})
+    """What is public, also if it is imported on first use; not what this file needs for itself."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench.results.record import CURVES, Record, first_hit
+from fedbench.results.record import CURVES, Record, first_at_least
 
 BUDGET = 20.0
 TARGET = 0.8
@@ -43,7 +43,7 @@ def record(
         "targets": [{"metric": "test_accuracy", "value": TARGET}],
     }
     algorithm = {"name": selector.partition("[")[0], "options": {"local_lr": 0.1}}
-    hit = first_hit(curves["seconds"], curves["test_accuracy"], TARGET)
+    hit = first_at_least(curves["seconds"], curves["test_accuracy"], TARGET)
     meta = {
         "schema": 2,
         "run_id": f"{selector}-{scenario_hash}-{seed}",

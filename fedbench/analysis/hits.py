@@ -10,8 +10,7 @@ from fedbench.analysis import metrics
 from fedbench.analysis.axes import SECONDS, Axis, along, find
 from fedbench.analysis.statistics import Estimate, estimate
 from fedbench.errors import RecordError
-from fedbench.results import record as results
-from fedbench.results.record import Record
+from fedbench.results.record import Record, first_at_least
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SEC
     end = float(at[-1]) if len(at) else 0.0
     if where is SECONDS and record.state != "finished":
         end = max(end, float(record.meta["spec"]["scenario"].get("budget", {}).get("seconds") or 0.0))
-    return Attempt(results.first_hit(at, sign * record.curves[metric], sign * target), end, where.unit)
+    return Attempt(first_at_least(at, sign * record.curves[metric], sign * target), end, where.unit)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fedbench.analysis.statistics import LEVEL, Estimate, p_value, paired_differ
 
 ALPHA = 1 - LEVEL
 
-Standing = Literal["best", "tied", "behind", "unknown", "reference"]
+Standing = Literal["best", "tied", "behind", "ahead", "unknown", "reference"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ def standings(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bo
     """Compares each name with the best mean by a paired t-test over common seeds.
 
     values: for each name that may be compared, its value per seed. `behind`: worse than the best mean, and the p-value, adjusted by
-    Holm over all comparisons with the best, is below 0.05; `tied`: all others. `unknown`: fewer than two common seeds, or nobody
+    Holm over all comparisons with the best, is below 0.05. `ahead`: likewise, but better over the common seeds, which only happens
+    where the best mean has seeds that the row lacks; `tied`: all others. `unknown`: fewer than two common seeds, or nobody
     to compare with. Equal means: the first name in the order of `values` is `best`. The best mean is chosen by the same data, so it
     may owe its place to chance: who is tied with it may be as good.
     """
@@ -64,9 +65,11 @@ def standings(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bo
 def _compared(difference: Estimate, sign: float, p: float, adjusted: Holm) -> Comparison:
     assert difference.mean is not None
     assert difference.std is not None
-    is_behind = sign * difference.mean < 0 and adjusted.p < ALPHA
+    standing: Standing = "tied"
+    if adjusted.p < ALPHA:
+        standing = "behind" if sign * difference.mean < 0 else "ahead"
     return Comparison(
-        "behind" if is_behind else "tied",
+        standing,
         seeds=difference.n,
         difference=difference.mean,
         half_width=t_factor(difference.n, adjusted.level) * difference.std / math.sqrt(difference.n),

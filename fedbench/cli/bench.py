@@ -22,9 +22,7 @@ from fedbench.results.provenance import provenance
 
 
 def command(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[CASE]...", help="Cases or groups; all if nothing is named.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="CASE", help="Cases or groups; all if nothing is named.")] = None,
     group: Annotated[str | None, typer.Option(help=f"A group: {', '.join(GROUPS)}.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Also the heavy cases, such as a plan of ten million jobs.")] = False,
     rounds: Annotated[int, typer.Option(help="Samples of each way; the ways take turns.", min=3)] = 9,
@@ -38,7 +36,7 @@ def command(
     ] = None,
     threshold: Annotated[float, typer.Option(help="With --compare: slowdown that is too much.", min=1.0)] = THRESHOLD,
 ) -> None:
-    """Measure the core's speed beside other ways of the same work. They are checked to compute the same.
+    """Measure the core's speed beside other ways of its work. They are checked to compute the same.
 
     ratio = their time / ours, median over rounds. Exit 1 if --compare finds a slower case. Example: fedbench bench --group distill
     """

@@ -17,7 +17,7 @@ from fedbench.errors import UsageError
 def command(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page's file.")] = Path("catalogue.html"),
 ) -> None:
-    """Write a page of all algorithms. It has their equations, sources, departures, options, traffic, memory and needs.
+    """Write a page of all algorithms. It has their equations, sources, departures, options, costs and needs.
 
     Example: fedbench catalogue -o catalogue.html
     """

@@ -14,7 +14,9 @@ from fedbench.proof.conformance import SHIPPED, check_folder
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="Folder of *.json vectors; default: those shipped with the package.")] = SHIPPED,
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of *.json vectors; default: those shipped with the package.", show_default=False)
+    ] = SHIPPED,
     as_json: JsonOption = False,
 ) -> None:
     """Check conformance vectors. Each is checked in every precision and for every cutting into waves.

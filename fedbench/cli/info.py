@@ -20,7 +20,7 @@ from fedbench.presets import covering
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
-from fedbench.types import Info, Rounds, ServerMemory, Traffic
+from fedbench.types import GradientWork, Info, Rounds, ServerMemory, Traffic
 
 
 def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
@@ -45,6 +45,7 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
         "requires": sorted(cls.requires),
         "dispatch": policy.__name__,
         "traffic": traffic_text(cls().traffic(few)),
+        "gradient_work": work_text(cls().gradient_work(few)),
         "server_memory": memory_text(cls().server_memory(few)),
         "scenario_rounds": "applicable" if policy is Rounds else f"not applicable ({policy.__name__})",
         "about": inspect.cleandoc(cls.__doc__ or ""),
@@ -66,6 +67,12 @@ def describe_task(name: str) -> dict[str, Any]:
 def traffic_text(traffic: Traffic) -> str:
     down, up, exchanges = traffic
     return f"{down:g} model-sized down, {up:g} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
+
+
+def work_text(work: GradientWork) -> str:
+    """Of a job, at the default options."""
+    per_step, full = work
+    return f"{per_step} mini-batch{'es' * (per_step > 1)} a step" + (f", {full} over all examples" if full else "")
 
 
 def memory_text(memory: ServerMemory) -> str:
@@ -99,7 +106,8 @@ def command(
         for source in facts["sources"]:
             out.print(source["text"], markup=False, soft_wrap=True)
         out.print(f"\ndispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n", markup=False)
-        out.print(f"traffic of a job: {facts['traffic']}; server memory: {facts['server_memory']}\n", markup=False)
+        out.print(f"traffic of a job: {facts['traffic']}\ngradients of a job: {facts['gradient_work']}", markup=False)
+        out.print(f"server memory: {facts['server_memory']}\n", markup=False)
         if facts["requires"]:
             out.print(f"requires of the scenario: {', '.join(facts['requires'])}\n", markup=False)
         columns = ["name", "default", "allowed", "about"]

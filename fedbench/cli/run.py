@@ -37,7 +37,7 @@ def command(
     checkpoint_seconds: Annotated[float, typer.Option(help="Host seconds between two checkpoints.", min=0.0)] = 10.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Run algorithms on a scenario and store a record of every run.
+    """Run algorithms on a scenario; store a record of every run.
 
     Example: fedbench run digits-demo -a fedavg -a 'fedbuff[buffer_size=5]' --seeds 3 -j 2
     """

@@ -9,15 +9,14 @@ import typer
 
 from fedbench.cli.output import out, print_json
 from fedbench.cli.plan import JsonOption
+from fedbench.errors import UsageError
 
 if TYPE_CHECKING:
     from fedbench.proof.theory.rows import Claim, Row
 
 
 def command(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Names of claims; all if none is given.", metavar="[CLAIM]...")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Names of claims; all if none is given.", metavar="CLAIM")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only the claims that take a few seconds.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw a panel for each claim into this file (.png or .svg).")] = None,
     as_json: JsonOption = False,
@@ -31,6 +30,8 @@ def command(
     from fedbench.proof.theory.table import chosen, rows
 
     claims = chosen(names or (), quick=quick)
+    if picture is not None and picture.suffix not in (".png", ".svg"):
+        raise UsageError(f"theory: --picture must end in .png or .svg, got {picture}")
     found: list[tuple[Claim, Row]] = []
     for claim, row in rows(claims):
         if not as_json and (not found or found[-1][0] is not claim):
@@ -42,12 +43,19 @@ def command(
             out.print(line(row), markup=False, soft_wrap=True)
     broken = sum(not row.holds for _, row in found)
     if picture is not None:
-        draw(found, picture)
+        try:
+            draw(found, picture)
+        except OSError as error:
+            raise UsageError(f"theory: {picture} cannot be written ({error.strerror}); choose another --picture") from None
     if not as_json:
-        verdict = f"{broken} do not hold" if broken else "all hold"
-        out.print(f"{len(claims)} claims, {len(found)} lines, {verdict}", markup=False)
+        verdict = f"{broken} of them fail{'s' * (broken == 1)}" if broken else "all hold"
+        out.print(f"{_counted(len(claims), 'claim')}, {_counted(len(found), 'line')}, {verdict}", markup=False)
     if broken:
         raise typer.Exit(1)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def heading(claim: Claim) -> str:

@@ -29,7 +29,7 @@ from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results.digests import Digest
 from fedbench.results.provenance import provenance
-from fedbench.results.record import SCHEMA, Record, first_hit
+from fedbench.results.record import SCHEMA, Record, first_at_least
 from fedbench.results.store import Store
 from fedbench.tasks.available import Outline
 from fedbench.types import Dispatch, Mailbox, Rounds
@@ -242,7 +242,8 @@ class Run:
         return final | {name: metrics[name] if math.isfinite(metrics[name]) else None for name in names}
 
     def _hit(self, target: dict[str, Any], curves: dict[str, npt.NDArray[Any]], end: float) -> dict[str, Any]:
-        return {**target, "seconds": first_hit(curves["seconds"], curves[target["metric"]], target["value"]), "censored_at": end}
+        reached = first_at_least(curves["seconds"], curves[target["metric"]], target["value"])
+        return {**target, "seconds": reached, "censored_at": end}
 
 
 def _repeating_sampling(dispatch: Dispatch) -> str:

@@ -99,14 +99,15 @@ def _accuracy(row: Mapping[str, Any]) -> Cell:
     """At the common horizon, with the difference to the best mean. A mark that names the seeds spares the note."""
     value = row["measures"]["test_accuracy_at_horizon"]
     mark = f"not compared: {row['left_out']}" if row["left_out"] else words.standing(row["accuracy"])
-    is_said = row["accuracy"]["standing"] == "tied" and not value["missing"]
+    is_said = row["accuracy"]["standing"] in ("tied", "ahead") and row["accuracy"]["seeds"] == value["n"] + value["missing"]
     notes = ["" if is_said else words.seed_note(value), words.difference(row["accuracy"])]
     return Cell(words.interval(value), notes, mark, sort=value["mean"])
 
 
 def _to_target(value: Mapping[str, Any], axis: Mapping[str, str]) -> Cell:
-    notes = [words.hits_note(value, axis)]
-    return Cell(words.hits(value, axis), notes, words.standing(value["comparison"]), sort=value["median"])
+    """A miss is a number of hits below that of the seeds, which says that the row is not compared."""
+    mark = "" if value["lower_bound"] and value["comparison"]["standing"] == "unknown" else words.standing(value["comparison"])
+    return Cell(words.hits(value, axis), [words.hits_note(value, axis)], mark, sort=value["median"])
 
 
 def _outcome(row: Mapping[str, Any]) -> Cell:

@@ -105,7 +105,13 @@ def _row(row: Row, summary: ScenarioSummary) -> Document:
 
 def _run(run: Record, horizon: Horizon) -> Document:
     sections = {name: run.meta[name] for name in ("outcome", "provenance", "digests")}
-    return {"run_id": run.run_id, "seed": run.seed, "accuracy_at_horizon": accuracy_at(run, horizon), **sections}
+    return {
+        "run_id": run.run_id,
+        "seed": run.seed,
+        "accuracy_at_horizon": accuracy_at(run, horizon),
+        "warnings": list(run.warnings),
+        **sections,
+    }
 
 
 def _papers(algorithm: Document) -> list[Document]:

@@ -127,12 +127,13 @@ def _early(row: Mapping[str, Any]) -> list[str]:
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """A run whose optional fields are all there, None where the record has none."""
+    """A run whose optional fields are all there, empty where the record has none."""
     return {
         **run,
         "outcome": {name: run["outcome"].get(name) for name in ("state", "ended_by", "message")},
         "provenance": {name: run["provenance"].get(name) for name in PROVENANCE},
         "digests": {name: run["digests"].get(name) for name in DIGESTS},
+        "warnings": run.get("warnings", []),
     }
 
 

@@ -76,8 +76,15 @@ def seed_note(value: Mapping[str, Any]) -> str:
 
 
 def standing(comparison: Mapping[str, Any]) -> str:
-    """A standing as a mark; nothing for what is behind or not compared."""
-    known = {"best": "best mean", "tied": f"cannot be told apart with {comparison['seeds']} seeds", "reference": "reference"}
+    """A standing as a mark; nothing for what is behind."""
+    seeds = comparison["seeds"]
+    known = {
+        "best": "best mean",
+        "tied": f"cannot be told apart with {seeds} seeds",
+        "ahead": f"better on the {seeds} seeds of both",
+        "unknown": "not compared",
+        "reference": "reference",
+    }
     return known.get(comparison["standing"], "")
 
 

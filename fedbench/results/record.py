@@ -41,6 +41,10 @@ class Record:
         if set(lengths) != set(CURVES) or len(set(lengths.values())) != 1:
             raise RecordError(f"record: expected curves {', '.join(CURVES)} of one length, got {lengths}")
 
+    def __repr__(self) -> str:
+        """What ran and how it ended; not all that is in it."""
+        return f"Record({self.scenario}, {self.selector}, seed {self.seed}, {self.state})"
+
     @property
     def run_id(self) -> str:
         return str(self.meta["run_id"])
@@ -62,8 +66,13 @@ class Record:
         """finished, diverged, stalled or failed."""
         return str(self.meta["outcome"]["state"])
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the algorithm says on how the run went; empty if there is nothing to say."""
+        return tuple(self.meta.get("warnings", ()))
 
-def first_hit(seconds: npt.NDArray[Any], values: npt.NDArray[Any], target: float) -> float | None:
-    """The first grid value of `seconds` at which `values` reaches the target; None if it never does. No interpolation."""
+
+def first_at_least(places: npt.NDArray[Any], values: npt.NDArray[Any], target: float) -> float | None:
+    """The first of `places` at which `values` is at least the target; None if it never is. No interpolation; NaN is less."""
     hits = np.flatnonzero(values >= target)
-    return float(seconds[hits[0]]) if len(hits) else None
+    return float(places[hits[0]]) if len(hits) else None

@@ -20,9 +20,10 @@ Status = Literal["runs", "refused", "no data"]
 PAGE = """\
 # What runs where
 
-Every built-in algorithm with its default options on every scenario of the library, seed 0, as `fedbench plan` and the checks
-before a run say. A number stands for a refusal, whose reason is below. `fedbench applicability -o docs/applicability.md` wrote
-this page; `fedbench applicability SCENARIO -a ALGORITHM` tells of one pair, also of your own.
+Every built-in algorithm with its default options on every scenario of the library, seed 0, as
+`fedbench plan` and the checks before a run say. A number stands for a refusal, whose reason is
+below. `fedbench applicability -o docs/applicability.md` wrote this page; `fedbench applicability
+SCENARIO -a ALGORITHM` tells of one pair, also of your own.
 
 """
 

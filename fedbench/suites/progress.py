@@ -120,13 +120,14 @@ class Lines(_Counting):
 
 
 class Notebook(_Counting):
-    """A text under the cell that changes in place: how many runs have ended, and those under way."""
+    """A text under the cell that changes in place: how many runs have ended, those under way, and warnings."""
 
     def __init__(self) -> None:
         from IPython.display import display
 
         super().__init__()
         self._open: dict[int, str] = {}
+        self._warned: list[str] = []
         self._shown = 0.0
         self._place = display(_plain(""), raw=True, display_id=True)
 
@@ -140,12 +141,13 @@ class Notebook(_Counting):
 
     def ended(self, run: int, record: Record, *, reused: bool) -> None:
         self._open.pop(run, None)
+        self._warned += [f"{record.selector} seed {record.seed}: warning: {one}" for one in record.warnings]
         self.done += 1
         self._show()
 
     def _show(self) -> None:
         self._shown = time.monotonic()
-        self._place.update(_plain("\n".join([f"{self.done} of {self.runs} runs", *self._open.values()])), raw=True)
+        self._place.update(_plain("\n".join([f"{self.done} of {self.runs} runs", *self._open.values(), *self._warned])), raw=True)
 
 
 @contextlib.contextmanager
@@ -193,9 +195,12 @@ def _line(record: Record, *, reused: bool) -> str:
     how = "in the store" if reused else f"{record.meta['provenance']['wall_seconds']:.1f} s"
     return (
         f"{record.selector} seed {record.seed}: {record.state}, accuracy {accuracy}{hits}, {ledger['updates']} updates, "
-        f"{ledger['trained_steps']} steps trained, {ledger['avoided_steps']} avoided ({how})"
-        + "".join(f"; warning: {text}" for text in record.meta.get("warnings", ()))
+        f"{ledger['trained_steps']} steps trained, {ledger['avoided_steps']} avoided ({how}){_warned(record)}"
     )
+
+
+def _warned(record: Record) -> str:
+    return "".join(f"; warning: {one}" for one in record.warnings)
 
 
 def _reached(hit: Mapping[str, Any]) -> str:

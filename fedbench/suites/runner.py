@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -141,8 +142,8 @@ def _run_aside(
     context = multiprocessing.get_context("spawn")
     with _manager(context, jobs) as manager:
         reports = manager.Queue()
-        with ProcessPoolExecutor(min(jobs, len(wanted)), mp_context=context) as pool:
-            futures = [pool.submit(_work, i, spec, store, options, reports) for i, spec in enumerate(wanted)]
+        with ProcessPoolExecutor(min(jobs, len(wanted)), context, initializer=_prepare, initargs=(reports,)) as pool:
+            futures = [pool.submit(_work, i, spec, store, options) for i, spec in enumerate(wanted)]
             try:
                 _listen(futures, reports, wanted, watcher)
                 return [future.result().record for future in futures]
@@ -177,8 +178,18 @@ def _manager(context: SpawnContext, jobs: int) -> SyncManager:
         ) from None
 
 
-def _work(index: int, spec: RunSpec, store: str | Path | None, options: RunOptions, reports: Any) -> Finished:
-    """In a worker process."""
+_queues: list[Any] = []  # a worker process has one, for its reports
+
+
+def _prepare(reports: Any) -> None:
+    """First thing in a worker process. Ctrl-C reaches all processes of a terminal: it ends a run, see `_work`, not the waiting for one."""
+    _queues.append(reports)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _work(index: int, spec: RunSpec, store: str | Path | None, options: RunOptions) -> Finished:
+    """In a worker process. Once the main program has gone, its queue has too, and a run that reports ends with an error."""
+    (reports,) = _queues
     last = 0.0
 
     def progress(version: int, seconds: float, accuracy: float | None) -> None:
@@ -188,12 +199,15 @@ def _work(index: int, spec: RunSpec, store: str | Path | None, options: RunOptio
             reports.put((index, version, seconds, accuracy))
 
     reports.put((index, None))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return _execute(spec, store, options, progress)
     except Exception as error:
         if isinstance(error, FedbenchError) or not sources.is_own(error):
             raise
         raise PluginError(sources.described(error)) from None  # its frames do not travel to another process
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _listen(futures: Sequence[Future[Finished]], reports: Any, wanted: Sequence[RunSpec], watcher: Watcher) -> None:

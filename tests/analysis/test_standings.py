@@ -71,12 +71,6 @@ def test_an_adjusted_interval_excludes_no_difference_exactly_if_behind():
                 assert (one.difference + one.half_width < 0) == (one.standing == "behind") == (one.p_adjusted < 0.05)
 
 
-def test_what_is_better_at_the_common_seeds_is_not_behind():
-    """The best mean has a fourth seed that no rival has."""
-    best, rival = {0: 0.8, 1: 0.8, 2: 0.8, 3: 1.6}, {0: 0.9, 1: 0.9, 2: 0.9}
-    assert words({"best": best, "rival": rival}) == {"best": "best", "rival": "tied"}
-
-
 @pytest.mark.parametrize(
     "values",
     [
@@ -88,3 +82,30 @@ def test_what_is_better_at_the_common_seeds_is_not_behind():
 )
 def test_nothing_is_claimed_without_two_common_seeds(values):
     assert set(standings(values, higher_is_better=True).values()) <= {UNKNOWN}
+
+
+def test_better_on_all_common_seeds_is_not_tied():
+    """The best mean owes its place to seeds that the other row lacks."""
+    best, other = {0: 0.70, 1: 0.71, 2: 0.74, 3: 0.99, 4: 0.99}, {0: 0.80, 1: 0.82, 2: 0.83}
+    found = standings({"best": best, "other": other}, higher_is_better=True)
+    assert (found["best"].standing, found["other"].standing) == ("best", "ahead")
+    assert (found["best"].seeds, found["other"].seeds) == (5, 3)
+    assert found["other"].difference == pytest.approx(0.1)
+    flipped = [{seed: -value for seed, value in one.items()} for one in (best, other)]
+    assert words(dict(zip("ab", flipped, strict=True)), higher_is_better=False) == {"a": "best", "b": "ahead"}
+
+
+def test_seeds_that_differ():
+    """Fewer than two common seeds: not compared, and not counted among the tests that are adjusted for."""
+    best, other = {0: 0.9, 1: 0.91, 2: 0.93}, {1: 0.90, 2: 0.91, 3: 0.2}
+    found = standings({"best": best, "one": {2: 0.1}, "none": {7: 0.1, 8: 0.1}, "other": other}, higher_is_better=True)
+    assert {name: (one.standing, one.seeds) for name, one in found.items()} == {
+        "best": ("best", 3),
+        "one": ("unknown", 0),
+        "none": ("unknown", 0),
+        "other": ("tied", 2),
+    }
+    assert (
+        found["other"].p_adjusted == found["other"].p == pytest.approx(scipy.stats.ttest_rel([0.90, 0.91], [0.91, 0.93]).pvalue)
+    )
+    assert words({"a": {0: 0.1}, "b": {0: 0.2}}) == {"a": "unknown", "b": "unknown"}

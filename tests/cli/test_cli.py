@@ -191,24 +191,23 @@ def test_a_missing_data_set_says_what_to_install(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-c",
-        # What a shell runs in the background ignores SIGINT, and so do its children, unless they say otherwise.
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from fedbench.cli.main import main; main()",
-        "run",
-        "digits-demo",
-        "-a",
-        "fedbuff",
-        "--set",
-        "budget.seconds=4000",
-    ]
-    command += ["--checkpoint-seconds", "1000"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+# What a shell runs in the background ignores SIGINT, and so do its children, unless they say otherwise.
+HEARS_CTRL_C = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from fedbench.cli.main import main; main()"
+)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int) -> None:
+    """A terminal sends it to all processes. The first run ends at its target; of two processes one waits then, the other runs."""
+    command = [sys.executable, "-c", HEARS_CTRL_C, "run", "digits-demo", "-a", "fedbuff", "-a", "fedbuff[local_lr=1e-9]"]
+    command += ["--set", "budget.seconds=4000", "--set", "budget.stop_at_target=true", "--set", "targets=[{value: 0.3}]"]
+    command += ["--checkpoint-seconds", "1000", "--jobs", str(jobs)]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stderr is not None
+    assert process.stderr.readline().startswith("1 of 2: fedbuff seed 0: finished")
     assert "virtual s, version" in process.stderr.readline()
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "continue with --resume" in stderr

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 
 import fedbench
 from fedbench.cli.main import app
+from tests.terminal import on_a_terminal
 
 WIDE = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
 
@@ -50,8 +53,21 @@ def test_every_text_is_shown_whole(verb: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("verb", [(), ("leaderboard",), ("new",)], ids=" ".join)
-def test_the_list_of_verbs_is_not_cut_off(verb: tuple[str, ...]) -> None:
-    assert "..." not in shown(*verb).partition("Commands:")[2]
+def test_the_list_of_verbs_is_not_cut_off(verb: tuple[str, ...], tmp_path: Path) -> None:
+    """On a real terminal: CliRunner gives help two columns more."""
+    code, page = on_a_terminal([sys.executable, "-c", "from fedbench.cli.main import main; main()", *verb, "--help"], tmp_path)
+    assert code == 0
+    verbs = page.partition("Commands:")[2]
+    assert verbs
+    assert "..." not in verbs
+
+
+def test_arguments_look_alike() -> None:
+    """[CASE]... may be left out and given several times; no folder of the machine that printed it is a default."""
+    assert "[CASE]..." in shown("bench").splitlines()[0]
+    assert "[CLAIM]..." in shown("theory").splitlines()[0]
+    assert "[[" not in shown("bench") + shown("theory")
+    assert str(Path(fedbench.__file__).parent) not in "".join(shown("conformance").split())
 
 
 def test_the_version() -> None:

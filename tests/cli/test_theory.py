@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
 
 from fedbench.cli.main import app
 from fedbench.cli.theory import line
+from fedbench.errors import UsageError
 from fedbench.proof.theory import table
 from fedbench.proof.theory.rows import Claim, Row, bound, bound_by, exact, value
 
@@ -39,4 +41,19 @@ def test_exit_1_if_a_line_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None
     result = CliRunner().invoke(app, ["theory", "wrong"])
     assert result.exit_code == 1
     assert "wrong: It is not so. (Somebody 2020)" in result.stdout
-    assert "1 claims, 1 lines, 1 do not hold" in result.stdout
+    assert "1 claim, 1 line, 1 of them fails" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["mean-stalenes"], "did you mean 'mean-staleness'"),
+        (["fedbuff-orders", "--quick"], "fedbuff-orders takes longer than --quick allows"),
+        (["mean-staleness", "--picture", "panel.foo"], "--picture must end in .png or .svg, got panel.foo"),
+        (["mean-staleness", "--picture", "/proc/panel.png"], "/proc/panel.png cannot be written"),
+    ],
+)
+def test_misuse(arguments: list[str], words: str) -> None:
+    """Nothing asked for is not "all hold"; what a picture's name lacks is said before minutes of work."""
+    with pytest.raises(UsageError, match=re.escape(words)):
+        CliRunner().invoke(app, ["theory", *arguments], catch_exceptions=False)

@@ -118,6 +118,8 @@ def test_unknown_names() -> None:
         UsageError, match=r"trainer: unknown name 'natve'; did you mean 'native'\?; known are auto, native, torch"
     ):
         choose(MLP, FedAvg(), "natve")
+    with pytest.raises(UsageError, match=r"^trainer: unknown name 'foo'; known are auto, native, torch$"):
+        choose(MLP, FedAvg(), "foo")
 
 
 def test_the_chosen_trainer_is_made() -> None:

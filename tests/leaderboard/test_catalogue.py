@@ -6,8 +6,9 @@ import html
 from pathlib import Path
 
 from fedbench import registry
-from fedbench.cli.info import describe_algorithm, memory_text, traffic_text
+from fedbench.cli.info import describe_algorithm, memory_text, traffic_text, work_text
 from fedbench.leaderboard.catalogue import paragraphs, render, source
+from fedbench.types import GradientWork
 from tests.cli.commands import fedbench
 
 
@@ -25,6 +26,7 @@ def test_every_algorithm_has_equations_a_source_and_its_options() -> None:
         assert f'<section id="{one["name"]}"' in page
         assert any(part.is_code for part in paragraphs(one["about"])), one["name"]
         assert source(one["about"]), one["name"]
+        assert f"<dd>{one['gradient_work']}</dd>" in page
         for option in one["options"]:
             assert f"<code>{option['name']}</code>" in page
             assert option["about"] in page
@@ -33,9 +35,12 @@ def test_every_algorithm_has_equations_a_source_and_its_options() -> None:
             assert paper.get("title", paper["text"]) in page
 
 
-def test_traffic_and_memory_in_words() -> None:
+def test_costs_in_words() -> None:
     assert traffic_text((2, 2, 2)) == "2 model-sized down, 2 up, in 2 exchanges"
     assert traffic_text((1, 1, 1)) == "1 model-sized down, 1 up"
+    assert work_text(GradientWork(1, 0)) == "1 mini-batch a step"
+    assert work_text(GradientWork(2, 1)) == "2 mini-batches a step, 1 over all examples"
+    assert describe_algorithm(registry.find("algorithm", "fedlin"))["gradient_work"] == "2 mini-batches a step"
     assert memory_text((3, 1, 1)) == "3 model-sized + 1 a client + 1 a version in flight"
     assert memory_text((1, 0, 0)) == "1 model-sized"
 

@@ -207,3 +207,24 @@ def test_a_run_without_any_curve(record, tmp_path):
     text, page, _ = read(tmp_path)
     assert "<figure>" not in text
     assert next(row for row in page.rows if row)[3] == "1 failed|"
+
+
+def test_a_mean_over_other_seeds_than_its_comparison(record, tmp_path):
+    """What is not compared says so, since a row without a mark is behind; a mark's seeds spare the mean's note only if alike."""
+    runs = [record("best", seed, [0.1, 0.90 + 0.01 * seed]) for seed in range(3)]
+    runs += [record("one", 2, [0.1, 0.9]), *(record("other", seed, [0.1, 0.91 - 0.004 * seed]) for seed in (1, 2, 3))]
+    build(runs, tmp_path)
+    _, page, _ = read(tmp_path)
+    cells = {name(row): row[1] for row in page.rows if row}
+    assert cells["one"] == "0.900|1 seed, no interval|not compared|"
+    assert "|n = 3|" in cells["other"]
+    assert cells["other"].endswith(" to best|cannot be told apart with 2 seeds|")
+
+
+def test_warnings_are_in_the_details_of_their_run(record, tmp_path):
+    quiet, loud = record("fedecho", 0), record("fedecho", 1)
+    loud.meta["warnings"] = [f"moved nothing {HOSTILE}"]
+    build([quiet, loud], tmp_path)
+    text, _, data = read(tmp_path)
+    assert [run["warnings"] for run in data["scenarios"][0]["rows"][0]["runs"]] == [[], [f"moved nothing {HOSTILE}"]]
+    assert text.count("<small>moved nothing &lt;script&gt;") == 1

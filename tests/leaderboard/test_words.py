@@ -85,10 +85,11 @@ def test_standings_and_differences():
     assert words.difference(tied) == "−0.012 ± 0.031 to best"
     assert words.difference(tied | {"difference": 0.002, "half_width": 0.0001}) == "+0.002 ± <0.001 to best"
     none = {"seeds": 3, "difference": None, "half_width": None}
-    assert [words.standing(none | {"standing": one}) for one in ("best", "behind", "unknown", "reference")] == [
+    assert [words.standing(none | {"standing": one}) for one in ("best", "behind", "ahead", "unknown", "reference")] == [
         "best mean",
         "",
-        "",
+        "better on the 3 seeds of both",
+        "not compared",
         "reference",
     ]
     assert words.difference(none) == ""

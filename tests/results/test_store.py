@@ -11,7 +11,7 @@ import pytest
 
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.digests import ColumnDigest, Digest
-from fedbench.results.record import Record, first_hit
+from fedbench.results.record import Record, first_at_least
 from fedbench.results.store import Store, read, write_atomically
 
 Make = Callable[..., Record]
@@ -105,11 +105,11 @@ def test_sections_and_columns_are_checked(record: Make) -> None:
         Record(good.meta, {**good.curves, "steps": np.zeros(1)})
 
 
-def test_first_hit_is_a_grid_value() -> None:
+def test_first_at_least_is_a_grid_value() -> None:
     seconds, values = np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.8, 0.7])
-    assert first_hit(seconds, values, 0.8) == 1.0
-    assert first_hit(seconds, values, 0.5) == 1.0
-    assert first_hit(seconds, values, 0.9) is None
+    assert first_at_least(seconds, values, 0.8) == 1.0
+    assert first_at_least(seconds, values, 0.5) == 1.0
+    assert first_at_least(seconds, values, 0.9) is None
 
 
 def test_digests_see_dtype_shape_and_bits_but_not_cuts() -> None:

@@ -39,11 +39,11 @@ def test_lines_if_asked(capfd: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_warnings_are_in_the_line_of_their_run(capfd: pytest.CaptureFixture[str]) -> None:
-    fb.run("digits-demo", ["ace[concurrency=2]", "fedavg[cohort_size=2]"], overrides=SMALL, progress=True)
-    warned, fine = capfd.readouterr().err.splitlines()
-    assert "; warning: ace: the model is still x0, since 4 of 6 clients never reported" in warned
-    assert "warning" not in fine
+def test_a_warning_ends_the_line_of_its_run(capfd: pytest.CaptureFixture[str]) -> None:
+    fb.run("digits-demo", ["fedecho[distill_lr=3e-6]", "fedbuff"], overrides=["budget.seconds=2"], progress=True)
+    one, other = capfd.readouterr().err.splitlines()
+    assert "s); warning: fedecho: distillation moved the model by " in one
+    assert "warning" not in other
 
 
 def test_bars_on_a_terminal(tmp_path: Path) -> None:
@@ -79,4 +79,8 @@ def test_a_notebook(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
     fb.run("digits-demo", TWO, overrides=SMALL)
     assert texts[-1] == "2 of 2 runs"
     assert any("fedavg[cohort_size=2] seed 0" in text for text in texts)
+    fb.run("digits-demo", ["fedecho[distill_lr=3e-6]", "fedbuff"], overrides=["budget.seconds=2"])
+    done, warning = texts[-1].splitlines()
+    assert done == "2 of 2 runs"
+    assert warning.startswith("fedecho[distill_lr=3e-06] seed 0: warning: fedecho: distillation moved")
     assert capfd.readouterr() == ("", "")

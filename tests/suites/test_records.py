@@ -20,6 +20,7 @@ def test_short_in_words(record: Make) -> None:
     many = fb.Records([record(f"fedbuff[buffer_size={m}]", seed) for m in range(40) for seed in range(3)])
     assert repr(many) == "Records(120, slow_tail, 40 algorithms, 3 seeds)"
     assert repr(fb.Records([])) == "Records(0)"
+    assert repr(few[0]) == "Record(slow_tail, fedavg, seed 0, finished)"
 
 
 def test_a_table_in_a_notebook(record: Make) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from fedbench.engine.trainers.base import Trainer
-from fedbench.errors import UsageError, closest, nearest
+from fedbench.errors import UsageError, closest
 from fedbench.protocols import Algorithm, Rows
 from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
@@ -33,7 +33,7 @@ class Choice:
 def check_wish(wish: str, device: str) -> None:
     """UsageError unless a trainer and a device have these names, and the two go together."""
     if wish not in TRAINERS:
-        raise UsageError(f"trainer: unknown name {wish!r}{nearest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
+        raise UsageError(f"trainer: unknown name {wish!r}{closest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
     if device != CPU and not re.fullmatch(r"cuda(:\d+)?", device):
         near = closest(device.replace("gpu", "cuda"), (CPU, "cuda"))
         raise UsageError(f"device: unknown name {device!r}{near}; known are cpu, cuda, and cuda:N for one of several")

@@ -56,9 +56,6 @@ class Noisy(Quadratic):
         """x* (d,)."""
         return self.minimiser()
 
-    def global_gradient(self, x: Vector) -> Vector:
-        return np.asarray(self.hessian @ (x - self.optimum))
-
     def loss_at(self, x: Vector) -> float:
         return self.metrics(x)["train_loss"]
 

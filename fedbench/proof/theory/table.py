@@ -14,11 +14,17 @@ CLAIMS: dict[str, Claim] = {
 
 
 def chosen(names: Sequence[str] = (), *, quick: bool = False) -> list[Claim]:
-    """Returns the claims of these names, or all; with `quick` only those that take a few seconds. UsageError for an unknown name."""
+    """Returns the claims of these names, or all; with `quick` only those that take a few seconds.
+
+    UsageError for an unknown name, or if none is left.
+    """
     for name in names:
         if name not in CLAIMS:
             raise UsageError(f"theory: unknown claim {name!r}{nearest(name, CLAIMS)}")
-    return [claim for claim in CLAIMS.values() if (not names or claim.name in names) and (claim.quick or not quick)]
+    found = [claim for claim in CLAIMS.values() if (not names or claim.name in names) and (claim.quick or not quick)]
+    if not found:
+        raise UsageError(f"theory: {', '.join(names)} takes longer than --quick allows; leave it out")
+    return found
 
 
 def rows(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Row]]:

@@ -27,7 +27,9 @@ def test_the_noise_is_what_the_theorems_assume() -> None:
     assert on.gradient(3, x, np.array([7])) - pure == pytest.approx(on.noise[7], abs=1e-12)
     assert on.gradient(3, x, np.arange(EXAMPLES)) == pytest.approx(pure, abs=1e-12)
     assert on.largest >= float(pure @ pure)
-    assert float(np.linalg.norm(on.global_gradient(on.minimiser()))) < 1e-12
+    gradients = np.stack([on.gradient(client, on.minimiser()) for client in range(on.clients)])
+    assert np.linalg.norm(gradients, axis=1).min() > 0.01
+    assert on.weights @ gradients == pytest.approx(np.zeros(on.dim), abs=1e-12)
 
 
 def test_what_is_measured_of_a_run() -> None:

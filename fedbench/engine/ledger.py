@@ -94,16 +94,17 @@ class Ledger:
         np.add.at(self.participation, chunk.client[chunk.entries], 1)
 
     def _count_preludes(self, chunk: Chunk, end: int, prelude: Prelude) -> None:
-        """One before the first job, or one for every version that a round starts from; it is over when the first job starts."""
-        bases, first = np.unique(chunk.base, return_index=True)
-        is_new = bases > self._last_prelude
+        """One before the first job, or one for every round, whose jobs are dispatched together; it is over when the first job starts."""
+        dispatched, first = np.unique(chunk.t_dispatch, return_index=True)
+        is_new = dispatched > self._last_prelude
         if not prelude.every_round:
-            is_new &= bases == 0
+            is_new &= self._last_prelude < 0
+            is_new[1:] = False
         starts = np.where(chunk.t_start >= 0, chunk.t_start, chunk.t_dispatch)[first[is_new]]
         over = starts[starts <= end]
         self._on_grid("preludes", over)
         self._on_grid("gradients", over, np.full(len(over), prelude.gradients))
-        self._last_prelude = max(self._last_prelude, int(bases.max(initial=-1)))
+        self._last_prelude = max(self._last_prelude, int(dispatched.max(initial=-1)))
 
     def _count_transfers(self, chunk: Chunk, used: npt.NDArray[np.bool_], end: int, *, announced: bool) -> None:
         """`announced`: the chunk's last version was still sent out (Broadcast, Mailbox)."""

@@ -74,6 +74,20 @@ def test_a_prelude_counts_in_ledger_and_curves() -> None:
     assert curves["bytes"][-1] == ledger["bytes_up"] + ledger["bytes_down"]
 
 
+def test_a_prelude_at_every_round_counts_in_rounds_without_an_update_too() -> None:
+    """Rounds are closed after a second, in which nobody gets through its 50 steps: 5 rounds, no update, 5 passes of everybody."""
+
+    class Anew(FedAvg):
+        name = "anew"
+
+        def dispatch(self, info: Info) -> Dispatch:
+            return Rounds(select="all", prelude="every_round")
+
+    facts = plan_of(Anew(), "local.steps=50", "rounds.deadline_seconds=1", "budget.seconds=5", *QUIET)
+    assert (facts.updates, facts.jobs_created) == (0, 6 * 5 + 6)  # one round more begins as the budget ends
+    assert facts.gradient_evaluations - facts.steps_done == 5 * sum(batches())
+
+
 def test_a_prelude_that_the_budget_does_not_reach_costs_nothing() -> None:
     facts = plan_of("fedagrac[sampling=all]", "budget.seconds=0.01", "evaluation.every_seconds=0.01", *QUIET)
     assert (facts.updates, facts.gradient_evaluations) == (0, 0)

@@ -48,7 +48,8 @@ void jobs_pay_for_their_gradients() {
     check(whole.job(0, Purpose::compute, 1, 0, 5, 5) == 5 * kSecond && whole.job(0, Purpose::compute, 1, 0, 9, 9) == 5 * kSecond,
           "a whole job takes its time whatever its steps");
     const Durations years("compute", DurationKind::constant, {4e8}, {}, false, {});
-    check(years.job(0, Purpose::compute, 0, 0, 60, 61) == 4 * kSecond * 100'000'000 / 60 * 61 + 40, "a product beyond 64 bits, a time within");
+    check(years.job(0, Purpose::compute, 0, 0, 60, 61) == 4 * kSecond * 100'000'000 / 60 * 61 + 40,
+          "a product beyond 64 bits, a time within");
     check_throws<std::invalid_argument>([&] { years.job(0, Purpose::compute, 0, 0, 2, 6); }, "6 gradients, take more than 1e9 seconds");
     check(whole.job(0, Purpose::compute, 1, 0, 0, 3) == 15 * kSecond, "no steps: what is beside them counts as steps");
     check_throws<std::invalid_argument>([] { GradientWork{0, {}}.check_clients(1); }, "per_step must be >= 1, got 0");

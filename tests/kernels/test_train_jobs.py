@@ -241,7 +241,7 @@ def test_progress_is_told_and_may_stop_the_rest() -> None:
     trainer, told = DROPPED.trainer(threads=2), list[int]()
     wanted = trained(DROPPED.trainer(), [long_job(DROPPED, 5)])
     begin = time.monotonic()
-    trainer.train([long_job(DROPPED, 2000) for _ in range(5)], told.append)
+    trainer.train([long_job(DROPPED, 10_000) for _ in range(5)], told.append)
     seconds = time.monotonic() - begin
     assert told == sorted(told)
     assert set(told) <= set(range(6))

@@ -1,4 +1,4 @@
-// Checked views of numpy arrays, and numpy views of C++ columns. Nothing here copies.
+// Checked views of numpy arrays, and numpy views of C++ columns. Nothing here copies but `copied`.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -57,6 +57,29 @@ std::span<const T> vector_of(const std::string& name, const py::handle& object) 
     const auto array = py::reinterpret_borrow<py::array_t<T>>(object);
     return {array.data(), static_cast<std::size_t>(array.size())};
 }
+
+/// The values of such an array, whatever becomes of it.
+template <typename T>
+std::vector<T> copied(const std::string& name, const py::handle& object) {
+    const auto view = vector_of<T>(name, object);
+    return {view.begin(), view.end()};
+}
+
+/// Arrays whose memory stays where it is for as long as this lives: they are held, and numpy does not resize an array to which a weak
+/// reference points. Made and ended with the interpreter's lock.
+class Pins {
+public:
+    /// The array and those of which it is a view.
+    void add(const py::object& array) {
+        for (py::object link = array; py::isinstance<py::array>(link); link = py::reinterpret_borrow<py::array>(link).base()) {
+            held_.push_back(link);
+            held_.push_back(py::weakref(link));
+        }
+    }
+
+private:
+    std::vector<py::object> held_;
+};
 
 /// A two-dimensional C-contiguous array of exactly this dtype, as its rows one after another.
 template <typename T>

@@ -9,17 +9,26 @@ namespace fedbench::bindings {
 
 namespace {
 
+/// `count`, if one call may draw so many values.
+template <typename Integer>
+py::ssize_t bounded(const char* name, Integer count) {
+    if (static_cast<std::int64_t>(count) > kMostDraws)
+        throw py::value_error(std::string(name) + ": at most " + std::to_string(kMostDraws) + " values are drawn in one call, got " +
+                              std::to_string(count));
+    return static_cast<py::ssize_t>(count);
+}
+
 template <typename T, typename Draw>
 py::array fill(Stream& stream, py::ssize_t count, Draw draw) {
     if (count < 0) throw py::value_error("count: must be >= 0, got " + std::to_string(count));
-    py::array_t<T> out(count);
+    py::array_t<T> out(bounded("count", count));
     T* values = out.mutable_data();
     for (py::ssize_t i = 0; i < count; ++i) values[i] = draw(stream);
     return out;
 }
 
 py::array permutation(Stream& stream, std::uint32_t n) {
-    py::array_t<std::int64_t> out(static_cast<py::ssize_t>(n));
+    py::array_t<std::int64_t> out(bounded("n", n));
     std::span<std::int64_t> order(out.mutable_data(), n);
     std::iota(order.begin(), order.end(), 0);
     stream.shuffle(order);
@@ -90,7 +99,7 @@ void register_random(py::module_& module) {
     module.def(
         "draw_per_client",
         [](std::uint64_t seed, Purpose purpose, std::uint32_t clients) {
-            py::array_t<double> out(static_cast<py::ssize_t>(clients));
+            py::array_t<double> out(bounded("clients", clients));
             double* values = out.mutable_data();
             for (std::uint32_t i = 0; i < clients; ++i) values[i] = Stream(seed, purpose, i).uniform();
             return out;

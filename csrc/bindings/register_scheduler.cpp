@@ -20,15 +20,18 @@ Table<T> table_of(const std::vector<std::vector<T>>& rows) {
     return table;
 }
 
-template <typename T>
-std::vector<T> copied(const std::string& name, const py::object& array) {
-    const auto view = vector_of<T>(name, array);
-    return {view.begin(), view.end()};
-}
-
 template <auto Columns, auto Column>
 py::array chunk_column(const py::object& chunk) {
     return column((chunk.cast<const PlanChunk&>().*Columns).*Column, chunk);
+}
+
+/// A property that is not read while a call of the same scheduler is under way in another thread.
+template <typename Read>
+auto property(const char* name, Read read) {
+    return [name, read](const Scheduler& scheduler) {
+        const auto call = scheduler.enter(name);
+        return read(scheduler);
+    };
 }
 
 void register_inputs(py::module_& module) {
@@ -172,7 +175,8 @@ void register_scheduler(py::module_& module) {
         .value("finished", Outcome::finished)
         .value("stalled", Outcome::stalled)
         .finalize();
-    py::class_<Scheduler>(module, "Scheduler", "Plays the virtual clock; see csrc/include/fedbench/scheduler.hpp.")
+    py::class_<Scheduler> scheduler(module, "Scheduler", "Plays the virtual clock; see csrc/include/fedbench/scheduler.hpp.");
+    scheduler
         .def(py::init([](std::uint32_t clients, std::uint64_t seed, const Durations& compute, const Durations& download,
                          const Durations& upload, const Steps& steps, const Availability& availability, WhenOffline when_offline,
                          const py::object& dropout, std::int32_t gradients_per_step, const py::object& gradients_beside,
@@ -187,8 +191,6 @@ void register_scheduler(py::module_& module) {
              py::arg("gradients_beside"), py::arg("start_ns"), py::arg("policy"), py::arg("max_updates"), py::arg("max_seconds"),
              py::arg("max_jobs"))
         .def("next", &Scheduler::next, py::arg("max_updates"), py::call_guard<py::gil_scoped_release>())
-        .def_property_readonly("awaiting_selection", &Scheduler::is_asking)
-        .def_property_readonly("available", [](const Scheduler& s) { return take(s.available()); })
         .def(
             "select", [](Scheduler& s, const py::object& clients) { s.select(copied<std::int32_t>("select: clients", clients)); },
             py::arg("clients"))
@@ -199,17 +201,20 @@ void register_scheduler(py::module_& module) {
                 const auto view = static_cast<std::string_view>(state);
                 s.restore({view.data(), view.size()});
             },
-            py::arg("state"))
-        .def_property_readonly("outcome", &Scheduler::outcome)
-        .def_property_readonly("ended_by", &Scheduler::ended_by)
-        .def_property_readonly("missing", &Scheduler::missing)
-        .def_property_readonly("now", &Scheduler::now)
-        .def_property_readonly("end", &Scheduler::end)
-        .def_property_readonly("version", &Scheduler::version)
-        .def_property_readonly("jobs_created", [](const Scheduler& s) { return s.totals().jobs_created; })
-        .def_property_readonly("downloads", [](const Scheduler& s) { return s.totals().downloads; })
-        .def_property_readonly("messages_peak", [](const Scheduler& s) { return s.totals().messages_peak; })
-        .def_property_readonly("open_jobs_peak", [](const Scheduler& s) { return s.totals().open_jobs_peak; });
+            py::arg("state"));
+    const auto read = [&](const char* name, auto reader) { scheduler.def_property_readonly(name, property(name, reader)); };
+    read("awaiting_selection", [](const Scheduler& s) { return s.is_asking(); });
+    read("available", [](const Scheduler& s) { return take(s.available()); });
+    read("outcome", [](const Scheduler& s) { return s.outcome(); });
+    read("ended_by", [](const Scheduler& s) { return s.ended_by(); });
+    read("missing", [](const Scheduler& s) { return s.missing(); });
+    read("now", [](const Scheduler& s) { return s.now(); });
+    read("end", [](const Scheduler& s) { return s.end(); });
+    read("version", [](const Scheduler& s) { return s.version(); });
+    read("jobs_created", [](const Scheduler& s) { return s.totals().jobs_created; });
+    read("downloads", [](const Scheduler& s) { return s.totals().downloads; });
+    read("messages_peak", [](const Scheduler& s) { return s.totals().messages_peak; });
+    read("open_jobs_peak", [](const Scheduler& s) { return s.totals().open_jobs_peak; });
 }
 
 }  // namespace fedbench::bindings

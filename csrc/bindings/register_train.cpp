@@ -26,29 +26,34 @@ Network network_of(const std::vector<LayerRow>& rows, const std::vector<std::siz
                           " numbers");
 }
 
-/// A crew with the arrays over which it works.
+/// A crew with the arrays over which it works: labels and shards are copied, since a changed one would be a row that does not exist;
+/// the memory of the others is pinned.
 template <typename Real>
 class Trainer {
 public:
     Trainer(const std::vector<LayerRow>& layers, const std::vector<std::size_t>& input, const py::object& x, const py::object& y,
             std::uint64_t seed, std::size_t batch, std::size_t threads, const std::string& isa)
-        : x_(x), y_(y), crew_(network_of(layers, input), examples(input, x, y), seed, batch, threads, instruction_set_named(isa)) {}
+        : y_(copied<std::int64_t>("y", y)),
+          crew_(network_of(layers, input), examples(input, x, y_), seed, batch, threads, instruction_set_named(isa)) {
+        pins_.add(x);
+    }
 
     std::size_t dim() const { return crew_.network().dim(); }
     const char* isa() const { return name_of(crew_.isa()); }
 
     /// jobs: (client, k, steps, shard, start, lr, weight_decay, prox, correction, end, first_gradient, mean_gradient, full_gradient)
     void train(const std::vector<py::tuple>& rows, const py::object& progress) {
-        std::vector<Job<Real>> jobs;
-        for (const py::tuple& row : rows) jobs.push_back(job_of(row));
+        Given given;
+        for (const py::tuple& row : rows) given.jobs.push_back(job_of(row, given));
         const py::gil_scoped_release release;
-        crew_.train(jobs, watch(progress));
+        crew_.train(given.jobs, watch(progress));
     }
 
     void gradient(const py::object& x, const py::object& rows, const py::object& out) {
         const Real* const from = model("x", x);
-        const auto shard = vector_of<std::int64_t>("rows", rows);
+        const auto shard = copied<std::int64_t>("rows", rows);
         Real* const to = model_out("out", out);
+        const Pins pins = pinned({x, out});
         const py::gil_scoped_release release;
         crew_.gradient(from, shard, to, watch(py::none()));
     }
@@ -57,6 +62,7 @@ public:
         const Real* const from = model("x", x);
         const auto in = features_of(features);
         Real* const to = logits_out(features, out);
+        const Pins pins = pinned({x, features, out});
         const py::gil_scoped_release release;
         crew_.logits(from, in, to, watch(py::none()));
     }
@@ -65,34 +71,47 @@ public:
         const Real* const from = model("x", x);
         const auto in = features_of(features);
         Real* const to = logits_out(features, out);
+        const Pins pins = pinned({x, features, out});
         typename train::Worker<Real>::Masks words{};
         if (!masks.is_none()) {
             const auto [seed, client, k, skip] = masks.cast<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t>>();
             words = {seed, client, k, skip};
         }
         const bool masked = !masks.is_none();
-        forward_rows_ = py::reinterpret_borrow<py::array>(features).shape(0);
         const py::gil_scoped_release release;
         return crew_.forward(from, in, masked ? &words : nullptr, to);
     }
 
     void pullback(const py::object& dlogits, const py::object& out) {
         const auto from = matrix_of<Real>("dlogits", dlogits);
-        const auto classes = static_cast<std::size_t>(crew_.network().classes());
-        if (from.size() != static_cast<std::size_t>(forward_rows_) * classes)
-            refuse("dlogits", "shape (" + std::to_string(forward_rows_) + ", " + std::to_string(classes) + ") of the last forward",
-                   dlogits);
+        const std::size_t rows = crew_.forward_rows(), classes = crew_.network().classes();
+        const auto array = py::reinterpret_borrow<py::array>(dlogits);
+        if (static_cast<std::size_t>(array.shape(0)) != rows || static_cast<std::size_t>(array.shape(1)) != classes)
+            refuse("dlogits", "shape (" + std::to_string(rows) + ", " + std::to_string(classes) + ") of the last forward", dlogits);
         Real* const to = model_out("out", out);
+        const Pins pins = pinned({dlogits, out});
         const py::gil_scoped_release release;
-        crew_.pullback(from.data(), to);
+        crew_.pullback(from, to);
     }
 
 private:
-    static Examples<Real> examples(const std::vector<std::size_t>& input, const py::object& x, const py::object& y) {
+    /// Jobs with what they point to.
+    struct Given {
+        std::vector<Job<Real>> jobs;
+        std::vector<std::vector<std::int64_t>> shards;
+        Pins pins;
+    };
+
+    static Pins pinned(std::initializer_list<py::object> arrays) {
+        Pins pins;
+        for (const py::object& array : arrays) pins.add(array);
+        return pins;
+    }
+
+    static Examples<Real> examples(const std::vector<std::size_t>& input, const py::object& x, const std::vector<std::int64_t>& labels) {
         std::size_t width = 1;
         for (std::size_t side : input) width *= side;
         const auto features = matrix_of<Real>("x", x);
-        const auto labels = vector_of<std::int64_t>("y", y);
         if (features.size() != labels.size() * width)
             refuse("x", "shape (" + std::to_string(labels.size()) + ", " + std::to_string(width) + "), a row per label", x);
         return {features.data(), labels.data(), labels.size()};
@@ -133,7 +152,7 @@ private:
         return static_cast<Integer>(value);
     }
 
-    Job<Real> job_of(const py::tuple& row) const {
+    Job<Real> job_of(const py::tuple& row, Given& given) const {
         if (row.size() != 13) throw py::value_error("jobs: expected 13 entries a job, got " + std::to_string(row.size()));
         const auto maybe = [&](const char* name, std::size_t at) -> Real* {
             return row[at].is_none() ? nullptr : model_out(name, row[at]);
@@ -141,7 +160,7 @@ private:
         Job<Real> job;
         job.client = count<std::uint32_t>("client", row[0]), job.k = count<std::uint32_t>("k", row[1]);
         job.steps = count<std::int64_t>("steps", row[2]);
-        job.shard = vector_of<std::int64_t>("shard", row[3]);
+        job.shard = given.shards.emplace_back(copied<std::int64_t>("shard", row[3]));
         job.rule.start = model("start", row[4]);
         job.rule.lr = row[5].cast<Real>(), job.rule.weight_decay = row[6].cast<Real>(), job.rule.prox = row[7].cast<Real>();
         job.rule.correction = row[8].is_none() ? nullptr : model("correction", row[8]);
@@ -149,6 +168,7 @@ private:
         job.first_gradient = maybe("first_gradient", 10);
         job.mean_gradient = maybe("mean_gradient", 11);
         job.full_gradient = maybe("full_gradient", 12);
+        for (std::size_t at : {4, 8, 9, 10, 11, 12}) given.pins.add(row[at]);
         return job;
     }
 
@@ -162,9 +182,9 @@ private:
         };
     }
 
-    py::object x_, y_;
+    Pins pins_;
+    std::vector<std::int64_t> y_;
     Crew<Real> crew_;
-    py::ssize_t forward_rows_ = 0;
 };
 
 template <typename Real>

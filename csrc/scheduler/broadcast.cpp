@@ -3,6 +3,7 @@
 
 #include "fedbench/scheduler.hpp"
 #include "receive_buffers.hpp"
+#include "restored.hpp"
 
 namespace fedbench {
 
@@ -50,6 +51,18 @@ public:
         for (std::size_t client = 0; client < reported.size(); ++client)
             if (!reported[client]) clients.push_back(static_cast<std::int32_t>(client));
         return clients;
+    }
+
+    void check(const Restored& r) const override {
+        received_.check(r);
+        r.require_per_client(is_busy_, "who is busy");
+        require_restored(buffered_.size() < config_.buffer, "the buffer");
+        r.require_live(buffered_, "the buffer");
+    }
+
+    bool expects(const Restored& r, const Event& event) const override {
+        if (event.phase() == Phase::arrival || event.phase() == Phase::lost) return r.is_job(event.slot(), event.client());
+        return event.phase() == Phase::downloaded || event.phase() == Phase::returned || event.phase() == Phase::dispatch;
     }
 
 private:

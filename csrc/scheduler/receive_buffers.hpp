@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fedbench/scheduler.hpp"
+#include "restored.hpp"
 
 namespace fedbench {
 
@@ -23,6 +24,22 @@ public:
     template <class A>
     void archive(A& a) {
         a(used_, sent_, waiting_, longest_download_);
+    }
+
+    void check(const Restored& r) const {
+        const Scheduler& s = r.scheduler;
+        r.require_per_client(used_, "the versions used");
+        for (std::int32_t version : used_) require_restored(version >= kNone && version <= s.version(), "the versions used");
+        const auto versions = static_cast<std::size_t>(s.version()) + 1;
+        const bool is_last_unsent = s.finished() && sent_.size() + 1 == versions;
+        const bool has_not_begun = sent_.empty() && versions == 1;
+        require_restored(sent_.size() == versions || is_last_unsent || has_not_begun, "the versions sent");
+        require_restored(std::is_sorted(sent_.begin(), sent_.end()), "the versions sent");
+        require_restored(sent_.empty() || (sent_.front() >= 0 && sent_.back() <= s.now()), "the versions sent");
+        r.require_clients(waiting_, "who waits");
+        std::int64_t longest = 0;
+        for (std::uint32_t i = 0; i < clients_ && !sent_.empty(); ++i) longest = std::max(longest, download(s, i));
+        require_restored(longest == longest_download_, "the longest download");
     }
 
     /// Sends version 0. Every client gets a `downloaded` event when it is there. `policy` is the name in messages.

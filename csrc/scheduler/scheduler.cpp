@@ -27,9 +27,6 @@ void Policy::select(Scheduler&, const std::vector<std::uint32_t>&) { throw std::
 
 namespace {
 
-constexpr std::int64_t kNotEmitted = -1;
-constexpr std::size_t kSlots = Event::kMaxSlot;  // the highest one is free for policies
-
 SystemModel& checked(SystemModel& system, const Budget& budget) {
     if (system.clients == 0 || system.clients > 0x7fffffff)
         throw std::invalid_argument("clients: must be between 1 and 2147483647, got " + std::to_string(system.clients));
@@ -64,6 +61,7 @@ Scheduler::Scheduler(SystemModel system, PolicyConfig policy, Budget budget)
 }
 
 PlanChunk Scheduler::next(std::int32_t max_updates) {
+    const auto call = enter("next");
     if (max_updates < 1) throw std::invalid_argument("max_updates: must be >= 1, got " + std::to_string(max_updates));
     if (is_asking_) throw std::invalid_argument("next: a round waits for its clients; answer with select()");
     chunk_ = PlanChunk{};
@@ -101,6 +99,7 @@ std::vector<std::int32_t> Scheduler::available() const {
 }
 
 void Scheduler::select(const std::vector<std::int32_t>& clients) {
+    const auto call = enter("select");
     if (!is_asking_) throw std::invalid_argument("select: nothing is asked; a selection answers a round of external selection");
     if (clients.empty()) throw std::invalid_argument("select: expected at least one client, got none");
     for (std::int32_t client : clients)
@@ -234,13 +233,18 @@ void Scheduler::close(Slot slot, std::int32_t update) {
     free_slots_.push_back(slot);
 }
 
+std::vector<char> Scheduler::open_slots() const {
+    std::vector<char> is_open(open_jobs_.size(), 1);
+    for (Slot slot : free_slots_) is_open[slot] = 0;
+    return is_open;
+}
+
 void Scheduler::close_the_open() {
     note_messages();
-    std::vector<char> is_free(open_jobs_.size(), 0);
-    for (Slot slot : free_slots_) is_free[slot] = 1;
+    const std::vector<char> is_open = open_slots();
     std::vector<Slot> rest;
     for (Slot slot = 0; slot < open_jobs_.size(); ++slot)
-        if (!is_free[slot]) rest.push_back(slot);
+        if (is_open[slot]) rest.push_back(slot);
     std::sort(rest.begin(), rest.end(), [&](Slot a, Slot b) {  // slots depend on nothing but the plan; this order is easier to state
         const Job &x = open_jobs_[a], &y = open_jobs_[b];
         return x.client != y.client ? x.client < y.client : x.k < y.k;
@@ -259,10 +263,9 @@ std::vector<std::int32_t> Scheduler::live_bases() const {
     std::vector<std::int32_t> live;
     if (finished()) return live;
     const std::int32_t startable = policy_->oldest_startable(*this);
-    std::vector<char> is_free(open_jobs_.size(), 0);
-    for (Slot slot : free_slots_) is_free[slot] = 1;
+    const std::vector<char> is_open = open_slots();
     for (Slot slot = 0; slot < open_jobs_.size(); ++slot)
-        if (!is_free[slot] && open_jobs_[slot].base < startable) live.push_back(open_jobs_[slot].base);
+        if (is_open[slot] && open_jobs_[slot].base < startable) live.push_back(open_jobs_[slot].base);
     std::sort(live.begin(), live.end());
     live.erase(std::unique(live.begin(), live.end()), live.end());
     for (std::int32_t v = startable; v <= version_; ++v) live.push_back(v);

@@ -1,10 +1,12 @@
 // A scheduler as bytes: header (what this is, for which configuration, and a checksum), then every member.
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <variant>
 
 #include "fedbench/archive.hpp"
 #include "fedbench/scheduler.hpp"
+#include "restored.hpp"
 
 namespace fedbench {
 
@@ -60,22 +62,90 @@ std::uint64_t Scheduler::configuration() {
 }
 
 std::string Scheduler::save() {
+    const auto call = enter("save");
+    const std::string state = saved();
+    Header header;
+    header.configuration = configuration();
+    header.size = state.size();
+    header.checksum = checksum(state);
+    return std::string(reinterpret_cast<const char*>(&header), sizeof(Header)) + state;
+}
+
+std::string Scheduler::saved() {
     Writer writer;
     writer(*this);
     policy_->save(writer);
-    Header header;
-    header.configuration = configuration();
-    header.size = writer.bytes.size();
-    header.checksum = checksum(writer.bytes);
-    return std::string(reinterpret_cast<const char*>(&header), sizeof(Header)) + writer.bytes;
+    return std::move(writer.bytes);
 }
 
 void Scheduler::restore(std::span<const char> bytes) {
+    const auto call = enter("restore");
     check(bytes, configuration());
-    Reader reader(bytes.subspan(sizeof(Header)));
+    const std::string before = saved();
+    try {
+        read(bytes.subspan(sizeof(Header)));
+        check_progress();
+        check_jobs();
+        const Restored restored(*this);
+        policy_->check(restored);
+        check_events(restored);
+    } catch (...) {
+        read(before);
+        throw;
+    }
+}
+
+void Scheduler::read(std::span<const char> state) {
+    Reader reader(state);
     reader(*this);
     policy_->restore(reader);
-    if (!reader.at_end()) throw std::logic_error("restore: bytes are left over");
+    if (!reader.at_end()) refuse("bytes are left over");
+}
+
+void Scheduler::check_progress() const {
+    const bool is_in_time = now_ == system_.start_ns || (now_ > system_.start_ns && now_ <= budget_.time_ns);
+    require_restored(is_in_time, "the time");
+    require_restored(version_ >= 0 && version_ <= budget_.updates && (finished() || version_ < budget_.updates), "the version");
+    const std::string& why = ended_by_;
+    const bool ends = outcome_ == Outcome::running    ? why.empty()
+                      : outcome_ == Outcome::finished ? why == "updates" || why == "time" || why == "jobs"
+                                                      : outcome_ == Outcome::stalled && why == "stalled";
+    require_restored(ends && !(finished() && is_asking_), "the outcome");
+    require_restored(begun_ || (version_ == 0 && open_jobs_.empty() && queue_.empty() && instant_.empty()), "the beginning");
+    for (std::int64_t total : {totals_.jobs_created, totals_.downloads, totals_.messages_peak, totals_.open_jobs_peak})
+        require_restored(total >= 0 && total <= kForever / 2, "a total");
+    require_restored(presence_.is_sound(system_.clients), "who is there");
+}
+
+void Scheduler::check_jobs() const {
+    require_restored(open_jobs_.size() <= kSlots && emitted_.size() == open_jobs_.size(), "the jobs");
+    require_restored(std::all_of(emitted_.begin(), emitted_.end(), [](std::int64_t index) { return index == kNotEmitted; }), "the jobs");
+    require_restored(next_k_.size() == system_.clients, "the counters of jobs");
+    std::vector<char> is_free(open_jobs_.size(), 0);
+    for (Slot slot : free_slots_) require_restored(slot < is_free.size() && is_free[slot]++ == 0, "a free place");
+    require_restored(open_on_.size() <= static_cast<std::size_t>(version_) + 1, "the versions");
+    std::vector<std::uint32_t> open_on(open_on_.size(), 0);
+    std::int64_t versions_open = 0;
+    for (Slot slot = 0; slot < open_jobs_.size(); ++slot) {
+        const Job& job = open_jobs_[slot];
+        require_restored(job.client < system_.clients && job.base >= 0 && static_cast<std::size_t>(job.base) < open_on.size(), "a job");
+        for (std::int64_t time : {job.t_dispatch, job.t_start, job.t_finish, job.t_arrive, job.t_lost})
+            require_restored(time >= kNever, "a job's time");
+        if (!is_free[slot] && open_on[static_cast<std::size_t>(job.base)]++ == 0) ++versions_open;
+    }
+    require_restored(open_on == open_on_ && versions_open == versions_open_, "the versions");
+}
+
+void Scheduler::check_events(const Restored& restored) const {
+    for (const EventQueue* queue : {&queue_, &instant_}) {
+        require_restored(queue->is_sound(), "the queue");
+        for (const Event& event : queue->events()) {
+            const bool is_in_time = queue == &queue_ ? event.time >= now_ : event.time == now_;
+            require_restored(is_in_time && event.phase() <= Phase::dispatch && event.client() < system_.clients &&
+                                 (finished() || policy_->expects(restored, event)),
+                             "an event");
+        }
+    }
 }
 
 }  // namespace fedbench

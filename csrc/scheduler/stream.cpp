@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "fedbench/scheduler.hpp"
+#include "restored.hpp"
 
 namespace fedbench {
 
@@ -56,6 +57,23 @@ public:
         for (std::uint32_t client = 0; client < clients_; ++client)
             if (draws() || busy_[client]) clients.push_back(static_cast<std::int32_t>(client));
         return clients;
+    }
+
+    void check(const Restored& r) const override {
+        r.require_distinct(idle_, "who is idle");
+        require_restored(busy_.size() == (draws() ? 0 : clients_) && (draws() || idle_.empty()), "who is busy");
+        require_restored(buffered_.size() < config_.buffer, "the buffer");
+        r.require_live(buffered_, "the buffer");
+        r.require_clients(freed_, "who became free");
+        r.require_clients(back_, "who is back");
+        require_restored(vacant_ <= config_.concurrency, "the vacant places");
+        require_restored(next_replacement_ <= config_.replacements.size(), "the next replacement");
+        require_restored(random_.is_sound(), "the stream of draws");
+    }
+
+    bool expects(const Restored& r, const Event& event) const override {
+        if (event.phase() == Phase::arrival || event.phase() == Phase::lost) return r.is_job(event.slot(), event.client());
+        return event.phase() == Phase::returned || event.phase() == Phase::dispatch;
     }
 
 private:

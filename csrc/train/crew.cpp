@@ -28,6 +28,7 @@ Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::
 
 template <typename Real>
 void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
+    const auto call = team_caller_.enter("train");
     for (const Job<Real>& job : jobs) check_rows(job.shard);
     std::vector<std::size_t> order(jobs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -41,6 +42,7 @@ void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
 
 template <typename Real>
 void Crew<Real>::gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch) {
+    const auto call = team_caller_.enter("gradient");
     check_rows(rows);
     team_.run(
         1, [&](std::size_t, std::size_t thread) { workers_[thread]->gradient(x, data_, rows, out, team_.cancelled()); }, watch);
@@ -48,6 +50,7 @@ void Crew<Real>::gradient(const Real* x, std::span<const std::int64_t> rows, Rea
 
 template <typename Real>
 void Crew<Real>::logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch) {
+    const auto call = team_caller_.enter("logits");
     const std::size_t width = network_.input().size(), n = features.size() / width;
     team_.run((n + kTask - 1) / kTask,
               [&](std::size_t task, std::size_t thread) {
@@ -61,18 +64,29 @@ void Crew<Real>::logits(const Real* x, std::span<const Real> features, Real* out
 
 template <typename Real>
 std::uint64_t Crew<Real>::forward(const Real* x, std::span<const Real> features, const typename Worker<Real>::Masks* masks, Real* out) {
+    const auto call = student_caller_.enter("forward");
     const std::size_t width = network_.input().size(), n = features.size() / width;
+    forward_rows_ = 0, forward_of_ = std::this_thread::get_id();
+    if (n == 0) return 0;
     if (n > student_rows_) student_ = make_worker<Real>(network_, n, isa_), student_rows_ = n;
     student_features_.assign(features.begin(), features.end());  // the pullback needs them
     std::vector<const Real*> rows(n);
     for (std::size_t i = 0; i < n; ++i) rows[i] = student_features_.data() + i * width;
-    return student_->forward(x, rows, masks, out);
+    const std::uint64_t words = student_->forward(x, rows, masks, out);
+    forward_rows_ = n;
+    return words;
 }
 
 template <typename Real>
-void Crew<Real>::pullback(const Real* dlogits, Real* out) {
-    if (student_ == nullptr) throw std::logic_error("pullback: needs a forward before it");
-    student_->pullback(dlogits, out);
+void Crew<Real>::pullback(std::span<const Real> dlogits, Real* out) {
+    const auto call = student_caller_.enter("pullback");
+    if (forward_of_ == std::thread::id()) throw std::logic_error("pullback: needs a forward before it");
+    if (forward_of_ != std::this_thread::get_id()) throw std::logic_error("pullback: the last forward was another thread's");
+    if (dlogits.size() != forward_rows_ * network_.classes())
+        throw std::invalid_argument("pullback: the last forward was of " + std::to_string(forward_rows_) + " rows, got " +
+                                    std::to_string(dlogits.size()) + " slopes");
+    if (forward_rows_ == 0) return void(std::fill_n(out, network_.dim(), Real{0}));
+    student_->pullback(dlogits.data(), out);
 }
 
 template <typename Real>

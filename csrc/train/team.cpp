@@ -1,4 +1,5 @@
 #include <chrono>
+#include <utility>
 
 #include "fedbench/train.hpp"
 
@@ -38,7 +39,7 @@ void Team::run(std::size_t count, const std::function<void(std::size_t, std::siz
         if (stop && !error_) error_ = stop, cancelled_ = true;
     }
     task_ = nullptr, count_ = next_ = 0;
-    if (error_) std::rethrow_exception(error_);
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));  // kept, it would hold whoever called
 }
 
 void Team::work(std::size_t thread) {

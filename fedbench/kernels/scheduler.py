@@ -146,7 +146,8 @@ class Scheduler:
     def restore(self, state: bytes) -> None:
         """Go on from what save() gave, on a scheduler made with the same arguments.
 
-        Raises UsageError, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments.
+        Raises UsageError, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments, and for forged
+        ones whose sizes or places do not fit.
         """
         try:
             self._core.restore(state)

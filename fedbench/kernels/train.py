@@ -67,7 +67,10 @@ class LocalJob:
 
 
 class LocalTrainer:
-    """Threads that train jobs of a network on examples x (n, *input_shape) with labels y (n,) int64, which are not copied.
+    """Threads that train jobs of a network on examples x (n, *input_shape) with labels y (n,) int64.
+
+    The examples are not copied, and cannot be resized while the trainer lives; labels and shards are copied. One caller at a time may be
+    in `train`, `gradient` and `logits`, and one in `forward` and `pullback`, which are of one thread: RuntimeError for another one.
 
     Parameters are one vector (dim,): layer by layer, weight then bias, in C order. `batch_size` examples a step, the last of an
     epoch may be fewer. TypeError for a wrong dtype, shape or layout; ValueError for layers that do not fit, naming the layer, a label

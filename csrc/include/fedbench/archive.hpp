@@ -31,7 +31,8 @@ public:
 protected:
     template <typename T>
     void visit(T& member) {
-        if constexpr (Plain<T>) self().raw(&member, sizeof(T));
+        if constexpr (std::is_same_v<T, bool>) self().flag(member);
+        else if constexpr (Plain<T>) self().raw(&member, sizeof(T));
         else member.archive(self());
     }
     void visit(std::string& text) { self().items(text); }
@@ -39,6 +40,8 @@ protected:
     void visit(std::vector<T, Memory>& items) {
         self().items(items);
     }
+
+    void flag(bool& member) { self().raw(&member, 1); }
 
 private:
     Derived& self() { return static_cast<Derived&>(*this); }
@@ -120,6 +123,12 @@ private:
         if (count > rest_.size() / sizeof(*items.data())) fail();
         items.resize(count);
         raw(items.data(), count * sizeof(*items.data()));
+    }
+    void flag(bool& member) {
+        unsigned char byte = 0;
+        raw(&byte, 1);
+        if (byte > 1) throw std::invalid_argument("restore: forged state: expected a truth value, got " + std::to_string(byte));
+        member = byte == 1;
     }
     void raw(void* data, std::size_t size) {
         if (size > rest_.size()) fail();

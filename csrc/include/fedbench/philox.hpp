@@ -13,6 +13,7 @@
 #include <numeric>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,9 @@ public:
         }
     }
 
+    /// Is a restored one a stream?
+    bool is_sound() const { return used_ <= block_.size(); }
+
     /// Fisher-Yates from the front: element i is swapped with one drawn from i .. n - 1.
     template <typename Integer>
     void shuffle(std::span<Integer> items) {
@@ -120,6 +124,9 @@ private:
     std::uint32_t used_ = 4;
 };
 
+/// What one call draws at most: 2 GiB of rows, in a few seconds. A call that draws cannot be interrupted.
+inline constexpr std::int64_t kMostDraws = std::int64_t{1} << 28;
+
 /// Mini-batches of one job: consecutive slices of a permutation of the client's n examples; the short last slice is used, then a
 /// new permutation follows from the same stream. A batch larger than n becomes n. `offsets` has steps + 1 entries into `rows`.
 struct Batches {
@@ -127,10 +134,17 @@ struct Batches {
     std::vector<std::int64_t> offsets;
 };
 
+///
+/// Throws std::invalid_argument for no examples, batches of none, a negative number of steps, and more rows than kMostDraws.
 inline Batches draw_batches(Stream stream, std::uint32_t n, std::uint32_t batch, std::int64_t steps) {
     if (n == 0) throw std::invalid_argument("data order: a client needs at least one example, got 0");
     if (batch == 0) throw std::invalid_argument("data order: batch_size must be >= 1, got 0");
+    if (steps < 0) throw std::invalid_argument("data order: steps must be >= 0, got " + std::to_string(steps));
     batch = std::min(batch, n);
+    if (n > kMostDraws || steps > kMostDraws / batch)
+        throw std::invalid_argument("data order: at most " + std::to_string(kMostDraws) + " rows are drawn in one call, got " +
+                                    std::to_string(steps) + " steps of " + std::to_string(batch) + " of " + std::to_string(n) +
+                                    " examples");
     Batches out;
     out.offsets.push_back(0);
     std::vector<std::int64_t> order(n);

@@ -131,6 +131,7 @@ using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll
 std::uint64_t fingerprint(PolicyConfig& policy);
 
 class Reader;
+class Restored;
 class Scheduler;
 class Writer;
 struct Event;
@@ -151,6 +152,11 @@ public:
     virtual void select(Scheduler& scheduler, const std::vector<std::uint32_t>& clients);
     virtual void save(Writer& writer) = 0;
     virtual void restore(Reader& reader) = 0;
+    /// Throws std::invalid_argument if what was restored names clients, jobs or versions that do not exist, or has sizes that do not fit;
+    /// the scheduler's own state has been checked before.
+    virtual void check(const Restored& restored) const = 0;
+    /// May this event, of a client and a phase that exist, be pending? Asked after check.
+    virtual bool expects(const Restored& restored, const Event& event) const = 0;
 };
 
 /// A policy whose state is what `Derived::archive` visits.

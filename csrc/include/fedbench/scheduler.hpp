@@ -1,7 +1,7 @@
 // Phase one of a run: play the virtual clock and write down all jobs and server updates. Needs no model values.
 //
 // The plan is a pure function of the arguments, bit for bit, on every machine, however it is cut into chunks.
-// Not thread-safe; different schedulers are independent.
+// A scheduler serves one caller at a time, and refuses others; different schedulers are independent.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "fedbench/dropout.hpp"
 #include "fedbench/durations.hpp"
 #include "fedbench/event_queue.hpp"
+#include "fedbench/one_caller.hpp"
 #include "fedbench/plan.hpp"
 #include "fedbench/policies.hpp"
 
@@ -55,6 +56,10 @@ public:
     /// Throws std::invalid_argument for arguments out of range and for configurations that provably never update.
     Scheduler(SystemModel system, PolicyConfig policy, Budget budget);
 
+    /// For callers that may not be alone: next, select, save and restore take it, the others do not look. Throws std::logic_error while a
+    /// call is under way.
+    OneCaller::Call enter(const char* call) const { return caller_.enter(call); }
+
     /// Plans up to max_updates (>= 1) further updates. O(log pending) per event; memory grows with the open jobs and the chunk only.
     /// Returns early where a policy asks for a selection. Throws std::invalid_argument while one is awaited.
     PlanChunk next(std::int32_t max_updates);
@@ -69,7 +74,8 @@ public:
 
     /// The state between two calls of next: a scheduler constructed with the same arguments goes on from it, bit for bit.
     std::string save();
-    /// Throws std::invalid_argument, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments.
+    /// Throws std::invalid_argument, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments, and for
+    /// forged ones: whatever is used as a size or a place is checked, so that going on from them harms nothing but the plan.
     void restore(std::span<const char> bytes);
     template <class A>
     void archive(A& a) {
@@ -138,6 +144,8 @@ public:
         system_.compute.prefetch(client);
         presence_.prefetch(client);
     }
+    /// By slot: is its job open?
+    std::vector<char> open_slots() const;
     Job& job(Slot slot) { return open_jobs_[slot]; }
     const Job& job(Slot slot) const { return open_jobs_[slot]; }
     /// Throws std::invalid_argument: the client would start and arrive for ever in one instant.
@@ -155,8 +163,16 @@ public:
     }
 
 private:
+    static constexpr std::int64_t kNotEmitted = -1;
+    static constexpr std::size_t kSlots = Event::kMaxSlot;  // the highest one is free for policies
+
     EventQueue* earliest();
     std::uint64_t configuration();
+    std::string saved();
+    void read(std::span<const char> state);
+    void check_progress() const;
+    void check_jobs() const;
+    void check_events(const Restored& restored) const;
     void finish(Outcome outcome, const char* reason);
     bool loses(Slot slot, std::int64_t end);
     void close(Slot slot, std::int32_t update);
@@ -188,6 +204,7 @@ private:
     std::int64_t versions_open_ = 0;      // versions with at least one open job
     PlanTotals totals_;
     PlanChunk chunk_;
+    OneCaller caller_;
 };
 
 }  // namespace fedbench

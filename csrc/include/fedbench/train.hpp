@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "fedbench/instruction_set.hpp"
+#include "fedbench/one_caller.hpp"
 
 namespace fedbench::train {
 
@@ -169,6 +170,9 @@ private:
 };
 
 /// Workers of one network over one set of examples, shared out to a team. All results are those of one worker alone.
+///
+/// The team serves one caller at a time, and the student (forward, pullback) another one: std::logic_error while a call of the same
+/// kind is under way.
 template <typename Real>
 class Crew {
 public:
@@ -188,9 +192,12 @@ public:
     /// Logits (n, classes) of n rows of features.
     void logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch = {});
 
-    /// See Worker: of one caller at a time, and it may go on while jobs are trained.
+    /// See Worker: it may go on while jobs are trained. No rows are fine, and their pullback is 0. Throws std::logic_error for a
+    /// pullback without a forward before it, or after another thread's; std::invalid_argument for slopes of another number of rows.
     std::uint64_t forward(const Real* x, std::span<const Real> features, const typename Worker<Real>::Masks* masks, Real* out);
-    void pullback(const Real* dlogits, Real* out);
+    void pullback(std::span<const Real> dlogits, Real* out);
+    /// Rows of the last forward; 0 before the first one.
+    std::size_t forward_rows() const { return forward_rows_; }
 
 private:
     void check_rows(std::span<const std::int64_t> rows) const;
@@ -202,8 +209,11 @@ private:
     InstructionSet isa_;
     std::vector<std::unique_ptr<Worker<Real>>> workers_;
     std::unique_ptr<Worker<Real>> student_;
-    std::size_t student_rows_ = 0;
+    std::size_t student_rows_ = 0;  // the largest batch that it takes
+    std::atomic<std::size_t> forward_rows_ = 0;
+    std::thread::id forward_of_;  // whose the last forward was
     std::vector<Real> student_features_;
+    OneCaller team_caller_, student_caller_;
     Team team_;
 };
 

@@ -80,6 +80,10 @@ def test_a_record_and_its_curves() -> None:
     assert hit["censored_at"] == 6
 
 
+def test_a_record_says_how_many_workers_it_took() -> None:
+    assert run("fedavg[cohort_size=2]", "budget.updates=1", workers=2).meta["provenance"]["workers"] == 2
+
+
 def test_the_worst_decile_is_a_tenth_of_the_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of twenty clients the two with the lowest accuracies, 0 and 0.05, wherever they stand."""
     monkeypatch.setattr(TaskTrainer, "per_client", lambda self, x, buffers: np.arange(20)[::-1] / 20)

@@ -45,16 +45,18 @@ def standing(records, axis="seconds"):
     return {row.selector: (row.accuracy.standing, tuple(one.standing for one in row.target_comparisons)) for row in scenario.rows}
 
 
-def test_who_is_compared(record):
-    diverged = [record("diverged", 0), record("diverged", 1, state="diverged")]
+@pytest.mark.parametrize("state", ["diverged", "stalled", "failed"])
+def test_who_is_compared(record, state):
+    """By accuracy only rows whose seeds all finished; by a target also a broken row that reached it with every seed."""
+    broken = [record("broken", 0), record("broken", 1, state=state)]
     misses = [record("misses", seed, [0.1, 0.2, 0.3, 0.3]) for seed in (0, 1)]
     best = [record("best", seed, [0.1, 0.85, 0.9, 0.95]) for seed in (0, 1)]
     behind = [record("behind", seed, [0.1, 0.2, 0.3, 0.85]) for seed in (0, 1)]
-    assert standing([*diverged, *misses, *best, *behind]) == {
+    assert standing([*broken, *misses, *best, *behind]) == {
         "best": ("best", ("best",)),
         "behind": ("behind", ("behind",)),
         "misses": ("behind", ("unknown",)),
-        "diverged": ("unknown", ("behind",)),
+        "broken": ("unknown", ("behind",)),
     }
 
 

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from fedbench import kernels as k
 from fedbench import registry
+from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment
@@ -189,4 +190,62 @@ def test_workers_waves_and_resuming_change_no_digest(spec: RunSpec, tmp_path: Pa
         Run(spec, store, progress=interrupt).record()
     resumed = Run(spec, store, RunOptions(resume=True, workers=2)).record()
     assert resumed.meta["digests"] == wanted.meta["digests"]
+    assert all(np.array_equal(resumed.curves[name], wanted.curves[name]) for name in wanted.curves)
     assert verify(resumed)["verdict"] == "identical"
+
+
+# ---- a client that is drawn twice
+
+
+@pytest.fixture
+def repeating(spec: RunSpec) -> RunSpec:
+    """Rounds of five draws with replacement out of three clients: every round has a client more than once."""
+    scenario = load("digits-demo", ["clients=3", "budget.seconds=6", "local.steps=3", "partition={kind: iid}"])
+    return RunSpec(scenario, FedAvg(cohort_size=5, sampling="with_replacement"), 0)
+
+
+def test_a_client_drawn_twice_runs_once_and_its_buffers_count_twice(repeating: RunSpec) -> None:
+    run = Run(repeating)
+    trainer = run._trainer()
+    execution = run._execution(trainer)
+    buffers: dict[int, Vector] = {}
+    inner = trainer.train
+
+    def spy(wave: Any) -> list[Work]:
+        works = inner(wave)
+        buffers.update({a.job.client: work.buffers for a, work in zip(wave, works, strict=True) if a.job.base == 0})
+        return works
+
+    trainer.train = spy  # type: ignore[method-assign]
+    chunk = run.setup.scheduler().next()
+    drawn = chunk.client[chunk.entries[: chunk.offsets[1]]].tolist()
+    averages: list[Vector] = []
+
+    class Watch:
+        def before_update(self, *_: Any) -> None:
+            pass
+
+        def after_update(self, execution: Any, version: int, time_ns: int) -> None:
+            averages.append(execution.buffers)
+
+    execution.run([chunk], [Watch()])
+    trainer.close()
+    assert len(drawn) == 5 > len(set(drawn)) == len(buffers) > 1
+    assert averages[0].tobytes() == k.weighted_sum(np.full(5, 1 / 5), [buffers[client] for client in drawn]).tobytes()
+    mean = np.mean([buffers[client] for client in set(drawn)], axis=0)
+    assert not np.allclose(averages[0], mean, rtol=1e-3)  # which each client would count in once
+
+
+def test_repeated_clients_with_buffers_change_no_digest_either(repeating: RunSpec, tmp_path: Path) -> None:
+    """And a run that is resumed evaluates with the buffers that it had, also at the grid points before its next update."""
+    wanted = Run(repeating).record()
+    assert wanted.meta["ledger"]["participation_max"] > 5
+    for options in (RunOptions(workers=2), RunOptions(wave_size=1), RunOptions(wave_bytes=1)):
+        assert Run(repeating, options=options).record().meta["digests"] == wanted.meta["digests"]
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        Run(repeating, store, progress=interrupt).record()
+    resumed = Run(repeating, store, RunOptions(resume=True)).record()
+    assert resumed.meta["digests"] == wanted.meta["digests"]
+    assert resumed.meta["ledger"] == wanted.meta["ledger"]
+    assert all(np.array_equal(resumed.curves[name], wanted.curves[name]) for name in wanted.curves)

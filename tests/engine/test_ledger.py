@@ -15,7 +15,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Duration, Scheduler, Timing
 from fedbench.scenarios.load import load
-from fedbench.types import Dispatch, Mailbox, Poll, Traffic
+from fedbench.types import Dispatch, Mailbox, Poll, Stream, Traffic
 
 
 def summary(timing: Timing, dispatch: Dispatch) -> tuple[Ledger, dict[str, Any]]:
@@ -48,6 +48,18 @@ def test_a_poll_before_the_download_costs_no_busy_time() -> None:
     timing = Timing(clients=1, compute=Duration(a=1.0, per_step=True), download=Duration(a=3.0), max_updates=1)
     _, facts = summary(timing, Poll(period_seconds=2.0, max_steps=5, selections=((0,),)))
     assert (facts["busy_seconds"], facts["trained_steps"]) == (0, 0)
+
+
+@pytest.mark.parametrize("slow", [150, 250])
+def test_the_histogram_holds_two_hundred_values_of_staleness(slow: int) -> None:
+    """Client 0 makes an update every second; client 1 arrives once, after `slow` - 1 others."""
+    timing = Timing(clients=2, compute=Duration(a=np.array([1.0, slow - 0.5])), max_updates=slow)
+    _, facts = summary(timing, Stream(concurrency=2, restart="self"))
+    histogram = facts["staleness_histogram"]
+    assert facts["staleness_max"] == slow - 1
+    assert len(histogram) == min(slow, 200)
+    assert sum(histogram) == slow - (slow > 200)
+    assert histogram[-1] == (slow < 200)
 
 
 @pytest.mark.parametrize(

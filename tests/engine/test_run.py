@@ -17,6 +17,7 @@ from fedbench import registry
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.trainers.task_trainer import TaskTrainer
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
@@ -77,6 +78,26 @@ def test_a_record_and_its_curves() -> None:
     assert 0 <= final["client_accuracy_worst_decile"] <= final["client_accuracy_mean"] <= 1
     (hit,) = record.meta["time_to_target"]
     assert hit["censored_at"] == 6
+
+
+def test_a_record_says_how_many_workers_it_took() -> None:
+    assert run("fedavg[cohort_size=2]", "budget.updates=1", workers=2).meta["provenance"]["workers"] == 2
+
+
+def test_the_worst_decile_is_a_tenth_of_the_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of twenty clients the two with the lowest accuracies, 0 and 0.05, wherever they stand."""
+    monkeypatch.setattr(TaskTrainer, "per_client", lambda self, x, buffers: np.arange(20)[::-1] / 20)
+    final = run("fedavg[cohort_size=2]", "clients=20", "budget.updates=1").meta["final"]
+    assert final["client_accuracy_mean"] == pytest.approx(0.475)
+    assert final["client_accuracy_worst_decile"] == pytest.approx(0.025)
+
+
+def test_a_missed_target_is_censored_where_the_plan_ended() -> None:
+    """The cap on updates ends the run long before its budget of 6 s."""
+    record = run("fedavg[cohort_size=2]", "budget.updates=1", "targets=[{value: 0.999}]")
+    (miss,) = record.meta["time_to_target"]
+    assert miss["seconds"] is None
+    assert miss["censored_at"] == record.meta["ledger"]["end_seconds"] < 2
 
 
 def test_rounds_ledger_in_closed_form() -> None:

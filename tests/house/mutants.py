@@ -27,11 +27,14 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_suffix(".yaml")
 SECONDS = 300  # more than any selection or build takes; a mutant that is not done by then hangs
 
-# The copy's package, also where an editable installation redirects imports.
-COPY = """
+# Python runs it at the start of every process that has the copy on its PYTHONPATH, also of those that tests start in other folders:
+# they import the copy's package, also where an editable installation redirects imports.
+CUSTOMIZE = """
 import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirect" not in type(finder).__name__]
-sys.path.insert(0, "")
+"""
+COPY = """
+import sys
 import fedbench
 from pathlib import Path
 if not Path(fedbench.__file__).resolve().is_relative_to(Path.cwd().resolve()):
@@ -142,8 +145,12 @@ def planted(copy: Path, mutant: Mutant) -> Iterator[None]:
 
 
 def run(copy: Path, *command: str) -> tuple[int | None, str]:
-    """(exit status, None if it hangs; output)."""
-    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # a .pyc of the same second would hide a mutant
+    """(exit status, None if it hangs; output). Every Python process that the command starts imports the copy."""
+    (copy / "sitecustomize.py").write_text(CUSTOMIZE)
+    environment = os.environ | {
+        "PYTHONPATH": str(copy),
+        "PYTHONDONTWRITEBYTECODE": "1",  # a .pyc of the same second would hide a mutant
+    }
     try:
         result = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from fedbench.proof.theory.table import CLAIMS
 
-from .mutants import ROOT, Mutant, check_unchanged, outdated, python_failure, read, theory_failure, verdicts
+from .mutants import CUSTOMIZE, ROOT, Mutant, check_unchanged, outdated, python_failure, read, theory_failure, verdicts
 
 SOURCE = "def mean(values):\n    return sum(values) / len(values)\n"
 TEST = "from fedbench import mean\n\n\ndef test_mean():\n    assert mean([3.0]) == 3.0\n"
@@ -86,6 +87,33 @@ def test_it_is_the_copy_that_is_tested(copy: Path) -> None:
     (copy / "fedbench").rmdir()
     with pytest.raises(SystemExit, match=r"not from the copy|No module named 'fedbench'"):
         python_failure(copy, "tests/test_mean.py")
+
+
+IN_A_PROCESS = """
+import subprocess
+import sys
+
+def test_mean():
+    command = [sys.executable, "-c", "from fedbench import mean; print(mean([1.0, 3.0]))"]
+    assert subprocess.run(command, cwd="/", capture_output=True, text=True).stdout == "2.0\\n"
+"""
+
+
+def test_a_process_that_a_test_starts_elsewhere_imports_the_copy(copy: Path) -> None:
+    (copy / "tests/test_mean.py").write_text(IN_A_PROCESS)
+    assert python_failure(copy, "tests/test_mean.py") is None
+    (killed,) = verdicts(copy, [mutant("len(values)", "1")])
+    assert killed.failed == "tests/test_mean.py::test_mean"
+
+
+def test_no_editable_installation_redirects_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class RedirectingFinder:
+        pass
+
+    before = list(sys.meta_path)
+    monkeypatch.setattr(sys, "meta_path", [RedirectingFinder(), *before])
+    exec(CUSTOMIZE, {})
+    assert sys.meta_path == before
 
 
 def test_the_table_is_up_to_date() -> None:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
+from fedbench.scenarios import partition as module
 from fedbench.scenarios.data_parts import Dirichlet
 from fedbench.scenarios.draws import log_gamma, shares
 from fedbench.scenarios.load import load
-from fedbench.scenarios.partition import Shards, dirichlet, partition, public_rows
+from fedbench.scenarios.partition import Shards, _dirichlet_counts, dirichlet, partition, public_rows
 
 LABELS = np.repeat(np.arange(10), 600)
 
@@ -85,6 +86,24 @@ def test_stop_at_mean_bounds_the_largest() -> None:
         for stop in (True, False)
     }
     assert largest[True] < 1200 < largest[False]
+
+
+def test_who_has_just_the_mean_gets_no_more_with_stop_at_mean() -> None:
+    """Two classes of ten for two clients: whoever got all of the first class has the mean, ten, and nothing of the second."""
+    drawn = [_dirichlet_counts(np.array([10, 10]), 2, part(0.01, stop_at_mean=True), seed, 0) for seed in range(40)]
+    whole = [counts for counts in drawn if counts[0].max() == 10]
+    assert len(whole) > 20
+    assert all(counts.sum(axis=0).tolist() == [10, 10] for counts in whole)
+
+
+def test_of_draws_that_all_miss_the_floor_the_best_is_filled_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Smallest clients of 2, 8 and 4 examples: of the second draw two clients take two each, the last ones of the largest."""
+    draws = ([[28, 1, 1], [28, 1, 1]], [[20, 5, 5], [24, 3, 3]], [[26, 2, 2], [26, 2, 2]])
+    monkeypatch.setattr(module, "DIRICHLET_DRAWS", 3)
+    monkeypatch.setattr(module, "_dirichlet_counts", lambda totals, clients, part, seed, draw: np.array(draws[draw]))
+    labels = np.repeat([0, 1], 30)
+    shards = dirichlet(labels, 3, 0, part(0.5, min_examples=10))
+    assert [np.bincount(labels[rows]).tolist() for rows in shards] == [[20, 20], [5, 5], [5, 5]]
 
 
 def test_more_floor_than_examples_is_refused() -> None:

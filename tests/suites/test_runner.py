@@ -10,7 +10,9 @@ from typing import NoReturn
 import pytest
 
 import fedbench as fb
+from fedbench.engine.run import Run, RunOptions
 from fedbench.errors import UsageError
+from fedbench.results.record import Record
 from fedbench.sources import described, is_own
 from fedbench.suites.runner import _manager
 
@@ -66,6 +68,21 @@ def test_a_plugin_that_fails_names_its_line(jobs: str, tmp_path: Path) -> None:
     assert result.returncode == 1
     assert f"broken.py, line {number}, in step: ZeroDivisionError: division by zero\n    1 / 0\n" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_stored_record_is_taken_only_when_resuming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = []
+
+    class Counted(Run):
+        def record(self) -> Record:
+            computed.append(self.options.resume)
+            return super().record()
+
+    monkeypatch.setattr("fedbench.suites.runner.Run", Counted)
+    small = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
+    for resume in (False, False, True):
+        fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=small, store=tmp_path, options=RunOptions(resume=resume))
+    assert computed == [False, False]
 
 
 def test_a_process_that_cannot_start() -> None:

@@ -1,0 +1,140 @@
+"""Checkpoints: when one is written, what comes back, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench import registry
+from fedbench.algorithms.fedbuff import FedBuff
+from fedbench.engine import checkpoint
+from fedbench.engine.checkpoint import Checkpointer, restore
+from fedbench.engine.run import Run, RunOptions
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import RecordError
+from fedbench.protocols import Tools
+from fedbench.results.record import Record
+from fedbench.results.store import Store
+from fedbench.scenarios.load import load
+from fedbench.types import Batch, State
+
+SMALL = ["clients=6", "budget.updates=8", "local.steps=3", "task.model=softmax", "partition={kind: iid}"]
+
+
+def run(algorithm: Any, seed: int = 0, store: Store | None = None, progress: Any = None, **options: Any) -> Run:
+    chosen = registry.algorithm(algorithm) if isinstance(algorithm, str) else algorithm
+    return Run(RunSpec(load("digits-demo", SMALL), chosen, seed), store, RunOptions(**options), progress)
+
+
+def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
+    if version == 4:
+        raise KeyboardInterrupt
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Path:
+    """The checkpoint of FedBuff's run of seed 0 after four updates."""
+    left = run("fedbuff[buffer_size=2]", store=Store(tmp_path), progress=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        left.record()
+    assert left.partial is not None
+    return left.partial / "checkpoint.npz"
+
+
+@pytest.mark.parametrize(("algorithm", "seed"), [("fedbuff[buffer_size=2]", 1), ("fedbuff[buffer_size=3]", 0)])
+def test_a_run_does_not_go_on_from_anothers_checkpoint(algorithm: str, seed: int, interrupted: Path, tmp_path: Path) -> None:
+    """Of another seed or with other options, though it would fit."""
+    other = run(algorithm, seed, Store(tmp_path), resume=True)
+    assert other.partial is not None
+    other.partial.mkdir(parents=True)
+    (other.partial / "checkpoint.npz").write_bytes(interrupted.read_bytes())
+    with pytest.raises(RecordError, match=f"expected {other.spec.run_id}"):
+        other.record()
+
+
+def test_a_checkpoint_of_another_format_is_refused(interrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "FORMAT", checkpoint.FORMAT + 1)
+    with pytest.raises(RecordError, match=f"format {checkpoint.FORMAT - 1}; expected .*, {checkpoint.FORMAT}"):
+        run("fedbuff[buffer_size=2]", store=Store(tmp_path), resume=True).record()
+
+
+def test_messages_that_clients_still_train_from_come_back_read_only(interrupted: Path) -> None:
+    again = run("fedbuff[buffer_size=2]")
+    trainer = again._trainer()
+    try:
+        execution = again._execution(trainer)
+        restore(interrupted, again.spec.run_id, execution, again.evaluator)
+    finally:
+        trainer.close()
+    assert execution.version == 4
+    assert execution.trained_steps == 4 * 2 * 3
+    assert len(execution.messages) > 1
+    for message, _ in execution.messages.values():
+        assert not message.x.flags.writeable
+    assert len({message.x.tobytes() for message, _ in execution.messages.values()}) == len(execution.messages)
+
+
+def test_what_a_resumed_run_no_longer_needs_is_let_go(interrupted: Path) -> None:
+    """Jobs that were consumed before the checkpoint hold no model: at the end the same versions are kept as without a break."""
+    kept = []
+    for file in (None, interrupted):
+        one = run("fedbuff[buffer_size=2]")
+        trainer = one._trainer()
+        try:
+            execution = one._execution(trainer)
+            if file:
+                restore(file, one.spec.run_id, execution, one.evaluator)
+            execution.run([one.setup.scheduler().next(1 << 20)])
+        finally:
+            trainer.close()
+        kept.append((execution.version, sorted(execution.messages)))
+    assert kept[0] == kept[1]
+
+
+def test_without_resume_a_run_begins_again(interrupted: Path, tmp_path: Path) -> None:
+    seen: list[int] = []
+    record = run("fedbuff[buffer_size=2]", store=Store(tmp_path), progress=lambda version, *_: seen.append(version)).record()
+    assert seen == list(range(1, 9))
+    assert not interrupted.exists()
+    assert record.meta["digests"] == run("fedbuff[buffer_size=2]").record().meta["digests"]
+
+
+def test_a_checkpoint_is_written_when_its_time_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the first update ten seconds of host time after the last one, or after the begin."""
+    now, written = [100.0], []
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(checkpoint, "save", lambda path, *_: written.append(now[0]))
+    checkpointer = Checkpointer(tmp_path / "run.partial/checkpoint.npz", "", None, 10.0)  # type: ignore[arg-type]
+    for now[0] in (100.0, 109.0, 110.0, 115.0, 119.9, 125.0, 134.0, 135.0):
+        checkpointer.after_update(None, 0, 0)  # type: ignore[arg-type]
+    assert written == [110.0, 125.0, 135.0]
+
+
+class Halved(FedBuff):
+    """Is interrupted when half of its third update is done."""
+
+    name = "halved"
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        if batch.version == 2 and Halved.armed:
+            state.x = state.x + np.float32(1)
+            raise KeyboardInterrupt
+        super().step(state, batch, tools)
+
+    armed = False
+
+
+def test_ctrl_c_within_an_update_keeps_no_half_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state between two versions is not one of a run: what is left is an older checkpoint, or none."""
+    wanted: Record = run(Halved(buffer_size=2)).record()
+    for seconds, kept in ((0, True), (1000, False)):
+        store = Store(tmp_path / str(seconds))
+        monkeypatch.setattr(Halved, "armed", True)
+        with pytest.raises(KeyboardInterrupt):
+            run(Halved(buffer_size=2), store=store, checkpoint_seconds=seconds).record()
+        monkeypatch.setattr(Halved, "armed", False)
+        assert bool(list(tmp_path.glob(f"{seconds}/*/*/*.partial/checkpoint.npz"))) == kept
+        assert run(Halved(buffer_size=2), store=store, resume=True).record().meta["digests"] == wanted.meta["digests"]

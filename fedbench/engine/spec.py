@@ -67,14 +67,15 @@ class RunSpec:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], algorithm: str | None = None) -> RunSpec:
-        """The specification in a record. `algorithm`: file.py:Class, for one that is neither built in nor an entry point."""
+        """The specification in a record. `algorithm`: file.py:Class, for one that is neither built in nor an entry point; no other file is
+        run, whatever the record names. RecordError if it is no specification."""
         try:
             scenario = validate(content["scenario"], "record")
             name, where = content["algorithm"]["name"], content["algorithm"].get("origin", {})
             cls_algorithm: type[Algorithm] = sources.recorded(name, where, algorithm) or registry.find("algorithm", name)
             return cls(scenario, cls_algorithm.make(dict(content["algorithm"]["options"])), int(content["seed"]))
-        except (KeyError, TypeError) as error:
-            raise RecordError(f"record: its specification lacks {error}") from None
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise RecordError(f"record: its specification lacks something, or is none ({error})") from None
 
 
 def _text(value: Any) -> str:

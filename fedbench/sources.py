@@ -147,8 +147,8 @@ def _refuse_unknown(name: str, where: Mapping[str, str]) -> None:
     kind = where.get("kind", "")
     if kind == "file":
         raise OriginError(
-            f"record: its algorithm {name!r} is {where['class']} in a file {where['file']} with sha256 {where['sha256'][:16]}..; no file is "
-            f"run because a record names it; say where it is with --algorithm path/to/{where['file']}:{where['class']}"
+            f"record: its algorithm {name!r} is {where['class']} in a file {where['file']} with sha256 {where['sha256'][:16]}..; "
+            f"no file is run because a record names it; say where it is with --algorithm path/to/{where['file']}:{where['class']}"
         )
     if kind == "object":
         raise OriginError(

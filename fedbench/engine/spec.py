@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +11,9 @@ from typing import Any
 from fedbench import registry, sources
 from fedbench.errors import RecordError
 from fedbench.protocols import Algorithm
+from fedbench.results.record import run_id
 from fedbench.scenarios.load import overrides_of, validate
 from fedbench.scenarios.schema import Scenario
-
-SPEC_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,9 @@ class RunSpec:
 
     @property
     def run_id(self) -> str:
-        """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers or waves."""
-        content = [SPEC_VERSION, self.scenario.content_hash(), self.algorithm.name, self.algorithm.options(), self.seed]
-        if "sha256" in self.origin:
-            content.append(self.origin["sha256"])
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        """What `results.record.run_id` says of it."""
+        algorithm = {"name": self.algorithm.name, "options": self.algorithm.options(), "origin": self.origin}
+        return run_id(self.scenario.content_hash(), algorithm, self.seed)
 
     @functools.cached_property
     def origin(self) -> dict[str, str]:

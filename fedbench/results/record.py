@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import RecordError
+from fedbench.results.digests import Digest
 
+SPEC_VERSION = 2
 SCHEMA = 2
 CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", "test_accuracy", "test_loss", "train_loss")
 SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_to_target", "ledger", "digests")
+RESULT = ("outcome", "final", "time_to_target", "ledger", "warnings")  # what a run must give again, beside digests and curves
 
 
 @dataclass(frozen=True)
@@ -67,3 +73,20 @@ def first_hit(seconds: npt.NDArray[Any], values: npt.NDArray[Any], target: float
     """The first grid value of `seconds` at which `values` reaches the target; None if it never does. No interpolation."""
     hits = np.flatnonzero(values >= target)
     return float(seconds[hits[0]]) if len(hits) else None
+
+
+def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
+    """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers or waves. `algorithm`: name,
+    options and, unless it is built in, origin."""
+    content = [SPEC_VERSION, scenario_hash, algorithm["name"], algorithm["options"], seed]
+    if "sha256" in algorithm.get("origin", {}):
+        content.append(algorithm["origin"]["sha256"])
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def result_digest(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> str:
+    """One digest over all that a run must give again: its id, the other digests, the sections of RESULT, and the curves."""
+    others = {name: value for name, value in meta["digests"].items() if name != "result"}
+    content = [meta["run_id"], others, [meta.get(name) for name in RESULT]]
+    text = np.frombuffer(json.dumps(content, sort_keys=True).encode(), np.uint8)
+    return Digest().add(text, *(curves[name] for name in CURVES)).hex()

@@ -85,8 +85,8 @@ def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
 
 
 def result_digest(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> str:
-    """One digest over all that a run must give again: its id, the other digests, the sections of RESULT, and the curves."""
+    """One digest over all that a run must give again: the other digests, the sections of RESULT, and the curves."""
     others = {name: value for name, value in meta["digests"].items() if name != "result"}
-    content = [meta["run_id"], others, [meta.get(name) for name in RESULT]]
+    content = [others, [meta.get(name) for name in RESULT]]
     text = np.frombuffer(json.dumps(content, sort_keys=True).encode(), np.uint8)
     return Digest().add(text, *(curves[name] for name in CURVES)).hex()

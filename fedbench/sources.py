@@ -9,6 +9,7 @@ import linecache
 import re
 import sys
 import traceback
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -36,29 +37,36 @@ def is_in_file(selector: str) -> bool:
     return IN_FILE.fullmatch(selector) is not None
 
 
-def from_file(selector: str) -> type[Algorithm]:
+def from_file(selector: str, sha256: str | None = None) -> type[Algorithm]:
     """The class behind `path/to/mine.py:MyAlgorithm`. The file is run, once for one content; its folder is not on the path.
 
-    UsageError if file or class is missing (with the nearest match), the file fails, or the class is no Algorithm with a name.
+    `sha256`: of the only content that may be run. UsageError if file or class is missing (with the nearest match), the file fails, or
+    the class is no Algorithm with a name. OriginError if the content is another one; it is then not run.
     """
     match = IN_FILE.fullmatch(selector)
     if match is None:
         raise UsageError(f"algorithm {selector!r}: expected path/to/file.py:Class")
     file, name = Path(match["file"]), match["name"]
-    module = _run(file, selector)
+    module = _run(file, selector, sha256)
     if not hasattr(module, name):
         own = [key for key, value in vars(module).items() if isinstance(value, type) and value.__module__ == module.__name__]
         raise UsageError(f"algorithm {selector}: {file.name} has no class {name!r}{nearest(name, own)}")
     return _checked(getattr(module, name), selector)
 
 
-def _run(file: Path, selector: str) -> ModuleType:
+def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
     try:
         content = file.read_bytes()
     except OSError as error:
         raise UsageError(
             f"algorithm {selector}: {file} cannot be read ({error.strerror}); expected path/to/file.py:Class"
         ) from None
+    found = hashlib.sha256(content).hexdigest()
+    if sha256 is not None and found != sha256:
+        raise OriginError(
+            f"record: its algorithm is from a file with sha256 {sha256[:16]}..; {file.name} has {found[:16]}..: it was changed after the "
+            "run, or is another one, and was not run"
+        )
     place = str(file.resolve())
     name = _PREFIX + hashlib.sha256(place.encode() + content).hexdigest()[:16]
     if name in sys.modules:
@@ -73,7 +81,7 @@ def _run(file: Path, selector: str) -> ModuleType:
     except Exception as error:
         del sys.modules[name]
         raise UsageError(f"algorithm {selector}: cannot be imported: {described(error)}") from error
-    _FILES[name] = file.resolve(), hashlib.sha256(content).hexdigest()
+    _FILES[name] = file.resolve(), found
     return module
 
 
@@ -118,21 +126,30 @@ def _package(point: EntryPoint) -> dict[str, str]:
     return {} if point.dist is None else {"package": point.dist.name, "version": point.dist.version}
 
 
-def recorded(name: str, where: dict[str, str], given: str | None) -> type[Algorithm] | None:
+def recorded(name: str, where: Mapping[str, str], given: str | None) -> type[Algorithm] | None:
     """The class of a record whose algorithm is not built in; None: ask the registry. OriginError says where it can be found.
 
-    `given`: the user's `path/to/mine.py:MyAlgorithm`. Without it a file is looked for in the current folder.
+    `given`: the user's `path/to/mine.py:MyAlgorithm`. Nothing else is run: what a record says of a file is only compared with it, and
+    its hash before its code.
     """
-    kind = where.get("kind", "")
+    if not NAME.fullmatch(name):
+        raise OriginError(f"record: the name of its algorithm must be small letters, digits and underscores, got {name!r:.80}")
     if given is not None:
-        return _same(from_file(given), name, where)
+        cls = from_file(given, where["sha256"] if where.get("kind") == "file" else None)
+        if cls.name != name:
+            raise OriginError(f"record: its algorithm is {name!r}, the class {cls.__name__} is named {cls.name!r}")
+        return cls
+    _refuse_unknown(name, where)
+    return None
+
+
+def _refuse_unknown(name: str, where: Mapping[str, str]) -> None:
+    kind = where.get("kind", "")
     if kind == "file":
-        if not Path(where["file"]).is_file():
-            raise OriginError(
-                f"record: its algorithm {name!r} is {where['class']} in a file {where['file']} with sha256 {where['sha256'][:16]}.., "
-                f"which is not in this folder; say where it is with --algorithm path/to/{where['file']}:{where['class']}"
-            )
-        return _same(from_file(f"{where['file']}:{where['class']}"), name, where)
+        raise OriginError(
+            f"record: its algorithm {name!r} is {where['class']} in a file {where['file']} with sha256 {where['sha256'][:16]}..; "
+            f"no file is run because a record names it; say where it is with --algorithm path/to/{where['file']}:{where['class']}"
+        )
     if kind == "object":
         raise OriginError(
             f"record: its algorithm {name!r} was given in Python as an object of class {where['class']}; the record does not say "
@@ -141,20 +158,6 @@ def recorded(name: str, where: dict[str, str], given: str | None) -> type[Algori
     if kind == "entry point" and name not in {plain(point.name) for point in entry_points(group=ALGORITHMS)}:
         package = " ".join(where.get(key, "") for key in ("package", "version")).strip() or "a package"
         raise OriginError(f"record: its algorithm {name!r} is an entry point of {package}, which is not installed here")
-    return None
-
-
-def _same(cls: type[Algorithm], name: str, where: dict[str, str]) -> type[Algorithm]:
-    """The class, if it can be the record's."""
-    if cls.name != name:
-        raise OriginError(f"record: its algorithm is {name!r}, the class {cls.__name__} is named {cls.name!r}")
-    got = origin(cls)
-    if where.get("kind") == "file" and got.get("sha256") != where["sha256"]:
-        raise OriginError(
-            f"record: its algorithm {name!r} is from {where['file']} with sha256 {where['sha256'][:16]}..; the {got['file']} here has "
-            f"{got['sha256'][:16]}..: it was changed after the run"
-        )
-    return cls
 
 
 def described(error: BaseException) -> str:

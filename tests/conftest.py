@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench.results.record import CURVES, Record, first_at_least
+from fedbench.results.record import CURVES, Record, first_at_least, result_digest, run_id
+from fedbench.scenarios.load import load
 
 BUDGET = 20.0
 TARGET = 0.8
@@ -65,6 +66,42 @@ def record(
         "digests": {"inputs": "i", "plan": "p", "model": f"m{seed}"},
     }
     return Record(meta, curves)
+
+
+def storable(*args: Any, **more: Any) -> Record:
+    """The same as a store takes it: every section has all its fields, and they fit each other."""
+    one = record(*args, **more)
+    targets = "[{metric: test_accuracy, value: 0.8}]"
+    settings = [f"name={one.scenario}", f"budget.seconds={BUDGET}", "evaluation.every_seconds=5", f"targets={targets}"]
+    scenario = load("digits-demo", settings)
+    exact = dict.fromkeys(("version", "steps", "gradient_evaluations", "bytes"), np.int64) | {"seconds": np.float64}
+    curves = {name: column.astype(exact.get(name, np.float32)) for name, column in one.curves.items()}
+    meta, end, updates = one.meta, float(curves["seconds"][-1]), int(curves["version"][-1])
+    facts = {"origin": {"kind": "object", "class": "Odd"}, "requires": []}
+    spec = meta["spec"] | {"scenario": scenario.resolved(), "scenario_hash": scenario.content_hash(), "overrides": None}
+    spec |= {"task": scenario.task.model_dump(mode="json"), "algorithm": spec["algorithm"] | facts}
+    metrics = {name: float(curves[name][-1]) for name in ("test_accuracy", "test_loss", "train_loss")}
+    if one.state == "diverged":
+        metrics = dict.fromkeys(metrics)
+    metrics |= dict.fromkeys(("client_accuracy_mean", "client_accuracy_worst_decile"))
+    ledger = {"end_seconds": end, "updates": updates, "gradient_evaluations": 10}
+    meta |= {
+        "run_id": run_id(spec["scenario_hash"], spec["algorithm"], spec["seed"]),
+        "spec": spec,
+        "provenance": meta["provenance"] | {"instruction_set": "avx2"},
+        "outcome": meta["outcome"] | {"message": ""},
+        "warnings": [],
+        "final": {"version": updates, "seconds": end, "evaluated_on": "test", **metrics},
+        "ledger": meta["ledger"] | ledger,
+        "digests": dict.fromkeys(("inputs", "plan", "model", "selections"), "0" * 32),
+    }
+    meta["digests"]["result"] = result_digest(meta, curves)
+    return Record(meta, curves)
+
+
+@pytest.fixture(name="storable")
+def _storable() -> Callable[..., Record]:
+    return storable
 
 
 @pytest.fixture(name="record")

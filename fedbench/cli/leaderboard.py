@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fedbench.analysis.axes import AXES
-from fedbench.cli.output import out
+from fedbench.cli.output import err, out
 from fedbench.cli.run import StoreOption
 from fedbench.errors import UsageError
 from fedbench.results.store import Store
@@ -26,13 +26,17 @@ def build(
 ) -> None:
     """Write the page from all records of a store. It is index.html, data.json and data.csv, and needs no network.
 
+    A record that is damaged or does not fit itself is left out and named.
+
     Accuracies are compared at the farthest place of the axis that all compared runs of a scenario reach.
 
     Example: fedbench leaderboard build --store runs -o leaderboard --axis updates
     """
     from fedbench.leaderboard import build as build_page  # the other verbs start faster without it
 
-    records = list(Store(store))
+    records, problems = Store(store).readable()
+    for problem in problems:
+        err.print(f"left out: {problem}", markup=False, soft_wrap=True)
     if not records:
         raise UsageError(f"store {store}: no finished records; `fedbench run` writes them")
     page = build_page(records, output, title=title, note=note, axis=axis)

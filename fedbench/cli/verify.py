@@ -24,17 +24,20 @@ def command(
     record: Annotated[list[Path], typer.Argument(help="Folders of records, or a store: all its records.")],
     workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
     algorithm: FileOption = None,
+    tolerant: Annotated[
+        bool, typer.Option("--tolerant", help="Exit 0 also within tolerance: on another machine or library.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a record again and say whether the result is the same.
 
-    It is identical, within tolerance, or differs; then the first digest that differs is named. Exit 1 if one differs or is damaged,
-    2 if one cannot be run again here. Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
+    It is identical, within tolerance, or differs; the first field that does is named. Exit 1 unless all are identical, or with
+    --tolerant within tolerance; 2 if one cannot be run again here. Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
     """
     folders = [folder for place in record for folder in record_folders(place)]
     if len(folders) == 1:
-        return _exit([_verified(folders[0], workers, algorithm, as_json=as_json)])
-    found = list(_verified_all(folders, workers, algorithm, as_json=as_json))
+        return _exit([_verified(folders[0], workers, algorithm, tolerant=tolerant, as_json=as_json)])
+    found = list(_verified_all(folders, workers, algorithm, tolerant=tolerant, as_json=as_json))
     if not as_json:
         counts = Counter(verdict for verdict, _ in found)
         out.print(
@@ -49,26 +52,31 @@ def _exit(found: list[tuple[str, int]]) -> None:
         raise typer.Exit(min(codes))
 
 
-def _verified_all(folders: list[Path], workers: int, algorithm: str | None, *, as_json: bool) -> Iterator[tuple[str, int]]:
+def _verified_all(
+    folders: list[Path], workers: int, algorithm: str | None, *, tolerant: bool, as_json: bool
+) -> Iterator[tuple[str, int]]:
     """One that cannot be verified does not keep the others from it."""
     for number, folder in enumerate(folders, 1):
         try:
-            yield _verified(folder, workers, algorithm, as_json=as_json, count=f"{number} of {len(folders)}: ")
+            yield _verified(folder, workers, algorithm, tolerant=tolerant, as_json=as_json, count=f"{number} of {len(folders)}: ")
         except FedbenchError as error:
             _show(folder, {"verdict": "not verified", "message": str(error)}, f"{number} of {len(folders)}: ", as_json=as_json)
             yield "not verified", error.exit_code
 
 
-def _verified(folder: Path, workers: int, algorithm: str | None, *, as_json: bool, count: str = "") -> tuple[str, int]:
+def _verified(
+    folder: Path, workers: int, algorithm: str | None, *, tolerant: bool, as_json: bool, count: str = ""
+) -> tuple[str, int]:
     """(verdict, exit code)."""
     result = verify(read(folder), RunOptions(workers=workers), algorithm=algorithm)
     _show(folder, result, count, as_json=as_json)
-    return result["verdict"], int(result["verdict"] == "differs")
+    accepted = ("identical", "within tolerance") if tolerant else ("identical",)
+    return result["verdict"], int(result["verdict"] not in accepted)
 
 
 def _show(folder: Path, result: dict[str, Any], count: str, *, as_json: bool) -> None:
     if as_json:
         return print_json({"record": str(folder), **result})
-    digest = result.get("first_difference")
-    more = f" (first in the {digest} digest)" if digest else f": {result['message']}" if "message" in result else ""
+    field = result.get("first_difference")
+    more = f" (first in {field})" if field else f": {result['message']}" if "message" in result else ""
     return out.print(f"{count}{folder}: {result['verdict']}{more}", markup=False, soft_wrap=True)

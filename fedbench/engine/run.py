@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.checkpoint import Checkpointer, restore
+from fedbench.engine.compare import differences, within_tolerance
 from fedbench.engine.evaluate import METRICS, GoalsReached, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
@@ -29,7 +30,7 @@ from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results.digests import Digest
 from fedbench.results.provenance import provenance
-from fedbench.results.record import SCHEMA, Record, first_at_least
+from fedbench.results.record import SCHEMA, Record, first_at_least, result_digest
 from fedbench.results.store import Store
 from fedbench.tasks.available import Outline
 from fedbench.types import Dispatch, Mailbox, Rounds
@@ -181,6 +182,7 @@ class Run:
             "inputs": setup.inputs_digest(),
             "plan": ledger.digest.hex(),
             "model": Digest().add(execution.state.x, execution.buffers).hex(),
+            "selections": Digest().add(*(np.array(one, np.int64) for one in execution.selections)).hex(),
         }
         meta = {
             "schema": SCHEMA,
@@ -203,6 +205,7 @@ class Run:
             "ledger": facts,
             "digests": digests,
         }
+        digests["result"] = result_digest(meta, curves)
         return Record(meta, curves)
 
     def _where(self, trainer: Trainer) -> dict[str, str]:
@@ -258,27 +261,25 @@ def verify(
 ) -> dict[str, Any]:
     """Run a record's specification again and compare.
 
-    `verdict`: identical (all digests equal); within tolerance (inputs and plan equal, final accuracy within 0.01: another
-    machine or library version); or differs, with the first digest that does in `first_difference`. `algorithm`: file.py:Class,
-    where the record's own is neither built in nor an entry point. RecordError if it cannot be found, or is another one.
+    `verdict`: identical (all digests, the specification, outcome, final metrics, times to targets, ledger and curves are equal); within
+    tolerance (all but accuracies and losses are equal, and these within 0.01: another machine or library version); or differs.
+    `differences`: the fields that do, `first_difference` the first of them. `algorithm`: file.py:Class, where the record's own is
+    neither built in nor an entry point. RecordError if it cannot be found, or is another one.
     """
     spec = RunSpec.from_dict(record.meta["spec"], algorithm)
     if spec.run_id != record.run_id:
         raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
     again = Run(spec, options=_as_recorded(record, options or RunOptions()), progress=progress).record()
-    wanted, got = record.meta["digests"], again.meta["digests"]
-    different = [name for name in ("inputs", "plan", "model") if wanted[name] != got[name]]
-    verdict = "identical" if not different else "differs"
-    before, now = (r.meta["final"]["test_accuracy"] for r in (record, again))
-    if different == ["model"] and before is not None and now is not None and abs(before - now) <= 0.01:
-        verdict = "within tolerance"
+    found = differences(record, again)
+    verdict = "identical" if not found else "within tolerance" if within_tolerance(record, again, found) else "differs"
     return {
         "run_id": record.run_id,
         "verdict": verdict,
-        "first_difference": different[0] if different else None,
-        "recorded": wanted,
-        "got": got,
-        "test_accuracy": {"recorded": before, "got": now},
+        "first_difference": found[0] if found else None,
+        "differences": found,
+        "recorded": record.meta["digests"],
+        "got": again.meta["digests"],
+        "test_accuracy": {kind: one.meta["final"]["test_accuracy"] for kind, one in (("recorded", record), ("got", again))},
     }
 
 

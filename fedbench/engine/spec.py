@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +11,9 @@ from typing import Any
 from fedbench import registry, sources
 from fedbench.errors import RecordError
 from fedbench.protocols import Algorithm
+from fedbench.results.record import run_id
 from fedbench.scenarios.load import overrides_of, validate
 from fedbench.scenarios.schema import Scenario
-
-SPEC_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,9 @@ class RunSpec:
 
     @property
     def run_id(self) -> str:
-        """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers or waves."""
-        content = [SPEC_VERSION, self.scenario.content_hash(), self.algorithm.name, self.algorithm.options(), self.seed]
-        if "sha256" in self.origin:
-            content.append(self.origin["sha256"])
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        """What `results.record.run_id` says of it."""
+        algorithm = {"name": self.algorithm.name, "options": self.algorithm.options(), "origin": self.origin}
+        return run_id(self.scenario.content_hash(), algorithm, self.seed)
 
     @functools.cached_property
     def origin(self) -> dict[str, str]:
@@ -67,14 +63,15 @@ class RunSpec:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], algorithm: str | None = None) -> RunSpec:
-        """The specification in a record. `algorithm`: file.py:Class, for one that is neither built in nor an entry point."""
+        """The specification in a record. `algorithm`: file.py:Class, for one that is neither built in nor an entry point; no other file is
+        run, whatever the record names. RecordError if it is no specification."""
         try:
             scenario = validate(content["scenario"], "record")
             name, where = content["algorithm"]["name"], content["algorithm"].get("origin", {})
             cls_algorithm: type[Algorithm] = sources.recorded(name, where, algorithm) or registry.find("algorithm", name)
             return cls(scenario, cls_algorithm.make(dict(content["algorithm"]["options"])), int(content["seed"]))
-        except (KeyError, TypeError) as error:
-            raise RecordError(f"record: its specification lacks {error}") from None
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise RecordError(f"record: its specification lacks something, or is none ({error})") from None
 
 
 def _text(value: Any) -> str:

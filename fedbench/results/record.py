@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import RecordError
+from fedbench.results.digests import Digest
 
+SPEC_VERSION = 2
 SCHEMA = 2
 CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", "test_accuracy", "test_loss", "train_loss")
 SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_to_target", "ledger", "digests")
+RESULT = ("outcome", "final", "time_to_target", "ledger", "warnings")  # what a run must give again, beside digests and curves
 
 
 @dataclass(frozen=True)
@@ -76,3 +82,20 @@ def first_at_least(places: npt.NDArray[Any], values: npt.NDArray[Any], target: f
     """The first of `places` at which `values` is at least the target; None if it never is. No interpolation; NaN is less."""
     hits = np.flatnonzero(values >= target)
     return float(places[hits[0]]) if len(hits) else None
+
+
+def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
+    """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers or waves. `algorithm`: name,
+    options and, unless it is built in, origin."""
+    content = [SPEC_VERSION, scenario_hash, algorithm["name"], algorithm["options"], seed]
+    if "sha256" in algorithm.get("origin", {}):
+        content.append(algorithm["origin"]["sha256"])
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def result_digest(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> str:
+    """One digest over all that a run must give again: the other digests, the sections of RESULT, and the curves."""
+    others = {name: value for name, value in meta["digests"].items() if name != "result"}
+    content = [others, [meta.get(name) for name in RESULT]]
+    text = np.frombuffer(json.dumps(content, sort_keys=True).encode(), np.uint8)
+    return Digest().add(text, *(curves[name] for name in CURVES)).hex()

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedbench.errors import RecordError, UsageError
+from fedbench.results.consistent import check_consistent, resolve
+from fedbench.results.form import check_form
 from fedbench.results.record import CURVES, Record
 
 FILES = ("record.json", "curves.parquet")
+LARGEST_FILE = 64 << 20
+MOST_POINTS = 1 << 21
 EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")  # axes stay float64 or int64, metrics are float32
 
 
@@ -72,11 +77,23 @@ class Store:
 
     def __iter__(self) -> Iterator[Record]:
         """All complete records, in path order; a damaged one raises RecordError."""
+        yield from map(read, self._folders())
+
+    def readable(self) -> tuple[list[Record], list[RecordError]]:
+        """All records that can be read, in path order, and what is wrong with the others."""
+        records, problems = [], []
+        for folder in self._folders():
+            try:
+                records.append(read(folder))
+            except RecordError as error:
+                problems.append(error)
+        return records, problems
+
+    def _folders(self) -> list[Path]:
         if not self.root.is_dir():
             raise UsageError(f"store {self.root}: there is no such folder; `fedbench run` writes one")
-        for file in sorted(self.root.glob("*/*/*/record.json")):
-            if "." not in file.parent.name:
-                yield read(file.parent)
+        folders = [file.parent for file in sorted(self.root.glob("*/*/*/record.json"))]
+        return [folder for folder in folders if "." not in folder.name]
 
     def unfinished(self) -> list[Path]:
         """Folders of runs that were cut short; `fedbench run --resume` continues them."""
@@ -130,7 +147,8 @@ def record_folders(place: str | Path) -> list[Path]:
 
 
 def read(folder: str | Path) -> Record:
-    """The record in a folder (or beside a record.json). RecordError if it is missing, truncated or changed."""
+    """The record in a folder (or beside a record.json). RecordError if it is missing, truncated or changed, if it is larger or of
+    another form than what a run writes, or if it does not fit itself or the folder's name."""
     folder = Path(folder)
     if folder.name == "record.json":
         folder = folder.parent
@@ -138,21 +156,55 @@ def read(folder: str | Path) -> Record:
         raise RecordError(f"record {folder}: the run did not finish; continue it with `fedbench run ... --resume`")
     file = folder / "record.json"
     try:
-        meta = json.loads(file.read_bytes())
+        meta = json.loads(_content(file))
         seal, files = meta.pop("seal"), meta["files"]
         if hashlib.sha256(_canonical(meta)).hexdigest() != seal:
             raise RecordError(f"record {file}: its seal does not fit its content: it was changed after it was written")
-        curves = (folder / "curves.parquet").read_bytes()
+        curves = _content(folder / "curves.parquet")
         if hashlib.sha256(curves).hexdigest() != files["curves.parquet"]:
             raise RecordError(f"record {folder}: curves.parquet is damaged: its checksum is not the one in record.json")
-        table = pq.read_table(pa.BufferReader(curves))
+        meta.pop("files")
+        record = Record(meta, _columns(curves, folder))
     except FileNotFoundError as error:
         raise RecordError(
             f"record {folder}: {Path(error.filename).name} is missing; expected record.json and curves.parquet"
         ) from None
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, OSError, pa.ArrowException) as error:
         raise RecordError(
             f"record {file}: cannot be read, it is truncated or not a record ({error}); delete the folder and run again"
         ) from None
-    meta.pop("files")
-    return Record(meta, {name: table.column(name).to_numpy() for name in table.column_names})
+    check_form(meta, f"record {folder}")
+    check_consistent(record, resolve(meta, f"record {folder}"), f"record {folder}")
+    _check_place(record, folder)
+    return record
+
+
+def _content(file: Path) -> bytes:
+    """RecordError for what is no plain file, such as a device without an end, or is too large."""
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:
+        raise RecordError(f"record {file}: expected a plain file of at most {LARGEST_FILE >> 20} MiB")
+    return file.read_bytes()
+
+
+def _columns(content: bytes, folder: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """The curves, of which a small file may promise any number of rows."""
+    file = pq.ParquetFile(pa.BufferReader(content))
+    schema, rows = file.schema_arrow, file.metadata.num_rows
+    kinds = {"version": "int64", "steps": "int64", "gradient_evaluations": "int64", "bytes": "int64", "seconds": "double"}
+    wanted = {name: kinds.get(name, "float") for name in CURVES}
+    got = {name: str(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
+    if got != wanted or len(schema.names) != len(CURVES) or rows > MOST_POINTS:
+        raise RecordError(
+            f"record {folder}: curves.parquet: expected {wanted}, at most {MOST_POINTS} rows, got {rows} of {got!s:.300}"
+        )
+    table = file.read()
+    if any(table.column(name).null_count for name in CURVES):
+        raise RecordError(f"record {folder}: curves.parquet: expected a number in every row, some are missing")
+    return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+def _check_place(record: Record, folder: Path) -> None:
+    """A record is filed under its run id."""
+    if folder.resolve().name != record.run_id:
+        raise RecordError(f"record {folder}: expected a folder of the name {record.run_id}, which is the run's id")

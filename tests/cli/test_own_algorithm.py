@@ -89,10 +89,10 @@ def test_a_file_works_wherever_a_name_does(folder: Path) -> None:
     assert (origin["kind"], origin["file"], origin["class"], len(origin["sha256"])) == ("file", "my_rule.py", "MyRule", 64)
     assert str(folder) not in json.dumps(record["spec"])
     assert record["spec"]["selector"] == "my_rule[damping=0.5]"
-    assert fedbench("verify", record["record"], cwd=folder).returncode == 0
+    assert fedbench("verify", record["record"], "-a", "my_rule.py:MyRule", cwd=folder).returncode == 0
     for arguments, message in (
-        ([], "which is not in this folder; say where it is with --algorithm path/to/my_rule.py:MyRule"),
-        (["-a", "changed.py:MyRule"], "it was changed after the run"),
+        ([], "no file is run because a record names it; say where it is with --algorithm path/to/my_rule.py:MyRule"),
+        (["-a", "changed.py:MyRule"], "it was changed after the run, or is another one, and was not run"),
     ):
         shutil.copy(folder / "my_rule.py", folder.parent / "changed.py")
         (folder.parent / "changed.py").write_text((folder / "my_rule.py").read_text() + "\n")

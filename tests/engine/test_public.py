@@ -136,7 +136,8 @@ def test_workers_waves_and_replay_change_no_digest(options: str) -> None:
 
 def test_without_steps_a_run_is_fedbuff_bit_for_bit() -> None:
     a, b = (run(s) for s in ("fedecho[buffer_size=2,concurrency=5,distill_steps=0]", "fedbuff[buffer_size=2,concurrency=5]"))
-    assert a.meta["digests"] == b.meta["digests"]
+    for name in ("inputs", "plan", "model"):  # the ledger knows of the logits that FedEcho keeps
+        assert a.meta["digests"][name] == b.meta["digests"][name], name
     assert a.curves["test_loss"].tobytes() == b.curves["test_loss"].tobytes()
 
 

@@ -43,8 +43,13 @@ def run(algorithm: Any, *overrides: str, scenario: str = "digits-demo", **option
     return Run(spec(algorithm, *overrides, scenario=scenario), options=RunOptions(**options)).record()
 
 
+def _of_parts(record: Record) -> dict[str, str]:
+    """All digests but that over everything, the reason of the end included."""
+    return {name: digest for name, digest in record.meta["digests"].items() if name != "result"}
+
+
 def assert_same(a: Record, b: Record) -> None:
-    assert a.meta["digests"] == b.meta["digests"]
+    assert _of_parts(a) == _of_parts(b)
     assert a.meta["ledger"] == b.meta["ledger"]
     assert a.meta["final"] == b.meta["final"]
     assert a.meta["outcome"] == b.meta["outcome"]

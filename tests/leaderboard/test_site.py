@@ -107,9 +107,10 @@ def test_an_object_has_no_command(record, tmp_path):
     assert check(tmp_path) == []
 
 
-def test_axis_and_note_from_the_shell(board, tmp_path):
-    for run in board[:6]:
-        Store(tmp_path / "runs").write(run)
+def test_axis_and_note_from_the_shell(storable, tmp_path):
+    for seed in range(3):
+        Store(tmp_path / "runs").write(storable("fedavg", seed))
+        Store(tmp_path / "runs").write(storable("fedbuff", seed))
     arguments = [
         "build",
         "--store",

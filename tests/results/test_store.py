@@ -17,8 +17,8 @@ from fedbench.results.store import Store, read, write_atomically
 Make = Callable[..., Record]
 
 
-def test_a_record_comes_back_as_it_was(record: Make, tmp_path: Path) -> None:
-    written = record("fedbuff", 3)
+def test_a_record_comes_back_as_it_was(storable: Make, tmp_path: Path) -> None:
+    written = storable("fedbuff", 3)
     folder = Store(tmp_path).write(written)
     again = read(folder)
     assert again.meta == written.meta
@@ -28,24 +28,24 @@ def test_a_record_comes_back_as_it_was(record: Make, tmp_path: Path) -> None:
     assert Store(tmp_path).find(written.scenario, "fedbuff", "other") is None
 
 
-def test_writing_again_replaces_and_leaves_no_rubbish(record: Make, tmp_path: Path) -> None:
+def test_writing_again_replaces_and_leaves_no_rubbish(storable: Make, tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.write(record(curve=(0.1, 0.2)))
-    folder = store.write(record(curve=(0.1, 0.3)))
+    store.write(storable(curve=(0.1, 0.2)))
+    folder = store.write(storable(curve=(0.1, 0.3)))
     assert [r.curves["test_accuracy"][1] for r in store] == [np.float32(0.3)]
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, -2])
-def test_a_truncated_record_is_detected(record: Make, tmp_path: Path, length: int) -> None:
-    file = Store(tmp_path).write(record()) / "record.json"
+def test_a_truncated_record_is_detected(storable: Make, tmp_path: Path, length: int) -> None:
+    file = Store(tmp_path).write(storable()) / "record.json"
     file.write_bytes(file.read_bytes()[:length])
     with pytest.raises(RecordError, match=r"record.json: cannot be read, it is truncated"):
         list(Store(tmp_path))
 
 
-def test_a_changed_number_breaks_the_seal(record: Make, tmp_path: Path) -> None:
-    file = Store(tmp_path).write(record()) / "record.json"
+def test_a_changed_number_breaks_the_seal(storable: Make, tmp_path: Path) -> None:
+    file = Store(tmp_path).write(storable()) / "record.json"
     meta = json.loads(file.read_text())
     meta["final"]["test_accuracy"] = 0.99
     file.write_text(json.dumps(meta))
@@ -53,8 +53,8 @@ def test_a_changed_number_breaks_the_seal(record: Make, tmp_path: Path) -> None:
         read(file.parent)
 
 
-def test_damaged_or_missing_curves_are_detected(record: Make, tmp_path: Path) -> None:
-    folder = Store(tmp_path).write(record())
+def test_damaged_or_missing_curves_are_detected(storable: Make, tmp_path: Path) -> None:
+    folder = Store(tmp_path).write(storable())
     curves = folder / "curves.parquet"
     content = curves.read_bytes()
     curves.write_bytes(content[:-1])
@@ -65,9 +65,9 @@ def test_damaged_or_missing_curves_are_detected(record: Make, tmp_path: Path) ->
         read(folder)
 
 
-def test_a_run_that_was_cut_short_is_not_a_record(record: Make, tmp_path: Path) -> None:
+def test_a_run_that_was_cut_short_is_not_a_record(storable: Make, tmp_path: Path) -> None:
     store = Store(tmp_path)
-    folder = store.write(record())
+    folder = store.write(storable())
     partial = folder.with_name(f"{folder.name}.partial")
     folder.rename(partial)
     assert list(store) == []

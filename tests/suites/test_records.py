@@ -33,9 +33,9 @@ def test_a_table_in_a_notebook(record: Make) -> None:
     assert "<p>Records(0)</p>" in fb.Records([])._repr_html_()
 
 
-def test_load(record: Make, tmp_path: Path) -> None:
+def test_load(storable: Make, tmp_path: Path) -> None:
     """A store, a part of it, or one record."""
-    made = [record("fedavg", 0), record("fedavg", 1), record("fedbuff", 0)]
+    made = [storable("fedavg", 0), storable("fedavg", 1), storable("fedbuff", 0)]
     folders = [fb.Store(tmp_path).write(one) for one in made]
     assert len(fb.Records.load(tmp_path)) == 3
     assert [one.seed for one in fb.Records.load(tmp_path / "slow_tail" / "fedavg")] == [0, 1]

@@ -1,0 +1,88 @@
+"""Does a record fit itself? What can be computed again without a run: its id, times to targets, and the last point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fedbench.errors import RecordError, UsageError
+from fedbench.results.record import Record, first_at_least, result_digest, run_id
+from fedbench.scenarios.load import validate
+from fedbench.scenarios.schema import Scenario
+
+METRICS = ("test_accuracy", "test_loss", "train_loss")
+RISING = ("version", "steps", "gradient_evaluations", "bytes")
+
+
+def resolve(meta: dict[str, Any], where: str) -> Scenario:
+    """The scenario of a record's sections, where keys that are younger than the record get their defaults. RecordError if it is none."""
+    try:
+        scenario = validate(meta["spec"]["scenario"], where)
+    except (UsageError, RecursionError) as error:
+        raise RecordError(f"{where}: its scenario is none: {error}") from None
+    meta["spec"]["scenario"] = scenario.resolved()
+    return scenario
+
+
+def check_consistent(record: Record, scenario: Scenario, where: str) -> None:
+    """RecordError that names the first field which is not what the others say."""
+    for field, expected, got in (*_identity(record, scenario), *_end(record), *_targets(record), *_curves(record, scenario)):
+        if expected != got:
+            raise RecordError(f"{where}: {field}: the rest of the record gives {expected!r:.80}, it says {got!r:.80}")
+
+
+def _identity(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]]:
+    spec, digests = record.meta["spec"], record.meta["digests"]
+    yield "spec.scenario_hash", scenario.content_hash(), spec["scenario_hash"]
+    yield "spec.task", spec["scenario"]["task"], spec["task"]
+    yield "spec.selector", spec["algorithm"]["name"], spec["selector"].partition("[")[0]
+    yield "run_id", run_id(spec["scenario_hash"], spec["algorithm"], spec["seed"]), record.run_id
+    if "result" in digests:
+        yield "digests.result", result_digest(record.meta, record.curves), digests["result"]
+
+
+def _end(record: Record) -> Iterator[tuple[str, Any, Any]]:
+    """The last version is that of the last point of the curves, or a later one if the run ended behind it; metrics are kept in
+    float32 there."""
+    final, curves, ledger = record.meta["final"], record.curves, record.meta["ledger"]
+    yield "final.seconds", ledger["end_seconds"], final["seconds"]
+    if record.state == "diverged":
+        yield from ((f"final.{name}", None, final[name]) for name in METRICS)
+        return
+    yield "ledger.updates", final["version"], ledger["updates"]
+    if not len(curves["seconds"]):
+        yield "curves", "at least one point", "none"
+        return
+    last = int(curves["version"][-1])
+    yield (
+        "final.version",
+        True,
+        last == final["version"] or (last < final["version"] and curves["seconds"][-1] < final["seconds"]),
+    )
+    if last == final["version"]:
+        for name in METRICS:
+            value = float(curves[name][-1])
+            with np.errstate(over="ignore"):
+                got = None if final[name] is None else float(np.float32(final[name]))
+            yield f"final.{name}", value if math.isfinite(value) else None, got
+
+
+def _targets(record: Record) -> Iterator[tuple[str, Any, Any]]:
+    curves, end = record.curves, record.meta["ledger"]["end_seconds"]
+    expected = [
+        {**target, "seconds": first_at_least(curves["seconds"], curves[target["metric"]], target["value"]), "censored_at": end}
+        for target in record.meta["spec"]["scenario"]["targets"]
+    ]
+    yield "time_to_target", expected, record.meta["time_to_target"]
+
+
+def _curves(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]]:
+    seconds = record.curves["seconds"]
+    every = round(scenario.evaluation.every_seconds * 1e9)
+    yield "curves.seconds", True, bool(np.array_equal(seconds, np.array([i * every / 1e9 for i in range(len(seconds))])))
+    for name in RISING:
+        column = record.curves[name]
+        yield f"curves.{name}", True, bool((column >= 0).all() and (np.diff(column) >= 0).all())

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbench.engine.evaluate import METRICS
-from fedbench.results.record import CURVES, RESULT, Record, result_digest
+from fedbench.results.record import CURVES, METRICS, RESULT, Record, result_digest
 
 DIGESTS = ("inputs", "plan", "model", "selections")
 TOLERANCE = 0.01  # of accuracies; of losses, which are compared relative to the larger of 1 and their size

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from fedbench.engine.execute import Execution
 from fedbench.kernels.scheduler import NANOSECONDS
+from fedbench.results.record import METRICS
 
-METRICS = ("test_accuracy", "test_loss", "train_loss")
 Progress = Callable[[int, float, float | None], None]
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.compare import differences, within_tolerance
-from fedbench.engine.evaluate import METRICS, GoalsReached, GridEvaluator, Progress
+from fedbench.engine.evaluate import GoalsReached, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_bytes, server_vectors
@@ -30,7 +30,7 @@ from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results.digests import Digest
 from fedbench.results.provenance import provenance
-from fedbench.results.record import SCHEMA, Record, first_at_least, result_digest
+from fedbench.results.record import METRICS, SCHEMA, Record, first_at_least, result_digest
 from fedbench.results.store import Store
 from fedbench.tasks.available import Outline
 from fedbench.types import Dispatch, Mailbox, Rounds

@@ -153,7 +153,7 @@ class Setup:
         compute = system.compute(scenario, self.spec.seed, sizes)
         if isinstance(self.dispatch, Poll) and self.dispatch.max_steps is not None:
             compute = system.one_step(compute, self.dispatch.max_steps)
-        if self.spec.algorithm.pooled:  # a pooled job has the steps of everybody's examples
+        if self.spec.algorithm.pooled and not compute.per_step:  # a pooled job has the steps of everybody's examples
             compute = system.one_step(compute, self._steps_before_pooling())
         return Timing(
             clients=scenario.clients,

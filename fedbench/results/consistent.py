@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from fedbench.errors import RecordError, UsageError
-from fedbench.results.record import Record, first_at_least, result_digest, run_id
+from fedbench.results.record import METRICS, Record, first_at_least, result_digest, run_id
 from fedbench.scenarios.load import validate
 from fedbench.scenarios.schema import Scenario
 
-METRICS = ("test_accuracy", "test_loss", "train_loss")
 RISING = ("version", "steps", "gradient_evaluations", "bytes")
 
 

@@ -16,7 +16,8 @@ from fedbench.results.digests import Digest
 
 SPEC_VERSION = 2
 SCHEMA = 2
-CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", "test_accuracy", "test_loss", "train_loss")
+METRICS = ("test_accuracy", "test_loss", "train_loss")
+CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", *METRICS)
 SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_to_target", "ledger", "digests")
 RESULT = ("outcome", "final", "time_to_target", "ledger", "warnings")  # what a run must give again, beside digests and curves
 

@@ -78,7 +78,7 @@ def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their module up while it runs
     try:
         exec(compile(content, str(file), "exec"), module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise UsageError(f"algorithm {selector}: cannot be imported: {described(error)}") from error
     _FILES[name] = file.resolve(), found

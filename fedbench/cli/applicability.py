@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fedbench.cli import completion
-from fedbench.cli.output import err, out, print_json
+from fedbench.cli.output import err, print_json, say
 from fedbench.cli.plan import JsonOption, SetOption
 from fedbench.errors import UsageError
 from fedbench.suites.applicability import Pair, page, pairs
@@ -56,9 +56,9 @@ def _show(scenario: str, found: list[Pair]) -> None:
         if pair.status != "runs":
             others.setdefault((pair.status, pair.reason), []).append(pair.algorithm)
     runs = sum(pair.status == "runs" for pair in found)
-    out.print(f"{scenario}: {runs} of {len(found)} run", markup=False)
+    say(f"{scenario}: {runs} of {len(found)} run")
     for (status, reason), names in others.items():
-        out.print(f"  {', '.join(names)}: {status}; {reason}", markup=False, soft_wrap=True)
+        say(f"  {', '.join(names)}: {status}; {reason}")
 
 
 def _write(output: Path, found: list[Pair]) -> None:
@@ -72,4 +72,4 @@ def _write(output: Path, found: list[Pair]) -> None:
         output.write_text(page(found))
     except OSError as error:
         raise UsageError(f"applicability: {output} cannot be written ({error.strerror}); choose another --output") from None
-    out.print(f"{len(found)} pairs -> {output}", markup=False, soft_wrap=True)
+    say(f"{len(found)} pairs -> {output}")

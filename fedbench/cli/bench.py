@@ -15,7 +15,7 @@ from fedbench.bench import GROUPS, Case, host, select
 from fedbench.bench.compare import THRESHOLD, Change, compare
 from fedbench.bench.measure import measure
 from fedbench.bench.report import Row, load, rows, save
-from fedbench.cli.output import err, out, print_json, print_table
+from fedbench.cli.output import err, print_json, print_table, say, show
 from fedbench.errors import UsageError
 from fedbench.kernels import build_info
 from fedbench.results.provenance import provenance
@@ -44,7 +44,7 @@ def command(
         return _compare(files, threshold, as_json)
     cases = select(names or (), group, heavy=full)
     if settings := host.allocator_settings():
-        err.print(f"starting again with an allocator that keeps its memory: {settings}", markup=False, soft_wrap=True)
+        show(f"starting again with an allocator that keeps its memory: {settings}")
         host.start_again()
     host.set_threads(threads, cases)
     found = []
@@ -104,7 +104,7 @@ def _compare(files: tuple[Path, Path], threshold: float, as_json: bool) -> None:
     (before, origin), (after, now) = (load(file) for file in files)
     for name in ("cpu", "threads"):
         if origin.get(name) != now.get(name):
-            err.print(f"the two files differ in {name}: {origin.get(name)} and {now.get(name)}", markup=False, soft_wrap=True)
+            show(f"the two files differ in {name}: {origin.get(name)} and {now.get(name)}")
     changes = compare(before, after, (origin.get("libraries", {}), now.get("libraries", {})), threshold)
     if all(change.slowdown is None for change in changes):
         raise UsageError(f"{files[0]}, {files[1]}: expected a case that both measured beside the same rival, found none")
@@ -124,4 +124,4 @@ def _show_changes(changes: Sequence[Change], threshold: float) -> None:
     ]  # fmt: skip
     print_table("after / before, in units of the rivals' time", ["case", "verdict", "slowdown", ""], lines)
     slower = [change.case for change in changes if change.verdict == "slower"]
-    out.print(f"slower by more than {threshold:g}: {', '.join(slower) or 'none'}", markup=False)
+    say(f"slower by more than {threshold:g}: {', '.join(slower) or 'none'}")

@@ -10,7 +10,7 @@ import typer
 import fedbench
 from fedbench import registry
 from fedbench.cli.info import describe_algorithm
-from fedbench.cli.output import out
+from fedbench.cli.output import say
 from fedbench.errors import UsageError
 
 
@@ -29,4 +29,4 @@ def command(
         output.write_text(render(facts, fedbench.__version__))
     except OSError as error:
         raise UsageError(f"catalogue: {output} cannot be written ({error.strerror}); choose another --output") from None
-    out.print(f"{len(facts)} algorithms -> {output}", markup=False, soft_wrap=True)
+    say(f"{len(facts)} algorithms -> {output}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli.output import out, print_table
+from fedbench.cli.output import print_table, say
 from fedbench.cli.plan import JsonOption
 from fedbench.proof.conformance import SHIPPED, check_folder
 
@@ -27,11 +27,11 @@ def command(
     for row in check_folder(folder):
         rows.append(row)
         if as_json:
-            out.print(row.as_json(), markup=False, soft_wrap=True)
+            say(row.as_json())
     counts = Counter(row.status for row in rows)
     if not as_json:
         shown = [(r.id, r.status, r.precision, "" if r.max_error is None else f"{r.max_error:.2g}", r.where) for r in rows]
         print_table(f"vectors in {folder}", ["id", "status", "precision", "error / tolerance", "where"], shown)
-        out.print(", ".join(f"{count} {status}" for status, count in sorted(counts.items())), markup=False)
+        say(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
     if counts["fail"] or counts["error"]:
         raise typer.Exit(1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from fedbench.cli.output import out, print_json
+from fedbench.cli.output import print_json, say
 from fedbench.cli.plan import JsonOption
 from fedbench.cli.run import StoreOption
 from fedbench.proof.doctor import examine
@@ -25,8 +25,8 @@ def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> N
         if as_json:
             print_json(finding.as_dict())
             continue
-        out.print(f"{finding.status:<8} {finding.check:<20} {finding.value}", markup=False, soft_wrap=True)
+        say(f"{finding.status:<8} {finding.check:<20} {finding.value}")
         if finding.advice:
-            out.print(f"{'':<29} -> {finding.advice}", markup=False, soft_wrap=True)
+            say(f"{'':<29} -> {finding.advice}")
     if problems:
         raise typer.Exit(1)

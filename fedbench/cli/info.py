@@ -13,7 +13,7 @@ import yaml
 from fedbench import registry, sources
 from fedbench.bibliography import described
 from fedbench.cli import completion
-from fedbench.cli.output import out, print_json, print_table
+from fedbench.cli.output import print_json, print_table, say
 from fedbench.errors import UsageError, nearest
 from fedbench.options import describe, hints, sentence
 from fedbench.presets import covering
@@ -102,18 +102,18 @@ def command(
         facts = describe_algorithm(registry.find("algorithm", name))
         if as_json:
             return print_json(facts)
-        out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
+        say(f"{facts['name']}\n\n{facts['about']}\n")
         for source in facts["sources"]:
-            out.print(source["text"], markup=False, soft_wrap=True)
-        out.print(f"\ndispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n", markup=False)
-        out.print(f"traffic of a job: {facts['traffic']}\ngradients of a job: {facts['gradient_work']}", markup=False)
-        out.print(f"server memory: {facts['server_memory']}\n", markup=False)
+            say(source["text"])
+        say(f"\ndispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n")
+        say(f"traffic of a job: {facts['traffic']}\ngradients of a job: {facts['gradient_work']}")
+        say(f"server memory: {facts['server_memory']}\n")
         if facts["requires"]:
-            out.print(f"requires of the scenario: {', '.join(facts['requires'])}\n", markup=False)
+            say(f"requires of the scenario: {', '.join(facts['requires'])}\n")
         columns = ["name", "default", "allowed", "about"]
         print_table("options", columns, [[str(o[column]) for column in columns] for o in facts["options"]])
         if facts["presets"]:
-            out.print()
+            say()
             rows = [
                 (
                     one["name"],
@@ -129,14 +129,14 @@ def command(
         scenario = load(name)
         if as_json:
             return print_json({"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()})
-        out.print(yaml.safe_dump(scenario.resolved(), sort_keys=False, width=120), markup=False, end="")
-        return out.print(f"hash: {scenario.content_hash()}", markup=False)
+        say(yaml.safe_dump(scenario.resolved(), sort_keys=False, width=120), end="")
+        return say(f"hash: {scenario.content_hash()}")
     if sources.plain(name) in registry.names("task"):
         facts = describe_task(sources.plain(name))
         if as_json:
             return print_json(facts)
-        out.print(f"{facts['name']}\n\n{facts['about']}\n", markup=False)
-        out.print(f"models that fit: {', '.join(facts['models']) or 'the task of another package says it'}", markup=False)
-        return out.print(facts["missing"] or "data: on this machine", markup=False, soft_wrap=True)
+        say(f"{facts['name']}\n\n{facts['about']}\n")
+        say(f"models that fit: {', '.join(facts['models']) or 'the task of another package says it'}")
+        return say(facts["missing"] or "data: on this machine")
     known = [*registry.names("algorithm"), *scenario_names(), *registry.names("task")]
     raise UsageError(f"unknown name {name!r}{nearest(name, known)}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fedbench.analysis.axes import AXES
-from fedbench.cli.output import err, out
+from fedbench.cli.output import say, show
 from fedbench.cli.run import StoreOption
 from fedbench.errors import UsageError
 from fedbench.results.store import Store
@@ -36,11 +36,11 @@ def build(
 
     records, problems = Store(store).readable()
     for problem in problems:
-        err.print(f"left out: {problem}", markup=False, soft_wrap=True)
+        show(f"left out: {problem}")
     if not records:
         raise UsageError(f"store {store}: no finished records; `fedbench run` writes them")
     page = build_page(records, output, title=title, note=note, axis=axis)
-    out.print(f"{len(records)} records -> {page}", markup=False, soft_wrap=True)
+    say(f"{len(records)} records -> {page}")
 
 
 @app.command()
@@ -50,7 +50,7 @@ def check(output: Annotated[Path, typer.Argument(help="Folder of the page.")] = 
 
     problems = check_page(output)
     for problem in problems:
-        out.print(problem, markup=False, soft_wrap=True)
+        say(problem)
     if problems:
         raise typer.Exit(1)
-    out.print(f"{output}: page and data agree", markup=False, soft_wrap=True)
+    say(f"{output}: page and data agree")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import sys
+import traceback
+from collections.abc import Callable
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -26,8 +32,11 @@ from fedbench.cli import (
     trace,
     verify,
 )
-from fedbench.cli.output import out, show_error
+from fedbench.cli.output import say, show_error
 from fedbench.errors import FedbenchError, PluginError
+
+REFUSED = (OSError, UnicodeError, RecursionError, OverflowError, MemoryError)
+"""What the machine or its limits refuse: a full disk, a name that is too long, too little memory."""
 
 app = typer.Typer(
     name="fedbench",
@@ -41,7 +50,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        out.print(f"fedbench {fedbench.__version__}", markup=False)
+        say(f"fedbench {fedbench.__version__}")
         raise typer.Exit
 
 
@@ -72,16 +81,69 @@ app.add_typer(new.app, name="new")
 
 
 def main() -> None:
-    """Entry point: users' errors become one screen and an exit code, never a traceback; likewise those of a plugin."""
+    """Entry point: users' errors become one screen and an exit code, never a traceback; likewise those of a plugin, and what the machine
+    or its limits refuse."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files may hold what the terminal's encoding lacks
+    code = _exit_code(_verb)
+    code = _exit_code(sys.stdout.flush) or code
+    if code:
+        _forget_output()
+    sys.exit(code)
+
+
+def _verb() -> None:
+    app(prog_name="fedbench")  # whatever started it: completion asks for the program by this name
+
+
+def _exit_code(part: Callable[[], object]) -> int | str | None:
+    """Do a part of the program; its exit code, after its error was shown."""
     try:
-        app(prog_name="fedbench")  # whatever started it: completion asks for the program by this name
-    except FedbenchError as error:
-        show_error(error)
-        sys.exit(error.exit_code)
+        part()
+    except SystemExit as end:
+        if not _ended_by_plugin(end):
+            return end.code
+        error: FedbenchError = PluginError(f"{sources.described(end)}: an algorithm or task must not end the program")
+    except FedbenchError as own:
+        error = own
     except BrokenPipeError:
-        sys.exit(0)
-    except Exception as error:
-        if not sources.is_own(error):
+        _forget_output()
+        return 0
+    except Exception as other:
+        if sources.is_own(other):
+            error = PluginError(sources.described(other))
+        elif isinstance(other, REFUSED):
+            error = FedbenchError(_refused(other))
+        else:
             raise
-        show_error(PluginError(sources.described(error)))
-        sys.exit(PluginError.exit_code)
+    else:
+        return 0
+    show_error(error)
+    return error.exit_code
+
+
+def _ended_by_plugin(end: SystemExit) -> bool:
+    """The command line itself ends in these packages; only elsewhere is it worth asking whose the code is."""
+    *_, (last, _) = traceback.walk_tb(end.__traceback__)
+    return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and sources.is_own(end)
+
+
+def _refused(error: Exception) -> str:
+    if isinstance(error, OSError):
+        where = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
+        return f"{error.strerror or error}{where}"
+    inside = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if _is_ours(frame)]
+    frame, line = inside[-1]
+    kind = "memory is short" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"
+    return f"{kind} (in {frame.f_globals['__name__']}, line {line})"
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "fedbench"
+
+
+def _forget_output() -> None:
+    """What could not be written is not tried again when the interpreter ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from fedbench import registry
-from fedbench.cli.output import out
+from fedbench.cli.output import say
 from fedbench.errors import UsageError
 from fedbench.sources import ALGORITHMS, NAME
 
@@ -74,4 +74,4 @@ def _say_what_next(name: str, cls: str, directory: Path) -> None:
         f'  [project.entry-points."{ALGORITHMS}"]',
         f'  {name} = "your_package.{name}:{cls}"',
     ]
-    out.print("\n".join(lines), markup=False, soft_wrap=True)
+    say("\n".join(lines))

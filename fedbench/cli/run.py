@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import contextlib
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fedbench.cli.output import err, print_json
+from fedbench.cli.output import err, print_json, show
 from fedbench.cli.plan import AlgorithmOption, DeviceOption, JsonOption, ScenarioArgument, SetOption
 from fedbench.engine.run import RunOptions
 from fedbench.results.store import Store
 from fedbench.suites.progress import Lines, watching
 from fedbench.suites.records import Records
-from fedbench.suites.runner import run
+from fedbench.suites.runner import RunsFailed, named, run
 
 StoreOption = Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")]
 
@@ -35,6 +37,9 @@ def command(
     ] = False,
     wave_size: Annotated[int | None, typer.Option(help="Most jobs that are trained together; changes no result.", min=1)] = None,
     checkpoint_seconds: Annotated[float, typer.Option(help="Host seconds between two checkpoints.", min=0.0)] = 10.0,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Await runs that another process computes, and take their records.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run algorithms on a scenario; store a record of every run.
@@ -52,9 +57,10 @@ def command(
     seed_numbers = range(first_seed, first_seed + seeds)
     waiting = Store(store).unfinished()
     if waiting and not resume:
-        err.print(f"{len(waiting)} interrupted run(s) in {store}; --resume continues them", markup=False)
+        show(f"{len(waiting)} interrupted run(s) in {store}; --resume continues them")
+    failed = None
     try:
-        with nullcontext(Lines(err)) if as_json else watching(True) as watcher:
+        with _terminable(), contextlib.nullcontext(Lines(err)) if as_json else watching(True) as watcher:
             records = run(
                 scenario,
                 algorithm,
@@ -64,11 +70,26 @@ def command(
                 jobs=jobs,
                 options=options,
                 watcher=watcher,
+                wait=wait,
             )
+    except RunsFailed as error:
+        records, failed = error.records, error
     except KeyboardInterrupt:
-        err.print("interrupted; finished runs are stored, the others continue with --resume", markup=False)
+        show("interrupted; finished runs are stored, the others continue with --resume")
         raise typer.Exit(130) from None
     _report(records, store, as_json=as_json)
+    if failed is not None:
+        raise failed
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM is answered as Ctrl-C is: it leaves checkpoints."""
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _report(records: Records, store: Path, *, as_json: bool) -> None:
@@ -77,7 +98,8 @@ def _report(records: Records, store: Path, *, as_json: bool) -> None:
         place = Store(store).folder(spec["scenario"]["name"], spec["algorithm"]["name"], record.run_id)
         if as_json:
             print_json({"record": str(place), **record.meta})
+    if records.elsewhere:
+        names = ", ".join(map(named, records.elsewhere))
+        show(f"left out, since another process is computing them (--wait awaits them): {names}")
     if not as_json:
-        err.print(
-            f"{len(records)} records in {store}; next: fedbench leaderboard build --store {store}", markup=False, soft_wrap=True
-        )
+        show(f"{len(records)} records in {store}; next: fedbench leaderboard build --store {store}")

@@ -10,7 +10,7 @@ import typer
 
 from fedbench import registry, sources
 from fedbench.cli import completion
-from fedbench.cli.output import out, print_json
+from fedbench.cli.output import print_json, say
 from fedbench.cli.plan import JsonOption
 from fedbench.errors import UsageError, nearest
 from fedbench.proof.findings import Finding
@@ -54,9 +54,9 @@ def command(
         if as_json:
             print_json({"name": name, "kind": kind, **dataclasses.asdict(finding)})
         else:
-            out.print(f"{finding.status:<5} {finding.check:<17} {finding.detail}", markup=False, soft_wrap=True)
+            say(f"{finding.status:<5} {finding.check:<17} {finding.detail}")
     if not as_json:
         verdict = f"{broken} broken" if broken else "the contract is kept"
-        out.print(f"{kind} {name}: {verdict}", markup=False, soft_wrap=True)
+        say(f"{kind} {name}: {verdict}")
     if broken:
         raise typer.Exit(1)

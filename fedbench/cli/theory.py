@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbench.cli.output import out, print_json
+from fedbench.cli.output import print_json, say
 from fedbench.cli.plan import JsonOption
 from fedbench.errors import UsageError
 
@@ -35,12 +35,12 @@ def command(
     found: list[tuple[Claim, Row]] = []
     for claim, row in rows(claims):
         if not as_json and (not found or found[-1][0] is not claim):
-            out.print(heading(claim), markup=False, soft_wrap=True)
+            say(heading(claim))
         found.append((claim, row))
         if as_json:
             print_json({"claim": claim.name, "source": claim.source, **row.as_dict()})
         else:
-            out.print(line(row), markup=False, soft_wrap=True)
+            say(line(row))
     broken = sum(not row.holds for _, row in found)
     if picture is not None:
         try:
@@ -49,7 +49,7 @@ def command(
             raise UsageError(f"theory: {picture} cannot be written ({error.strerror}); choose another --picture") from None
     if not as_json:
         verdict = f"{broken} of them fail{'s' * (broken == 1)}" if broken else "all hold"
-        out.print(f"{_counted(len(claims), 'claim')}, {_counted(len(found), 'line')}, {verdict}", markup=False)
+        say(f"{_counted(len(claims), 'claim')}, {_counted(len(found), 'line')}, {verdict}")
     if broken:
         raise typer.Exit(1)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli.output import out
+from fedbench.cli.output import say
 from fedbench.cli.verify import FileOption
 from fedbench.engine.export import write_parquet, write_trace
 from fedbench.engine.spec import RunSpec
@@ -32,10 +32,10 @@ def command(
     spec = RunSpec.from_dict(meta["spec"], algorithm)
     end = meta["final"]["seconds"] if meta["outcome"]["ended_by"] == "target" else None
     try:
-        out.print(f"{write_trace(spec, output, end)} events -> {output}", markup=False, soft_wrap=True)
+        say(f"{write_trace(spec, output, end)} events -> {output}")
         if parquet is not None:
             write_parquet(spec, parquet, end)
-            out.print(f"jobs and updates -> {parquet}", markup=False, soft_wrap=True)
+            say(f"jobs and updates -> {parquet}")
     except OSError as error:
         raise UsageError(
             f"trace {error.filename}: cannot be written ({error.strerror}); choose another place with --output"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fedbench.cli.output import out, print_json
+from fedbench.cli.output import print_json, say
 from fedbench.cli.plan import JsonOption
 from fedbench.engine.run import RunOptions, verify
 from fedbench.errors import FedbenchError
@@ -40,9 +40,7 @@ def command(
     found = list(_verified_all(folders, workers, algorithm, tolerant=tolerant, as_json=as_json))
     if not as_json:
         counts = Counter(verdict for verdict, _ in found)
-        out.print(
-            f"{len(found)} records: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counts.items()))}", markup=False
-        )
+        say(f"{len(found)} records: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counts.items()))}")
     return _exit(found)
 
 
@@ -79,4 +77,4 @@ def _show(folder: Path, result: dict[str, Any], count: str, *, as_json: bool) ->
         return print_json({"record": str(folder), **result})
     field = result.get("first_difference")
     more = f" (first in {field})" if field else f": {result['message']}" if "message" in result else ""
-    return out.print(f"{count}{folder}: {result['verdict']}{more}", markup=False, soft_wrap=True)
+    return say(f"{count}{folder}: {result['verdict']}{more}")

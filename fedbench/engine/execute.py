@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import kernels as k
+from fedbench.engine.interrupts import held_back
 from fedbench.engine.trainers.base import Assignment, Stage, Trainer, checked_rule
 from fedbench.engine.waves import WaveQueue
 from fedbench.errors import FedbenchError
@@ -107,7 +108,7 @@ class Execution:
         self.state: State = algorithm.init(x0.copy(), self.tools)
         self.messages: dict[int, tuple[Message, Vector]] = {}
         self.waves = 0
-        self.at_boundary = True
+        self.at_boundary = True  # is the state that of a version, and finite?
         self.trained_steps = 0  # of the jobs consumed so far
         self.server_seconds = 0.0  # of host time: steps, and what the server does for the jobs consumed so far
         self.selections: list[list[int]] = []  # of every round begun, where the algorithm selects
@@ -156,19 +157,20 @@ class Execution:
         self.queue.advance(self.version)
         self._compute(distinct)
         batch = self._batch(entries, distinct)
-        self.at_boundary = False  # from here to the end of the update the state is between two versions
-        self._commit_memory(distinct)
-        self._average_buffers(entries, batch)
-        self._step(batch)
-        for index in distinct:
-            self.trained_steps += int(self.chunk.steps[index])
-            self.server_seconds += self._results.pop(index).server_seconds
-            self._uses[int(self.chunk.base[index])] -= 1
-        self.version += 1
-        self._release_messages()
-        self.at_boundary = True
-        if not np.isfinite(k.norm(self.state.x)):
-            raise Diverged(self.version)
+        with held_back():
+            self.at_boundary = False  # from here to the end of the update the state is between two versions
+            self._commit_memory(distinct)
+            self._average_buffers(entries, batch)
+            self._step(batch)
+            for index in distinct:
+                self.trained_steps += int(self.chunk.steps[index])
+                self.server_seconds += self._results.pop(index).server_seconds
+                self._uses[int(self.chunk.base[index])] -= 1
+            self.version += 1
+            self._release_messages()
+            if not np.isfinite(k.norm(self.state.x)):
+                raise Diverged(self.version)
+            self.at_boundary = True
 
     def _broadcast(self) -> None:
         if self.version not in self.messages and (self._uses[self.version] > 0 or self.version in self._live):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import shutil
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -70,11 +69,11 @@ class Run:
         self.evaluator = GridEvaluator(spec.scenario.evaluation.every_seconds, progress, goals)
         self.partial = None
         if store is not None:
-            folder = store.folder(spec.scenario.name, spec.algorithm.name, spec.run_id)
-            self.partial = folder.with_name(f"{folder.name}.partial")
+            self.partial = store.partial(spec.scenario.name, spec.algorithm.name, spec.run_id)
 
     def record(self) -> Record:
-        """Run to the end. KeyboardInterrupt and errors leave a checkpoint behind, where there is a store."""
+        """Run to the end. Where there is a store, KeyboardInterrupt and errors leave a checkpoint of the last version; an error within
+        a server update leaves the one before it, if there is one."""
         begin = time.perf_counter()
         check_everybody(self.setup)
         scheduler = self.setup.scheduler()
@@ -90,7 +89,7 @@ class Run:
             trainer.close()
         if self.store is not None and self.partial is not None:
             self.store.write(record)
-            shutil.rmtree(self.partial, ignore_errors=True)
+            self.store.discard_partial(self.partial)
         return record
 
     def _plan_until(self, seconds: float, execution: Execution) -> tuple[Scheduler, Ledger]:
@@ -140,17 +139,10 @@ class Run:
 
     def _execute(self, execution: Execution, scheduler: Scheduler, ledger: Ledger) -> dict[str, Any]:
         """Walk the plan; the outcome as the record has it."""
-        observers: list[Any] = [self.evaluator]
-        checkpointer = None
-        if self.partial is not None:
-            file = self.partial / "checkpoint.npz"
-            if self.options.resume and file.exists():
-                restore(file, self.spec.run_id, execution, self.evaluator)
-            checkpointer = Checkpointer(file, self.spec.run_id, self.evaluator, self.options.checkpoint_seconds)
-            observers.append(checkpointer)
+        checkpointer = self._checkpointer(execution)
         plan = chunks(scheduler, ledger, Selector(execution, self.spec.seed))
         try:
-            execution.run(plan, observers)
+            execution.run(plan, [self.evaluator] if checkpointer is None else [self.evaluator, checkpointer])
             self.evaluator.finish(execution, scheduler.end_ns)
         except GoalsReached:
             return {"state": "finished", "ended_by": "target", "message": ""}
@@ -159,12 +151,21 @@ class Run:
                 for _ in plan:  # the ledger is of the whole plan
                     pass
             return {"state": "diverged", "ended_by": "diverged", "message": str(reason), "version": reason.version}
-        except KeyboardInterrupt:
+        except BaseException as error:
             if checkpointer is not None and execution.at_boundary:
-                checkpointer.save(execution)
+                _save_despite(error, checkpointer, execution)
             raise
         message = scheduler.stalled_message if scheduler.outcome == "stalled" else ""
         return {"state": scheduler.outcome, "ended_by": scheduler.ended_by, "message": message}
+
+    def _checkpointer(self, execution: Execution) -> Checkpointer | None:
+        """Where there is a store. When resuming, the execution is put where an earlier checkpoint was taken."""
+        if self.partial is None:
+            return None
+        file = self.partial / "checkpoint.npz"
+        if self.options.resume and file.exists():
+            restore(file, self.spec.run_id, execution, self.evaluator)
+        return Checkpointer(file, self.spec.run_id, self.evaluator, self.options.checkpoint_seconds)
 
     # ---- the record ----
 
@@ -247,6 +248,14 @@ class Run:
     def _hit(self, target: dict[str, Any], curves: dict[str, npt.NDArray[Any]], end: float) -> dict[str, Any]:
         reached = first_at_least(curves["seconds"], curves[target["metric"]], target["value"])
         return {**target, "seconds": reached, "censored_at": end}
+
+
+def _save_despite(error: BaseException, checkpointer: Checkpointer, execution: Execution) -> None:
+    """Leave a checkpoint; the error that ended the run stays the one that is raised."""
+    try:
+        checkpointer.save(execution)
+    except OSError as problem:
+        error.add_note(f"no checkpoint could be written: {problem}")
 
 
 def _repeating_sampling(dispatch: Dispatch) -> str:

@@ -2,11 +2,15 @@
 
 <store>/<scenario>/<algorithm>/<run id>/record.json, curves.parquet        a finished record
 <store>/<scenario>/<algorithm>/<run id>.partial/checkpoint.npz             a run under way, or one that was cut short
+<store>/.locks/<run id>.lock                                               held by the process that computes the run
+
+While a record is written there are <run id>.writing-PID beside its place and, where it replaces one, <run id>.replaced-PID.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -18,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
 
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.consistent import check_consistent, resolve
@@ -25,6 +30,7 @@ from fedbench.results.form import check_form
 from fedbench.results.record import CURVES, Record
 
 FILES = ("record.json", "curves.parquet")
+LOCKS = ".locks"
 LARGEST_FILE = 64 << 20
 MOST_POINTS = 1 << 21
 EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")  # axes stay float64 or int64, metrics are float32
@@ -37,19 +43,64 @@ class Store:
         self.root = Path(root)
 
     def prepare(self) -> None:
-        """Make sure that the folder can be written, before anything is computed. UsageError if not."""
+        """Make sure that the folder can be written, before anything is computed, and remove what killed processes left. UsageError if
+        it cannot be written."""
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
             probe = self.root / f".write-test-{os.getpid()}"
             probe.write_bytes(b"")
-            probe.unlink()
+            for left in self.root.glob(".write-test-*"):
+                left.unlink(missing_ok=True)
+            self._mend_all()
         except OSError as error:
             raise UsageError(
                 f"store {self.root}: cannot be written ({error.strerror}); choose another folder with --store"
             ) from None
 
+    def lock_of(self, run_id: str) -> FileLock:
+        """Held by whoever computes the run or writes its record; acquiring it raises filelock.Timeout."""
+        return FileLock(self.root / LOCKS / f"{run_id}.lock", timeout=0)
+
+    def mend(self, final: Path) -> None:
+        """Finish or undo what a killed process had begun with the record `final`; by the holder of its lock.
+
+        A record that was moved aside for another comes back if the other did not come into its place. What had been written half, and
+        the checkpoint of a finished run, are removed.
+        """
+        for aside in final.parent.glob(f"{final.name}.replaced-*"):
+            if final.exists():
+                shutil.rmtree(aside)
+            else:
+                aside.rename(final)
+        for half in final.parent.glob(f"{final.name}.writing-*"):
+            shutil.rmtree(half)
+        partial = final.with_name(f"{final.name}.partial")
+        for half in partial.glob("*.writing-*"):
+            half.unlink()
+        if (final / "record.json").exists():
+            self.discard_partial(partial)
+
+    def _mend_all(self) -> None:
+        """What is left of runs that no process computes now."""
+        marks = ("*.writing-*", "*.replaced-*", "*.partial")
+        names = {left.with_name(left.name.partition(".")[0]) for mark in marks for left in self.root.glob(f"*/*/{mark}")}
+        for final in sorted(names):
+            try:
+                with self.lock_of(final.name):
+                    self.mend(final)
+            except Timeout:
+                continue
+
     def folder(self, scenario: str, algorithm: str, run_id: str) -> Path:
         return self.root / scenario / algorithm / run_id
+
+    def partial(self, scenario: str, algorithm: str, run_id: str) -> Path:
+        """The folder of a run's checkpoint."""
+        return self.root / scenario / algorithm / f"{run_id}.partial"
+
+    def discard_partial(self, partial: Path) -> None:
+        """Remove a checkpoint that is no longer needed."""
+        shutil.rmtree(partial, ignore_errors=True)
 
     def write(self, record: Record) -> Path:
         """Store a record: into a temporary folder first, then renamed into place in one step."""
@@ -58,9 +109,10 @@ class Store:
         temporary = final.with_name(f"{final.name}.writing-{os.getpid()}")
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        curves = temporary / "curves.parquet"
+        curves = io.BytesIO()  # pyarrow takes a path with a colon for an address
         pq.write_table(pa.table({name: _stored(name, record.curves[name]) for name in CURVES}), curves)
-        _sync_write(temporary / "record.json", _sealed(record.meta, curves))
+        _sync_write(temporary / "curves.parquet", curves.getvalue())
+        _sync_write(temporary / "record.json", _sealed(record.meta, curves.getvalue()))
         if final.exists():
             replaced = final.with_name(f"{final.name}.replaced-{os.getpid()}")
             final.rename(replaced)
@@ -97,16 +149,17 @@ class Store:
 
     def unfinished(self) -> list[Path]:
         """Folders of runs that were cut short; `fedbench run --resume` continues them."""
-        return sorted(self.root.glob("*/*/*.partial"))
+        partials = sorted(self.root.glob("*/*/*.partial"))
+        return [one for one in partials if not (one.with_suffix("") / "record.json").exists()]
 
 
 def _stored(name: str, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return column if name in EXACT else column.astype(np.float32)
 
 
-def _sealed(meta: dict[str, Any], curves: Path) -> bytes:
-    """The JSON text, whose last key is a checksum over the rest and over the curves' file."""
-    body = {**meta, "files": {"curves.parquet": hashlib.sha256(curves.read_bytes()).hexdigest()}}
+def _sealed(meta: dict[str, Any], curves: bytes) -> bytes:
+    """The JSON text, whose last key is a checksum over the rest and over the content of curves.parquet."""
+    body = {**meta, "files": {"curves.parquet": hashlib.sha256(curves).hexdigest()}}
     seal = hashlib.sha256(_canonical(body)).hexdigest()
     return (json.dumps({**body, "seal": seal}, indent=1, allow_nan=False) + "\n").encode()
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from fedbench.engine.spec import RunSpec
 from fedbench.results.record import Record
@@ -31,6 +32,10 @@ class Watcher(Protocol):
 
     def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
 
+    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
+        """The run has no record: it failed, or another process computes it. It may not have started."""
+        ...
+
 
 class Silence:
     """A watcher that does nothing."""
@@ -42,6 +47,8 @@ class Silence:
     def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None: ...
 
     def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
+
+    def left_out(self, run: int, spec: RunSpec, why: str) -> None: ...
 
 
 class _Counting:
@@ -56,8 +63,15 @@ class _Counting:
 
     def counted(self, record: Record, *, reused: bool) -> str:
         """The line of a run that has just ended, such as `17 of 69: fedavg seed 0: finished, ..`."""
+        return self._counted(_line(record, reused=reused))
+
+    def counted_out(self, spec: RunSpec, why: str) -> str:
+        """The line of a run that has no record."""
+        return self._counted(f"{spec.selector} seed {spec.seed}: {why}")
+
+    def _counted(self, text: str) -> str:
         self.done += 1
-        return f"{self.done} of {self.runs}: {_line(record, reused=reused)}"
+        return f"{self.done} of {self.runs}: {text}"
 
     def under_way(self, run: int, version: int, seconds: float, accuracy: float | None) -> str:
         spec = self.specs[run]
@@ -89,9 +103,15 @@ class Bars(_Counting):
         self.bars.update(self.tasks[run], completed=done, note=f"{seconds:.1f} virtual s{_percent(accuracy)}")
 
     def ended(self, run: int, record: Record, *, reused: bool) -> None:
+        self._end(run, self.counted(record, reused=reused))
+
+    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
+        self._end(run, self.counted_out(spec, why))
+
+    def _end(self, run: int, line: str) -> None:
         if run in self.tasks:
-            self.bars.remove_task(self.tasks[run])
-        self.bars.console.print(self.counted(record, reused=reused), markup=False)
+            self.bars.remove_task(self.tasks.pop(run))
+        self.bars.console.print(Text(line))
         if self.all is not None:
             self.bars.update(self.all, completed=self.done, description=f"{self.done} of {self.runs} runs")
 
@@ -115,8 +135,11 @@ class Lines(_Counting):
     def ended(self, run: int, record: Record, *, reused: bool) -> None:
         self._print(self.counted(record, reused=reused))
 
+    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
+        self._print(self.counted_out(spec, why))
+
     def _print(self, text: str) -> None:
-        self.console.print(text, markup=False, soft_wrap=True)
+        self.console.print(Text(text), soft_wrap=True)
 
 
 class Notebook(_Counting):
@@ -142,6 +165,12 @@ class Notebook(_Counting):
     def ended(self, run: int, record: Record, *, reused: bool) -> None:
         self._open.pop(run, None)
         self._warned += [f"{record.selector} seed {record.seed}: warning: {one}" for one in record.warnings]
+        self.done += 1
+        self._show()
+
+    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
+        self._open.pop(run, None)
+        self._warned.append(f"{spec.selector} seed {spec.seed}: {why}")
         self.done += 1
         self._show()
 

@@ -13,6 +13,7 @@ from fedbench.analysis.curves import last_k_mean, mean_curve
 from fedbench.analysis.hits import first_hit
 from fedbench.analysis.rows import AT_HORIZON, LAST_MEAN, Row
 from fedbench.analysis.summary import ScenarioSummary, summarize
+from fedbench.engine.spec import RunSpec
 from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
@@ -27,8 +28,10 @@ SHOWN = ("scenario", "algorithm", "seed", "state", "test_accuracy", "updates", "
 class Records(Sequence[Record]):
     """Records of one or several runs, in the order in which they were asked for."""
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self, records: Iterable[Record], elsewhere: Iterable[RunSpec] = ()) -> None:
         self._records = tuple(records)
+        self.elsewhere = tuple(elsewhere)
+        """The runs that were asked for and left out, because another process was computing them."""
 
     @overload
     def __getitem__(self, index: int) -> Record: ...

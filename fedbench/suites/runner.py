@@ -1,21 +1,15 @@
-"""Many runs: one after the other, or in processes side by side; what is done stays done."""
+"""Many runs: one after the other, or in processes side by side; what is done stays done, and a failure ends its own run only."""
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
-from multiprocessing.context import SpawnContext
-from multiprocessing.managers import SyncManager
 from pathlib import Path
-from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from fedbench import registry, sources
 from fedbench.engine.plan import PlanSummary
@@ -28,11 +22,23 @@ from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.scenarios.schema import Scenario
+from fedbench.suites.executors import Begun, Event, Executor, Here, Pool, Tell, Told
 from fedbench.suites.progress import Watcher, watching
 from fedbench.suites.records import Records
 
 Algorithms = str | Algorithm | Sequence[str | Algorithm]
 REPORT_EVERY = 0.2  # host seconds between two reports of a run
+
+
+class RunsFailed(FedbenchError):
+    """Some of several runs failed; `records` has those of the others, `failures` the specifications with their errors."""
+
+    def __init__(self, records: Records, failures: Sequence[tuple[RunSpec, Exception]]) -> None:
+        self.records, self.failures = records, tuple(failures)
+        told = "\n".join(f"{named(spec)}: {_said(error)}" for spec, error in failures)
+        super().__init__(f"{len(failures)} of {len(failures) + len(records) + len(records.elsewhere)} runs failed\n{told}")
+        if all(isinstance(error, UsageError) for _, error in failures):
+            self.exit_code = UsageError.exit_code
 
 
 def specs(
@@ -64,8 +70,12 @@ def run(
     options: RunOptions | None = None,
     progress: bool | None = None,
     watcher: Watcher | None = None,
+    wait: bool = False,
 ) -> Records:
     """Run algorithms on a scenario and return their records.
+
+    What another process is computing into the store is left out; `elsewhere` of the records says which. What fails does not keep the
+    others from being run: a single run's error is raised as it is, at the end RunsFailed has those of several.
 
     Args:
         scenario: library name, path to a YAML file, or a Scenario.
@@ -77,16 +87,27 @@ def run(
         options: workers, waves, checkpoints, resume; nothing that changes a result.
         progress: True shows how the runs go, False does not, None shows it on a terminal and in a notebook.
         watcher: hears how the runs go, instead of showing it.
+        wait: await what other processes compute, at the end, and take their records.
+
+    Raises:
+        UsageError: the arguments or the store are not usable; nothing was run.
+        RunsFailed: some of several runs failed; it has the records of the others.
     """
     wanted = specs(scenario, algorithm, seeds, overrides)
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
+    aside = jobs > 1 and len(wanted) > 1
+    if aside:
+        _check_processes_find(wanted)
+    executor = Pool(min(jobs, len(wanted))) if aside else Here()
     with watching(progress) if watcher is None else nullcontext(watcher) as hearing:
         hearing.expected(len(wanted))
-        if jobs <= 1 or len(wanted) == 1:
-            return Records([_run_here(i, spec, store, options, hearing) for i, spec in enumerate(wanted)])
-        return Records(_run_aside(wanted, store, jobs, options, hearing))
+        series = _Series(wanted, hearing, executor)
+        series.run([Task(i, spec, store, options) for i, spec in enumerate(wanted)])
+        if wait and series.elsewhere:
+            series.run([Task(i, wanted[i], store, options, wait=True) for i in sorted(series.elsewhere)])
+    return series.records()
 
 
 def plan(
@@ -102,54 +123,109 @@ def plan(
 
 
 @dataclass(frozen=True)
+class Task:
+    """One run, and where its record goes. `wait`: for another process that computes it, whose record is then taken."""
+
+    index: int
+    spec: RunSpec
+    store: str | Path | None
+    options: RunOptions
+    wait: bool = False
+
+
+@dataclass(frozen=True)
 class Finished:
-    record: Record
-    reused: bool
+    """A run's record, computed or taken from the store; None if another process computes it."""
+
+    record: Record | None
+    reused: bool = False
 
 
-def _run_here(index: int, spec: RunSpec, store: str | Path | None, options: RunOptions, watcher: Watcher) -> Record:
-    watcher.started(index, spec)
-    done = _execute(spec, store, options, lambda *report: watcher.progress(index, *report))
-    watcher.ended(index, done.record, reused=done.reused)
-    return done.record
+class _Series:
+    """What has become of the runs so far, told to a watcher."""
+
+    def __init__(self, wanted: Sequence[RunSpec], watcher: Watcher, executor: Executor) -> None:
+        self.wanted, self.watcher, self.executor = wanted, watcher, executor
+        self.done: dict[int, Record] = {}
+        self.failed: dict[int, Exception] = {}
+        self.elsewhere: set[int] = set()
+
+    def run(self, tasks: Sequence[Task]) -> None:
+        self.elsewhere -= {task.index for task in tasks}
+        self.executor.run(compute, tasks, lambda event: self._hear(tasks[event.task].index, event))
+
+    def _hear(self, index: int, event: Event) -> None:
+        spec = self.wanted[index]
+        if isinstance(event, Begun):
+            self.watcher.started(index, spec)
+        elif isinstance(event, Told):
+            self.watcher.progress(index, *event.report)
+        elif event.error is not None:
+            self.failed[index] = event.error
+            self.watcher.left_out(index, spec, f"failed: {_said(event.error).splitlines()[0]}")
+        elif event.result.record is None:
+            self.elsewhere.add(index)
+            self.watcher.left_out(index, spec, "another process is computing it")
+        else:
+            self.done[index] = event.result.record
+            self.watcher.ended(index, event.result.record, reused=event.result.reused)
+
+    def records(self) -> Records:
+        """Those that there are, in the order in which they were asked for."""
+        records = Records([self.done[i] for i in sorted(self.done)], [self.wanted[i] for i in sorted(self.elsewhere)])
+        if not self.failed:
+            return records
+        first = self.failed[min(self.failed)]
+        if len(self.wanted) == 1:
+            raise first
+        raise RunsFailed(records, [(self.wanted[i], self.failed[i]) for i in sorted(self.failed)]) from first
 
 
-def _execute(
-    spec: RunSpec, store: str | Path | None, options: RunOptions, progress: Callable[[int, float, float | None], None]
-) -> Finished:
-    """One run under a lock, so that two processes cannot write the same record; a stored one is taken when resuming."""
-    if store is None:
-        return Finished(Run(spec, None, options, progress).record(), reused=False)
-    place = Store(store)
-    folder = place.folder(spec.scenario.name, spec.algorithm.name, spec.run_id)
-    locks = place.root / ".locks"
-    locks.mkdir(exist_ok=True)
+def compute(task: Task, tell: Tell) -> Finished:
+    """One run, under a lock if it has a store, so that no two processes write one record; a stored one is taken when resuming."""
+    spec, progress = task.spec, _now_and_then(tell)
+    if task.store is None:
+        return Finished(_record(Run(spec, None, task.options, progress)))
+    store = Store(task.store)
+    place = (spec.scenario.name, spec.algorithm.name, spec.run_id)
     try:
-        with FileLock(locks / f"{spec.run_id}.lock", timeout=0):
-            stored = place.find(spec.scenario.name, spec.algorithm.name, spec.run_id) if options.resume else None
+        with store.lock_of(spec.run_id).acquire(timeout=-1 if task.wait else 0):
+            store.mend(store.folder(*place))
+            stored = store.find(*place) if task.options.resume or task.wait else None
             if stored is not None:
                 return Finished(stored, reused=True)
-            return Finished(Run(spec, place, options, progress).record(), reused=False)
+            return Finished(_record(Run(spec, store, task.options, progress)))
     except Timeout:
-        raise UsageError(f"run {spec.selector} seed {spec.seed}: another process is computing it into {folder}") from None
+        return Finished(None)
 
 
-def _run_aside(
-    wanted: Sequence[RunSpec], store: str | Path | None, jobs: int, options: RunOptions, watcher: Watcher
-) -> list[Record]:
-    """Runs in a pool of processes; reports come back through a queue."""
-    _check_processes_find(wanted)
-    context = multiprocessing.get_context("spawn")
-    with _manager(context, jobs) as manager:
-        reports = manager.Queue()
-        with ProcessPoolExecutor(min(jobs, len(wanted)), context, initializer=_prepare, initargs=(reports,)) as pool:
-            futures = [pool.submit(_work, i, spec, store, options) for i, spec in enumerate(wanted)]
-            try:
-                _listen(futures, reports, wanted, watcher)
-                return [future.result().record for future in futures]
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+def _record(run: Run) -> Record:
+    """PluginError for an algorithm that would end the program."""
+    try:
+        return run.record()
+    except SystemExit as error:
+        raise PluginError(f"{sources.described(error)}: an algorithm or task must not end the program") from None
+
+
+def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:
+    last = 0.0
+
+    def progress(version: int, seconds: float, accuracy: float | None) -> None:
+        nonlocal last
+        if time.monotonic() - last >= REPORT_EVERY:
+            last = time.monotonic()
+            tell(version, seconds, accuracy)
+
+    return progress
+
+
+def named(spec: RunSpec) -> str:
+    """How a run is named in a sentence, such as `fedavg seed 0`."""
+    return f"{spec.selector} seed {spec.seed}"
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, FedbenchError) else sources.described(error)
 
 
 def _check_processes_find(wanted: Sequence[RunSpec]) -> None:
@@ -163,64 +239,3 @@ def _check_processes_find(wanted: Sequence[RunSpec]) -> None:
                 f"run: class {cls.__qualname__} of algorithm {spec.algorithm.name} is defined in this notebook or prompt, where other "
                 "processes do not find it; put it into a file and import it, or leave jobs at 1"
             )
-
-
-def _manager(context: SpawnContext, jobs: int) -> SyncManager:
-    """Starts the first process. UsageError if it cannot import the main program, most often because it starts runs itself."""
-    if getattr(multiprocessing.current_process(), "_inheriting", False):  # this is such a process, and imports the main program
-        raise SystemExit(1)
-    try:
-        return context.Manager()
-    except EOFError:
-        raise UsageError(
-            f"run: jobs={jobs} starts processes that import this program again, so it must be a file, and what it runs must stand "
-            'under a guard:\n\n    if __name__ == "__main__":\n        fb.run(..)'
-        ) from None
-
-
-_queues: list[Any] = []  # a worker process has one, for its reports
-
-
-def _prepare(reports: Any) -> None:
-    """First thing in a worker process. Ctrl-C reaches all processes of a terminal: it ends a run, see `_work`, not the waiting for one."""
-    _queues.append(reports)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _work(index: int, spec: RunSpec, store: str | Path | None, options: RunOptions) -> Finished:
-    """In a worker process. Once the main program has gone, its queue has too, and a run that reports ends with an error."""
-    (reports,) = _queues
-    last = 0.0
-
-    def progress(version: int, seconds: float, accuracy: float | None) -> None:
-        nonlocal last
-        if time.monotonic() - last >= REPORT_EVERY:
-            last = time.monotonic()
-            reports.put((index, version, seconds, accuracy))
-
-    reports.put((index, None))
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return _execute(spec, store, options, progress)
-    except Exception as error:
-        if isinstance(error, FedbenchError) or not sources.is_own(error):
-            raise
-        raise PluginError(sources.described(error)) from None  # its frames do not travel to another process
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _listen(futures: Sequence[Future[Finished]], reports: Any, wanted: Sequence[RunSpec], watcher: Watcher) -> None:
-    """Hand reports on until all runs are done; a failed run raises here, the others' records stay."""
-    open_runs = dict(enumerate(futures))
-    while open_runs:
-        while not reports.empty():
-            index, *report = reports.get()
-            if report == [None]:
-                watcher.started(index, wanted[index])
-            else:
-                watcher.progress(index, *report)
-        for index in [i for i, future in open_runs.items() if future.done()]:
-            done = open_runs.pop(index).result()
-            watcher.ended(index, done.record, reused=done.reused)
-        time.sleep(REPORT_EVERY / 4)

@@ -61,7 +61,7 @@ def forged(name: str, where: dict[str, str] | None, folder: Path) -> tuple[Path,
         spec["algorithm"]["origin"] = {key: value.format(folder=folder) for key, value in where.items()}
     written = Store(folder / "runs").write(record)
     changed = Record({**record.meta, "spec": spec}, record.curves)
-    (written / "record.json").write_bytes(_sealed(changed.meta, written / "curves.parquet"))
+    (written / "record.json").write_bytes(_sealed(changed.meta, (written / "curves.parquet").read_bytes()))
     return written, spec
 
 

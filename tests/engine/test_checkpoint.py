@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import signal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,13 @@ from fedbench.engine import checkpoint
 from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import RecordError
+from fedbench.errors import ClientError, RecordError
+from fedbench.options import option
 from fedbench.protocols import Tools
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
-from fedbench.types import Batch, State
+from fedbench.types import Batch, Job, Message, Reply, State, Vector, Work
 
 SMALL = ["clients=6", "budget.updates=8", "local.steps=3", "task.model=softmax", "partition={kind: iid}"]
 
@@ -138,3 +142,49 @@ def test_ctrl_c_within_an_update_keeps_no_half_of_it(tmp_path: Path, monkeypatch
         monkeypatch.setattr(Halved, "armed", False)
         assert bool(list(tmp_path.glob(f"{seconds}/*/*/*.partial/checkpoint.npz"))) == kept
         assert run(Halved(buffer_size=2), store=store, resume=True).record().meta["digests"] == wanted.meta["digests"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failing(FedBuff):
+    """Fails at a client's reply of version 3, or is interrupted there within the server's update."""
+
+    name = "failing"
+    at: str = option("reply", "where")
+
+    def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
+        if job.base == 3 and self.at == "reply":
+            raise ClientError("client: no")
+        return super().reply(message, job, work, memory)
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        if batch.version == 3 and self.at == "step":
+            signal.raise_signal(signal.SIGINT)
+        super().step(state, batch, tools)
+
+
+@pytest.mark.parametrize(("at", "error", "version"), [("reply", ClientError, None), ("step", KeyboardInterrupt, 4)])
+def test_errors_leave_a_checkpoint_of_the_last_version(
+    at: str, error: type[BaseException], version: int | None, tmp_path: Path
+) -> None:
+    """A client's error before an update, and Ctrl-C within one, which is finished first."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        failing = run(Failing(buffer_size=2, at=at), store=Store(tmp_path), checkpoint_seconds=1000)
+        with pytest.raises(error):
+            failing.record()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert failing.partial is not None
+    with np.load(failing.partial / "checkpoint.npz") as archive:
+        saved = json.loads(archive["tree"].tobytes())["version"]
+    assert saved == version if version else saved > 0
+
+
+def test_an_error_is_raised_though_no_checkpoint_can_be_written(tmp_path: Path) -> None:
+    failing = run(Failing(buffer_size=2), store=Store(tmp_path), checkpoint_seconds=1000)
+    assert failing.partial is not None
+    failing.partial.parent.mkdir(parents=True)
+    failing.partial.write_text("in the way")
+    with pytest.raises(ClientError) as caught:
+        failing.record()
+    assert "no checkpoint could be written" in caught.value.__notes__[0]

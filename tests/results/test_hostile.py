@@ -34,7 +34,7 @@ def changed(meta: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 
 def seal(folder: Path, meta: dict[str, Any]) -> None:
-    (folder / "record.json").write_bytes(_sealed(meta, folder / "curves.parquet"))
+    (folder / "record.json").write_bytes(_sealed(meta, (folder / "curves.parquet").read_bytes()))
 
 
 MALFORMED = [

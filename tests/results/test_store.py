@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +84,49 @@ def test_a_folder_that_cannot_be_written_is_said_before_anything_runs(tmp_path: 
         Store(in_the_way / "runs").prepare()
     with pytest.raises(UsageError, match="there is no such folder"):
         list(Store(tmp_path / "nothing"))
+
+
+@pytest.mark.parametrize("name", ["runs-2025-11-22T19:00", "s3:x", "[b]runs[/b]"])
+def test_a_store_of_any_name(storable: Make, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a relative one that looks like an address."""
+    monkeypatch.chdir(tmp_path)
+    Store(name).write(storable())
+    assert [record.run_id for record in Store(name)] == [storable().run_id]
+
+
+def test_what_a_killed_process_left_is_mended_by_the_next_runner(storable: Make, tmp_path: Path) -> None:
+    """Killed between the two renames, behind them, before the first, and after the record was in its place."""
+    store, records = Store(tmp_path), [storable(seed=seed) for seed in range(4)]
+    between, behind, before, ended = (store.write(record) for record in records)
+    between.rename(f"{between}.replaced-12")
+    shutil.copytree(behind, f"{between}.writing-12")
+    shutil.copytree(behind, f"{behind}.replaced-12")
+    shutil.copytree(behind, f"{before}.writing-12")
+    (ended.with_name(f"{ended.name}.partial")).mkdir()
+    unfinished = ended.with_name("0123456789abcdef.partial")
+    unfinished.mkdir()
+    (unfinished / "checkpoint.npz").write_bytes(b"")
+    (unfinished / "checkpoint.npz.writing-12").write_bytes(b"")
+    (tmp_path / ".write-test-12").write_bytes(b"")
+    assert store.unfinished() == [unfinished]
+    store.prepare()
+    assert sorted(record.seed for record in store) == [0, 1, 2, 3]
+    assert {path.name for path in between.parent.iterdir()} == {record.run_id for record in records} | {unfinished.name}
+    assert [path.name for path in unfinished.iterdir()] == ["checkpoint.npz"]
+    assert not list(tmp_path.glob(".write-test-*"))
+
+
+def test_what_another_process_is_writing_is_left_alone(storable: Make, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    folder = store.write(storable())
+    writing = Path(f"{folder}.writing-12")
+    writing.mkdir()
+    store.prepare()
+    assert not writing.exists()
+    writing.mkdir()
+    with store.lock_of(folder.name):
+        store.prepare()
+    assert writing.exists()
 
 
 def test_atomic_replacement_keeps_the_old_content_until_the_end(tmp_path: Path) -> None:

@@ -1,20 +1,32 @@
-"""Runs in processes of their own: what goes wrong there is said in words."""
+"""Many runs, also in processes of their own: what goes wrong is said in words, and ends its own run only."""
 
 from __future__ import annotations
 
+import fcntl
+import io
+import os
+import signal
 import subprocess
 import sys
+import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
+from rich.console import Console
 
 import fedbench as fb
+from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.engine.run import Run, RunOptions
-from fedbench.errors import UsageError
+from fedbench.errors import ClientError, PluginError, UsageError
+from fedbench.options import option
+from fedbench.protocols import Tools
 from fedbench.results.record import Record
+from fedbench.results.store import Store
 from fedbench.sources import described, is_own
-from fedbench.suites.runner import _manager
+from fedbench.suites.progress import Lines
+from fedbench.suites.runner import RunsFailed, specs
+from fedbench.types import Batch, State
 
 SCRIPT = """
 import fedbench as fb
@@ -79,21 +91,140 @@ def test_a_stored_record_is_taken_only_when_resuming(tmp_path: Path, monkeypatch
             return super().record()
 
     monkeypatch.setattr("fedbench.suites.runner.Run", Counted)
-    small = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
     for resume in (False, False, True):
-        fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=small, store=tmp_path, options=RunOptions(resume=resume))
+        fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, store=tmp_path, options=RunOptions(resume=resume))
     assert computed == [False, False]
 
 
-def test_a_process_that_cannot_start() -> None:
-    """What a manager raises whose process ended while it imported the main program."""
+SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
 
-    class Context:
-        def Manager(self) -> NoReturn:
-            raise EOFError
 
-    with pytest.raises(UsageError, match="jobs=3 starts processes that import this program again"):
-        _manager(Context(), 3)  # type: ignore[arg-type]
+@dataclass(frozen=True, kw_only=True)
+class Odd(FedBuff):
+    """Fails in one way or another at its first update."""
+
+    name = "odd"
+    way: str = option("", "how it fails")
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        if self.way == "client":
+            raise ClientError("client 3 of job 1: no")
+        if self.way == "usage":
+            raise UsageError("nothing of the kind")
+        if self.way == "exit":
+            raise SystemExit(0)
+        if self.way == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().step(state, batch, tools)
+
+
+def odd(way: str) -> Odd:
+    return Odd(way=way, buffer_size=2)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_failure_ends_its_own_run_only(jobs: int, tmp_path: Path) -> None:
+    told = io.StringIO()
+    with pytest.raises(RunsFailed) as caught:
+        fb.run(
+            "digits-demo", [odd("client"), odd(""), odd("usage")], overrides=SMALL, jobs=jobs, store=tmp_path,
+            watcher=Lines(Console(file=told, width=200)),
+        )  # fmt: skip
+    error = caught.value
+    assert [record.selector for record in error.records] == ["odd[buffer_size=2]"]
+    assert [(spec.selector, type(why)) for spec, why in error.failures] == [
+        ("odd[buffer_size=2,way=client]", ClientError),
+        ("odd[buffer_size=2,way=usage]", UsageError),
+    ]
+    assert str(error).splitlines() == [
+        "2 of 3 runs failed",
+        "odd[buffer_size=2,way=client] seed 0: client 3 of job 1: no",
+        "odd[buffer_size=2,way=usage] seed 0: nothing of the kind",
+    ]
+    assert error.exit_code == 1
+    assert "odd[buffer_size=2,way=client] seed 0: failed: client 3 of job 1: no" in told.getvalue()
+    assert len(list(Store(tmp_path))) == 1
+
+
+def test_failures_of_wrong_use_are_wrong_use() -> None:
+    with pytest.raises(RunsFailed) as caught:
+        fb.run("digits-demo", odd("usage"), seeds=2, overrides=SMALL)
+    assert caught.value.exit_code == 2
+
+
+def test_the_error_of_a_single_run_is_raised_as_it_is() -> None:
+    with pytest.raises(ClientError, match="client 3 of job 1: no"):
+        fb.run("digits-demo", odd("client"), overrides=SMALL)
+
+
+def test_an_algorithm_that_ends_the_program_has_failed() -> None:
+    with pytest.raises(PluginError, match="must not end the program"):
+        fb.run("digits-demo", odd("exit"), overrides=SMALL)
+
+
+def test_a_killed_process_ends_its_own_run(tmp_path: Path) -> None:
+    with pytest.raises(RunsFailed, match=r"odd\[.*way=killed\] seed 0: its process was killed by SIGKILL") as caught:
+        fb.run("digits-demo", [odd("killed"), odd("")], overrides=SMALL, jobs=2, store=tmp_path)
+    assert len(caught.value.records) == 1
+
+
+def test_what_another_process_computes_is_left_out_and_named(tmp_path: Path) -> None:
+    store, (first, _) = Store(tmp_path), specs("digits-demo", ["fedavg[cohort_size=2]"], 2, SMALL)
+    store.prepare()
+    told = io.StringIO()
+    with store.lock_of(first.run_id):
+        records = fb.run(
+            "digits-demo", "fedavg[cohort_size=2]", seeds=2, overrides=SMALL, store=tmp_path, watcher=Lines(Console(file=told))
+        )
+    assert [record.seed for record in records] == [1]
+    assert [spec.seed for spec in records.elsewhere] == [0]
+    assert "fedavg[cohort_size=2] seed 0: another process is computing it" in told.getvalue()
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_it_is_awaited_where_that_is_asked_for(writes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its record is taken; what the other process did not finish is computed here."""
+    store, (spec,) = Store(tmp_path), specs("digits-demo", ["fedavg[cohort_size=2]"], 1, SMALL)
+    store.prepare()
+    lock = os.open(store.lock_of(spec.run_id).lock_file, os.O_CREAT | os.O_RDWR)  # not by filelock, which knows its own locks
+    computed: list[Run] = []
+
+    class Counted(Run):
+        def record(self) -> Record:
+            computed.append(self)
+            return super().record()
+
+    def other_process() -> None:
+        if writes:
+            Run(spec, store).record()
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    monkeypatch.setattr("fedbench.suites.runner.Run", Counted)
+    ends = threading.Timer(0.5, other_process)
+    ends.start()
+    records = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, store=tmp_path, wait=True)
+    ends.join()
+    os.close(lock)
+    assert [record.run_id for record in records] == [spec.run_id]
+    assert records.elsewhere == ()
+    assert len(computed) == (0 if writes else 1)
+
+
+@pytest.mark.slow
+def test_two_runners_on_one_store(tmp_path: Path) -> None:
+    """Each leaves out what the other computes; together they have all records, and nothing else is left."""
+    fedbench = [sys.executable, "-c", "from fedbench.cli.main import main; main()"]
+    small = [part for one in SMALL for part in ("--set", one)]
+    command = [*fedbench, "run", "digits-demo", "-a", "fedavg[cohort_size=2]", *small, "--seeds", "6", "-j", "2"]
+    both = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in both:
+        _, stderr = process.communicate(timeout=120)
+        assert process.returncode == 0, stderr
+        assert "Traceback" not in stderr
+    store = Store(tmp_path / "runs")
+    assert sorted(record.seed for record in store) == list(range(6))
+    assert {path.name for path in store.root.glob("*/*/*")} == {record.run_id for record in store}
 
 
 def test_the_line_of_a_file(tmp_path: Path) -> None:

@@ -1,0 +1,277 @@
+"""Tasks one after the other in this process, or side by side in processes of their own, each of which ends alone."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, Protocol
+
+from fedbench import sources
+from fedbench.errors import FedbenchError, PluginError, UsageError
+
+Tell = Callable[..., None]
+Work = Callable[[Any, Tell], Any]
+"""Does a task; calls its second argument with whatever there is to tell of how it goes."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Task number `task` is being worked at."""
+
+    task: int
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the work on a task had to tell."""
+
+    task: int
+    report: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A task has ended: with a result, or with the error that it raised."""
+
+    task: int
+    result: Any = None
+    error: Exception | None = None
+
+
+Event = Begun | Told | Done
+Hear = Callable[[Event], None]
+
+
+class WorkerDied(FedbenchError):
+    """The process that worked at a task was killed, or ended without a word."""
+
+
+class Executor(Protocol):
+    """Works at all tasks, in order. Each is Begun, may be Told of, and is Done, whatever becomes of the others.
+
+    KeyboardInterrupt ends the tasks under way, which may write what they have, and is raised when all of them have ended.
+    """
+
+    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None: ...
+
+
+class Here:
+    """In this process, one after the other."""
+
+    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
+        for number, task in enumerate(tasks):
+            hear(Begun(number))
+            try:
+                result = work(task, lambda *report, number=number: hear(Told(number, report)))
+            except Exception as error:
+                hear(Done(number, error=error))
+            else:
+                hear(Done(number, result))
+
+
+class Pool:
+    """In `processes` processes, which import the main program again.
+
+    A worker that is killed takes its own task with it and is replaced. Ctrl-C is passed on to the workers and their end is awaited; a
+    second one kills them. Workers whose parent was killed end by themselves, as after Ctrl-C.
+    """
+
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
+
+    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
+        """UsageError if the main program cannot be imported again, most often because it starts runs itself."""
+        _refuse_inside_an_import(self.processes)
+        workers: list[_Worker] = []
+        waiting = iter(enumerate(tasks))
+        try:
+            for _ in range(min(self.processes, len(tasks))):
+                workers.append(_Worker(work))
+            for worker in workers:
+                worker.await_start(self.processes)
+            for worker in workers:
+                worker.take_next(waiting, hear)
+            while any(worker.task is not None for worker in workers):
+                for index in _ready(workers):
+                    if not workers[index].listen(hear):
+                        workers[index] = self._replaced(workers[index], work)
+                    if workers[index].task is None:
+                        workers[index].take_next(waiting, hear)
+        finally:
+            _end(workers)
+
+    def _replaced(self, dead: _Worker, work: Work) -> _Worker:
+        dead.close()
+        return _Worker(work)
+
+
+class _Worker:
+    """The parent's side of a process: it has one task at a time."""
+
+    def __init__(self, work: Work) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.task: int | None = None
+        self.pipe, theirs = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_serve, args=(theirs, work))
+        with _interrupts_blocked():  # the process begins with Ctrl-C blocked, and lets it through while it works at a task
+            self.process.start()
+        theirs.close()
+
+    def await_start(self, processes: int) -> None:
+        try:
+            self.pipe.recv()
+        except (EOFError, OSError):
+            raise UsageError(
+                f"run: jobs={processes} starts processes that import this program again, so it must be a file, and what it runs must "
+                'stand under a guard:\n\n    if __name__ == "__main__":\n        fb.run(..)'
+            ) from None
+
+    def take_next(self, waiting: Iterator[tuple[int, Any]], hear: Hear) -> None:
+        """Hand the next task over that can travel to another process, if there is one."""
+        for number, task in waiting:
+            try:
+                content = pickle.dumps(task)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                hear(Done(number, error=UsageError(f"run: cannot be handed to another process ({error}); leave jobs at 1")))
+                continue
+            self.task = number
+            with contextlib.suppress(OSError):  # it has died; `listen` says so
+                self.pipe.send_bytes(content)
+            return
+
+    def listen(self, hear: Hear) -> bool:
+        """Hand on what it says; False if it has died."""
+        try:
+            message = self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            number, self.task = self.task, None
+            if number is not None:
+                hear(Done(number, error=WorkerDied(f"its process {_how_it_ended(self.process)}")))
+            return False
+        assert self.task is not None
+        if isinstance(message, Done):
+            number, self.task = self.task, None
+            hear(Done(number, message.result, message.error))
+        else:
+            hear(Begun(self.task) if message is None else Told(self.task, message))
+        return True
+
+    def close(self) -> None:
+        self.pipe.close()
+        self.process.join()
+
+
+def _ready(workers: Sequence[_Worker]) -> list[int]:
+    """The workers that have something to say, or have died at a task; waits for one."""
+    by_pipe: dict[Any, int] = {worker.pipe: i for i, worker in enumerate(workers) if worker.task is not None}
+    return [by_pipe[pipe] for pipe in wait(list(by_pipe))]
+
+
+def _end(workers: Sequence[_Worker]) -> None:
+    """Ask all to end, and wait: idle ones end at once, those at work may write what they have. An interrupt kills the rest."""
+    for worker in workers:
+        worker.pipe.close()
+        if worker.task is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker.process.pid or 0, signal.SIGINT)
+    try:
+        for worker in workers:
+            worker.process.join()
+    except KeyboardInterrupt:
+        for worker in workers:
+            worker.process.kill()
+            worker.process.join()
+        raise
+
+
+def _how_it_ended(process: BaseProcess) -> str:
+    code = process.exitcode or 0
+    if code >= 0:
+        return f"ended by itself, with exit code {code}"
+    name = signal.Signals(-code).name
+    return f"was killed by {name}" + "; perhaps memory was short" * (name == "SIGKILL")
+
+
+def _refuse_inside_an_import(processes: int) -> None:
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker, which imports the main program
+        raise SystemExit(1)
+    if processes < 1:
+        raise UsageError(f"run: jobs must be at least 1, got {processes}")
+
+
+# ---- in a worker's process ----
+
+
+def _serve(pipe: Connection, work: Work) -> None:
+    """Do tasks until there are no more."""
+    os.setpgid(0, 0)  # Ctrl-C on a terminal reaches the parent alone, which passes it on once
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    try:
+        pipe.send(None)
+        while True:
+            pipe.send(_done(pipe, work, pipe.recv_bytes()))
+    except (EOFError, OSError):  # the parent has closed its end
+        pass
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _done(pipe: Connection, work: Work, content: bytes) -> Done:
+    pipe.send(None)
+    try:
+        with _interrupts_let_through():
+            result = work(pickle.loads(content), lambda *report: pipe.send(report))
+        return Done(0, result)
+    except Exception as error:
+        return Done(0, error=_fit_to_travel(error))
+
+
+def _fit_to_travel(error: Exception) -> Exception:
+    """Frames do not travel to another process; what they say does. SystemExit and the like are not for here."""
+    if not isinstance(error, FedbenchError) and sources.is_own(error):
+        return PluginError(sources.described(error))
+    if not isinstance(error, FedbenchError):
+        error.add_note("In a worker's process:\n" + "".join(traceback.format_tb(error.__traceback__)))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return FedbenchError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _follow_parent() -> None:
+    """A worker ends when its parent has: a task under way as after Ctrl-C."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _interrupts_let_through() -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -46,6 +46,11 @@ class NoCudaError(UsageError, ImportError):
     """This installation was built without the kernels for a GPU; the message names the option."""
 
 
+def one_line(error: BaseException, most: int = 200) -> str:
+    """What an error of another library says, on one line."""
+    return " ".join(str(error).split())[:most]
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the closest known name, else the list of them."""
     names = sorted(known)
@@ -54,5 +59,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def closest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the closest known name; empty if none is close."""
-    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name[:100], sorted(known), n=1, cutoff=0.5)  # its time grows with the square of the length
     return f"; did you mean {close[0]!r}?" if close else ""

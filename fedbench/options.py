@@ -68,7 +68,7 @@ def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
         fits, canonical = _fits(value, option)
         if fits:
             return canonical
-    raise UsageError(f"{owner}: {name} must be {describe(hint)}, got {value!r}")
+    raise UsageError(f"{owner}: {name} must be {describe(hint)}, got {value!r:.80}")
 
 
 def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
@@ -82,8 +82,13 @@ def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
     kind = typing.get_origin(hint) or hint
     if kind is tuple and isinstance(value, list):
         value = tuple(tuple(item) if isinstance(item, list) else item for item in value)
-    fits = (value is None if hint is type(None) else isinstance(value, kind)) and not (kind is int and isinstance(value, bool))
+    fits = (value is None if hint is type(None) else isinstance(value, kind)) and not (kind is int and not _is_whole(value))
     return fits and (allowed is None or value in allowed), value
+
+
+def _is_whole(value: Any) -> bool:
+    """An integer of 64 bits, which is no boolean."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
 def describe(hint: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from fedbench import sources, strict_yaml
-from fedbench.errors import UsageError, nearest
+from fedbench.errors import UsageError, nearest, one_line
 from fedbench.presets import options as preset_options
 from fedbench.protocols import Algorithm
 from fedbench.sources import GROUP, plain
@@ -49,6 +49,9 @@ TASKS = {
     "fashion_mnist": "fedbench.tasks.fashion_mnist:load",
     "stl10": "fedbench.tasks.stl10:load",
 }
+
+
+LONGEST_SELECTOR = 10_000  # characters
 
 
 @functools.cache
@@ -94,6 +97,8 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
 
     `preset=NAME` stands for the options of a preset; the other options of the selector have precedence, wherever they stand.
     """
+    if len(text) > LONGEST_SELECTOR:
+        raise UsageError(f"selector {text[:60]!r}..: expected at most {LONGEST_SELECTOR:,} characters, got {len(text):,}")
     match = re.fullmatch(r"\s*([\w-]+|[^\[\]]+\.py:\w+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
     if match is None:
         raise UsageError(f"selector {text!r}: expected name or name[param=value,...], such as 'fedbuff[buffer_size=10]'")
@@ -103,7 +108,10 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
         key, equals, value = part.partition("=")
         if not equals or not key.strip():
             raise UsageError(f"selector {text!r}: expected param=value, got {part.strip()!r}")
-        options[key.strip().replace("-", "_")] = scalar(value.strip())
+        key = key.strip().replace("-", "_")
+        if key in options:
+            raise UsageError(f"selector {text!r}: option {key} is given twice")
+        options[key] = scalar(value.strip())
     name = name if sources.is_in_file(name) else plain(name)
     if "preset" in options:
         options = preset_options(options.pop("preset"), name) | options
@@ -111,11 +119,13 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def scalar(text: str) -> Any:
-    """A value as YAML has it, except that 1e-3 is a number, as everybody expects."""
+    """A value as `strict_yaml` reads it."""
     try:
-        return float(text) if re.fullmatch(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+", text) else strict_yaml.load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"value {text!r} cannot be read: {error}") from None
+        return strict_yaml.load(text)
+    except strict_yaml.RefusedYamlError as error:
+        raise UsageError(f"value {text!r:.80} cannot be read: {error}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"value {text!r:.80} cannot be read: {one_line(error)}") from None
 
 
 def _split(body: str) -> list[str]:

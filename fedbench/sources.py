@@ -6,6 +6,7 @@ import copyreg
 import hashlib
 import importlib.util
 import linecache
+import os
 import re
 import sys
 import traceback
@@ -15,14 +16,18 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from fedbench.errors import OriginError, UsageError, nearest
+from fedbench import plain_files
+from fedbench.errors import FedbenchError, OriginError, UsageError, nearest
 from fedbench.protocols import Algorithm
 
 GROUP = "fedbench.{kind}s"  # of entry points
 KINDS = ("algorithm", "task")
 ALGORITHMS = GROUP.format(kind="algorithm")
+REFUSED = (OSError, UnicodeError, RecursionError, OverflowError, MemoryError)
+"""What the machine or its limits refuse: a full disk, a name that is too long, too little memory."""
+LARGEST = 4 << 20  # bytes of a file that is run
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
-NAME = re.compile(r"[a-z][a-z0-9_]*")
+NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _PREFIX = "_fedbench_file_"
 _FILES: dict[str, tuple[Path, str]] = {}  # by module: the file, and the sha256 of what was run
 
@@ -55,12 +60,7 @@ def from_file(selector: str, sha256: str | None = None) -> type[Algorithm]:
 
 
 def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"algorithm {selector}: {file} cannot be read ({error.strerror}); expected path/to/file.py:Class"
-        ) from None
+    content = plain_files.content(file, LARGEST, f"algorithm {selector}: file")
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and found != sha256:
         raise OriginError(
@@ -90,7 +90,8 @@ def _checked(found: Any, selector: str) -> type[Algorithm]:
         raise UsageError(f"algorithm {selector}: expected a class that extends fedbench.Algorithm, got {found!r:.60}")
     if not NAME.fullmatch(found.name):
         raise UsageError(
-            f"algorithm {selector}: the class attribute `name` must be small letters, digits and underscores, got {found.name!r}"
+            f"algorithm {selector}: the class attribute `name` must be at most 100 small letters, digits and underscores, got "
+            f"{found.name!r:.120}"
         )
     copyreg.pickle(found, _reduced)
     return found
@@ -170,6 +171,23 @@ def described(error: BaseException) -> str:
     frame, line = frames[-1]
     code = linecache.getline(frame.f_code.co_filename, line).strip()
     return f"{frame.f_code.co_filename}, line {line}, in {frame.f_code.co_name}: {text}" + f"\n    {code}" * bool(code)
+
+
+def told(error: BaseException) -> str:
+    """What a user is told of any error: one line for what the machine or its limits refuse; where it is a mistake of fedbench, with
+    the places in the code."""
+    if isinstance(error, FedbenchError):
+        return str(error)
+    if is_own(error):
+        return described(error)
+    if isinstance(error, OSError):
+        where = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
+        return f"{error.strerror or error}{where}"
+    places = [*getattr(error, "__notes__", ()), *traceback.format_tb(error.__traceback__)]
+    if isinstance(error, REFUSED):
+        said = "memory is short" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"
+        return f"{said} ({' '.join(places[-1].split())})" if places else said
+    return "\n".join([f"{type(error).__name__}: {error}", *(place.rstrip() for place in places)])
 
 
 def is_own(error: BaseException) -> bool:

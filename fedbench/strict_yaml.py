@@ -1,17 +1,46 @@
-"""YAML in which a key is given once. Plain YAML keeps the last of several and says nothing."""
+"""YAML as people read it: keys once, no aliases, no tags, decimal numbers, bounded in depth and size.
+
+Plain YAML keeps the last of several equal keys, lets ten lines stand for a billion values by aliases, and reads 1:30 as 90 and 010 as 8.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
 
+DEEPEST = 30
+MOST_DIGITS = 60
+LARGEST = 1 << 19  # characters: what is read in a few seconds
 
-class RepeatedKeyError(yaml.YAMLError):
+
+class RefusedYamlError(yaml.YAMLError):
+    """A text that is YAML, but not such as is meant here; the message is for the user."""
+
+
+class RepeatedKeyError(RefusedYamlError):
     """A mapping has a key twice; the message names the key and its lines."""
 
 
 class _Loader(yaml.SafeLoader):
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise RefusedYamlError(f"anchors and aliases are not read, got {event.anchor!r:.60} in line {line}")
+        tag = getattr(event, "tag", None)
+        if tag not in (None, "!"):
+            raise RefusedYamlError(f"tags are not read, got {tag!r:.60} in line {line}")
+        if self.depth >= DEEPEST:
+            raise RefusedYamlError(f"expected at most {DEEPEST} levels, got more in line {line}")
+        self.depth += 1
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         first: dict[tuple[str, str], yaml.ScalarNode] = {}
         for key, _ in node.value:
@@ -21,10 +50,36 @@ class _Loader(yaml.SafeLoader):
             if earlier is not key:
                 lines = [one.start_mark.line + 1 for one in (earlier, key)]
                 where = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]} and {lines[1]}"
-                raise RepeatedKeyError(f"key {key.value!r} is given twice, in {where}")
+                raise RepeatedKeyError(f"key {key.value!r:.60} is given twice, in {where}")
         return super().construct_mapping(node, deep)
 
 
+def _is_number(tag: str) -> bool:
+    return tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+
+
+NUMBERS = {
+    "tag:yaml.org,2002:int": re.compile(rf"[-+]?(0|[1-9][0-9_]{{0,{MOST_DIGITS - 1}}})\Z"),
+    "tag:yaml.org,2002:float": re.compile(
+        rf"[-+]?([0-9][0-9_]{{0,{MOST_DIGITS}}}\.[0-9_]{{0,{MOST_DIGITS}}}([eE][-+]?[0-9]{{1,4}})?"
+        rf"|\.[0-9][0-9_]{{0,{MOST_DIGITS}}}([eE][-+]?[0-9]{{1,4}})?"
+        rf"|[0-9][0-9_]{{0,{MOST_DIGITS}}}[eE][-+]?[0-9]{{1,4}}|\.(inf|Inf|INF))\Z|\.(nan|NaN|NAN)\Z"
+    ),
+}
+_OTHER_TAGS = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge", "tag:yaml.org,2002:value")
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if not _is_number(tag) and tag not in _OTHER_TAGS]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+for _tag, _pattern in NUMBERS.items():
+    _Loader.add_implicit_resolver(_tag, _pattern, list("-+.0123456789"))
+
+
 def load(text: str) -> Any:
-    """What a YAML text holds: mappings, lists and scalars only. RepeatedKeyError, or another yaml.YAMLError if it cannot be read."""
+    """What a YAML text holds: mappings, lists and scalars only. A number such as 1:30, 010 or 0x10 stays text, as does a date.
+
+    RepeatedKeyError or RefusedYamlError, whose messages say all, or another yaml.YAMLError if it cannot be read.
+    """
+    if len(text) > LARGEST:
+        raise RefusedYamlError(f"expected at most {LARGEST:,} characters, got {len(text):,}")
     return yaml.load(text, Loader=_Loader)

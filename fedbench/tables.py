@@ -118,8 +118,14 @@ class ClientTable:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> ClientTable:
-        table = cls(int(arrays["size"]), arrays["default"], spill_bytes=int(arrays["spill_bytes"]))
-        for client, row in zip(arrays["clients"], arrays["rows"], strict=True):
-            table[int(client)] = row
-        table.total = arrays["sum"].copy()
+        """The table that `snapshot` was taken of. ValueError, TypeError or IndexError for arrays that are of none."""
+        size, total = int(arrays["size"]), arrays["sum"]
+        if not len(arrays["clients"]) <= size < 2**31:
+            raise ValueError(f"client table: expected at least {len(arrays['clients'])} clients, got {size}")
+        if total.dtype != np.float64 or total.shape != arrays["default"].shape:
+            raise ValueError(f"client table: expected a sum float64 {arrays['default'].shape}, got {total.dtype} {total.shape}")
+        table = cls(size, arrays["default"], spill_bytes=int(arrays["spill_bytes"]))
+        for client, row in zip(arrays["clients"].tolist(), arrays["rows"], strict=True):
+            table[client] = row
+        table.total = total.copy()
         return table

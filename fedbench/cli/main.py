@@ -8,7 +8,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -33,10 +32,7 @@ from fedbench.cli import (
     verify,
 )
 from fedbench.cli.output import say, show_error
-from fedbench.errors import FedbenchError, PluginError
-
-REFUSED = (OSError, UnicodeError, RecursionError, OverflowError, MemoryError)
-"""What the machine or its limits refuse: a full disk, a name that is too long, too little memory."""
+from fedbench.errors import FedbenchError
 
 app = typer.Typer(
     name="fedbench",
@@ -83,6 +79,8 @@ app.add_typer(new.app, name="new")
 def main() -> None:
     """Entry point: users' errors become one screen and an exit code, never a traceback; likewise those of a plugin, and what the machine
     or its limits refuse."""
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell may have closed it
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may hold what the terminal's encoding lacks
@@ -104,19 +102,15 @@ def _exit_code(part: Callable[[], object]) -> int | str | None:
     except SystemExit as end:
         if not _ended_by_plugin(end):
             return end.code
-        error: FedbenchError = PluginError(f"{sources.described(end)}: an algorithm or task must not end the program")
+        error = FedbenchError(f"an algorithm or task must not end the program: {sources.described(end)}")
     except FedbenchError as own:
         error = own
-    except BrokenPipeError:
-        _forget_output()
-        return 0
+    except BrokenPipeError:  # the reader has gone: nobody is left to be told
+        return 1
     except Exception as other:
-        if sources.is_own(other):
-            error = PluginError(sources.described(other))
-        elif isinstance(other, REFUSED):
-            error = FedbenchError(_refused(other))
-        else:
+        if not (isinstance(other, sources.REFUSED) or sources.is_own(other)):
             raise
+        error = FedbenchError(sources.told(other))
     else:
         return 0
     show_error(error)
@@ -127,20 +121,6 @@ def _ended_by_plugin(end: SystemExit) -> bool:
     """The command line itself ends in these packages; only elsewhere is it worth asking whose the code is."""
     *_, (last, _) = traceback.walk_tb(end.__traceback__)
     return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and sources.is_own(end)
-
-
-def _refused(error: Exception) -> str:
-    if isinstance(error, OSError):
-        where = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
-        return f"{error.strerror or error}{where}"
-    inside = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if _is_ours(frame)]
-    frame, line = inside[-1]
-    kind = "memory is short" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"
-    return f"{kind} (in {frame.f_globals['__name__']}, line {line})"
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "fedbench"
 
 
 def _forget_output() -> None:

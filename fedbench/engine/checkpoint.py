@@ -1,38 +1,90 @@
 """Checkpoints: everything a run has at an update boundary, in one file that is replaced atomically.
 
-Values are packed as a tree: arrays go into the archive under numbers, the tree itself is JSON. Jobs trained ahead of their
-update are not kept; they are computed again.
+    fedbench checkpoint 5\n | sha256 of the rest, 64 hexadecimal digits, \n | length of the JSON, 16 digits, \n | JSON | arrays
+
+Values are packed as a tree: arrays lie one after the other at the end, the tree itself is JSON and says their kinds and shapes, so what
+a file can make a reader allocate is bounded by its size. Jobs trained ahead of their update are not kept; they are computed again.
 """
 
 from __future__ import annotations
 
-import io
+import hashlib
 import json
+import math
 import time
-import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from fedbench import plain_files
 from fedbench.engine.evaluate import GridEvaluator
 from fedbench.engine.execute import Execution
 from fedbench.errors import RecordError
 from fedbench.kernels import TeacherMean
+from fedbench.results.record import METRICS
 from fedbench.results.store import write_atomically
 from fedbench.tables import ClientTable
 from fedbench.types import Message, State
 
-FORMAT = 4
+FORMAT = 5
+MAGIC = f"fedbench checkpoint {FORMAT}\n".encode()
+LARGEST = 64 << 30  # bytes
 TABLES: dict[str, type[ClientTable | TeacherMean]] = {"table": ClientTable, "teacher": TeacherMean}
+Arrays = list[np.ndarray[Any, Any]]
+
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Name = Annotated[str, Field(max_length=200)]
+Node = Annotated[dict[Literal["array", "table", "teacher", "list", "value"], Any], Field(min_length=1, max_length=1)]
 
 
-def pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _Array(_Part):
+    dtype: Literal["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
+    shape: Annotated[list[Count], Field(max_length=8)]
+
+    @property
+    def bytes(self) -> int:
+        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+class _Message(_Part):
+    buffers: Node
+    named: dict[Name, Node]
+
+
+class _Tree(_Part):
+    run_id: Name
+    trainer: Name
+    version: Count
+    trained_steps: Count
+    server_seconds: Amount
+    selections: list[list[Annotated[int, Field(ge=0, lt=2**31)]]]
+    rows: list[dict[Name, float]]
+    buffers: Node
+    state: dict[Name, Node]
+    messages: dict[Annotated[str, Field(pattern=r"^\d{1,18}$")], _Message]
+    arrays: list[_Array]
+
+    @field_validator("rows")
+    @classmethod
+    def _whole(cls, rows: list[dict[str, float]]) -> list[dict[str, float]]:
+        names = {"seconds", "version", *METRICS}
+        if any(set(row) != names for row in rows):
+            raise ValueError(f"expected {', '.join(sorted(names))} in every row")
+        return rows
+
+
+def pack(value: Any, arrays: Arrays) -> Any:
     """A JSON tree for `value`, whose arrays are added to `arrays`. Knows arrays, TABLES, numbers, text, lists and None."""
     if isinstance(value, np.ndarray):
-        name = str(len(arrays))
-        arrays[name] = value
-        return {"array": name}
+        arrays.append(value)
+        return {"array": len(arrays) - 1}
     for kind, table in TABLES.items():
         if isinstance(value, table):
             return {kind: {name: pack(part, arrays) for name, part in value.snapshot().items()}}
@@ -45,21 +97,24 @@ def pack(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     )
 
 
-def unpack(tree: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
-    """The value behind a tree of `pack`; tuples come back as lists."""
+def unpack(tree: Any, arrays: Arrays) -> Any:
+    """The value behind a tree of `pack`; tuples come back as lists. ValueError and the like for what is none."""
     ((kind, content),) = tree.items()
     if kind == "array":
         return arrays[content]
     if kind in TABLES:
         return TABLES[kind].restore({name: unpack(item, arrays) for name, item in content.items()})
-    return [unpack(item, arrays) for item in content] if kind == "list" else content
+    if kind == "list":
+        return [unpack(item, arrays) for item in content]
+    if kind != "value" or not (content is None or isinstance(content, bool | int | float | str)):
+        raise ValueError(f"expected a number, text or nothing, got {content!r:.60}")
+    return content
 
 
 def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator) -> None:
     """Write the checkpoint of a run between two updates."""
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    arrays: Arrays = []
     tree = {
-        "format": FORMAT,
         "run_id": run_id,
         "trainer": _computed(execution),
         "version": execution.version,
@@ -74,41 +129,117 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
             for version, (message, buffers) in execution.messages.items()
         },
     }
-    content = io.BytesIO()
-    np.savez(content, tree=np.frombuffer(json.dumps(tree).encode(), np.uint8), **{f"a{name}": a for name, a in arrays.items()})  # type: ignore[arg-type]
-    write_atomically(path, content.getvalue())
+    tree["arrays"] = [{"dtype": str(array.dtype), "shape": list(array.shape)} for array in arrays]
+    write_atomically(path, *sealed(tree, arrays))
+
+
+def sealed(tree: dict[str, Any], arrays: Arrays) -> list[Any]:
+    """The content of a checkpoint's file, in pieces (bytes, or views of arrays)."""
+    text = json.dumps(tree).encode()
+    rest: list[Any] = [
+        b"%016d\n" % len(text),
+        text,
+        *(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data for array in arrays),
+    ]
+    seal = hashlib.sha256()
+    for piece in rest:
+        seal.update(piece)
+    return [MAGIC, seal.hexdigest().encode() + b"\n", *rest]
+
+
+def opened(content: bytes) -> tuple[dict[str, Any], Arrays]:
+    """The tree and the arrays, which may be written; the tree has the right form. ValueError says what is wrong."""
+    if not content.startswith(MAGIC):
+        raise ValueError(f"it does not begin with {MAGIC.decode().strip()!r}")
+    seal, rest = content[len(MAGIC) : len(MAGIC) + 65], memoryview(content)[len(MAGIC) + 65 :]
+    if hashlib.sha256(rest).hexdigest().encode() + b"\n" != seal:
+        raise ValueError("its checksum does not fit its content: it is truncated or was changed")
+    end = 17 + int(rest[:16].tobytes())
+    tree = _Tree.model_validate(json.loads(rest[17:end].tobytes()))
+    if sum(array.bytes for array in tree.arrays) != len(rest) - end:
+        raise ValueError("its arrays are longer or shorter than it says")
+    arrays = []
+    for one in tree.arrays:
+        arrays.append(np.frombuffer(rest[end : end + one.bytes], one.dtype).reshape(one.shape).copy())
+        end += one.bytes
+    return tree.model_dump(), arrays
 
 
 def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator) -> None:
-    """Put a fresh execution and its evaluator where the checkpoint was taken. RecordError if the file is damaged, another run's, or of
-    another trainer or device: a record is of one, and `verify` replays with it."""
+    """Put a fresh execution and its evaluator where the checkpoint was taken. RecordError if the file is damaged, has another form than
+    what `save` writes, does not fit the run, or is of another run, trainer or device: a record is of one, and `verify` replays with it."""
     try:
-        with np.load(path) as archive:
-            tree = json.loads(archive["tree"].tobytes())
-            arrays = {name[1:]: archive[name] for name in archive.files if name != "tree"}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise RecordError(f"checkpoint {path}: cannot be read ({error}); delete it to start the run again") from None
-    if tree["format"] != FORMAT or tree["run_id"] != run_id:
-        raise RecordError(
-            f"checkpoint {path}: it belongs to run {tree['run_id']}, format {tree['format']}; expected {run_id}, {FORMAT}"
-        )
+        tree, arrays = opened(plain_files.content(path, LARGEST, "checkpoint", RecordError))
+    except ValidationError as errors:
+        first = errors.errors(include_url=False, include_context=False)[0]
+        raise _refused(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r:.60}") from None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _refused(path, str(error)) from None
+    if tree["run_id"] != run_id:
+        raise RecordError(f"checkpoint {path}: it belongs to run {tree['run_id']}; expected {run_id}")
     if tree["trainer"] != _computed(execution):
         raise RecordError(
             f"checkpoint {path}: it was computed by {tree['trainer']}, this run by {_computed(execution)}, whose bits are others; go on "
             f"as it began, or delete it"
         )
+    try:
+        state = {name: unpack(item, arrays) for name, item in tree["state"].items()}
+        buffers = unpack(tree["buffers"], arrays)
+        messages = {
+            int(version): (
+                Message(**{name: unpack(item, arrays) for name, item in kept["named"].items()}).frozen(),
+                unpack(kept["buffers"], arrays),
+            )
+            for version, kept in tree["messages"].items()
+        }
+        _check_fits({"buffers": buffers, "state": state}, {"buffers": execution.buffers, "state": dict(execution.state.items())})
+        _check_messages(messages, tree["version"], execution)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        raise _refused(path, str(error) or type(error).__name__) from None
     execution.version, execution.trained_steps = tree["version"], tree["trained_steps"]
     execution.server_seconds, execution.selections = tree["server_seconds"], tree["selections"]
-    execution.buffers = unpack(tree["buffers"], arrays)
-    execution.state = State(**{name: unpack(item, arrays) for name, item in tree["state"].items()})
-    execution.messages = {
-        int(version): (
-            Message(**{name: unpack(item, arrays) for name, item in kept["named"].items()}).frozen(),
-            unpack(kept["buffers"], arrays),
+    execution.buffers, execution.state, execution.messages = buffers, State(**state), messages
+    evaluator.rows = [{**row, "version": int(row["version"])} for row in tree["rows"]]
+
+
+def _refused(path: Path, why: str) -> RecordError:
+    why = " ".join(why.split())
+    return RecordError(f"checkpoint {path}: cannot be read ({why:.300}); delete it to start the run again")
+
+
+def _check_fits(saved: Any, fresh: Any, name: str = "") -> None:
+    """ValueError where a value is of another kind than that of a run that begins: an array of other numbers or another shape, a table
+    of other clients. None may become anything, and anything None."""
+    if isinstance(fresh, dict):
+        if set(saved) != set(fresh):
+            raise ValueError(
+                f"{name or 'it'} has {', '.join(sorted(saved)) or 'nothing'}; the run has {', '.join(sorted(fresh))}"
+            )
+        for key in fresh:
+            _check_fits(saved[key], fresh[key], f"{name}.{key}".removeprefix("."))
+    elif saved is not None and fresh is not None and _outline(saved) != _outline(fresh):
+        raise ValueError(f"{name} is {_outline(saved)}; the run has {_outline(fresh)}")
+
+
+def _outline(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape}"
+    if isinstance(value, ClientTable):
+        return f"a table of {value.clients} clients with {_outline(value.default)}"
+    if isinstance(value, TeacherMean):
+        return f"a mean of {value.kind} {value.dtype} {value.shape}"
+    kinds: dict[Any, str] = {bool: "true or false", str: "text", int: "a number", float: "a number"}
+    return kinds.get(type(value), "a list")
+
+
+def _check_messages(messages: dict[int, tuple[Message, Any]], version: int, execution: Execution) -> None:
+    """Models that clients still train from are those of versions up to this one."""
+    for base, (message, buffers) in messages.items():
+        _check_fits(
+            {"x": message.x, "buffers": buffers}, {"x": execution.state.x, "buffers": execution.buffers}, f"messages.{base}"
         )
-        for version, kept in tree["messages"].items()
-    }
-    evaluator.rows = tree["rows"]
+        if base > version:
+            raise ValueError(f"messages.{base} is of a version after {version}")
 
 
 def _computed(execution: Execution) -> str:

@@ -15,7 +15,7 @@ from fedbench import kernels as k
 from fedbench.engine.interrupts import held_back
 from fedbench.engine.trainers.base import Assignment, Stage, Trainer, checked_rule
 from fedbench.engine.waves import WaveQueue
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, RecordError
 from fedbench.kernels.scheduler import Chunk
 from fedbench.protocols import Algorithm, Logits, Pullback, Rows
 from fedbench.tables import ClientTable
@@ -147,6 +147,9 @@ class Execution:
         self.queue = WaveQueue(chunk, from_version=self.version, has_memory=self.memory is not None)
         self._uses = Counter(chunk.base[ahead].tolist())
         self._live = set(chunk.live_bases.tolist())
+        missing = sorted(base for base, uses in self._uses.items() if uses and base < self.version and base not in self.messages)
+        if missing:  # only after a restore
+            raise RecordError(f"checkpoint: lacks the model of version {missing[0]}, from which a client still trains; delete it")
         self._reset_results()
         self._release_messages()
 

@@ -34,8 +34,9 @@ def write_parquet(spec: RunSpec, folder: Path, end_seconds: float | None = None)
         jobs.append(pa.table({name: np.array(getattr(chunk, name)) for name in JOB_COLUMNS}))
         versions = chunk.first_version + 1 + np.arange(len(chunk.time))
         updates.append(pa.table({"version": versions, "time": np.array(chunk.time), "entries": np.diff(chunk.offsets)}))
-    pq.write_table(pa.concat_tables(jobs), folder / "jobs.parquet")
-    pq.write_table(pa.concat_tables(updates), folder / "updates.parquet")
+    for name, tables in (("jobs", jobs), ("updates", updates)):
+        with (folder / f"{name}.parquet").open("wb") as file:  # pyarrow takes a path with a colon for an address
+            pq.write_table(pa.concat_tables(tables), file)
 
 
 def write_trace(spec: RunSpec, path: Path, end_seconds: float | None = None) -> int:

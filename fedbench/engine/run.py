@@ -162,7 +162,7 @@ class Run:
         """Where there is a store. When resuming, the execution is put where an earlier checkpoint was taken."""
         if self.partial is None:
             return None
-        file = self.partial / "checkpoint.npz"
+        file = self.partial / "checkpoint.bin"
         if self.options.resume and file.exists():
             restore(file, self.spec.run_id, execution, self.evaluator)
         return Checkpointer(file, self.spec.run_id, self.evaluator, self.options.checkpoint_seconds)

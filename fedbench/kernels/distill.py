@@ -151,6 +151,12 @@ class TeacherMean:
         return len(self._stored)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """(P, C)."""
+        rows, classes = self._sum.shape
+        return rows, classes
+
+    @property
     def bytes(self) -> int:
         """Of all stored logits."""
         return sum(logits.nbytes for logits in self._stored.values())
@@ -206,9 +212,12 @@ class TeacherMean:
 
     @classmethod
     def restore(cls, content: Mapping[str, Any]) -> TeacherMean:
-        """The table that `snapshot` was taken of."""
+        """The table that `snapshot` was taken of. ValueError or TypeError for a content that is of none."""
         rows, classes = content["sum"].shape
         table = cls(rows, classes, content["logits"].dtype, content["kind"])
-        table._stored = dict(zip(content["clients"].tolist(), content["logits"], strict=True))
+        for client, logits in zip(content["clients"].tolist(), content["logits"], strict=True):
+            table.replace(client, logits)
+        if content["sum"].dtype != np.float64:
+            raise TypeError(f"sum: expected float64, got {content['sum'].dtype}")
         table._sum = content["sum"].copy()
         return table

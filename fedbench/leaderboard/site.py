@@ -9,9 +9,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import TemplateError
+
+from fedbench import plain_files
 from fedbench.analysis.axes import SECONDS, Axis
 from fedbench.errors import UsageError
 from fedbench.leaderboard.document import SCHEMA, document
+from fedbench.leaderboard.form import problem
 from fedbench.leaderboard.page import render
 from fedbench.leaderboard.table import as_csv
 
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from fedbench.results.record import Record
 
 TITLE = "fedbench leaderboard"
+LARGEST = 64 << 20  # bytes of a file of a site
 
 
 def build(records: Iterable[Record], out: str | Path, *, title: str = TITLE, note: str = "", axis: str | Axis = SECONDS) -> Path:
@@ -55,16 +60,21 @@ def check(out: str | Path) -> list[str]:
     The page is made again from `data.json` and must be the same, so this holds for the version that built it.
     """
     folder = Path(out)
-    found = {name: _read(folder / name) for name in ("data.json", "data.csv", "index.html")}
+    if not (folder / "data.json").exists():
+        raise UsageError(f"leaderboard {folder}: there is no data.json; `fedbench leaderboard build` writes it")
+    found = {name: plain_files.text(folder / name, LARGEST, "leaderboard") for name in ("data.json", "data.csv", "index.html")}
     try:
         data = json.loads(found["data.json"])
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         return [f"{folder / 'data.json'}: not JSON ({error})"]
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         return [f"{folder / 'data.json'}: expected schema {SCHEMA}; build the leaderboard again"]
+    wrong = problem(data)
+    if wrong:
+        return [f"{folder / 'data.json'}: not what a leaderboard is made from: {wrong}"]
     try:
         expected = _files(data)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, TemplateError) as error:
         return [f"{folder / 'data.json'}: not what a leaderboard is made from ({type(error).__name__}: {error})"]
     return [_difference(folder / name, expected[name], found[name]) for name in found if found[name] != expected[name]]
 
@@ -86,13 +96,6 @@ def _replace(path: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"leaderboard: {path} cannot be read ({error}); `fedbench leaderboard build` writes it") from None
 
 
 def _difference(path: Path, expected: str, found: str) -> str:

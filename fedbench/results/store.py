@@ -1,7 +1,7 @@
 """Where records live. A run's folder appears complete or not at all; what was cut short is detected, never read.
 
 <store>/<scenario>/<algorithm>/<run id>/record.json, curves.parquet        a finished record
-<store>/<scenario>/<algorithm>/<run id>.partial/checkpoint.npz             a run under way, or one that was cut short
+<store>/<scenario>/<algorithm>/<run id>.partial/checkpoint.bin             a run under way, or one that was cut short
 <store>/.locks/<run id>.lock                                               held by the process that computes the run
 
 While a record is written there are <run id>.writing-PID beside its place and, where it replaces one, <run id>.replaced-PID.
@@ -14,7 +14,6 @@ import io
 import json
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,15 +23,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from fedbench import plain_files
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.consistent import check_consistent, resolve
 from fedbench.results.form import check_form
 from fedbench.results.record import CURVES, Record
+from fedbench.scenarios.schema import MOST_POINTS
 
 FILES = ("record.json", "curves.parquet")
 LOCKS = ".locks"
 LARGEST_FILE = 64 << 20
-MOST_POINTS = 1 << 21
 EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")  # axes stay float64 or int64, metrics are float32
 
 
@@ -168,17 +168,22 @@ def _canonical(body: dict[str, Any]) -> bytes:
     return json.dumps(body, sort_keys=True, allow_nan=False).encode()
 
 
-def _sync_write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def _sync_write(path: Path, *content: bytes | memoryview) -> None:
+    """OSError that names the file."""
+    try:
+        with path.open("wb") as file:
+            file.writelines(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, *content: bytes | memoryview) -> None:
     """Replace a file in one step: a reader sees the old content or the new, never a part."""
     temporary = path.with_name(f"{path.name}.writing-{os.getpid()}")
-    _sync_write(temporary, content)
+    _sync_write(temporary, *content)
     temporary.replace(path)
 
 
@@ -233,16 +238,18 @@ def read(folder: str | Path) -> Record:
 
 
 def _content(file: Path) -> bytes:
-    """RecordError for what is no plain file, such as a device without an end, or is too large."""
-    status = file.stat()
-    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:
-        raise RecordError(f"record {file}: expected a plain file of at most {LARGEST_FILE >> 20} MiB")
-    return file.read_bytes()
+    """RecordError for what is no plain file, such as a device without an end, or is too large; FileNotFoundError if it is missing."""
+    file.stat()
+    return plain_files.content(file, LARGEST_FILE, "record", RecordError)
 
 
 def _columns(content: bytes, folder: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """The curves, of which a small file may promise any number of rows."""
-    file = pq.ParquetFile(pa.BufferReader(content))
+    """The curves, of which a small file may promise any number of rows.
+
+    Read by this thread alone: a thread of pyarrow that lets go of `content`, a Python object, while the interpreter ends is ended by it
+    within C++ code that may not be left so, and the whole program with it ("terminate called without an active exception").
+    """
+    file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
     schema, rows = file.schema_arrow, file.metadata.num_rows
     kinds = {"version": "int64", "steps": "int64", "gradient_evaluations": "int64", "bytes": "int64", "seconds": "double"}
     wanted = {name: kinds.get(name, "float") for name in CURVES}
@@ -251,7 +258,7 @@ def _columns(content: bytes, folder: Path) -> dict[str, np.ndarray[Any, Any]]:
         raise RecordError(
             f"record {folder}: curves.parquet: expected {wanted}, at most {MOST_POINTS} rows, got {rows} of {got!s:.300}"
         )
-    table = file.read()
+    table = file.read(use_threads=False)
     if any(table.column(name).null_count for name in CURVES):
         raise RecordError(f"record {folder}: curves.parquet: expected a number in every row, some are missing")
     return {name: table.column(name).to_numpy() for name in table.column_names}

@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from fedbench import strict_yaml
-from fedbench.errors import UsageError, nearest
+from fedbench import plain_files, strict_yaml
+from fedbench.errors import UsageError, nearest, one_line
 from fedbench.registry import scalar
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
 from fedbench.scenarios.problems import problem
@@ -73,14 +73,13 @@ def find(name: str | Path) -> Path:
 
 def read(file: Path) -> dict[str, Any]:
     """The mapping in a YAML file, not yet validated."""
+    text = plain_files.text(file, 4 * strict_yaml.LARGEST, "scenario")
     try:
-        content = strict_yaml.load(file.read_text())
-    except OSError as error:
-        raise UsageError(f"scenario {file}: cannot be read: {error.strerror}") from None
-    except strict_yaml.RepeatedKeyError as error:
+        content = strict_yaml.load(text)
+    except strict_yaml.RefusedYamlError as error:
         raise UsageError(f"scenario {file}: {error}") from None
-    except yaml.YAMLError as error:
-        raise UsageError(f"scenario {file}: not valid YAML: {error}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"scenario {file}: not valid YAML: {one_line(error)}") from None
     if not isinstance(content, dict):
         raise UsageError(f"scenario {file}: expected a mapping of keys, got {type(content).__name__}")
     return content

@@ -8,15 +8,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 
-def _no_boolean(value: Any) -> Any:
-    """YAML's yes and no, which pydantic takes for 1 and 0."""
-    if isinstance(value, bool):
-        raise PydanticCustomError("boolean", "true and false are no numbers")
+def _number(value: Any) -> Any:
+    """Not YAML's yes and no, nor text such as 010 or "3", all of which pydantic would turn into numbers."""
+    if isinstance(value, bool | str):
+        raise PydanticCustomError("not_a_number", "true, false and text are no numbers")
     return value
 
 
-Integer = Annotated[int, BeforeValidator(_no_boolean)]
-Float = Annotated[float, BeforeValidator(_no_boolean)]
+Integer = Annotated[int, BeforeValidator(_number)]
+Float = Annotated[float, BeforeValidator(_number)]
 PositiveFloat = Annotated[Float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 Seconds = Annotated[Float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 PositiveInt = Annotated[Integer, Field(ge=1, le=2**31 - 1)]

@@ -67,6 +67,11 @@ def partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
 
 
 def _partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
+    if scenario.clients > len(labels):  # said before anything of the size of the clients is made
+        raise UsageError(
+            f"scenario {scenario.name}: partition {scenario.partition.kind} leaves at least {scenario.clients - len(labels)} of "
+            f"{scenario.clients} clients without an example: the task has {len(labels)} training examples; ask for fewer clients"
+        )
     match scenario.partition:
         case Iid():
             shards = iid(len(labels), scenario.clients, seed)

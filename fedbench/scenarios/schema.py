@@ -14,6 +14,8 @@ from fedbench.scenarios.delays import DelayClasses, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 
+MOST_CLIENTS = 1_000_000
+MOST_POINTS = 1 << 21  # of the evaluation grid
 LATER = (
     "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
     "budget.stop_at_target",
@@ -172,7 +174,7 @@ class BudgetPart(Part):
 
     updates: PositiveInt
     seconds: PositiveFloat
-    jobs: Annotated[Integer, Field(ge=1)] = 100_000_000
+    jobs: Annotated[Integer, Field(ge=1, le=2**62)] = 100_000_000
     stop_at_target: bool = False
 
 
@@ -194,10 +196,10 @@ class Scenario(Part):
     """
 
     schema_version: Literal[1] = Field(alias="schema")
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
-    about: str
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
+    about: Annotated[str, Field(max_length=10_000)]
     task: TaskPart
-    clients: PositiveInt
+    clients: Annotated[Integer, Field(ge=1, le=MOST_CLIENTS)]
     partition: Iid | TwoClass | Dirichlet | ShardsOfClasses = Field(discriminator="kind")
     local: LocalPart
     compute: PerStep | PerJob | DelayClasses | ExponentialSteps = Field(discriminator="kind")
@@ -209,7 +211,17 @@ class Scenario(Part):
     validation: ValidationPart | None = None
     budget: BudgetPart
     evaluation: EvaluationPart
-    targets: tuple[Target, ...] = ()
+    targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()
+
+    @model_validator(mode="after")
+    def _grid_fits(self) -> Scenario:
+        points = self.budget.seconds / self.evaluation.every_seconds
+        if points >= MOST_POINTS:
+            raise ValueError(
+                f"evaluation.every_seconds: expected at most {MOST_POINTS:,} points of evaluation in budget.seconds, got {points:,.0f}: "
+                f"{self.budget.seconds:g} / {self.evaluation.every_seconds:g}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _stops_at_some_target(self) -> Scenario:

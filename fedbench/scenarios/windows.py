@@ -10,9 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fedbench import plain_files
 from fedbench.errors import UsageError
+from fedbench.scenarios.schema import MOST_CLIENTS
 
 COLUMNS = ["client", "on", "off"]
+LARGEST = 32 << 20  # bytes of a file
+MOST_WINDOWS = 1_000_000
 
 
 def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
@@ -28,7 +32,13 @@ def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
         raise UsageError(f"scenario {content.get('name', '?')}: availability has rows and a file; give one of them ({where})")
     file = _found(str(part["file"]), Path(where).parent)
     rest = {key: value for key, value in part.items() if key != "file"}
-    return {**content, "availability": {**rest, "rows": read_windows(file)}}
+    return {**content, "availability": {**rest, "rows": read_windows(file, _clients(content))}}
+
+
+def _clients(content: Mapping[str, Any]) -> int:
+    """How many clients there can be: what the scenario says, if that can be."""
+    given = content.get("clients")
+    return given if isinstance(given, int) and 0 < given <= MOST_CLIENTS else MOST_CLIENTS
 
 
 def _found(name: str, folder: Path) -> Path:
@@ -39,42 +49,47 @@ def _found(name: str, folder: Path) -> Path:
     raise UsageError(f"availability.file {name}: there is no such file, neither {places[0]} nor in the working directory")
 
 
-def read_windows(file: Path) -> list[list[tuple[float, float]]]:
-    """Per client 0, 1, .. its (on, off) pairs in seconds, ascending."""
+def read_windows(file: Path, clients: int = MOST_CLIENTS) -> list[list[tuple[float, float]]]:
+    """Per client 0, 1, .. its (on, off) pairs in seconds, ascending; up to the last client that has any, of at most `clients`."""
     rows: dict[int, list[tuple[float, float]]] = {}
-    for place, entry in _entries(file):
-        client, on, off = _numbers(entry, f"availability.file {file}, {place}")
+    for number, (place, entry) in enumerate(_entries(file)):
+        client, on, off = _numbers(entry, f"availability.file {file}, {place}", clients)
+        if number == MOST_WINDOWS:
+            raise UsageError(f"availability.file {file}, {place}: expected at most {MOST_WINDOWS:,} windows")
         rows.setdefault(client, []).append((on, off))
     return [sorted(rows.get(client, [])) for client in range(max(rows, default=-1) + 1)]
 
 
 def _entries(file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
-    text = file.read_text()
+    text = plain_files.text(file, LARGEST, "availability.file")
     if file.suffix == ".json":
         yield from _json_entries(text, file)
         return
     lines = csv.reader(io.StringIO(text))
-    header = [name.strip() for name in next(lines, [])]
-    if header != COLUMNS:
-        raise UsageError(f"availability.file {file}: expected the header {','.join(COLUMNS)}, got {','.join(header)!r}")
-    yield from ((f"line {number}", line) for number, line in enumerate(lines, 2) if line)
+    try:
+        header = [name.strip() for name in next(lines, [])]
+        if header != COLUMNS:
+            raise UsageError(f"availability.file {file}: expected the header {','.join(COLUMNS)}, got {','.join(header)!r:.80}")
+        yield from ((f"line {number}", line) for number, line in enumerate(lines, 2) if line)
+    except csv.Error as error:
+        raise UsageError(f"availability.file {file}: not valid CSV: {error}") from None
 
 
 def _json_entries(text: str, file: Path) -> Iterable[tuple[str, Sequence[Any]]]:
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"availability.file {file}: not valid JSON: {error}") from None
     if not isinstance(content, list) or not all(isinstance(entry, list) for entry in content):
         raise UsageError(f"availability.file {file}: expected a list of [client, on, off]")
     return ((f"entry {number}", entry) for number, entry in enumerate(content))
 
 
-def _numbers(entry: Sequence[Any], where: str) -> tuple[int, float, float]:
+def _numbers(entry: Sequence[Any], where: str, clients: int) -> tuple[int, float, float]:
     try:
         client, on, off = (float(value) for value in entry)
-    except (TypeError, ValueError):
-        raise UsageError(f"{where}: expected client, on and off as numbers, got {list(entry)!r}") from None
-    if client < 0 or client != int(client) or not math.isfinite(on + off):
-        raise UsageError(f"{where}: expected a client 0, 1, .. and finite seconds, got {list(entry)!r}")
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"{where}: expected client, on and off as numbers, got {list(entry)!r:.80}") from None
+    if not (math.isfinite(client + on + off) and client == int(client) and 0 <= client < clients):
+        raise UsageError(f"{where}: expected a client 0 .. {clients - 1} and finite seconds, got {list(entry)!r:.80}")
     return int(client), on, off

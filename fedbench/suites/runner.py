@@ -35,7 +35,7 @@ class RunsFailed(FedbenchError):
 
     def __init__(self, records: Records, failures: Sequence[tuple[RunSpec, Exception]]) -> None:
         self.records, self.failures = records, tuple(failures)
-        told = "\n".join(f"{named(spec)}: {_said(error)}" for spec, error in failures)
+        told = "\n".join(f"{named(spec)}: {sources.told(error)}" for spec, error in failures)
         super().__init__(f"{len(failures)} of {len(failures) + len(records) + len(records.elsewhere)} runs failed\n{told}")
         if all(isinstance(error, UsageError) for _, error in failures):
             self.exit_code = UsageError.exit_code
@@ -162,7 +162,8 @@ class _Series:
             self.watcher.progress(index, *event.report)
         elif event.error is not None:
             self.failed[index] = event.error
-            self.watcher.left_out(index, spec, f"failed: {_said(event.error).splitlines()[0]}")
+            if len(self.wanted) > 1:  # the error of a single run is raised
+                self.watcher.left_out(index, spec, f"failed: {sources.told(event.error).splitlines()[0]}")
         elif event.result.record is None:
             self.elsewhere.add(index)
             self.watcher.left_out(index, spec, "another process is computing it")
@@ -204,7 +205,7 @@ def _record(run: Run) -> Record:
     try:
         return run.record()
     except SystemExit as error:
-        raise PluginError(f"{sources.described(error)}: an algorithm or task must not end the program") from None
+        raise PluginError(f"an algorithm or task must not end the program: {sources.described(error)}") from None
 
 
 def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:
@@ -222,10 +223,6 @@ def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:
 def named(spec: RunSpec) -> str:
     """How a run is named in a sentence, such as `fedavg seed 0`."""
     return f"{spec.selector} seed {spec.seed}"
-
-
-def _said(error: Exception) -> str:
-    return str(error) if isinstance(error, FedbenchError) else sources.described(error)
 
 
 def _check_processes_find(wanted: Sequence[RunSpec]) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fedbench import plain_files
 from fedbench.errors import MissingDataError, RecordError
 
+LARGEST = 256 << 20  # bytes: the largest published file, STL-10's test images, has 221 MB
 Files = dict[str, Path]
 Download = Callable[[Path], None]
 """Fills a data root."""
@@ -59,10 +61,7 @@ class Published:
 
     def read(self, path: Path) -> bytes:
         """The content of one of the files. RecordError if it is not the published one, so nothing unknown is ever parsed."""
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise RecordError(f"{path}: cannot be read ({error.strerror})") from error
+        content = plain_files.content(path, LARGEST, "data file", RecordError)
         expected = self.md5[path.name]
         got = hashlib.md5(content, usedforsecurity=False).hexdigest()
         if expected is not None and got != expected:

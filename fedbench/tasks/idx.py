@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import math
 import struct
 import zlib
@@ -18,10 +19,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from fedbench import plain_files
 from fedbench.errors import MissingDataError, RecordError
 
 GZIP_MAGIC = b"\x1f\x8b"
 UNSIGNED_BYTE = 0x08
+LARGEST = 128 << 20  # bytes, decompressed: MNIST and its relatives have at most 47 MB
 REMEDY = "fetch or install the file again"
 
 
@@ -38,18 +41,19 @@ def read_idx(path: Path, sha256: str | None = None) -> npt.NDArray[np.uint8]:
 
 def read_content(path: Path) -> bytes:
     """The decompressed content of a plain or gzipped file; errors as in `read_idx`."""
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise MissingDataError(f"{path}: there is no such file; {REMEDY}") from None
-    except OSError as error:
-        raise RecordError(f"{path}: cannot be read ({error.strerror})") from error
+    if not path.exists():
+        raise MissingDataError(f"{path}: there is no such file; {REMEDY}")
+    raw = plain_files.content(path, LARGEST, "data file", RecordError)
     if not raw.startswith(GZIP_MAGIC):
         return raw
     try:
-        return gzip.decompress(raw)
+        with gzip.open(io.BytesIO(raw)) as file:
+            content = file.read(LARGEST + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise RecordError(f"{path}: damaged gzip file of {len(raw)} bytes ({error}); {REMEDY}") from error
+    if len(content) > LARGEST:
+        raise RecordError(f"{path}: expected at most {LARGEST:,} bytes when decompressed, got more; {REMEDY}")
+    return content
 
 
 def check_sha256(content: bytes, expected: str, path: Path) -> None:

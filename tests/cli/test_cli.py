@@ -212,4 +212,4 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int) -> None:
     assert process.returncode == 130
     assert "continue with --resume" in stderr
     assert "Traceback" not in stderr
-    assert list(tmp_path.glob("runs/*/*/*.partial/checkpoint.npz"))
+    assert list(tmp_path.glob("runs/*/*/*.partial/checkpoint.bin"))

@@ -116,7 +116,7 @@ def test_two_contents_are_two_runs(tmp_path: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "selector", "message"),
     [
-        (None, "gone.py:X", "gone.py cannot be read"),
+        (None, "gone.py:X", "gone.py: cannot be read"),
         ("x = 1 +", "f.py:X", "cannot be imported: SyntaxError"),
         ("1 / 0", "f.py:X", "cannot be imported: .*f.py, line 1, in <module>: ZeroDivisionError"),
         ("class Mine: pass", "f.py:Min", "f.py has no class 'Min'; did you mean 'Mine'?"),

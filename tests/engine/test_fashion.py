@@ -57,7 +57,7 @@ def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     checkpoints, limit = 0, time.monotonic() + 120
     last = b""
     while checkpoints < 6 and time.monotonic() < limit:
-        files = list(tmp_path.glob("*/*/*.partial/checkpoint.npz"))
+        files = list(tmp_path.glob("*/*/*.partial/checkpoint.bin"))
         content = files[0].read_bytes() if files else b""
         checkpoints, last = checkpoints + (content != last), content
         time.sleep(0.02)

@@ -174,7 +174,7 @@ def test_interrupted_and_resumed(options: str, tmp_path: Path) -> None:
     trainer = again._trainer()
     try:
         execution = again._execution(trainer)
-        restore(again.partial / "checkpoint.npz", spec.run_id, execution, again.evaluator)
+        restore(again.partial / "checkpoint.bin", spec.run_id, execution, again.evaluator)
     finally:
         trainer.close()
     assert execution.version == 4

@@ -233,7 +233,7 @@ def test_a_damaged_checkpoint_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     one = Run(spec("fedavg[cohort_size=2]"), store, RunOptions(resume=True))
     assert one.partial is not None
     one.partial.mkdir(parents=True)
-    (one.partial / "checkpoint.npz").write_bytes(b"PK half")
+    (one.partial / "checkpoint.bin").write_bytes(b"PK half")
     with pytest.raises(RecordError, match=r"cannot be read .*delete it to start the run again"):
         one.record()
 
@@ -255,7 +255,7 @@ def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     overrides, selector = [*SMALL, "budget.seconds=60", "local.steps=20"], "scaffold[cohort_size=3]"
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), selector, ";".join(overrides)])
     store, limit = Store(tmp_path), time.monotonic() + 60
-    while not list(tmp_path.glob("*/*/*.partial/checkpoint.npz")) and time.monotonic() < limit:
+    while not list(tmp_path.glob("*/*/*.partial/checkpoint.bin")) and time.monotonic() < limit:
         assert process.poll() is None
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)

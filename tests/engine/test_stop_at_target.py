@@ -152,7 +152,7 @@ def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     overrides = [*SMALL, STOP, "targets=[{value: 0.85}]", "local.steps=1", "evaluation.every_seconds=0.1"]
     selector, store, limit = "scaffold[cohort_size=3]", Store(tmp_path), time.monotonic() + 60
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), selector, ";".join(overrides)])
-    while not list(tmp_path.glob("*/*/*.partial/checkpoint.npz")) and time.monotonic() < limit:
+    while not list(tmp_path.glob("*/*/*.partial/checkpoint.bin")) and time.monotonic() < limit:
         assert process.poll() is None
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)

@@ -1,5 +1,6 @@
 """The files of a site: written, checked, and the same for the same records."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -125,3 +126,61 @@ def test_axis_and_note_from_the_shell(storable, tmp_path):
     assert CliRunner().invoke(app, arguments).exit_code == 0
     data = read(tmp_path / "site")[2]
     assert (data["axis"]["name"], data["note"]) == ("updates", "for a test")
+
+
+GONE = object()
+RESTRUCTURED = [
+    ("title", 1),
+    ("note", None),
+    ("axis", []),
+    ("axis.unit", {}),
+    ("scenarios", {}),
+    ("scenarios", None),
+    ("scenarios.0", []),
+    ("scenarios.0.name", None),
+    ("scenarios.0.settings", "a=1"),
+    ("scenarios.0.hash", 7),
+    ("scenarios.0.clients", "20"),
+    ("scenarios.0.clients", -1),
+    ("scenarios.0.targets", [1]),
+    ("scenarios.0.horizon", GONE),
+    ("scenarios.0.horizon.at", "1"),
+    ("scenarios.0.horizon.limits", [{}]),
+    ("scenarios.0.rows", "rows"),
+    ("scenarios.0.rows.0", {}),
+    ("scenarios.0.rows.0.selector", ["x"]),
+    ("scenarios.0.rows.0.seeds", [-1]),
+    ("scenarios.0.rows.0.seeds", 3),
+    ("scenarios.0.rows.0.papers", [{}]),
+    ("scenarios.0.rows.0.outcomes", {"finished": "3"}),
+    ("scenarios.0.rows.0.accuracy.p", "0.05"),
+    ("scenarios.0.rows.0.accuracy.standing", GONE),
+    ("scenarios.0.rows.0.measures", []),
+    ("scenarios.0.rows.0.measures.test_accuracy", None),
+    ("scenarios.0.rows.0.curve.at", [None]),
+    ("scenarios.0.rows.0.curve", {"band": "range"}),
+    ("scenarios.0.rows.0.to_target", [[]]),
+    ("scenarios.0.rows.0.runs.0.run_id", ["a"]),
+    ("scenarios.0.rows.0.runs.0.provenance", "mine"),
+    ("scenarios.0.rows.0.runs.0.outcome", {}),
+    ("scenarios.0.rows.0.algorithm", {}),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), RESTRUCTURED)
+def test_check_names_what_is_not_of_the_form(board, tmp_path, path, value):
+    """One line, whatever stands in the place of a part."""
+    build(board, tmp_path)
+    data = json.loads((tmp_path / "data.json").read_text())
+    *groups, key = path.split(".")
+    place = data
+    for group in groups:
+        place = place[int(group) if group.isdigit() else group]
+    if value is GONE:
+        del place[key]
+    else:
+        place[int(key) if key.isdigit() else key] = value
+    (tmp_path / "data.json").write_text(json.dumps(data))
+    (problem,) = check(tmp_path)
+    assert "data.json: not what a leaderboard is made from" in problem
+    assert "\n" not in problem

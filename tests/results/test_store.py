@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,14 +107,14 @@ def test_what_a_killed_process_left_is_mended_by_the_next_runner(storable: Make,
     (ended.with_name(f"{ended.name}.partial")).mkdir()
     unfinished = ended.with_name("0123456789abcdef.partial")
     unfinished.mkdir()
-    (unfinished / "checkpoint.npz").write_bytes(b"")
-    (unfinished / "checkpoint.npz.writing-12").write_bytes(b"")
+    (unfinished / "checkpoint.bin").write_bytes(b"")
+    (unfinished / "checkpoint.bin.writing-12").write_bytes(b"")
     (tmp_path / ".write-test-12").write_bytes(b"")
     assert store.unfinished() == [unfinished]
     store.prepare()
     assert sorted(record.seed for record in store) == [0, 1, 2, 3]
     assert {path.name for path in between.parent.iterdir()} == {record.run_id for record in records} | {unfinished.name}
-    assert [path.name for path in unfinished.iterdir()] == ["checkpoint.npz"]
+    assert [path.name for path in unfinished.iterdir()] == ["checkpoint.bin"]
     assert not list(tmp_path.glob(".write-test-*"))
 
 
@@ -127,6 +129,22 @@ def test_what_another_process_is_writing_is_left_alone(storable: Make, tmp_path:
     with store.lock_of(folder.name):
         store.prepare()
     assert writing.exists()
+
+
+THREADS = """
+import os, sys
+from fedbench.results.store import Store
+before = len(os.listdir("/proc/self/task"))
+assert len(list(Store(sys.argv[1]))) == 1
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+def test_reading_starts_no_thread(storable: Make, tmp_path: Path) -> None:
+    """One that lets go of a Python object while the interpreter ends takes the program down."""
+    Store(tmp_path).write(storable())
+    command = [sys.executable, "-c", THREADS, str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "0\n"
 
 
 def test_atomic_replacement_keeps_the_old_content_until_the_end(tmp_path: Path) -> None:

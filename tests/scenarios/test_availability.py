@@ -106,7 +106,7 @@ def test_windows_from_a_file_are_the_same_as_in_line(tmp_path: Path, monkeypatch
             "client,on,off\n0,1,2\n0,x,2\n",
             r"w.csv, line 3: expected client, on and off as numbers, got \['0', 'x', '2'\]",
         ),
-        ("w.csv", "client,on,off\n0.5,1,2\n", r"w.csv, line 2: expected a client 0, 1, .."),
+        ("w.csv", "client,on,off\n0.5,1,2\n", r"w.csv, line 2: expected a client 0 .. 1 and finite seconds"),
         ("w.csv", "client,on,off\n0,1,inf\n", r"w.csv, line 2: .*finite seconds"),
         ("w.json", "[[0, 1]]", r"w.json, entry 0: expected client, on and off"),
         ("w.json", "{}", r"w.json: expected a list of \[client, on, off\]"),

@@ -57,7 +57,5 @@ def test_one_dominant_class_cannot_be_split_so() -> None:
 
 def test_an_empty_client_is_an_error_that_names_it() -> None:
     scenario = load("digits-demo", ["clients=50", "partition={kind: iid}", "public=null"])
-    with pytest.raises(
-        UsageError, match=r"leaves 10 of 50 clients without an example \(client 40 is the first\).*40 training examples"
-    ):
+    with pytest.raises(UsageError, match=r"leaves at least 10 of 50 clients without an example: .*40 training examples"):
         partition(scenario, np.zeros(40, np.int64), 0)

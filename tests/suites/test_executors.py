@@ -85,8 +85,8 @@ from pathlib import Path
 from fedbench.suites.executors import Pool
 
 def work(task, tell):
-    Path(f"{task}.begun").write_text(str(__import__("os").getpid()))
     try:
+        Path(f"{task}.begun").write_text(str(__import__("os").getpid()))
         time.sleep(60)
     except KeyboardInterrupt:
         Path(f"{task}.interrupted").touch()

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fedbench.errors import ClientError, FedbenchError, UsageError
+from fedbench.kernels import checks
 from fedbench.kernels.random import draw_batches
 from fedbench.protocols import Logits, Pullback, Rows
 from fedbench.sources import described
@@ -78,7 +79,9 @@ SERVER = 2**31 - 1
 
 
 def draw_public_batches(seed: int, version: int, examples: int, size: int, steps: int | None) -> Iterator[Rows]:
-    """The order of public rows is drawn like a client's data order, with k = version."""
+    """The order of public rows is drawn like a client's data order, with k = version. ValueError for a number out of range."""
+    version, size = checks.whole("version", version, 0, SERVER), checks.whole("size", size, 1, SERVER)
+    steps = None if steps is None else checks.whole("steps", steps, 0, SERVER)
     passes = -(-examples // size)
     rows, offsets = draw_batches(seed, SERVER, version, examples, size, passes if steps is None else steps)
     for begin, end in itertools.pairwise(offsets.tolist()):

@@ -1,0 +1,43 @@
+"""Reading files that anybody may have written: plain ones of a bounded size, and nothing else is ever opened for long."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from fedbench.errors import FedbenchError, UsageError
+
+
+def content(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> bytes:
+    """All bytes of a plain file of at most `most` bytes.
+
+    `name` says what the file is, such as `scenario`. `error` is raised for what is missing, a folder, a device, a pipe, or larger.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer would be waited for
+    except (OSError, ValueError) as problem:  # ValueError: a null byte in the name
+        raise error(f"{name} {path}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(handle)
+        raise error(f"{name} {path}: cannot be read: it is no plain file")
+    with os.fdopen(handle, "rb") as file:
+        try:
+            found = file.read(min(status.st_size, most) + 1)  # so much is allocated at once
+        except OSError as problem:
+            raise error(f"{name} {path}: cannot be read: {problem.strerror}") from None
+    if len(found) > most:
+        raise error(f"{name} {path}: expected at most {most:,} bytes, got more")
+    return found
+
+
+def text(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> str:
+    """The same as text in UTF-8."""
+    found = content(path, most, name, error)
+    try:
+        return found.decode()
+    except UnicodeDecodeError as problem:
+        raise error(
+            f"{name} {path}: expected text in UTF-8, got the byte 0x{found[problem.start]:02x} at {problem.start}"
+        ) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -64,3 +65,15 @@ def test_a_changed_byte_fails_the_checksum(tmp_path: Path) -> None:
 def test_absent_file(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="nowhere: there is no such file"):
         read_idx(tmp_path / "nowhere")
+
+
+def test_a_small_file_of_many_zeros(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused before it is in memory."""
+    monkeypatch.setattr("fedbench.tasks.idx.LARGEST", 1 << 20)
+    path = write(tmp_path / "zeros", gzip.compress(bytes(64 << 20)))
+    tracemalloc.start()
+    with pytest.raises(RecordError, match=r"zeros: expected at most 1,048,576 bytes when decompressed, got more"):
+        read_idx(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 8 << 20

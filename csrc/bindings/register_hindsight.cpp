@@ -33,15 +33,12 @@ py::tuple done(Hindsight& hindsight, const py::object& client, const py::object&
     const auto from = rows.column<std::int64_t>("begin", begin), until = rows.column<std::int64_t>("end", end);
     std::vector<std::int64_t> worked, gradients;
     std::vector<std::int32_t> did;
-    {
-        const py::gil_scoped_release release;
-        for (std::size_t i = 0; i < rows.client.size(); ++i) {
-            const Hindsight::Done one = hindsight.done(static_cast<std::uint32_t>(rows.client[i]), static_cast<std::uint32_t>(number[i]),
-                                                       planned[i], from[i], until[i]);
-            worked.push_back(one.worked);
-            did.push_back(one.steps);
-            gradients.push_back(one.gradients);
-        }
+    for (std::size_t i = 0; i < rows.client.size(); ++i) {  // under the interpreter's lock: it serves one caller at a time
+        const Hindsight::Done one = hindsight.done(static_cast<std::uint32_t>(rows.client[i]), static_cast<std::uint32_t>(number[i]),
+                                                   planned[i], from[i], until[i]);
+        worked.push_back(one.worked);
+        did.push_back(one.steps);
+        gradients.push_back(one.gradients);
     }
     return py::make_tuple(take(std::move(worked)), take(std::move(did)), take(std::move(gradients)));
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedbench.errors import RecordError, UsageError
+from fedbench.registry import parse_selector
 from fedbench.results.record import METRICS, Record, first_at_least, result_digest, run_id
 from fedbench.scenarios.load import validate
 from fedbench.scenarios.schema import Scenario
@@ -38,9 +39,20 @@ def _identity(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, An
     yield "spec.scenario_hash", scenario.content_hash(), spec["scenario_hash"]
     yield "spec.task", spec["scenario"]["task"], spec["task"]
     yield "spec.selector", spec["algorithm"]["name"], spec["selector"].partition("[")[0]
+    if not spec["algorithm"].get("origin"):
+        options = spec["algorithm"]["options"]
+        yield "spec.selector", options, options | _options(spec["selector"])
     yield "run_id", run_id(spec["scenario_hash"], spec["algorithm"], spec["seed"]), record.run_id
     if "result" in digests:
         yield "digests.result", result_digest(record.meta, record.curves), digests["result"]
+
+
+def _options(selector: str) -> dict[str, Any]:
+    """Those that a selector names; as JSON has them."""
+    try:
+        return dict(parse_selector(selector)[1])
+    except UsageError as error:
+        return {"selector": str(error)}
 
 
 def _end(record: Record) -> Iterator[tuple[str, Any, Any]]:

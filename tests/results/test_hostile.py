@@ -140,6 +140,21 @@ def test_the_digest_over_everything_is_computed_again(storable: Make, tmp_path: 
         read(folder)
 
 
+@pytest.mark.parametrize("selector", ["fedavg[local_lr=9]", "fedavg[more=1]", "fedavg["])
+def test_options_in_the_name_of_a_built_in_algorithm(storable: Make, tmp_path: Path, selector: str) -> None:
+    """They are those of the record, which reads where they are."""
+    meta = changed(storable().meta, "spec.algorithm.origin", GONE)
+    meta["run_id"] = run_id(meta["spec"]["scenario_hash"], meta["spec"]["algorithm"], 0)
+    for given in ("fedavg[local_lr=0.1]", selector):
+        again = changed(meta, "spec.selector", given)
+        again["digests"]["result"] = result_digest(again, storable().curves)
+        folder = Store(tmp_path).write(Record(again, storable().curves))
+        if given != selector:
+            assert read(folder).selector == given
+    with pytest.raises(RecordError, match=r"record .*: spec.selector"):
+        read(folder)
+
+
 CURVES = {
     "curves.seconds": {"seconds": [0.0, 5.0, 10.0, 14.0]},
     "curves.bytes": {"bytes": [0, 5, 4, 6]},

@@ -56,7 +56,7 @@ def print_json(row: Mapping[str, Any]) -> None:
 def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     table = Table(title=Text(visible(title), style="table.title"), title_justify="left", box=None, pad_edge=False)
     for index, column in enumerate(columns):
-        table.add_column(Text(visible(column)), overflow="fold", no_wrap=index == 0)
+        table.add_column(visible(column), overflow="fold", no_wrap=index == 0)
     for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
+        table.add_row(*map(visible, row))
     out.print(table)

@@ -140,6 +140,7 @@ LONG = "x" * 300
 REFUSED = {
     "full disk": (["list", "algorithms"], 'exec "$@" > /dev/full', 1, "error: No space left on device"),
     "full disk, json": (["list", "algorithms", "--json"], 'exec "$@" > /dev/full', 1, "error: No space left on device"),
+    "full disk, one line": (["--version"], 'exec "$@" > /dev/full', 1, "error: No space left on device"),
     "closed output": (["list", "algorithms"], 'exec "$@" >&-', 0, ""),
     "reader gone": (["info", "fedavg", "--json"], 'set -o pipefail; "$@" | true', 1, ""),
     "file size": (

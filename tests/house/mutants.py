@@ -34,7 +34,9 @@ import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirect" not in type(finder).__name__]
 """
 COPY = """
+import resource
 import sys
+resource.setrlimit(resource.RLIMIT_DATA, (8 << 30, 8 << 30))  # a mistake that takes all memory takes no more than this
 import fedbench
 from pathlib import Path
 if not Path(fedbench.__file__).resolve().is_relative_to(Path.cwd().resolve()):

@@ -78,6 +78,8 @@ def odd_array(data: st.DataObject, good: Any) -> Any:
         return np.full_like(good, np.iinfo(good.dtype).max if good.dtype.kind == "i" else 3e38)
     if name == "not finite":
         return good * np.float32("nan") if good.dtype.kind == "f" else -good - 1
+    if name == "matrix" and good.ndim > 2:
+        return None
     with np.errstate(invalid="ignore"):
         return good if name == "as it is" or not good.size else SPOILERS[name](good)
 

@@ -168,6 +168,38 @@ void a_step_follows_the_rule() {
     check(std::all_of(first.begin(), first.end(), [](double h) { return h == 0; }) && first == mean, "no steps: no gradients");
 }
 
+/// All bits of a run: of its by-products and of its end.
+template <typename Real>
+std::vector<Real> whole_run(const Problem<Real>& problem, InstructionSet isa) {
+    const std::size_t d = problem.model.size();
+    std::vector<Real> first(d), mean(d), full(d);
+    Job<Real> job;
+    job.steps = 3;  // batches of 9, 9 and 3
+    job.rule.lr = Real{0.05f}, job.rule.weight_decay = Real{0.01f}, job.rule.prox = Real{0.3f};
+    job.first_gradient = first.data(), job.mean_gradient = mean.data(), job.full_gradient = full.data();
+    std::vector<Real> all = train(problem, job, 9, isa);
+    for (const auto* part : {&first, &mean, &full}) all.insert(all.end(), part->begin(), part->end());
+    return all;
+}
+
+/// Chains of sums are the same whatever the registers.
+void instruction_sets_have_the_same_bits() {
+    auto all = nets();
+    all.push_back({"many channels", {conv(3, 70, 3, 1, 1), relu, conv(70, 9, 3, 2), flatten, linear(9 * 3 * 3, 5)}, {3, 8, 8, true}});
+    all.push_back({"dropped", {flatten, dropout(LayerKind::dropout, 0.5), linear(18, 9), relu, linear(9, 2)}, {2, 3, 3, true}});
+    for (const Net& net : all) {
+        const Problem<float> single(net);
+        const Problem<double> wide(net);
+        const auto narrow_bits = whole_run(single, InstructionSet::portable);
+        const auto wide_bits = whole_run(wide, InstructionSet::portable);
+        for (InstructionSet isa : kSets) {
+            if (isa > instruction_set()) continue;
+            check(same(whole_run(single, isa), narrow_bits), std::string(net.name) + " has other bits on " + name_of(isa));
+            check(same(whole_run(wide, isa), wide_bits), std::string(net.name) + " in float64 has other bits on " + name_of(isa));
+        }
+    }
+}
+
 void instruction_sets_agree() {
     for (const Net& net : nets()) {
         const Problem<float> single(net);
@@ -334,6 +366,7 @@ int main() {
     by_products_change_no_bit();
     prox_pulls_to_the_start();
     instruction_sets_agree();
+    instruction_sets_have_the_same_bits();
     a_maximum_is_the_first_of_equals();
     masks_follow_the_stream();
     threads_change_nothing();

@@ -27,7 +27,7 @@ public:
         if (pool != nullptr) {
             pool_ = *pool;
             place_ = Buffer<Real>(pool_.out.size() * largest);
-            wide_ = Buffer<Real>((backward ? out_.channels : kTileRows) * out_.height * out_.width * largest);
+            wide_ = Buffer<Real>((backward ? out_.channels : kDotRows) * out_.height * out_.width * largest);
             widens_all_ = backward;
         }
         if (layer_.padding == 0) return;
@@ -77,13 +77,14 @@ public:
         const std::size_t row = out_.width * batch_, plane = out_.height * row;
         if (!is_pooled() || widens_all_) {
             const Real* const grad = is_pooled() ? wide_.data() : out_grad;
-            in_parts(layer_.outputs, kTileRows,
+            in_parts(layer_.outputs, kDotRows,
                      [&](std::size_t o, std::size_t m) { add_products(o, m, 0, out_.height, grad + o * plane, plane, in, weight); });
         } else {
-            // Rows of so many windows that the gradients of a tile of channels stay in the first-level cache.
-            const std::size_t k = pool_.layer.kernel, fit = (std::size_t{24} << 10) / (kTileRows * k * row * sizeof(Real));
+            // Rows of so many windows that the gradients of five channels stay in the first-level cache, whatever the registers: a sum is
+            // cut there.
+            const std::size_t k = pool_.layer.kernel, fit = (std::size_t{24} << 10) / (5 * k * row * sizeof(Real));
             Windows windows = windows_of(pool_, batch_);
-            in_parts(layer_.outputs, kTileRows, [&](std::size_t o, std::size_t m) {
+            in_parts(layer_.outputs, kDotRows, [&](std::size_t o, std::size_t m) {
                 in_parts(pool_.out.height, std::max<std::size_t>(1, fit), [&](std::size_t h, std::size_t n) {
                     windows.channels = m, windows.height = n, windows.in_plane = n * k * row;
                     widen(windows, o * windows.out_plane + h * windows.width * batch_, out_grad);
@@ -124,14 +125,15 @@ public:
                               nullptr,
                               static_cast<Step>(plane)};
                 t.start = Outer<Real>::Start::there;
-                in_columns<Real>(length, [&](const Columns& part) {
-                    in_parts(rows, kDepth, [&](std::size_t i, std::size_t count) {
-                        for (std::size_t kw = 0; kw < k; ++kw) {
-                            t.factor = turned_.data() + (kw * k + at) * window_row;
-                            t.result = to + (ih * width_ + kw) * batch_ + there;
+                in_blocks(rows, length, [&](std::size_t i, std::size_t count, std::size_t column, std::size_t columns) {
+                    for (std::size_t kw = 0; kw < k; ++kw) {
+                        t.factor = turned_.data() + (kw * k + at) * window_row;
+                        t.result = to + (ih * width_ + kw) * batch_ + there;
+                        in_columns<Real>(columns, [&](Columns part) {
+                            part.begin += column;
                             outer_part<Real>(layer_.inputs, part, t, i, count);
-                        }
-                    });
+                        });
+                    }
                 });
             });
         }
@@ -139,6 +141,17 @@ public:
     }
 
 private:
+    /// body(i, rows, column, columns) for blocks that stay in the first-level cache. An input's gradient adds block by block, and in a block
+    /// by kw, so their sizes are the same for all registers.
+    template <typename Body>
+    static void in_blocks(std::size_t rows, std::size_t columns, const Body& body) {
+        constexpr std::size_t unit = 64 / sizeof(Real), most_rows = 96, most_units = 5;
+        in_parts((columns + unit - 1) / unit, most_units, [&](std::size_t first, std::size_t n) {
+            const std::size_t column = first * unit, count = std::min(n * unit, columns - column);
+            in_parts(rows, most_rows, [&](std::size_t i, std::size_t part) { body(i, part, column, count); });
+        });
+    }
+
     bool is_pooled() const { return pool_.layer.kernel > 0; }
 
     /// Row oh of output channels o to o + m, the first of them to `out`.
@@ -158,7 +171,7 @@ private:
     void add_products(std::size_t o, std::size_t m, std::size_t first, std::size_t rows, const Real* grad, std::size_t plane,
                       const Real* in, Real* weight) const {
         const std::size_t k = layer_.kernel, row = out_.width * batch_;
-        const Real* p[kTileRows];
+        const Real* p[kDotRows];
         for (std::size_t i = 0; i < m; ++i) p[i] = grad + i * plane;
         for (std::size_t c = 0; c < layer_.inputs; ++c)
             for (std::size_t kh = 0; kh < k; ++kh)
@@ -235,12 +248,12 @@ private:
     }
 
     static Real sum_along(const Real* p, std::size_t n) {
-        constexpr std::size_t width = kLanes<Real>;
-        V<Real> sum{};
+        constexpr std::size_t width = kChains<Real>;
+        Chains<Real> sum{};
         std::size_t i = 0;
-        for (; i + width <= n; i += width) sum += load(p + i);
-        if (i < n) sum += load(p + i, Lanes(n - i));
-        return sum_of<Real>(sum);
+        for (; i + width <= n; i += width) sum += load_chains(p + i);
+        if (i < n) sum += load_chains(p + i, Lanes(n - i));
+        return sum_of(sum);
     }
 
     Layer layer_{};

@@ -12,8 +12,8 @@ namespace {
 template <typename Real>
 void linear_forward(const Layer& layer, const Real* w, const Real* bias, const Activation<Real>& in, Activation<Real>& out,
                     std::size_t batch) {
-    in_parts(layer.outputs, kTileRows, [&](std::size_t o, std::size_t m) {
-        const Real* p[kTileRows];
+    in_parts(layer.outputs, kDotRows, [&](std::size_t o, std::size_t m) {
+        const Real* p[kDotRows];
         for (std::size_t i = 0; i < m; ++i) p[i] = w + (o + i) * layer.inputs;
         in_parts(batch, kTileColumns, [&](std::size_t b, std::size_t n) {
             Dots<Real> d{p, in.rows.data() + b, layer.inputs};

@@ -19,8 +19,12 @@ inline constexpr std::size_t kBytes = 64, kTileRows = 5, kTileColumns = 5;  // 2
 #elif defined(__AVX2__)
 inline constexpr std::size_t kBytes = 32, kTileRows = 5, kTileColumns = 2;  // 13 of 16
 #else
-inline constexpr std::size_t kBytes = 16, kTileRows = 4, kTileColumns = 2;
+inline constexpr std::size_t kBytes = 32, kTileRows = 2, kTileColumns = 2;  // of two registers each: 12 of 16
 #endif
+
+// A sum over many numbers is one of kChainBytes' worth of chains, whatever the registers: number i goes to chain i modulo their count,
+// and the chains are added by one tree (`sum_of`). A wider register holds the chains of kPairs sums.
+inline constexpr std::size_t kChainBytes = 32, kPairs = kBytes / kChainBytes;
 
 template <typename Real>
 struct RegisterOf;
@@ -36,6 +40,22 @@ template <typename Real>
 using V = typename RegisterOf<Real>::V;
 template <typename Real>
 inline constexpr std::size_t kLanes = kBytes / sizeof(Real);
+
+template <typename Real>
+struct ChainsOf;
+template <>
+struct ChainsOf<float> {
+    typedef float V __attribute__((vector_size(kChainBytes)));
+};
+template <>
+struct ChainsOf<double> {
+    typedef double V __attribute__((vector_size(kChainBytes)));
+};
+/// The chains of one sum.
+template <typename Real>
+using Chains = typename ChainsOf<Real>::V;
+template <typename Real>
+inline constexpr std::size_t kChains = kChainBytes / sizeof(Real);
 
 #if defined(__AVX512F__)
 [[gnu::always_inline]] inline V<float> all(float value) { return _mm512_set1_ps(value); }
@@ -74,7 +94,7 @@ template <typename T>
 #endif
 }
 
-/// a b + c: one rounding where the instruction set has it, else two.
+/// a b + c with one rounding.
 #if defined(__AVX512F__)
 [[gnu::always_inline]] inline V<float> madd(V<float> a, V<float> b, V<float> c) { return _mm512_fmadd_ps(a, b, c); }
 [[gnu::always_inline]] inline V<double> madd(V<double> a, V<double> b, V<double> c) { return _mm512_fmadd_pd(a, b, c); }
@@ -83,16 +103,17 @@ template <typename T>
 [[gnu::always_inline]] inline V<double> madd(V<double> a, V<double> b, V<double> c) { return _mm256_fmadd_pd(a, b, c); }
 #else
 template <typename R>
+    requires(!std::floating_point<R>)
 [[gnu::always_inline]] inline R madd(R a, R b, R c) {
-    return a * b + c;
+    R result{};
+    for (std::size_t j = 0; j < sizeof(R) / sizeof a[0]; ++j) result[j] = std::fma(a[j], b[j], c[j]);
+    return result;
 }
 #endif
-#if defined(__FMA__)
 template <std::floating_point R>
 [[gnu::always_inline]] inline R madd(R a, R b, R c) {
     return std::fma(a, b, c);
 }
-#endif
 
 /// The first `count` >= 1 lanes of a register; memory behind the others is neither read nor written, and they are read as 0.
 #if defined(__AVX512F__)
@@ -146,46 +167,84 @@ template <typename Real>
 }
 #endif
 
-/// Sum of the lanes: halves are added until one is left.
-template <typename Real>
-[[gnu::always_inline]] inline Real sum_of(V<Real> x) {
-    Real lane[kLanes<Real>];
-    store(lane, x);
-    for (std::size_t half = kLanes<Real> / 2; half > 0; half /= 2)
-        for (std::size_t j = 0; j < half; ++j) lane[j] += lane[j + half];
-    return lane[0];
-}
-#if defined(__AVX2__)
+// ---- chains of sums ----
+
+/// The first `count` >= 1 chains; what is behind them is not read, and they are 0.
 #if defined(__AVX512F__)
-[[gnu::always_inline]] inline __m256 half_of(V<float> x) { return _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)); }
-#else
-[[gnu::always_inline]] inline __m256 half_of(V<float> x) { return x; }
-#endif
-/// The sums of four registers at once, which costs little more than that of one; all in the same order.
-[[gnu::always_inline]] inline __m128 sums_of(V<float> a, V<float> b, V<float> c, V<float> d) {
-    const __m256 pairs = _mm256_hadd_ps(_mm256_hadd_ps(half_of(a), half_of(b)), _mm256_hadd_ps(half_of(c), half_of(d)));
-    return _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
+[[gnu::always_inline]] inline Chains<float> load_chains(const float* p, Lanes lanes) {
+    return _mm256_maskz_loadu_ps(static_cast<__mmask8>(lanes.mask), p);
 }
-template <>
-[[gnu::always_inline]] inline float sum_of<float>(V<float> x) {
-    return _mm_cvtss_f32(sums_of(x, x, x, x));
+[[gnu::always_inline]] inline Chains<double> load_chains(const double* p, Lanes lanes) {
+    return _mm256_maskz_loadu_pd(static_cast<__mmask8>(lanes.mask & 0xF), p);
+}
+#else
+template <typename Real>
+[[gnu::always_inline]] inline Chains<Real> load_chains(const Real* p, Lanes lanes) {
+    return load(p, lanes);
+}
+#endif
+template <typename Real>
+[[gnu::always_inline]] inline Chains<Real> load_chains(const Real* p) {
+    Chains<Real> x;
+    std::memcpy(&x, p, kChainBytes);
+    return x;
+}
+
+#if defined(__AVX512F__)
+[[gnu::always_inline]] inline V<float> pair_of(Chains<float> a, Chains<float> b) {
+    return _mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1);
+}
+[[gnu::always_inline]] inline V<double> pair_of(Chains<double> a, Chains<double> b) {
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(a), b, 1);
+}
+[[gnu::always_inline]] inline V<float> twice(Chains<float> a) { return _mm512_broadcast_f32x8(a); }
+[[gnu::always_inline]] inline V<double> twice(Chains<double> a) { return _mm512_broadcast_f64x4(a); }
+[[gnu::always_inline]] inline Chains<float> chains_of(V<float> x, std::size_t pair) {
+    return pair == 0 ? _mm512_castps512_ps256(x) : _mm512_extractf32x8_ps(x, 1);
+}
+[[gnu::always_inline]] inline Chains<double> chains_of(V<double> x, std::size_t pair) {
+    return pair == 0 ? _mm512_castpd512_pd256(x) : _mm512_extractf64x4_pd(x, 1);
+}
+#else
+template <typename C>
+[[gnu::always_inline]] inline C twice(C a) {
+    return a;
+}
+template <typename C>
+[[gnu::always_inline]] inline C chains_of(C x, std::size_t) {
+    return x;
 }
 #endif
 
-/// Sums of the lanes of n registers.
-template <std::size_t n, typename Real>
-[[gnu::always_inline]] inline void sums_of(const V<Real> (&x)[n], Real (&sum)[n]) {
-    std::size_t i = 0;
+/// The sum of the chains: of eight, neighbours are added, then pairs of them, then the two halves; of four, the halves, then neighbours.
+[[gnu::always_inline]] inline float sum_of(Chains<float> x) {
+    return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+}
+[[gnu::always_inline]] inline double sum_of(Chains<double> x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+
+/// The sums of four at once, which costs little more than one, in the same order.
 #if defined(__AVX2__)
-    if constexpr (std::same_as<Real, float>)
-#pragma GCC unroll 8
-        for (; i + 4 <= n; i += 4) {
-            const __m128 four = sums_of(x[i], x[i + 1], x[i + 2], x[i + 3]);
-            std::memcpy(sum + i, &four, sizeof four);
-        }
+[[gnu::always_inline]] inline void sums_of(Chains<float> a, Chains<float> b, Chains<float> c, Chains<float> d, float* sum) {
+    const __m256 pairs = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+    _mm_storeu_ps(sum, _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1)));
+}
+#else
+[[gnu::always_inline]] inline void sums_of(Chains<float> a, Chains<float> b, Chains<float> c, Chains<float> d, float* sum) {
+    sum[0] = sum_of(a), sum[1] = sum_of(b), sum[2] = sum_of(c), sum[3] = sum_of(d);
+}
 #endif
+[[gnu::always_inline]] inline void sums_of(Chains<double> a, Chains<double> b, Chains<double> c, Chains<double> d, double* sum) {
+    sum[0] = sum_of(a), sum[1] = sum_of(b), sum[2] = sum_of(c), sum[3] = sum_of(d);
+}
+
+/// Sums of n chains.
+template <std::size_t n, typename Real>
+[[gnu::always_inline]] inline void sums_of(const Chains<Real> (&x)[n], Real (&sum)[n]) {
+    std::size_t i = 0;
 #pragma GCC unroll 8
-    for (; i < n; ++i) sum[i] = sum_of<Real>(x[i]);
+    for (; i + 4 <= n; i += 4) sums_of(x[i], x[i + 1], x[i + 2], x[i + 3], sum + i);
+#pragma GCC unroll 8
+    for (; i < n; ++i) sum[i] = sum_of(x[i]);
 }
 
 /// body(begin, size) for a range of n cut into parts of nearly equal size, at most `largest`.

@@ -100,28 +100,31 @@ struct Dots {
     bool add = false;             // to the result that is there
 };
 
-/// Every lane is one chain of multiply-adds; their sum is that of sum_of.
+/// M registers of rows, each of kPairs of them, and N columns; `rows` <= M * kPairs are there. Every chain is one of multiply-adds.
 template <std::size_t M, std::size_t N, typename Real>
-[[gnu::noinline]] void dots_tile(const Dots<Real>& d) {
-    constexpr std::size_t width = kLanes<Real>;
+[[gnu::noinline]] void dots_tile(const Dots<Real>& d, std::size_t rows) {
+    constexpr std::size_t width = kChains<Real>;
     const std::size_t whole = d.length / width * width;
     const Lanes rest(d.length - whole > 0 ? d.length - whole : width);
     V<Real> sum[M][N] = {};
-    const Real *p[M], *q[N];
+    const Real *p[M][kPairs], *q[N];
 #pragma GCC unroll 8
-    for (std::size_t m = 0; m < M; ++m) p[m] = d.p[m];
+    for (std::size_t m = 0; m < M; ++m)
+        for (std::size_t i = 0; i < kPairs; ++i) p[m][i] = d.p[m * kPairs + i < rows ? m * kPairs + i : rows - 1];
 #pragma GCC unroll 8
     for (std::size_t n = 0; n < N; ++n) q[n] = d.q[n];
     const auto add = [&](Step at_p, Step at_q, auto... lanes) __attribute__((always_inline)) {
         V<Real> y[N];
 #pragma GCC unroll 8
         for (std::size_t n = 0; n < N; ++n) {
-            y[n] = load(q[n] + at_q, lanes...);
+            y[n] = twice(load_chains(q[n] + at_q, lanes...));
             pin(y[n]);
         }
 #pragma GCC unroll 8
         for (std::size_t m = 0; m < M; ++m) {
-            V<Real> x = load(p[m] + at_p, lanes...);
+            V<Real> x;
+            if constexpr (kPairs == 2) x = pair_of(load_chains(p[m][0] + at_p, lanes...), load_chains(p[m][1] + at_p, lanes...));
+            else x = load_chains(p[m][0] + at_p, lanes...);
             pin(x);
 #pragma GCC unroll 8
             for (std::size_t n = 0; n < N; ++n) sum[m][n] = madd(x, y[n], sum[m][n]);
@@ -135,20 +138,30 @@ template <std::size_t M, std::size_t N, typename Real>
             if (whole < d.length) add(at_p, at_q, rest);
         }
 #pragma GCC unroll 8
-    for (std::size_t m = 0; m < M; ++m) {
-        Real total[N];
-        sums_of<N, Real>(sum[m], total);
-        for (std::size_t n = 0; n < N; ++n) {
-            Real& result = d.result[static_cast<Step>(m) * d.result_m + static_cast<Step>(n) * d.result_n];
-            result = total[n] + (d.value != nullptr ? d.value[m] : d.add ? result : Real{0});
+    for (std::size_t m = 0; m < M; ++m)
+#pragma GCC unroll 2
+        for (std::size_t i = 0; i < kPairs; ++i) {
+            const std::size_t at = m * kPairs + i;
+            if (at >= rows) break;
+            Chains<Real> chains[N];
+#pragma GCC unroll 8
+            for (std::size_t n = 0; n < N; ++n) chains[n] = chains_of(sum[m][n], i);
+            Real total[N];
+            sums_of<N, Real>(chains, total);
+            for (std::size_t n = 0; n < N; ++n) {
+                Real& result = d.result[static_cast<Step>(at) * d.result_m + static_cast<Step>(n) * d.result_n];
+                result = total[n] + (d.value != nullptr ? d.value[at] : d.add ? result : Real{0});
+            }
         }
-    }
 }
+
+/// So many rows has the largest tile of dots.
+inline constexpr std::size_t kDotRows = kTileRows * kPairs;
 
 template <typename Real>
 using OuterTile = void (*)(const Outer<Real>&, std::size_t, Lanes);
 template <typename Real>
-using DotsTile = void (*)(const Dots<Real>&);
+using DotsTile = void (*)(const Dots<Real>&, std::size_t);
 
 template <bool full, typename Real, std::size_t... I>
 constexpr std::array<OuterTile<Real>, sizeof...(I)> outer_tiles(std::index_sequence<I...>) {
@@ -207,10 +220,10 @@ void outer(std::size_t results, std::size_t columns, const Outer<Real>& o) {
     });
 }
 
-/// The tile for m <= kTileRows times n <= kTileColumns pairs.
+/// The tile for m <= kDotRows times n <= kTileColumns pairs.
 template <typename Real>
 void dots(std::size_t m, std::size_t n, const Dots<Real>& d) {
-    kDotsTiles<Real>[(m - 1) * kTileColumns + n - 1](d);
+    kDotsTiles<Real>[(m - 1) / kPairs * kTileColumns + n - 1](d, m);
 }
 
 }  // namespace

@@ -9,99 +9,16 @@
 #include "check.hpp"
 #include "fedbench/philox.hpp"
 #include "fedbench/train.hpp"
+#include "networks.hpp"
 
 namespace {
 
 using namespace fedbench;
 using namespace fedbench::testing;
+using namespace fedbench::testing::networks;
 using namespace fedbench::train;
 
 constexpr InstructionSet kSets[] = {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512};
-
-Layer of(LayerKind kind) {
-    Layer layer{};
-    layer.kind = kind;
-    return layer;
-}
-Layer linear(std::size_t inputs, std::size_t outputs) {
-    Layer layer = of(LayerKind::linear);
-    layer.inputs = inputs, layer.outputs = outputs;
-    return layer;
-}
-Layer conv(std::size_t inputs, std::size_t outputs, std::size_t kernel, std::size_t stride = 1, std::size_t padding = 0) {
-    Layer layer = of(LayerKind::conv2d);
-    layer.inputs = inputs, layer.outputs = outputs, layer.kernel = kernel, layer.stride = stride, layer.padding = padding;
-    return layer;
-}
-Layer pool(std::size_t kernel) {
-    Layer layer = of(LayerKind::max_pool2d);
-    layer.kernel = kernel;
-    return layer;
-}
-Layer dropout(LayerKind kind, double p) {
-    Layer layer = of(kind);
-    layer.p = p;
-    return layer;
-}
-const Layer relu = of(LayerKind::relu), flatten = of(LayerKind::flatten);
-
-struct Net {
-    const char* name;
-    std::vector<Layer> layers;
-    Shape input;
-};
-
-/// Odd sizes, so that no row is a whole number of registers; windows that leave rows over; every stride from 1 to 3.
-std::vector<Net> nets() {
-    return {
-        {"softmax", {linear(13, 3)}, {13}},
-        {"mlp", {flatten, linear(35, 21), relu, linear(21, 6)}, {1, 5, 7, true}},
-        {"pooled", {conv(1, 7, 3), pool(2), relu, flatten, linear(7 * 2 * 2, 4)}, {1, 7, 7, true}},
-        {"pooled later", {conv(1, 4, 3), relu, pool(2), flatten, linear(4 * 3 * 3, 4)}, {1, 9, 9, true}},
-        {"strided", {conv(2, 6, 3, 2, 1), relu, conv(6, 5, 2, 1, 1), flatten, linear(5 * 5 * 5, 3)}, {2, 8, 8, true}},
-        {"wide", {conv(1, 6, 3), pool(2), relu, flatten, linear(6 * 19 * 20, 3)}, {1, 41, 42, true}},  // bands of gradients
-        {"wide and strided", {conv(2, 6, 3, 2, 1), pool(3), relu, flatten, linear(6 * 13 * 14, 3)}, {2, 80, 85, true}},
-        {"deep", {conv(1, 12, 2), conv(12, 40, 3), flatten, linear(40 * 5 * 5, 110), linear(110, 3)}, {1, 8, 8, true}},
-        {"sparse", {relu, conv(3, 4, 2, 3, 2), relu, flatten, linear(4 * 4 * 4, 3)}, {3, 9, 7, true}},
-    };
-}
-
-template <typename Real>
-std::vector<Real> draws(std::size_t n, std::uint32_t k, double scale = 1) {
-    Stream stream(11, Purpose::evaluation, 0, k);
-    std::vector<Real> values(n);
-    for (Real& value : values) value = static_cast<Real>(scale * stream.normal());
-    return values;
-}
-
-template <typename Real>
-struct Problem {
-    Network network;
-    std::vector<Real> x, model;
-    std::vector<std::int64_t> y, shard;
-
-    explicit Problem(const Net& net, std::size_t n = 23) : network(net.layers, net.input), y(n), shard(n - 2) {
-        x = draws<Real>(n * net.input.size(), 1);
-        model = draws<Real>(network.dim(), 2, 0.3);
-        for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<std::int64_t>(i % network.classes());
-        std::iota(shard.begin(), shard.end(), 1);
-    }
-    Examples<Real> examples() const { return {x.data(), y.data(), y.size()}; }
-
-    double loss(Worker<Real>& worker, const std::vector<Real>& at) const {
-        std::vector<const Real*> rows;
-        std::vector<std::int64_t> labels;
-        for (std::int64_t row : shard) {
-            rows.push_back(x.data() + static_cast<std::size_t>(row) * network.input().size());
-            labels.push_back(y[static_cast<std::size_t>(row)]);
-        }
-        std::vector<Real> logits(rows.size() * network.classes());
-        worker.logits(at.data(), rows, logits.data());
-        std::vector<double> losses(rows.size()), right(rows.size());
-        score<Real>(logits, labels, network.classes(), losses.data(), right.data());
-        return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
-    }
-};
 
 template <typename Real>
 double distance(const std::vector<Real>& a, const std::vector<Real>& b) {
@@ -137,17 +54,6 @@ void gradients_are_slopes() {
     }
 }
 
-/// One local run, without threads.
-template <typename Real>
-std::vector<Real> train(const Problem<Real>& problem, Job<Real> job, std::size_t batch, InstructionSet isa) {
-    const auto worker = make_worker<Real>(problem.network, batch, isa);
-    const std::atomic<bool> never{false};
-    std::vector<Real> end(problem.model.size());
-    job.shard = problem.shard, job.rule.start = problem.model.data(), job.end = end.data();
-    worker->train(job, problem.examples(), 5, batch, never);
-    return end;
-}
-
 void a_step_follows_the_rule() {
     const Problem<double> problem(nets()[2]);
     const std::size_t d = problem.model.size();
@@ -157,37 +63,20 @@ void a_step_follows_the_rule() {
     job.steps = 1;
     job.rule.lr = 0.25, job.rule.weight_decay = 0.5, job.rule.prox = 2, job.rule.correction = correction.data();
     job.first_gradient = first.data(), job.mean_gradient = mean.data(), job.full_gradient = full.data();
-    const auto once = train(problem, job, 64, instruction_set());  // one batch is the whole shard: g is the full gradient
+    const auto once = trained(problem, job, 64, instruction_set());  // one batch is the whole shard: g is the full gradient
     check(distance(first, full) < 1e-14 && same(first, mean), "by-products of one step of everything");
     std::vector<double> expected(d);
     for (std::size_t i = 0; i < d; ++i) expected[i] = problem.model[i] - 0.25 * (full[i] + correction[i]);
     check(distance(once, expected) < 1e-14, "the first step has no prox");
     job.steps = 0;
-    const auto never = train(problem, job, 64, instruction_set());
+    const auto never = trained(problem, job, 64, instruction_set());
     check(same(never, problem.model), "no steps: end is start");
     check(std::all_of(first.begin(), first.end(), [](double h) { return h == 0; }) && first == mean, "no steps: no gradients");
 }
 
-/// All bits of a run: of its by-products and of its end.
-template <typename Real>
-std::vector<Real> whole_run(const Problem<Real>& problem, InstructionSet isa) {
-    const std::size_t d = problem.model.size();
-    std::vector<Real> first(d), mean(d), full(d);
-    Job<Real> job;
-    job.steps = 3;  // batches of 9, 9 and 3
-    job.rule.lr = Real{0.05f}, job.rule.weight_decay = Real{0.01f}, job.rule.prox = Real{0.3f};
-    job.first_gradient = first.data(), job.mean_gradient = mean.data(), job.full_gradient = full.data();
-    std::vector<Real> all = train(problem, job, 9, isa);
-    for (const auto* part : {&first, &mean, &full}) all.insert(all.end(), part->begin(), part->end());
-    return all;
-}
-
 /// Chains of sums are the same whatever the registers.
 void instruction_sets_have_the_same_bits() {
-    auto all = nets();
-    all.push_back({"many channels", {conv(3, 70, 3, 1, 1), relu, conv(70, 9, 3, 2), flatten, linear(9 * 3 * 3, 5)}, {3, 8, 8, true}});
-    all.push_back({"dropped", {flatten, dropout(LayerKind::dropout, 0.5), linear(18, 9), relu, linear(9, 2)}, {2, 3, 3, true}});
-    for (const Net& net : all) {
+    for (const Net& net : nets()) {
         const Problem<float> single(net);
         const Problem<double> wide(net);
         const auto narrow_bits = whole_run(single, InstructionSet::portable);
@@ -208,11 +97,11 @@ void instruction_sets_agree() {
         Job<double> wide;
         job.steps = wide.steps = 3;  // batches of 9, 9 and 3
         job.rule.lr = 0.05f, wide.rule.lr = 0.05;
-        const auto truth = train(exact, wide, 9, InstructionSet::portable);
+        const auto truth = trained(exact, wide, 9, InstructionSet::portable);
         for (InstructionSet isa : kSets) {
             if (isa > instruction_set()) continue;
-            check(distance(train(exact, wide, 9, isa), truth) < 1e-13, std::string(net.name) + " in float64 on " + name_of(isa));
-            const auto end = train(single, job, 9, isa);
+            check(distance(trained(exact, wide, 9, isa), truth) < 1e-13, std::string(net.name) + " in float64 on " + name_of(isa));
+            const auto end = trained(single, job, 9, isa);
             check(distance(std::vector<double>(end.begin(), end.end()), truth) < 1e-5, std::string(net.name) + " on " + name_of(isa));
         }
     }
@@ -229,9 +118,9 @@ void by_products_change_no_bit() {
         Job<double> general = plain, once = plain;
         general.first_gradient = first.data(), general.mean_gradient = mean.data();
         once.steps = 1, once.first_gradient = again.data();
-        const auto end = train(problem, plain, 9, instruction_set());
-        check(same(end, train(problem, general, 9, instruction_set())), std::string(net.name) + ": plain steps");
-        train(problem, once, 9, instruction_set());
+        const auto end = trained(problem, plain, 9, instruction_set());
+        check(same(end, trained(problem, general, 9, instruction_set())), std::string(net.name) + ": plain steps");
+        trained(problem, once, 9, instruction_set());
         check(same(first, again) && !same(first, mean), std::string(net.name) + ": the first gradient is of the first step");
         for (std::size_t i = 0; i < d; ++i) expected[i] = problem.model[i] - 0.05 * 5 * mean[i];
         check(distance(end, expected) < 1e-13, std::string(net.name) + ": the mean gradient is what was gone");
@@ -246,7 +135,7 @@ void prox_pulls_to_the_start() {
     job.mean_gradient = mean.data();
     Job<double> free = job;
     free.steps = 1, free.rule.prox = 0, free.mean_gradient = nullptr;
-    const auto middle = train(problem, free, 64, instruction_set()), end = train(problem, job, 64, instruction_set());
+    const auto middle = trained(problem, free, 64, instruction_set()), end = trained(problem, job, 64, instruction_set());
     std::vector<double> expected(end.size());
     for (std::size_t i = 0; i < end.size(); ++i) expected[i] = problem.model[i] - 0.25 * (2 * mean[i] + 2 * (middle[i] - problem.model[i]));
     check(distance(end, expected) < 1e-14, "the second step has a prox");
@@ -260,7 +149,7 @@ void a_maximum_is_the_first_of_equals() {
     std::vector<double> first(problem.model.size());
     Job<double> job;
     job.steps = 1, job.first_gradient = first.data();
-    train(problem, job, 1, instruction_set());
+    trained(problem, job, 1, instruction_set());
     check(first[0] != 0 && first[1] == 2 * first[0] && first[2] == 3 * first[0] && first[3] == 4 * first[0], "the first window wins");
 
     problem.x[17] = std::nan("");  // in the last window of the second example
@@ -279,7 +168,7 @@ void masks_follow_the_stream() {
     std::vector<double> first(problem.model.size());
     Job<double> job;
     job.steps = 1, job.client = 3, job.k = 4, job.first_gradient = first.data();
-    train(problem, job, 1, instruction_set());
+    trained(problem, job, 1, instruction_set());
     Stream stream(5, Purpose::dropout, 3, 4);
     bool dropped = false, kept = false;
     for (std::size_t i = 0; i < 40; ++i) {

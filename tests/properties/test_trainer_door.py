@@ -90,7 +90,7 @@ def odd_job(data: st.DataObject, owner: LocalTrainer) -> Any:
     good = dataclasses.replace(good, **{name: good.start.copy() for name in extra if data.draw(st.booleans(), name)})
     if data.draw(st.booleans(), "share"):
         good = dataclasses.replace(good, end=good.start)
-    for field in data.draw(st.lists(st.sampled_from([f.name for f in dataclasses.fields(good)]), max_size=2), "odd"):
+    for field in data.draw(st.lists(st.sampled_from([f.name for f in dataclasses.fields(good)]), max_size=2, unique=True), "odd"):
         value = getattr(good, field)
         if isinstance(value, np.ndarray):
             value = odd_array(data, value)
@@ -145,7 +145,9 @@ def test_a_trainer_or_a_refusal(data: st.DataObject) -> None:
     shape, layers = NETWORKS[data.draw(st.integers(0, 2), "network")]
     x, y = np.ones((7, *shape), np.float32), np.array([0, 1, 2, 1, 0, 2, 2])
     options: dict[str, Any] = {"seed": 1, "batch_size": 2, "threads": 1, "isa": ""}
-    for what in data.draw(st.lists(st.sampled_from(["layers", "layer", "x", "y", *options]), min_size=1, max_size=2), "odd"):
+    for what in data.draw(
+        st.lists(st.sampled_from(["layers", "layer", "x", "y", *options]), min_size=1, max_size=2, unique=True), "odd"
+    ):
         if what == "x":
             x = odd_array(data, x) if isinstance(x, np.ndarray) else x
         elif what == "y":
@@ -225,7 +227,7 @@ def test_a_saved_state_that_was_changed_is_refused_or_does_no_harm(data: st.Data
 @given(data=st.data())
 def test_public_batches_or_a_refusal(data: st.DataObject) -> None:
     arguments: dict[str, Any] = {"version": 3, "size": 4, "steps": None}
-    for name in data.draw(st.lists(st.sampled_from(sorted(arguments)), max_size=2), "odd"):
+    for name in data.draw(st.lists(st.sampled_from(sorted(arguments)), max_size=2, unique=True), "odd"):
         arguments[name] = data.draw(st.sampled_from(NUMBERS), name)
     if isinstance(arguments["steps"], int) and 10_000 < arguments["steps"] < 1 << 40:
         return

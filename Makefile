@@ -1,6 +1,7 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
 # make asan    of native what .ci/run takes: addresses and undefined behaviour, with the emulated CUDA kernels
+# make aarch64 the core's golden bits on aarch64, under qemu, where it and a cross compiler are installed
 # make regress BASE=commit    is the core slower than there?     make history COMMITS="a b"    asv over commits, into results/asv
 # make mutants would the tests notice a published mistake?   (PYTHON_ONLY=1 leaves out those of the core)
 # make tidy    clang-tidy over the core, where it is installed
@@ -15,7 +16,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.fedbench-installed
 ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
-.PHONY: demo test slow golden lint types format native asan mutants tidy wheel regress history cuda clean
+.PHONY: demo test slow golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while
 # torch is unpacked, which takes as long; the last line finds it ready in build/.
@@ -67,6 +68,12 @@ asan: $(STAMP)
 	if echo 'int main() {}' | $(CXX) -fsanitize=address,undefined -x c++ - -o /dev/null; then \
 	  PATH="$(abspath $(BIN)):$$PATH" cmake --workflow --preset asan; \
 	else echo "skipped: no sanitizers with $(CXX)"; fi
+
+# The bits of training, kernels and plans on another architecture, under emulation; CROSS names the compiler.
+CROSS ?= aarch64-linux-gnu-g++
+aarch64: $(STAMP)
+	if command -v $(CROSS) >/dev/null && command -v qemu-aarch64 >/dev/null; then PATH="$(abspath $(BIN)):$$PATH" cmake --workflow --preset aarch64; \
+	else echo "skipped: no $(CROSS) or no qemu-aarch64; Debian: g++-aarch64-linux-gnu and qemu-user"; fi
 
 mutants: $(STAMP)
 	$(BIN)/python tests/house/mutants.py $(if $(PYTHON_ONLY),--python-only)

@@ -9,6 +9,11 @@
 
 #if defined(__FMA__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+
+#include <array>
+#include <bit>
 #endif
 
 namespace fedbench::train {
@@ -101,6 +106,17 @@ template <typename T>
 #elif defined(__AVX2__)
 [[gnu::always_inline]] inline V<float> madd(V<float> a, V<float> b, V<float> c) { return _mm256_fmadd_ps(a, b, c); }
 [[gnu::always_inline]] inline V<double> madd(V<double> a, V<double> b, V<double> c) { return _mm256_fmadd_pd(a, b, c); }
+#elif defined(__aarch64__)
+[[gnu::always_inline]] inline V<float> madd(V<float> a, V<float> b, V<float> c) {
+    using Two = std::array<float32x4_t, 2>;
+    const auto x = std::bit_cast<Two>(a), y = std::bit_cast<Two>(b), z = std::bit_cast<Two>(c);
+    return std::bit_cast<V<float>>(Two{vfmaq_f32(z[0], x[0], y[0]), vfmaq_f32(z[1], x[1], y[1])});
+}
+[[gnu::always_inline]] inline V<double> madd(V<double> a, V<double> b, V<double> c) {
+    using Two = std::array<float64x2_t, 2>;
+    const auto x = std::bit_cast<Two>(a), y = std::bit_cast<Two>(b), z = std::bit_cast<Two>(c);
+    return std::bit_cast<V<double>>(Two{vfmaq_f64(z[0], x[0], y[0]), vfmaq_f64(z[1], x[1], y[1])});
+}
 #else
 template <typename R>
     requires(!std::floating_point<R>)

@@ -14,6 +14,7 @@ import pytest
 
 from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
+from fedbench.engine.compare import differences
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.choose import LARGEST_NATIVE, Choice, choose, make_trainer
@@ -220,6 +221,19 @@ def test_verify_replays_with_the_recorded_instruction_set(isa: str) -> None:
     assert (
         run("fedbuff[buffer_size=2]", "budget.updates=1", isa=isa, trainer="torch").meta["provenance"]["instruction_set"] == best
     )
+
+
+@pytest.mark.parametrize("model", ["softmax", "mlp"])
+def test_every_instruction_set_makes_the_same_record(model: str) -> None:
+    """All digests, curves and final metrics, so that a record of another machine is verified by its bits."""
+    sets = build_info()["instruction_sets"]
+    assert sets[0] == "portable"
+    first, *others = [run("fedbuff[buffer_size=2]", f"task.model={model}", isa=isa) for isa in sets]
+    for other in others:
+        assert other.meta["provenance"]["instruction_set"] != "portable"
+        assert differences(first, other) == []
+    elsewhere = first.meta | {"provenance": first.meta["provenance"] | {"instruction_set": "neon"}}
+    assert verify(Record(elsewhere, first.curves))["verdict"] == "identical"
 
 
 def test_verify_replays_with_the_recorded_trainer() -> None:

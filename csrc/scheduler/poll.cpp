@@ -210,9 +210,14 @@ private:
 
     /// End of the last of max_steps steps of a job that starts now.
     std::int64_t last_step(const Scheduler& s, const Job& job) const {
+        const std::int64_t one = step(s, job);
+        return after(job.t_start, max_steps_, one) == kForever ? kForever : s.later(job.client, job.t_start, max_steps_ * one);
+    }
+
+    /// start + count * one, or kForever.
+    static std::int64_t after(std::int64_t start, std::int64_t count, std::int64_t one) {
         std::int64_t whole = 0, end = 0;
-        const bool too_long = __builtin_mul_overflow(step(s, job), max_steps_, &whole) || __builtin_add_overflow(job.t_start, whole, &end);
-        return too_long ? kForever : s.later(job.client, job.t_start, whole);
+        return __builtin_mul_overflow(count, one, &whole) || __builtin_add_overflow(start, whole, &end) ? kForever : end;
     }
 
     /// Steps that ended at or before `time`; a client stops after max_steps.
@@ -222,7 +227,7 @@ private:
         const std::int64_t worked = paused ? s.presence().online(job.client, began_[job.client], job.t_start, time) : time - job.t_start;
         if (worked >= 0) job.steps = one == 0 ? max_steps_ : static_cast<std::int32_t>(std::min<std::int64_t>(max_steps_, worked / one));
         if (job.steps < max_steps_) job.t_finish = time;
-        else if (!paused) job.t_finish = job.t_start + max_steps_ * one;
+        else if (!paused) job.t_finish = after(job.t_start, max_steps_, one);  // a forged state may start it at any time
         job.t_lost = kNever;
     }
 

@@ -32,7 +32,9 @@ void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
     for (const Job<Real>& job : jobs) check_rows(job.shard);
     std::vector<std::size_t> order(jobs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto cost = [&](std::size_t i) { return jobs[i].steps * static_cast<std::int64_t>(std::min(batch_, jobs[i].shard.size())); };
+    const auto cost = [&](std::size_t i) {  // any number of steps is asked for before it is refused
+        return static_cast<double>(jobs[i].steps) * static_cast<double>(std::min(batch_, jobs[i].shard.size()));
+    };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
     team_.run(
         jobs.size(),

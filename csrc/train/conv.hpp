@@ -141,8 +141,8 @@ public:
     }
 
 private:
-    /// body(i, rows, column, columns) for blocks that stay in the first-level cache. An input's gradient adds block by block, and in a block
-    /// by kw, so their sizes are the same for all registers.
+    /// body(i, rows, column, columns) for blocks that stay in the first-level cache. An input's gradient adds block by block, and in a
+    /// block by kw, so their sizes are the same for all registers.
     template <typename Body>
     static void in_blocks(std::size_t rows, std::size_t columns, const Body& body) {
         constexpr std::size_t unit = 64 / sizeof(Real), most_rows = 96, most_units = 5;

@@ -119,8 +119,7 @@ template <typename T>
 }
 #else
 template <typename R>
-    requires(!std::floating_point<R>)
-[[gnu::always_inline]] inline R madd(R a, R b, R c) {
+requires(!std::floating_point<R>) [[gnu::always_inline]] inline R madd(R a, R b, R c) {
     R result{};
     for (std::size_t j = 0; j < sizeof(R) / sizeof a[0]; ++j) result[j] = std::fma(a[j], b[j], c[j]);
     return result;
@@ -233,9 +232,7 @@ template <typename C>
 #endif
 
 /// The sum of the chains: of eight, neighbours are added, then pairs of them, then the two halves; of four, the halves, then neighbours.
-[[gnu::always_inline]] inline float sum_of(Chains<float> x) {
-    return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
-}
+[[gnu::always_inline]] inline float sum_of(Chains<float> x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
 [[gnu::always_inline]] inline double sum_of(Chains<double> x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 
 /// The sums of four at once, which costs little more than one, in the same order.

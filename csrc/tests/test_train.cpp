@@ -231,6 +231,16 @@ void misfits_are_refused() {
     check_throws<std::invalid_argument>([&] { network({conv(1, 2, 5)}, {1, 4, 4, true}); }, "has a kernel of 5, gets a side of only 4");
     check_throws<std::invalid_argument>([&] { network({conv(1, 2, 3)}, {1, 4, 4, true}); }, "add flatten");
     check_throws<std::invalid_argument>([&] { network({relu}, {4}); }, "none of them has parameters");
+    const std::size_t huge = std::size_t{1} << 31;
+    check_throws<std::invalid_argument>([&] { network({linear(4, huge)}, {4}); }, "at most 16777216 as any of its numbers");
+    check_throws<std::invalid_argument>([&] { network({linear(4, 1 << 24), linear(1 << 24, 64)}, {4}); }, "at most 67108864 parameters");
+    check_throws<std::invalid_argument>(
+        [&] {
+            network({conv(1, 2, 1, 1, 1 << 20), flatten}, {1, 4, 4, true});
+        },
+        "numbers of an example with its border");
+    check_throws<std::invalid_argument>([&] { network({conv(1, 1 << 20, 1), flatten}, {1, 9, 9, true}); }, "numbers of an example");
+    check_throws<std::invalid_argument>([&] { network({relu}, {huge, huge, huge, true}); }, "input: expected at most");
     check_throws<std::invalid_argument>([&] { network({dropout(LayerKind::dropout, 1), linear(4, 2)}, {4}); }, "p must be in [0, 1)");
     Problem<float> problem(nets()[0]);
     const auto crew = [&](std::size_t batch) { return Crew<float>(problem.network, problem.examples(), 1, batch, 1, instruction_set()); };

@@ -1,3 +1,4 @@
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -37,7 +38,27 @@ std::size_t windows(std::size_t index, const Layer& layer, std::size_t side, std
     return (side - layer.kernel) / step + 1;
 }
 
+/// Larger networks are not for this trainer; without bounds a number of a layer could ask for any amount of memory, or overflow.
+constexpr std::size_t kMostParameters = std::size_t{1} << 26, kMostNumbers = std::size_t{1} << 24;
+
+void check_at_most(std::size_t index, const Layer& layer, const char* what, std::initializer_list<std::size_t> factors, std::size_t most) {
+    double size = 1;
+    for (std::size_t factor : factors) size *= static_cast<double>(factor);
+    if (!(size <= static_cast<double>(most))) refuse(index, layer, "expected at most " + std::to_string(most) + " " + what);
+}
+
+void check_sizes(std::size_t index, const Layer& layer, const Shape& in) {
+    for (std::size_t number : {layer.inputs, layer.outputs, layer.kernel, layer.stride, layer.padding})
+        check_at_most(index, layer, "as any of its numbers", {number}, kMostNumbers);
+    const std::size_t window = layer.kind == LayerKind::conv2d ? layer.kernel : 1, border = 2 * layer.padding;
+    if (layer.kind == LayerKind::linear || layer.kind == LayerKind::conv2d)
+        check_at_most(index, layer, "parameters", {layer.inputs, layer.outputs, window, window}, kMostParameters);
+    check_at_most(index, layer, "numbers of an example with its border", {in.channels, in.height + border, in.width + border},
+                  kMostNumbers);
+}
+
 Shape output_of(std::size_t index, const Layer& layer, const Shape& in) {
+    check_sizes(index, layer, in);
     const auto needs_image = [&] {
         if (!in.image) refuse(index, layer, "takes images, gets " + text_of(in));
     };
@@ -84,10 +105,13 @@ std::size_t Stage::weight_size() const {
 }
 
 Network::Network(std::span<const Layer> layers, Shape input) : input_(input) {
+    for (std::size_t side : {input.channels, input.height, input.width})
+        if (side > kMostNumbers) throw std::invalid_argument("input: expected at most " + std::to_string(kMostNumbers) + " numbers");
     if (input.size() == 0) throw std::invalid_argument("input: must have at least one feature, got " + text_of(input));
     Shape shape = input;
     for (std::size_t i = 0; i < layers.size(); ++i) {
         Stage stage{layers[i], shape, output_of(i, layers[i], shape), dim_, 0};
+        check_at_most(i, layers[i], "numbers of an example", {stage.out.channels, stage.out.height, stage.out.width}, kMostNumbers);
         if (stage.has_parameters()) {
             stage.bias = dim_ + stage.weight_size();
             dim_ = stage.bias + layers[i].outputs;

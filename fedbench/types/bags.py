@@ -33,7 +33,9 @@ class Bag:
 
 
 class State(Bag):
-    """What the server owns: `x` (d,) always, `memory` (ClientTable) if clients remember, anything else by name."""
+    """What the server owns: `x` (d,) always, `memory` (ClientTable) if clients remember, anything else by name.
+
+    A checkpoint holds it: arrays keep the dtype and shape that they have after `init`, names stay, None may become anything."""
 
 
 class Message(Bag):

@@ -75,7 +75,7 @@ def test_there_are_blocks_of_every_kind() -> None:
 
 
 def test_other_lines_name_targets_that_exist() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for line in LINES:
         if line not in COMMANDS:
             words = shlex.split(line, comments=True)
@@ -86,9 +86,9 @@ def test_other_lines_name_targets_that_exist() -> None:
 def test_verbs_and_targets_in_sentences_exist(page: str) -> None:
     text = (ROOT / page).read_text()
     verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {verb for verb in re.findall(r"`fedbench ([a-z]+)", text) if verb not in verbs} == set()
-    assert {target for target in re.findall(r"`make ([a-z]+)", text) if target not in targets} == set()
+    assert {target for target in re.findall(r"`make ([a-z0-9]+)", text) if target not in targets} == set()
 
 
 def test_links_lead_somewhere() -> None:

@@ -85,7 +85,6 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may hold what the terminal's encoding lacks
     code = _exit_code(_verb)
-    code = _exit_code(sys.stdout.flush) or code
     if code:
         _forget_output()
     sys.exit(code)

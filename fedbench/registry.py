@@ -122,8 +122,6 @@ def scalar(text: str) -> Any:
     """A value as `strict_yaml` reads it."""
     try:
         return strict_yaml.load(text)
-    except strict_yaml.RefusedYamlError as error:
-        raise UsageError(f"value {text!r:.80} cannot be read: {error}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise UsageError(f"value {text!r:.80} cannot be read: {one_line(error)}") from None
 

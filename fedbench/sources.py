@@ -17,7 +17,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from fedbench import plain_files
-from fedbench.errors import FedbenchError, OriginError, UsageError, nearest
+from fedbench.errors import FedbenchError, OriginError, PluginError, UsageError, nearest
 from fedbench.protocols import Algorithm
 
 GROUP = "fedbench.{kind}s"  # of entry points
@@ -188,6 +188,11 @@ def told(error: BaseException) -> str:
         said = "memory is short" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"
         return f"{said} ({' '.join(places[-1].split())})" if places else said
     return "\n".join([f"{type(error).__name__}: {error}", *(place.rstrip() for place in places)])
+
+
+def ended(error: SystemExit) -> PluginError:
+    """What to raise for an algorithm or task that would end the program."""
+    return PluginError(f"an algorithm or task must not end the program: {described(error)}")
 
 
 def is_own(error: BaseException) -> bool:

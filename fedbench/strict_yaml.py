@@ -54,10 +54,6 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _is_number(tag: str) -> bool:
-    return tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-
-
 NUMBERS = {
     "tag:yaml.org,2002:int": re.compile(rf"[-+]?(0|[1-9][0-9_]{{0,{MOST_DIGITS - 1}}})\Z"),
     "tag:yaml.org,2002:float": re.compile(
@@ -68,7 +64,7 @@ NUMBERS = {
 }
 _OTHER_TAGS = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge", "tag:yaml.org,2002:value")
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if not _is_number(tag) and tag not in _OTHER_TAGS]
+    first: [(tag, pattern) for tag, pattern in found if tag not in NUMBERS and tag not in _OTHER_TAGS]
     for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 for _tag, _pattern in NUMBERS.items():

@@ -7,7 +7,6 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -84,24 +83,20 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may hold what the terminal's encoding lacks
-    code = _exit_code(_verb)
+    code = _exit_code()
     if code:
         _forget_output()
     sys.exit(code)
 
 
-def _verb() -> None:
-    app(prog_name="fedbench")  # whatever started it: completion asks for the program by this name
-
-
-def _exit_code(part: Callable[[], object]) -> int | str | None:
-    """Do a part of the program; its exit code, after its error was shown."""
+def _exit_code() -> int | str | None:
+    """Run the verb; its exit code, after its error was shown."""
     try:
-        part()
+        app(prog_name="fedbench")  # whatever started it: completion asks for the program by this name
     except SystemExit as end:
         if not _ended_by_plugin(end):
             return end.code
-        error = FedbenchError(f"an algorithm or task must not end the program: {sources.described(end)}")
+        error: FedbenchError = sources.ended(end)
     except FedbenchError as own:
         error = own
     except BrokenPipeError:  # the reader has gone: nobody is left to be told

@@ -16,7 +16,7 @@ from fedbench.engine.run import RunOptions
 from fedbench.results.store import Store
 from fedbench.suites.progress import Lines, watching
 from fedbench.suites.records import Records
-from fedbench.suites.runner import RunsFailed, named, run
+from fedbench.suites.runner import RunsFailed, run
 
 StoreOption = Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")]
 
@@ -99,7 +99,7 @@ def _report(records: Records, store: Path, *, as_json: bool) -> None:
         if as_json:
             print_json({"record": str(place), **record.meta})
     if records.elsewhere:
-        names = ", ".join(map(named, records.elsewhere))
+        names = ", ".join(spec.named for spec in records.elsewhere)
         show(f"left out, since another process is computing them (--wait awaits them): {names}")
     if not as_json:
         show(f"{len(records)} records in {store}; next: fedbench leaderboard build --store {store}")

@@ -43,6 +43,11 @@ class RunSpec:
         inside = ",".join(f"{key}={_text(value)}" for key, value in sorted(changed.items()))
         return f"{self.algorithm.name}[{inside}]" if inside else self.algorithm.name
 
+    @property
+    def named(self) -> str:
+        """How the run is named in a sentence, such as `fedavg seed 0`."""
+        return f"{self.selector} seed {self.seed}"
+
     def as_dict(self) -> dict[str, Any]:
         """The resolved specification; JSON-able, and readable back."""
         return {

@@ -123,7 +123,9 @@ class _Worker:
         self.task: int | None = None
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(theirs, work))
-        with _interrupts_blocked():  # the process begins with Ctrl-C blocked, and lets it through while it works at a task
+        with _interrupts(
+            signal.SIG_BLOCK
+        ):  # the process begins with Ctrl-C blocked, and lets it through while it works at a task
             self.process.start()
         theirs.close()
 
@@ -231,7 +233,7 @@ def _serve(pipe: Connection, work: Work) -> None:
 def _done(pipe: Connection, work: Work, content: bytes) -> Done:
     pipe.send(None)
     try:
-        with _interrupts_let_through():
+        with _interrupts(signal.SIG_UNBLOCK):
             result = work(pickle.loads(content), lambda *report: pipe.send(report))
         return Done(0, result)
     except Exception as error:
@@ -260,17 +262,9 @@ def _follow_parent() -> None:
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _interrupts_let_through() -> Iterator[None]:
-    before = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+def _interrupts(how: int) -> Iterator[None]:
+    """Ctrl-C blocked (SIG_BLOCK) or let through (SIG_UNBLOCK) in this thread."""
+    before = signal.pthread_sigmask(how, {signal.SIGINT})
     try:
         yield
     finally:

@@ -67,7 +67,7 @@ class _Counting:
 
     def counted_out(self, spec: RunSpec, why: str) -> str:
         """The line of a run that has no record."""
-        return self._counted(f"{spec.selector} seed {spec.seed}: {why}")
+        return self._counted(f"{spec.named}: {why}")
 
     def _counted(self, text: str) -> str:
         self.done += 1
@@ -76,7 +76,7 @@ class _Counting:
     def under_way(self, run: int, version: int, seconds: float, accuracy: float | None) -> str:
         spec = self.specs[run]
         budget = f"{seconds:.1f} of {spec.scenario.budget.seconds:g} virtual s"
-        return f"{spec.selector} seed {spec.seed}: {budget}, version {version}{_percent(accuracy)}"
+        return f"{spec.named}: {budget}, version {version}{_percent(accuracy)}"
 
 
 class Bars(_Counting):
@@ -95,7 +95,7 @@ class Bars(_Counting):
 
     def started(self, run: int, spec: RunSpec) -> None:
         self.specs[run] = spec
-        self.tasks[run] = self.bars.add_task(f"{spec.selector} seed {spec.seed}", total=1.0, note="")
+        self.tasks[run] = self.bars.add_task(spec.named, total=1.0, note="")
 
     def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
         budget = self.specs[run].scenario.budget
@@ -155,7 +155,7 @@ class Notebook(_Counting):
         self._place = display(_plain(""), raw=True, display_id=True)
 
     def started(self, run: int, spec: RunSpec) -> None:
-        self.specs[run], self._open[run] = spec, f"{spec.selector} seed {spec.seed}"
+        self.specs[run], self._open[run] = spec, spec.named
 
     def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
         self._open[run] = self.under_way(run, version, seconds, accuracy)
@@ -170,7 +170,7 @@ class Notebook(_Counting):
 
     def left_out(self, run: int, spec: RunSpec, why: str) -> None:
         self._open.pop(run, None)
-        self._warned.append(f"{spec.selector} seed {spec.seed}: {why}")
+        self._warned.append(f"{spec.named}: {why}")
         self.done += 1
         self._show()
 

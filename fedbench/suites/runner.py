@@ -16,7 +16,7 @@ from fedbench.engine.plan import PlanSummary
 from fedbench.engine.plan import plan as plan_spec
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import FedbenchError, PluginError, UsageError
+from fedbench.errors import FedbenchError, UsageError
 from fedbench.protocols import Algorithm
 from fedbench.results.record import Record
 from fedbench.results.store import Store
@@ -35,7 +35,7 @@ class RunsFailed(FedbenchError):
 
     def __init__(self, records: Records, failures: Sequence[tuple[RunSpec, Exception]]) -> None:
         self.records, self.failures = records, tuple(failures)
-        told = "\n".join(f"{named(spec)}: {sources.told(error)}" for spec, error in failures)
+        told = "\n".join(f"{spec.named}: {sources.told(error)}" for spec, error in failures)
         super().__init__(f"{len(failures)} of {len(failures) + len(records) + len(records.elsewhere)} runs failed\n{told}")
         if all(isinstance(error, UsageError) for _, error in failures):
             self.exit_code = UsageError.exit_code
@@ -205,7 +205,7 @@ def _record(run: Run) -> Record:
     try:
         return run.record()
     except SystemExit as error:
-        raise PluginError(f"an algorithm or task must not end the program: {sources.described(error)}") from None
+        raise sources.ended(error) from None
 
 
 def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:
@@ -218,11 +218,6 @@ def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:
             tell(version, seconds, accuracy)
 
     return progress
-
-
-def named(spec: RunSpec) -> str:
-    """How a run is named in a sentence, such as `fedavg seed 0`."""
-    return f"{spec.selector} seed {spec.seed}"
 
 
 def _check_processes_find(wanted: Sequence[RunSpec]) -> None:

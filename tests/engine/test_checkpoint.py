@@ -23,6 +23,7 @@ from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.types import Batch, Job, Message, Reply, State, Vector, Work
+from tests.changes import GONE, put
 
 SMALL = ["clients=6", "budget.updates=8", "local.steps=3", "task.model=softmax", "partition={kind: iid}"]
 
@@ -58,7 +59,6 @@ def test_a_run_does_not_go_on_from_anothers_checkpoint(algorithm: str, seed: int
         other.record()
 
 
-GONE = object()
 NODE = {"value": 1}
 CHANGES = [
     ("version", -1, "version: .* got -1"),
@@ -109,14 +109,7 @@ def test_a_checkpoint_that_is_sealed_but_of_another_form_is_refused(
 ) -> None:
     """In one line that says what is wrong; nothing is computed."""
     tree, arrays = opened(interrupted.read_bytes())
-    *groups, key = path.split(".")
-    place: Any = tree
-    for group in groups:
-        place = place[int(group) if group.isdigit() else group]
-    if value is GONE:
-        del place[key]
-    else:
-        place[int(key) if key.isdigit() else key] = value
+    put(tree, path, value)
     interrupted.write_bytes(b"".join(sealed(tree, arrays)))
     with pytest.raises(RecordError, match=f"checkpoint.*(?:{expected})") as error:
         run("fedbuff[buffer_size=2]", store=Store(tmp_path), resume=True).record()

@@ -12,6 +12,7 @@ from fedbench.cli.leaderboard import app
 from fedbench.errors import UsageError
 from fedbench.leaderboard import build, check
 from fedbench.results.store import Store
+from tests.changes import GONE, put
 from tests.leaderboard.reading import HOSTILE, read, table
 
 
@@ -128,7 +129,6 @@ def test_axis_and_note_from_the_shell(storable, tmp_path):
     assert (data["axis"]["name"], data["note"]) == ("updates", "for a test")
 
 
-GONE = object()
 RESTRUCTURED = [
     ("title", 1),
     ("note", None),
@@ -172,14 +172,7 @@ def test_check_names_what_is_not_of_the_form(board, tmp_path, path, value):
     """One line, whatever stands in the place of a part."""
     build(board, tmp_path)
     data = json.loads((tmp_path / "data.json").read_text())
-    *groups, key = path.split(".")
-    place = data
-    for group in groups:
-        place = place[int(group) if group.isdigit() else group]
-    if value is GONE:
-        del place[key]
-    else:
-        place[int(key) if key.isdigit() else key] = value
+    put(data, path, value)
     (tmp_path / "data.json").write_text(json.dumps(data))
     (problem,) = check(tmp_path)
     assert "data.json: not what a leaderboard is made from" in problem

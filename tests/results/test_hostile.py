@@ -15,21 +15,14 @@ import pytest
 from fedbench.errors import RecordError
 from fedbench.results.record import Record, result_digest, run_id
 from fedbench.results.store import Store, _sealed, read
+from tests.changes import GONE, put
 
 Make = Callable[..., Record]
-GONE = object()
 
 
 def changed(meta: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     copy: dict[str, Any] = json.loads(json.dumps(meta))
-    *groups, key = path.split(".")
-    place: Any = copy
-    for group in groups:
-        place = place[int(group) if group.isdigit() else group]
-    if value is GONE:
-        del place[key]
-    else:
-        place[int(key) if key.isdigit() else key] = value
+    put(copy, path, value)
     return copy
 
 

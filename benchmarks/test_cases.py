@@ -12,7 +12,17 @@ import pytest
 
 from fedbench.bench import CASES, Case, Way, host, missing
 
-WAYS = [pytest.param(case, way, id=f"{case.name}-{way.name}") for case in CASES.values() for way in (case.ours, *case.versus)]
+
+def starts_processes(case: Case, way: Way) -> bool:
+    """Those of the loop that people write take seconds to start: one way of one case is enough where tests are to be fast."""
+    return case.group == "run" and not (case.name == "run-fedavg-1000-clients" and way is case.ours)
+
+
+WAYS = [
+    pytest.param(case, way, id=f"{case.name}-{way.name}", marks=[pytest.mark.slow] if starts_processes(case, way) else [])
+    for case in CASES.values()
+    for way in (case.ours, *case.versus)
+]
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <limits>
+#include <set>
 
 #include "arrays.hpp"
 #include "fedbench/train.hpp"
@@ -11,7 +12,7 @@ namespace fedbench::bindings {
 
 namespace {
 
-using train::Crew, train::Examples, train::Job, train::Layer, train::Network, train::Shape;
+using train::Crew, train::Examples, train::Job, train::Layer, train::Network, train::Rule, train::Shape;
 
 /// (kind, inputs, outputs, kernel, stride, padding, p)
 using LayerRow = std::tuple<std::string, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, double>;
@@ -25,6 +26,15 @@ Network network_of(const std::vector<LayerRow>& rows, const std::vector<std::siz
     throw py::value_error("input_shape: expected (features,) or (channels, height, width), got " + std::to_string(input.size()) +
                           " numbers");
 }
+
+/// Which rows every client has: client i those from begin[i] to begin[i] + count[i] in `rows`.
+struct Shards {
+    std::vector<std::int64_t> rows, begin, count;
+
+    std::span<const std::int64_t> of(std::size_t client) const {
+        return {rows.data() + begin[client], static_cast<std::size_t>(count[client])};
+    }
+};
 
 /// A crew with the arrays over which it works: labels and shards are copied, since a changed one would be a row that does not exist;
 /// the memory of the others is pinned.
@@ -47,6 +57,55 @@ public:
         for (const py::tuple& row : rows) given.jobs.push_back(job_of(row, given));
         const py::gil_scoped_release release;
         crew_.train(given.jobs, watch(progress));
+    }
+
+    /// The shards of clients for `train_columns`.
+    void set_shards(const py::object& rows, const py::object& begin, const py::object& count) {
+        Shards given{copied<std::int64_t>("rows", rows), copied<std::int64_t>("begin", begin), copied<std::int64_t>("count", count)};
+        const auto size = static_cast<std::int64_t>(given.rows.size());
+        if (given.begin.size() != given.count.size()) refuse("count", "as many as begin, " + std::to_string(given.begin.size()), count);
+        for (std::size_t i = 0; i < given.begin.size(); ++i)
+            if (given.begin[i] < 0 || given.count[i] < 0 || given.begin[i] > size || given.count[i] > size - given.begin[i])
+                throw py::value_error("begin, count: client " + std::to_string(i) + " must have some of the " + std::to_string(size) +
+                                      " rows, got " + std::to_string(given.count[i]) + " from " + std::to_string(given.begin[i]) + " on");
+        shards_ = std::move(given);
+    }
+
+    /// rules: (start, lr, weight_decay, prox, correction); the columns have a number a job.
+    void train_columns(const py::object& client, const py::object& k, const py::object& steps, const std::vector<py::tuple>& rules,
+                       const py::object& rule, const std::vector<py::object>& out, const py::object& matrix, const py::object& row) {
+        const auto clients = vector_of<std::int32_t>("client", client), ks = vector_of<std::int32_t>("k", k),
+                   lengths = vector_of<std::int32_t>("steps", steps);
+        const auto which = vector_of<std::int64_t>("rule", rule), matrices = vector_of<std::int64_t>("matrix", matrix),
+                   places = vector_of<std::int64_t>("row", row);
+        Given given;
+        std::vector<Rule<Real>> known;
+        for (const py::tuple& one : rules) known.push_back(rule_of(one, given));
+        std::vector<Matrix> results;
+        for (const py::object& one : out) results.push_back(matrix_out(one, given));
+        const std::pair<const char*, std::size_t> sizes[] = {
+            {"k", ks.size()}, {"steps", lengths.size()}, {"rule", which.size()}, {"row", places.size()}, {"matrix", matrices.size()}};
+        for (const auto& [name, size] : sizes)
+            if (size != clients.size())
+                throw py::value_error(std::string(name) + ": expected " + std::to_string(clients.size()) + " numbers, one per job, got " +
+                                      std::to_string(size));
+        std::set<std::pair<std::int64_t, std::int64_t>> taken;
+        for (std::size_t j = 0; j < clients.size(); ++j) {
+            Job<Real> job;
+            job.client = static_cast<std::uint32_t>(within("client", clients[j], shards_.begin.size()));
+            job.k = static_cast<std::uint32_t>(within("k", ks[j], std::size_t{1} << 31));
+            job.steps = static_cast<std::int64_t>(within("steps", lengths[j], std::size_t{1} << 31));
+            job.shard = shards_.of(job.client);
+            job.rule = known[within("rule", which[j], known.size())];
+            const Matrix& to = results[within("matrix", matrices[j], results.size())];
+            job.delta = to.data + within("row", places[j], to.rows) * dim();
+            if (!taken.emplace(matrices[j], places[j]).second)
+                throw py::value_error("row: two jobs have the place " + std::to_string(places[j]) + " of matrix " +
+                                      std::to_string(matrices[j]));
+            given.jobs.push_back(job);
+        }
+        const py::gil_scoped_release release;
+        crew_.train(given.jobs, watch(py::none()));
     }
 
     void gradient(const py::object& x, const py::object& rows, const py::object& out) {
@@ -101,6 +160,34 @@ private:
         std::vector<std::vector<std::int64_t>> shards;
         Pins pins;
     };
+
+    struct Matrix {
+        Real* data;
+        std::size_t rows;
+    };
+
+    static std::size_t within(const char* name, std::int64_t value, std::size_t size) {
+        if (value < 0 || static_cast<std::size_t>(value) >= size)
+            throw py::value_error(std::string(name) + ": must be in 0 .. " + std::to_string(static_cast<std::int64_t>(size) - 1) +
+                                  ", got " + std::to_string(value));
+        return static_cast<std::size_t>(value);
+    }
+
+    Rule<Real> rule_of(const py::tuple& row, Given& given) const {
+        if (row.size() != 5) throw py::value_error("rules: expected 5 entries a rule, got " + std::to_string(row.size()));
+        given.pins.add(row[0]);
+        given.pins.add(row[4]);
+        return {row[1].cast<Real>(), row[2].cast<Real>(), row[3].cast<Real>(), model("start", row[0]),
+                row[4].is_none() ? nullptr : model("correction", row[4])};
+    }
+
+    Matrix matrix_out(const py::object& object, Given& given) const {
+        const auto view = matrix_of<Real>("out", object);
+        const auto array = py::reinterpret_borrow<py::array>(object);
+        if (static_cast<std::size_t>(array.shape(1)) != dim()) refuse("out", "rows of " + std::to_string(dim()), object);
+        given.pins.add(object);
+        return {writeable<Real>("out", object, view).data(), static_cast<std::size_t>(array.shape(0))};
+    }
 
     static Pins pinned(std::initializer_list<py::object> arrays) {
         Pins pins;
@@ -183,6 +270,7 @@ private:
     }
 
     Pins pins_;
+    Shards shards_;
     std::vector<std::int64_t> y_;
     Crew<Real> crew_;
 };
@@ -198,6 +286,9 @@ void register_trainer(py::module_& module, const char* name) {
         .def_property_readonly("dim", &T::dim)
         .def_property_readonly("isa", &T::isa)
         .def("train", &T::train, py::arg("jobs"), py::arg("progress"), "Local training of all jobs, into their arrays.")
+        .def("set_shards", &T::set_shards, py::arg("rows"), py::arg("begin"), py::arg("count"), "The clients' rows of the examples.")
+        .def("train_columns", &T::train_columns, py::arg("client"), py::arg("k"), py::arg("steps"), py::arg("rules"), py::arg("rule"),
+             py::arg("out"), py::arg("matrix"), py::arg("row"), "Local training of many jobs: end - start into rows of matrices.")
         .def("gradient", &T::gradient, py::arg("x"), py::arg("rows"), py::arg("out"),
              "Gradient of the mean loss over rows of the examples.")
         .def("logits", &T::logits, py::arg("x"), py::arg("features"), py::arg("out"), "Logits of features (n, D) under x, in evaluation.")

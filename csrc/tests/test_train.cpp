@@ -187,13 +187,20 @@ void threads_change_nothing() {
     for (std::size_t threads : {1, 2, 4}) {
         Crew<float> crew(problem.network, problem.examples(), 5, 6, threads, instruction_set());
         std::vector<std::vector<float>> ends(jobs, std::vector<float>(problem.model.size()));
+        std::vector<std::vector<float>> deltas = ends;
         std::vector<Job<float>> work(jobs);
         for (std::size_t i = 0; i < jobs; ++i) {
+            work[i].delta = deltas[i].data();
             work[i].client = static_cast<std::uint32_t>(i), work[i].steps = static_cast<std::int64_t>(i % 5);
             work[i].shard = std::span(problem.shard).subspan(i, 3 + i);  // full and short batches, one worker after another
             work[i].rule.lr = 0.1f, work[i].rule.start = problem.model.data(), work[i].end = ends[i].data();
         }
         crew.train(work);
+        for (std::size_t i = 0; i < jobs; ++i) {
+            bool is_progress = true;
+            for (std::size_t j = 0; j < ends[i].size(); ++j) is_progress = is_progress && deltas[i][j] == ends[i][j] - problem.model[j];
+            check(is_progress, "delta is end - start");
+        }
         std::vector<float> logits(problem.y.size() * problem.network.classes());
         crew.logits(problem.model.data(), problem.x, logits.data());
         ends.push_back(logits);

@@ -135,7 +135,11 @@ private:
     }
 
     void finish(const Job<Real>& job) {
-        arena_.save(weights_.data(), job.end);
+        if (job.end != nullptr) arena_.save(weights_.data(), job.end);
+        if (job.delta != nullptr) {
+            arena_.save(weights_.data(), job.delta);
+            for (std::size_t i = 0; i < dim_; ++i) job.delta[i] -= job.rule.start[i];
+        }
         if (job.first_gradient != nullptr) arena_.save(first_.data(), job.first_gradient);
         if (job.mean_gradient == nullptr) return;
         for (std::size_t i = 0; job.steps > 0 && i < arena_.size(); ++i) total_.data()[i] /= static_cast<Real>(job.steps);

@@ -1,14 +1,20 @@
-"""Whole runs: plan, local training, server updates, evaluation and record, with the native trainer beside the torch trainer.
+"""Whole runs: plan, local training, server updates, evaluation and record, in memory; reading the data is not timed.
 
-The one file of the bench that goes through the engine; where only the kernels are built, as in asv's environments, it is skipped.
+Beside the native trainer: our torch trainer, or the loop that people write, with two processes, where ours gets two workers. These
+cases go through the engine; where only the kernels are built, they are skipped.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fedbench.bench.case import Case, Outcome, Ready, Way
+from fedbench.bench.hand import PROCESSES, Clients, Orders, by_hand
 from fedbench.bench.server import TORCH
+from fedbench.bench.train import Net
 
 NEEDS = ("pydantic", "fedbench.kernels.train:LocalTrainer")
 
@@ -27,18 +33,22 @@ def spec_of(size: Size) -> Any:
     return RunSpec(load(size.scenario, size.overrides), registry.algorithm(size.algorithm), 0)
 
 
-def _run(spec: Any, trainer: str) -> Ready:
+def _run(spec: Any, trainer: str, workers: int = 1) -> Ready:
     from fedbench.engine.run import Run, RunOptions
 
     def read(record: Any) -> Outcome:
         facts, final = record.meta["ledger"], record.meta["final"]
         return {"updates": facts["updates"], "trained_steps": facts["trained_steps"], "test_accuracy": final["test_accuracy"]}
 
-    return Ready(lambda: Run(spec, options=RunOptions(trainer=trainer)).record(), read)
+    return Ready(lambda: Run(spec, options=RunOptions(trainer=trainer, workers=workers)).record(), read)
 
 
 def native(spec: Any) -> Ready:
     return _run(spec, "native")
+
+
+def two_workers(spec: Any) -> Ready:
+    return _run(spec, "native", PROCESSES)
 
 
 def with_torch(spec: Any) -> Ready:
@@ -55,6 +65,55 @@ def planned(spec: Any) -> Outcome:
     return {"updates": summary.updates, "trained_steps": summary.trained_steps, "test_accuracy": accuracy}
 
 
+def loop(spec: Any) -> Ready:
+    """The loop that people write, over the same plan, data and initial model."""
+    from fedbench.engine.plan import pieces
+    from fedbench.engine.setup import Setup
+    from fedbench.engine.trainers.native import layer_specs
+    from fedbench.kernels.scheduler import NANOSECONDS
+
+    setup, scenario = Setup(spec), spec.scenario
+    updates: list[list[Any]] = []
+    times: list[int] = []
+    scheduler = setup.scheduler()
+    for chunk in pieces(scheduler):
+        jobs = list(zip(chunk.client.tolist(), chunk.base.tolist(), chunk.steps.tolist(), strict=True))
+        updates += [[jobs[i] for i in chunk.entries[a:b].tolist()] for a, b in itertools.pairwise(chunk.offsets.tolist())]
+        times += chunk.time.tolist()
+    grid = range(0, scheduler.end_ns + 1, round(scenario.evaluation.every_seconds * NANOSECONDS))
+    versions = {int(np.searchsorted(times, point, "right")) for point in grid} | {len(updates)}
+    data, layers = setup.task.dataset, tuple(layer.row for layer in layer_specs(setup.task.model))
+    return by_hand(
+        Orders(updates, frozenset(versions), setup.x0(), spec.algorithm.server_lr, (data.test.x, data.test.y)),
+        Clients(
+            *(Net(layers, data.shape, data.classes, scenario.local.batch_size), data.train.x, data.train.y),
+            *(list(setup.shards), spec.algorithm.local_lr),
+        ),
+    )
+
+
+def looped(spec: Any) -> Outcome:
+    """All from the loop."""
+    run = loop(spec)
+    return run.read(run.act())
+
+
+def _whole(name: str, algorithm: str, *overrides: str) -> Case:
+    """On Fashion-MNIST, batches of 10, speeds within a factor of five."""
+    return Case(
+        name=name,
+        group="run",
+        size=Size("defedavg-fashion-iid", overrides, algorithm),
+        small=Size("digits-demo", ("partition.kind=iid", "budget.updates=60"), algorithm.partition("[")[0]),
+        inputs=spec_of,
+        ours=Way("fedbench", two_workers, NEEDS),
+        versus=(Way("torch-loop-2p", loop, TORCH),),
+        reference=looped,
+        tolerance=0.03,  # of the accuracy: examples come in another order
+        heavy=True,
+    )
+
+
 CASES = (
     Case(
         name="run-fedbuff-fashion",
@@ -67,5 +126,18 @@ CASES = (
         reference=planned,
         tolerance=0.03,  # of the accuracy: dropout and ties make small differences
         heavy=True,
+    ),
+    _whole("run-fedavg-cnn-21840", "fedavg", "task.model=cnn_21840", "budget.updates=10", "evaluation.every_seconds=2"),
+    _whole("run-fedavg-softmax", "fedavg", "task.model=softmax", "budget.updates=60", "evaluation.every_seconds=6"),
+    _whole("run-fedavg-cnn-582026", "fedavg", "budget.updates=4", "evaluation.every_seconds=1"),
+    _whole(
+        "run-fedbuff-cnn-21840",
+        "fedbuff[concurrency=25,buffer_size=5]",
+        *("task.model=cnn_21840", "clients=50", "budget.updates=20", "evaluation.every_seconds=2"),
+    ),
+    _whole(
+        "run-fedavg-1000-clients",
+        "fedavg[cohort_size=100]",
+        *("task.model=softmax", "clients=1000", "local.steps=1", "budget.updates=60", "evaluation.every_seconds=6"),
     ),
 )

@@ -12,14 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import kernels as k
+from fedbench.engine.deltas import Deltas
 from fedbench.engine.interrupts import held_back
-from fedbench.engine.trainers.base import Assignment, Stage, Trainer, checked_rule
+from fedbench.engine.replies import Replies
+from fedbench.engine.trainers.base import Assignment, Columns, Stage, Trainer, TrainsColumns, checked_rule
 from fedbench.engine.waves import WaveQueue
 from fedbench.errors import FedbenchError, RecordError
 from fedbench.kernels.scheduler import Chunk
 from fedbench.protocols import Algorithm, Logits, Pullback, Rows
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Info, Job, Message, Reply, State, Vector, Work
+from fedbench.types import Batch, Info, Job, LocalRule, Message, State, Vector
 
 WAVE_BYTES = 1 << 30
 
@@ -65,20 +67,6 @@ class EngineTools:
         return e.trainer.public_logits(x, e.buffers, rows, e.version, training=training)
 
 
-@dataclass
-class Result:
-    """A job's reply between its wave and its update."""
-
-    reply: Reply
-    buffers: Vector
-    server_seconds: float
-
-    @property
-    def bytes(self) -> int:
-        arrays = [*self.reply.sent.values(), self.buffers]
-        return sum(a.nbytes for a in arrays) + (0 if self.reply.memory is None else self.reply.memory.nbytes)
-
-
 class Execution:
     """The state of a run between updates, and `run`, which advances it through a plan's chunks.
 
@@ -112,13 +100,16 @@ class Execution:
         self.trained_steps = 0  # of the jobs consumed so far
         self.server_seconds = 0.0  # of host time: steps, and what the server does for the jobs consumed so far
         self.selections: list[list[int]] = []  # of every round begun, where the algorithm selects
-        self._result_bytes = 0
+        self._one_rule = type(algorithm).local is Algorithm.local  # for all jobs of a version
+        only_progress = type(algorithm).reply is Algorithm.reply and not self.buffers.size
+        self._bulk = trainer if only_progress and isinstance(trainer, TrainsColumns) else None
+        self._result_bytes = x0.nbytes if self._bulk else 0
         self._check_model("init")
         self._reset_results()
 
     def _reset_results(self) -> None:
-        self._results: dict[int, Result] = {}
-        self._pending_memory: dict[int, Vector] = {}
+        self._waiting = 0  # jobs that have run and are not consumed
+        self._replies = Replies(self.state)
 
     @property
     def memory(self) -> ClientTable | None:
@@ -147,6 +138,8 @@ class Execution:
         self.queue = WaveQueue(chunk, from_version=self.version, has_memory=self.memory is not None)
         self._uses = Counter(chunk.base[ahead].tolist())
         self._live = set(chunk.live_bases.tolist())
+        self._has_run = np.zeros(len(chunk.client), np.bool_)
+        self._deltas = Deltas(chunk, self.trainer.dim, self.dtype)
         missing = sorted(base for base, uses in self._uses.items() if uses and base < self.version and base not in self.messages)
         if missing:  # only after a restore
             raise RecordError(f"checkpoint: lacks the model of version {missing[0]}, from which a client still trains; delete it")
@@ -159,21 +152,27 @@ class Execution:
         self._broadcast()
         self.queue.advance(self.version)
         self._compute(distinct)
-        batch = self._batch(entries, distinct)
+        batch = self._batch(entries)
         with held_back():
             self.at_boundary = False  # from here to the end of the update the state is between two versions
-            self._commit_memory(distinct)
+            if not self._bulk:
+                self._replies.commit_memory(distinct)
             self._average_buffers(entries, batch)
             self._step(batch)
-            for index in distinct:
-                self.trained_steps += int(self.chunk.steps[index])
-                self.server_seconds += self._results.pop(index).server_seconds
-                self._uses[int(self.chunk.base[index])] -= 1
+            self._forget(distinct)
             self.version += 1
             self._release_messages()
             if not np.isfinite(k.norm(self.state.x)):
                 raise Diverged(self.version)
             self.at_boundary = True
+
+    def _forget(self, consumed: list[int]) -> None:
+        """These jobs have had their effect."""
+        self.trained_steps += int(self.chunk.steps[consumed].sum())
+        self._uses.subtract(self.chunk.base[consumed].tolist())
+        self._waiting -= len(consumed)
+        if not self._bulk:
+            self.server_seconds += self._replies.forget(consumed)
 
     def _broadcast(self) -> None:
         if self.version not in self.messages and (self._uses[self.version] > 0 or self.version in self._live):
@@ -187,58 +186,58 @@ class Execution:
     # ---- client side ----
 
     def _compute(self, needed: list[int]) -> None:
-        while any(index not in self._results for index in needed):
+        while not self._has_run[needed].all():
             wave = self.queue.take(self._room())
-            prepared = [self._prepare(self.queue.job(index)) for index in wave]
-            works = self.trainer.train([assignment for _, _, assignment in prepared])
+            if self._bulk:
+                self._train_columns(self._bulk, np.array(wave))
+            else:
+                self._train(wave)
             self.waves += 1
-            for index, (message, memory, assignment), work in zip(wave, prepared, works, strict=True):
-                self._finish(index, message, memory, assignment, work)
+            self._waiting += len(wave)
+            self._has_run[wave] = True
+            self.queue.ran(wave)
 
     def _room(self) -> int | None:
         """How many jobs the next wave may have; at least one."""
         if self._result_bytes == 0:  # nothing has run yet, so the size of a result is not known
             return self.wave_size or 1
-        room = max(1, self.wave_bytes // self._result_bytes - len(self._results))
+        room = max(1, self.wave_bytes // self._result_bytes - self._waiting)
         return min(room, self.wave_size or room)
 
-    def _prepare(self, job: Job) -> tuple[Message, Vector, Assignment]:
-        message, buffers = self.messages[job.base]
-        memory = self._memory_of(job.client)
+    def _train_columns(self, trainer: TrainsColumns, wave: npt.NDArray[np.int64]) -> None:
+        """Jobs that send nothing but their progress: the core writes it where the update sums it."""
+        c = self.chunk
+        base = c.base[wave]
+        if self._one_rule:
+            _, first, rule = np.unique(base, return_index=True, return_inverse=True)
+        else:
+            first = rule = np.arange(len(wave))
+        rules = [self._rule(self.queue.job(index)) for index in wave[first].tolist()]
+        trainer.train_columns(Columns(c.client[wave], c.k[wave], base, c.steps[wave], rules, rule), self._deltas.places(wave))
+
+    def _train(self, wave: list[int]) -> None:
+        """Jobs whose replies the algorithm makes one by one."""
+        jobs = [self.queue.job(index) for index in wave]
+        works = self.trainer.train([Assignment(job, self._rule(job), self._message(job)[1]) for job in jobs])
+        for index, job, work in zip(wave, jobs, works, strict=True):
+            with Stage(job, f"reply of {self.algorithm.name}"):
+                reply = self.algorithm.reply(self._message(job)[0], job, work, self._replies.memory_of(job.client))
+            self._result_bytes = max(self._result_bytes, self._replies.put(index, job, reply, work))
+
+    def _rule(self, job: Job) -> LocalRule:
         with Stage(job, f"local rule of {self.algorithm.name}"):
-            rule = checked_rule(self.algorithm.local(message, job, memory), self.dtype, self.shape)
-        return message, memory, Assignment(job, rule, buffers)
+            rule = self.algorithm.local(self._message(job)[0], job, self._replies.memory_of(job.client))
+            return checked_rule(rule, self.dtype, self.shape)
 
-    def _memory_of(self, client: int) -> Vector:
-        """The memory that the client's last run job left, committed or not; read-only. Empty if clients have none."""
-        if self.memory is None:
-            return np.empty(0, self.dtype)
-        row = self._pending_memory.get(client)
-        if row is None:
-            row = self.memory[client].view()
-            row.flags.writeable = False
-        return row
-
-    def _finish(self, index: int, message: Message, memory: Vector, assignment: Assignment, work: Work) -> None:
-        job = assignment.job
-        with Stage(job, f"reply of {self.algorithm.name}"):
-            reply = self.algorithm.reply(message, job, work, memory)
-        if reply.memory is not None:
-            reply.memory.flags.writeable = False
-            self._pending_memory[job.client] = reply.memory
-        result = self._results[index] = Result(reply, work.buffers, work.server_seconds)
-        self._result_bytes = max(self._result_bytes, result.bytes)
-        self.queue.ran(index)
+    def _message(self, job: Job) -> tuple[Message, Vector]:
+        """What the job's version sent, and the model buffers that went with it."""
+        return self.messages[job.base]
 
     # ---- server side ----
 
-    def _batch(self, entries: npt.NDArray[np.int64], distinct: list[int]) -> Batch:
+    def _batch(self, entries: npt.NDArray[np.int64]) -> Batch:
         c = self.chunk
         clients, base = c.client[entries], c.base[entries]
-        sent = {
-            name: np.stack([self._results[index].reply.sent[name] for index in entries.tolist()])
-            for name in self._results[distinct[0]].reply.sent
-        }
         first = np.zeros(len(entries), np.bool_)
         first[np.unique(entries, return_index=True)[1]] = True
         bases = base.tolist()
@@ -251,25 +250,14 @@ class Execution:
             p=self.info.p[clients],
             first=first,
             version=self.version,
-            sent=sent,
+            sent={"delta": self._deltas.take(self.version, entries)} if self._bulk else self._replies.sent(entries),
             base_x=lambda i: self.messages[bases[i]][0].x,
             given=self.given[self.version] if self.version < len(self.given) else {},
         )
 
-    def _commit_memory(self, distinct: list[int]) -> None:
-        if self.memory is None:
-            return
-        for index in distinct:
-            client, row = int(self.chunk.client[index]), self._results[index].reply.memory
-            if row is not None:
-                self.memory[client] = row
-                if self._pending_memory.get(client) is row:
-                    del self._pending_memory[client]
-
     def _average_buffers(self, entries: npt.NDArray[np.int64], batch: Batch) -> None:
         if self.buffers.size:
-            weights = self.algorithm.buffer_weights(batch, self.info)
-            self.buffers = k.weighted_sum(weights, [self._results[index].buffers for index in entries.tolist()])
+            self.buffers = self._replies.buffers(entries, self.algorithm.buffer_weights(batch, self.info))
 
     def _step(self, batch: Batch) -> None:
         if self.memory is not None:

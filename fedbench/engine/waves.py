@@ -24,10 +24,11 @@ class WaveQueue:
         self._next_of: dict[int, int] = {}
         self._blocked: set[int] = set()
         last: dict[int, int] = {}
-        for index in np.flatnonzero(chunk.consumed_by >= from_version).tolist():
-            self._by_base[int(chunk.base[index])].append(index)
-            if has_memory:
-                client = int(chunk.client[index])
+        jobs = np.flatnonzero(chunk.consumed_by >= from_version)
+        for index, base in zip(jobs.tolist(), chunk.base[jobs].tolist(), strict=True):
+            self._by_base[base].append(index)
+        if has_memory:
+            for index, client in zip(jobs.tolist(), chunk.client[jobs].tolist(), strict=True):
                 if client in last:
                     self._next_of[last[client]] = index
                     self._blocked.add(index)
@@ -51,10 +52,11 @@ class WaveQueue:
         count = len(self._ready) if limit is None else min(limit, len(self._ready))
         return [heapq.heappop(self._ready) for _ in range(count)]
 
-    def ran(self, index: int) -> None:
-        """The job has run: its client's next job may be ready."""
-        follower = self._next_of.pop(index, None)
-        if follower is not None:
-            self._blocked.discard(follower)
-            if int(self.chunk.base[follower]) <= self._version:
-                heapq.heappush(self._ready, follower)
+    def ran(self, wave: list[int]) -> None:
+        """These jobs have run: their clients' next jobs may be ready."""
+        for index in wave if self._next_of else ():
+            follower = self._next_of.pop(index, None)
+            if follower is not None:
+                self._blocked.discard(follower)
+                if int(self.chunk.base[follower]) <= self._version:
+                    heapq.heappush(self._ready, follower)

@@ -66,6 +66,25 @@ class LocalJob:
     full_gradient: Floats | None = None
 
 
+Rule = tuple[Floats, float, float, float, Floats | None]
+"""start (d,), lr, weight_decay, prox, correction (d,): as in LocalJob."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobColumns:
+    """Jobs of clients, of which nothing but end - start is asked for. Job j trains `client[j]` under `rules[rule[j]]`, and its end - start
+    goes to row `row[j]` of `out[matrix[j]]`, a matrix (rows, d)."""
+
+    client: npt.NDArray[np.int32]
+    k: npt.NDArray[np.int32]
+    steps: npt.NDArray[np.int32]
+    rules: Sequence[Rule]
+    rule: npt.NDArray[np.int64]
+    out: Sequence[Floats]
+    matrix: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int64]
+
+
 class LocalTrainer:
     """Threads that train jobs of a network on examples x (n, *input_shape) with labels y (n,) int64.
 
@@ -118,6 +137,15 @@ class LocalTrainer:
             for job in jobs
         ]
         self._core.train(rows, progress)
+
+    def set_shards(self, rows: Rows, begin: Rows, count: Rows) -> None:
+        """Client i has the examples rows[begin[i]:begin[i] + count[i]], for `train_columns`; they are copied. ValueError for what is not
+        within `rows`."""
+        self._core.set_shards(rows, begin, count)
+
+    def train_columns(self, jobs: JobColumns) -> None:
+        """All jobs, as `train` does. ValueError for a number of a job that is out of range, or two jobs with one place."""
+        self._core.train_columns(jobs.client, jobs.k, jobs.steps, jobs.rules, jobs.rule, jobs.out, jobs.matrix, jobs.row)
 
     def gradient(self, x: Floats, rows: Rows) -> Floats:
         """Gradient (dim,) of the mean cross-entropy over rows of the examples, without dropout, summed in float64."""

@@ -31,6 +31,11 @@ VERSUS = {
     "distill-2000x10": ["torch-autograd"],
     "distill-64x30000": ["torch-autograd"],
     "run-fedbuff-fashion": ["trainer-torch"],
+    "run-fedavg-cnn-21840": ["torch-loop-2p"],
+    "run-fedavg-softmax": ["torch-loop-2p"],
+    "run-fedavg-cnn-582026": ["torch-loop-2p"],
+    "run-fedbuff-cnn-21840": ["torch-loop-2p"],
+    "run-fedavg-1000-clients": ["torch-loop-2p"],
     "train-softmax-123x2-b20": ["torch-eager-1t", "torch-best", "sgemm"],
     "train-softmax-123x2-b20-2w": ["torch-eager-1t"],
     "train-softmax-784x10-b25": ["torch-eager-1t", "torch-best", "sgemm"],
@@ -46,7 +51,7 @@ VERSUS = {
 
 def test_names_and_rivals_that_others_rely_on() -> None:
     assert {name: [way.name for way in CASES[name].versus] for name in VERSUS} == VERSUS
-    assert GROUPS == ("queue-hold", "queue-curve", "plan", "server", "distill", "train")
+    assert GROUPS == ("queue-hold", "queue-curve", "plan", "server", "distill", "train", "run")
     assert [case.size for case in select(group="queue-curve")] == [10**power for power in range(2, 7)]
 
 
@@ -54,10 +59,8 @@ def test_select() -> None:
     assert [case.name for case in select(["distill-64x10", "sum10-11m", "distill-64x10"])] == ["distill-64x10", "sum10-11m"]
     assert [case.name for case in select(["sum10-11m"], "plan")] == ["sum10-11m", "plan-stream-1m"]
     assert [case.name for case in select(group="plan", heavy=True)] == ["plan-stream-1m", "plan-stream-10m"]
-    assert {case.name for case in select(heavy=True)} - {case.name for case in select()} == {
-        "plan-stream-10m",
-        "run-fedbuff-fashion",
-    }
+    heavy = {case.name for case in select(heavy=True)} - {case.name for case in select()}
+    assert heavy == {"plan-stream-10m", "run-fedbuff-fashion", *(case.name for case in select(group="run", heavy=True))}
     assert find("plan-stream-10m").heavy
     assert {case.name for case in select()} - {case.name for case in alone()} == {f"queue-curve-{10**p}" for p in range(2, 7)}
 
@@ -72,7 +75,13 @@ def test_an_unknown_name_is_met_with_the_nearest_one() -> None:
         select(group="sever")
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+FAST = [
+    pytest.param(case, id=name, marks=[pytest.mark.slow] if case.group == "run" else [])  # whose reference starts processes
+    for name, case in CASES.items()
+]
+
+
+@pytest.mark.parametrize("case", FAST)
 def test_every_check_notices_every_wrong_value(case: Case) -> None:
     """Each outcome of ours in turn is off by a twentieth of its largest value, in one place."""
     given = case.inputs(case.small)

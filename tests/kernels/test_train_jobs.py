@@ -15,7 +15,7 @@ import pytest
 
 from fedbench.errors import UsageError
 from fedbench.kernels import build_info
-from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
+from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, score
 
 from .networks import BY_PRODUCTS, DROPPED, FLATTEN, LEFT_OVER, MLP, RELU, SOFTMAX, Net, conv, linear, pool, with_outputs
 
@@ -288,3 +288,112 @@ def test_ctrl_c_answers_within_a_second() -> None:
     assert output == "stopped\n"
     assert errors.rstrip().endswith("KeyboardInterrupt")
     assert process.returncode == -signal.SIGINT
+
+
+# ---- many jobs as columns ----
+
+
+def columns(**change: Any) -> JobColumns:
+    """Two jobs of an MLP."""
+    y = np.zeros(MLP.dim)
+    fields: dict[str, Any] = {
+        **{name: np.array([1, 0], np.int32) for name in ("client", "k", "steps")},
+        "rules": [(y, 0.1, 0.0, 0.0, None)],
+        "rule": np.zeros(2, np.int64),
+        "out": [np.full((2, MLP.dim), np.nan)],
+        "matrix": np.zeros(2, np.int64),
+        "row": np.array([1, 0]),
+    }
+    return JobColumns(**(fields | change))
+
+
+ONE = np.zeros(1, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"client": np.array([2, 0], np.int32)}, ValueError, r"client: must be in 0 .. 1, got 2"),
+        ({"client": np.array([1, -1], np.int32)}, ValueError, r"client: must be in 0 .. 1, got -1"),
+        ({"client": np.array([0, 1])}, TypeError, "client: expected int32"),
+        ({"k": np.array([0, -1], np.int32)}, ValueError, "k: must be in"),
+        ({"steps": np.array([-1, 1], np.int32)}, ValueError, "steps: must be in"),
+        ({"rule": np.array([0, 1])}, ValueError, r"rule: must be in 0 .. 0, got 1"),
+        ({"matrix": np.array([-1, 0])}, ValueError, r"matrix: must be in 0 .. 0, got -1"),
+        ({"row": np.array([0, 2])}, ValueError, r"row: must be in 0 .. 1, got 2"),
+        ({"row": np.array([1, 1])}, ValueError, "row: two jobs have the place 1 of matrix 0"),
+        *(({name: ONE}, ValueError, f"{name}: expected 2 numbers, one per job, got 1") for name in ("rule", "matrix", "row")),
+        ({"steps": ONE.astype(np.int32)}, ValueError, "steps: expected 2 numbers, one per job, got 1"),
+        ({"rules": [(np.zeros(MLP.dim), 0.1)]}, ValueError, "rules: expected 5 entries a rule, got 2"),
+        ({"rules": [(np.zeros(3), 0.1, 0.0, 0.0, None)]}, TypeError, f"start: expected length {MLP.dim}"),
+        ({"rules": [(np.zeros(MLP.dim), 0.1, 0.0, 0.0, np.zeros(3))]}, TypeError, f"correction: expected length {MLP.dim}"),
+        ({"out": [np.zeros((2, 3))]}, TypeError, f"out: expected rows of {MLP.dim}"),
+        ({"out": [np.zeros((2, MLP.dim), np.float32)]}, TypeError, "out: expected float64"),
+        ({"out": [np.zeros((4, MLP.dim))[::2]]}, TypeError, "out: expected float64.*not C-contiguous"),
+        ({"out": [np.broadcast_to(np.zeros(MLP.dim), (1, MLP.dim))]}, TypeError, "out: expected a writeable array"),
+    ],
+)
+def test_what_columns_refuse(change: dict[str, Any], error: type[Exception], message: str) -> None:
+    """Before any job starts."""
+    trainer = MLP.trainer()
+    trainer.set_shards(np.arange(8), np.array([0, 2]), np.array([5, 6]))  # they overlap
+    given = columns(**change)
+    with pytest.raises(error, match=message):
+        trainer.train_columns(given)
+    if "out" not in change:
+        assert np.isnan(given.out[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("begin", "count", "message"),
+    [
+        ([0, 9], [5, 0], "client 1 must have some of the 8 rows, got 0 from 9 on"),
+        ([0, 4], [5, 5], "client 1 must have some of the 8 rows, got 5 from 4 on"),
+        ([-1], [2], "client 0 must have some of the 8 rows, got 2 from -1 on"),
+        ([1], [-2], "client 0 must have some of the 8 rows, got -2 from 1 on"),
+        ([1], [2**63 - 1], "client 0 must have some of the 8 rows"),
+    ],
+)
+def test_shards_are_within_the_rows(begin: list[int], count: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MLP.trainer().set_shards(np.arange(8), np.array(begin), np.array(count))
+
+
+def test_a_shard_that_is_empty_or_names_no_example() -> None:
+    trainer = MLP.trainer()
+    for rows, count, message in ((np.arange(8), 0, "a client needs at least one example"), (np.full(8, 53), 1, "got row 53")):
+        trainer.set_shards(rows, np.array([0, 0]), np.array([1, count]))
+        with pytest.raises(IndexError, match=message):
+            trainer.train_columns(columns())
+    trainer = MLP.trainer()  # that has no shards
+    with pytest.raises(ValueError, match=r"client: must be in 0 .. -1, got 1"):
+        trainer.train_columns(columns())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_are_jobs(isa: str, dtype: Any) -> None:
+    """Every rule, in both orders, on one thread and three."""
+    jobs = wave(MIXED, dtype)
+    for threads in (1, 3):
+        trainer = MIXED.trainer(10, dtype=dtype, isa=isa, threads=threads)
+        count = np.array([len(job.shard) for job in jobs])
+        trainer.set_shards(np.concatenate([job.shard for job in jobs]), np.cumsum(count) - count, count)
+        for order in (np.arange(10), np.arange(10)[::-1].copy()):
+            given = [jobs[i] for i in order]
+            out = [np.zeros((10, MIXED.dim), dtype), np.zeros((10, MIXED.dim), dtype)]
+            trainer.train_columns(
+                JobColumns(
+                    order.astype(np.int32),
+                    np.array([job.k for job in given], np.int32),
+                    np.array([job.steps for job in given], np.int32),
+                    [(job.start, job.lr, job.weight_decay, job.prox, job.correction) for job in jobs],
+                    order,
+                    out,
+                    order % 2,
+                    order,
+                )
+            )
+            for i in order.tolist():
+                (alone,) = [with_outputs(replace(jobs[i], client=i))]
+                trainer.train([alone])
+                assert out[i % 2][i].tobytes() == (alone.end - alone.start).tobytes()

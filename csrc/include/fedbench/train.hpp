@@ -90,7 +90,7 @@ struct Rule {
     const Real* correction = nullptr;  // (dim), or nothing
 };
 
-/// One local training. Outputs are (dim) and may be absent, but for `end`. With no steps, end is start and the others are 0.
+/// One local training. Outputs are (dim) and may be absent. With no steps, end is start and the others are 0.
 template <typename Real>
 struct Job {
     std::uint32_t client = 0, k = 0;
@@ -98,6 +98,7 @@ struct Job {
     std::span<const std::int64_t> shard;  // the client's rows of the examples
     Rule<Real> rule;
     Real* end = nullptr;
+    Real* delta = nullptr;           // end - start
     Real* first_gradient = nullptr;  // h of the first step
     Real* mean_gradient = nullptr;   // mean of h
     Real* full_gradient = nullptr;   // h over the whole shard at the start, without dropout

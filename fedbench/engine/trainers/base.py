@@ -6,9 +6,10 @@ import itertools
 import typing
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbench.errors import ClientError, FedbenchError, UsageError
 from fedbench.kernels import checks
@@ -25,6 +26,29 @@ class Assignment:
     job: Job
     rule: LocalRule
     buffers: Vector
+
+
+class Places(NamedTuple):
+    """Rows for the progress of jobs: that of job j goes to row `row[j]` of `matrices[matrix[j]]` (jobs, d)."""
+
+    matrices: Sequence[npt.NDArray[Any]]
+    matrix: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A wave of jobs that send nothing but their progress: int32 columns (n,), and for every job which of the `rules` is its own."""
+
+    client: npt.NDArray[np.int32]
+    k: npt.NDArray[np.int32]
+    base: npt.NDArray[np.int32]
+    steps: npt.NDArray[np.int32]
+    rules: Sequence[LocalRule]
+    rule: npt.NDArray[np.int64]
+
+    def job(self, j: int) -> Job:
+        return Job(int(self.client[j]), int(self.k[j]), int(self.base[j]), int(self.steps[j]))
 
 
 class Trainer(Protocol):
@@ -71,6 +95,15 @@ class Trainer(Protocol):
 
     def close(self) -> None:
         """Let go of threads and memory."""
+        ...
+
+
+@typing.runtime_checkable
+class TrainsColumns(Protocol):
+    """A trainer that takes jobs in bulk."""
+
+    def train_columns(self, wave: Columns, places: Places) -> None:
+        """The progress of every job to its place: the bits of `train`."""
         ...
 
 

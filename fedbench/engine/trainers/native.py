@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.trainers.base import SERVER, Assignment, Stage, place
+from fedbench.engine.trainers.base import SERVER, Assignment, Columns, Places, Stage, place
 from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
 from fedbench.errors import UsageError
-from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
+from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, Rule, score
 from fedbench.protocols import Logits, Pullback, Rows
 from fedbench.tasks.data import Examples
 from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU
 from fedbench.tasks.models import Model
 from fedbench.tasks.task import Task
-from fedbench.types import LocalRule, Vector, Work
+from fedbench.types import Job, LocalRule, Vector, Work
 
 
 class NativeTrainer(TaskTrainer):
@@ -52,6 +52,8 @@ class NativeTrainer(TaskTrainer):
         self.core = LocalTrainer(
             layer_specs(task.model), train.x, train.y, seed=seed, batch_size=batch_size, threads=workers, isa=isa
         )
+        count = np.array([len(rows) for rows in self.shards], np.int64)
+        self.core.set_shards(np.concatenate(self.shards), np.cumsum(count) - count, count)
         self.sample = train.subset(train_loss_sample(seed, len(train)))
         self._words = (-1, 0)  # version, and dropout words used in it by the student
 
@@ -73,6 +75,23 @@ class NativeTrainer(TaskTrainer):
                 works.append(self._work(assignment, job))
         return works
 
+    def train_columns(self, wave: Columns, places: Places) -> None:
+        used, first = np.unique(wave.rule, return_index=True)
+        for rule, j in zip(used.tolist(), first.tolist(), strict=True):
+            with Stage(wave.job(j), "local training"):
+                _check_terms(wave.job(j), wave.rules[rule])
+        rules = [_columns_rule(rule) for rule in wave.rules]
+        try:
+            self.core.train_columns(
+                JobColumns(wave.client, wave.k, wave.steps, rules, wave.rule, places.matrices, places.matrix, places.row)
+            )
+        except Exception:
+            jobs = [
+                Assignment(wave.job(j), wave.rules[rule], self.initial_buffers()) for j, rule in enumerate(wave.rule.tolist())
+            ]
+            self._name_the_refused(jobs, [self._job(job) for job in jobs])
+            raise
+
     def _name_the_refused(self, wave: Sequence[Assignment], jobs: Sequence[LocalJob]) -> None:
         """ClientError if the core refuses one of the jobs: it looks at a whole wave before it starts and does not say whose job it
         did not like, so each is given to it again, alone and without steps."""
@@ -82,12 +101,7 @@ class NativeTrainer(TaskTrainer):
 
     def _job(self, assignment: Assignment) -> LocalJob:
         job, rule = assignment.job, assignment.rule
-        beyond = terms_of(rule)
-        if beyond:
-            raise UsageError(
-                f"trainer native: the local rule of {place(job)} uses {', '.join(sorted(beyond))}, which it does not take; say so "
-                f"in the algorithm's rule_terms, or run with --trainer torch"
-            )
+        _check_terms(job, rule)
 
         def wanted(name: str) -> Vector | None:
             return np.empty(self.dim, self.dtype) if name in rule.wants else None
@@ -154,6 +168,20 @@ class NativeTrainer(TaskTrainer):
 
     def close(self) -> None:
         """Threads end with the trainer."""
+
+
+def _check_terms(job: Job, rule: LocalRule) -> None:
+    beyond = terms_of(rule)
+    if beyond:
+        raise UsageError(
+            f"trainer native: the local rule of {place(job)} uses {', '.join(sorted(beyond))}, which it does not take; say so "
+            f"in the algorithm's rule_terms, or run with --trainer torch"
+        )
+
+
+def _columns_rule(rule: LocalRule) -> Rule:
+    correction = None if rule.correction is None else np.ascontiguousarray(rule.correction)
+    return np.ascontiguousarray(rule.start), rule.lr, rule.weight_decay, rule.prox, correction
 
 
 def terms_of(rule: LocalRule) -> frozenset[str]:

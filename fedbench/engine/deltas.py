@@ -1,0 +1,40 @@
+"""Where jobs put their progress if that is all they send: into the matrix that their update sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.engine.trainers.base import Places
+from fedbench.kernels.scheduler import Chunk
+
+Matrix = npt.NDArray[np.floating[Any]]
+
+
+class Deltas:
+    """A matrix (jobs, d) for every update of a chunk that has begun to fill, its rows in the order of consumption."""
+
+    def __init__(self, chunk: Chunk, dim: int, dtype: np.dtype[Any]) -> None:
+        self._dim, self._dtype = dim, dtype
+        self._update = chunk.consumed_by
+        used = np.flatnonzero(self._update >= 0)
+        updates = self._update[used]  # ascending: a job is emitted when it is consumed
+        self._row = np.zeros(len(self._update), np.int64)
+        self._row[used] = np.arange(len(used)) - np.searchsorted(updates, updates)
+        self._sizes = dict(zip(*(part.tolist() for part in np.unique(updates, return_counts=True)), strict=True))
+        self._matrices: dict[int, Matrix] = {}
+
+    def places(self, jobs: npt.NDArray[np.int64]) -> Places:
+        """A row for each of these jobs (n,), indices into the chunk."""
+        updates, which = np.unique(self._update[jobs], return_inverse=True)
+        for update in updates.tolist():
+            if update not in self._matrices:
+                self._matrices[update] = np.empty((self._sizes[update], self._dim), self._dtype)
+        return Places([self._matrices[update] for update in updates.tolist()], which, self._row[jobs])
+
+    def take(self, update: int, entries: npt.NDArray[np.int64]) -> Matrix:
+        """A row for each of the update's entries (K,), all of whose jobs have run: (K, d). Forgets the update."""
+        matrix, rows = self._matrices.pop(update), self._row[entries]
+        return matrix if np.array_equal(rows, np.arange(len(matrix))) else matrix[rows]

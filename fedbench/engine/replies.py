@@ -1,0 +1,81 @@
+"""What jobs have sent, and what their clients remember, until their update consumes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import kernels as k
+from fedbench.tables import ClientTable
+from fedbench.types import Job, Reply, State, Vector, Weights, Work
+
+
+@dataclass
+class Result:
+    """A job's reply between its wave and its update."""
+
+    client: int
+    reply: Reply
+    buffers: Vector
+    server_seconds: float
+
+    @property
+    def bytes(self) -> int:
+        arrays = [*self.reply.sent.values(), self.buffers]
+        return sum(a.nbytes for a in arrays) + (0 if self.reply.memory is None else self.reply.memory.nbytes)
+
+
+class Replies:
+    """Results by index in a chunk, and the memories that have not been committed to the state's table yet."""
+
+    def __init__(self, state: State) -> None:
+        self._state, self._none = state, np.empty(0, state.x.dtype)
+        self._results: dict[int, Result] = {}
+        self._pending: dict[int, Vector] = {}
+
+    @property
+    def _table(self) -> ClientTable | None:
+        return self._state.memory if "memory" in self._state else None
+
+    def put(self, index: int, job: Job, reply: Reply, work: Work) -> int:
+        """Keeps what a job sent; how many bytes that takes."""
+        if reply.memory is not None:
+            reply.memory.flags.writeable = False
+            self._pending[job.client] = reply.memory
+        result = self._results[index] = Result(job.client, reply, work.buffers, work.server_seconds)
+        return result.bytes
+
+    def memory_of(self, client: int) -> Vector:
+        """The memory that the client's last run job left, committed or not; read-only. Empty if clients have none."""
+        if self._table is None:
+            return self._none
+        row = self._pending.get(client)
+        if row is None:
+            row = self._table[client].view()
+            row.flags.writeable = False
+        return row
+
+    def sent(self, entries: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+        """By name, a row for every entry (K, ..)."""
+        replies = [self._results[index].reply.sent for index in entries.tolist()]
+        return {name: np.stack([sent[name] for sent in replies]) for name in replies[0]}
+
+    def buffers(self, entries: npt.NDArray[np.int64], weights: Weights) -> Vector:
+        """The weighted sum of the jobs' model buffers."""
+        return k.weighted_sum(weights, [self._results[index].buffers for index in entries.tolist()])
+
+    def commit_memory(self, consumed: list[int]) -> None:
+        """These jobs' memories go to the table."""
+        for result in (self._results[index] for index in consumed):
+            row = result.reply.memory
+            if self._table is not None and row is not None:
+                self._table[result.client] = row
+                if self._pending.get(result.client) is row:
+                    del self._pending[result.client]
+
+    def forget(self, consumed: list[int]) -> float:
+        """Lets go of them; the seconds that the server worked for them."""
+        return sum(self._results.pop(index).server_seconds for index in consumed)

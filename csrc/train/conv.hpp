@@ -1,5 +1,6 @@
-// A layer on images (channels, height, width, example), stride and zero padding allowed. No patches are copied: a window's column
-// is a shift of a contiguous row. A max-pool that follows belongs to it: the large image between the two is never whole.
+// A layer on images (channels, height, width, example), stride and zero padding allowed. No patches are copied: forward, a window's column
+// is a shift of a contiguous row; backward, images are (example, height, width, channel), where a row of a window is contiguous. A max-pool
+// that follows belongs to it: the large image between the two is never whole, and of its slopes only those of the maxima are looked at.
 #pragma once
 
 #include <algorithm>
@@ -21,18 +22,33 @@ public:
           out_(stage.out),
           height_(in_.height + 2 * layer_.padding),
           width_(in_.width + 2 * layer_.padding),
-          turned_(stage.weight_size()),
+          is_first_(!backward),
+          patches_(in_.channels * height_ * width_ * largest),
+          turned_gradient_(stage.weight_size()),
           into_(layer_.inputs * layer_.kernel * layer_.kernel),
-          from_(layer_.kernel * layer_.outputs) {
+          seen_(out_.height * out_.width) {
+        std::size_t windows = seen_.size();
         if (pool != nullptr) {
             pool_ = *pool;
             place_ = Buffer<Real>(pool_.out.size() * largest);
-            wide_ = Buffer<Real>((backward ? out_.channels : kDotRows) * out_.height * out_.width * largest);
-            widens_all_ = backward;
+            wide_ = Buffer<Real>(kTileRows * pool_.layer.kernel * out_.width * largest);
+            windows = pool_.out.height * pool_.out.width;
         }
-        if (layer_.padding == 0) return;
-        padded_ = Buffer<Real>(in_.channels * height_ * width_ * largest);
-        padded_grad_ = Buffer<Real>(padded_.size());
+        const std::size_t k = pool_.layer.kernel;
+        for (std::size_t w = 0; w < windows; ++w)
+            corner_.push_back(static_cast<std::int32_t>(k == 0 ? w : w / pool_.out.width * k * out_.width + w % pool_.out.width * k));
+        for (std::size_t i = 0; i < k * k; ++i) within_.push_back(static_cast<std::int32_t>(i / k * out_.width + i % k));
+        found_.resize(windows);
+        of_output_ = Slopes(largest * out_.channels, windows);
+        if (backward) {
+            patches_gradient_ = Buffer<Real>(patches_.size());
+            turned_ = Buffer<Real>(stage.weight_size());
+            of_place_ = Slopes(largest * seen_.size(), out_.channels);
+        }
+        for (std::size_t h = 0; h < out_.height; ++h)
+            for (std::size_t w = 0; w < out_.width; ++w)
+                seen_[h * out_.width + w] = static_cast<std::int32_t>((h * width_ + w) * layer_.stride * in_.channels);
+        if (layer_.padding > 0) padded_ = Buffer<Real>(patches_.size());
     }
 
     void set_batch(std::size_t batch) {
@@ -42,11 +58,6 @@ public:
         for (std::size_t c = 0; c < layer_.inputs; ++c)
             for (std::size_t kh = 0; kh < k; ++kh)
                 for (std::size_t kw = 0; kw < k; ++kw) *entry++ = static_cast<Step>(((c * height_ + kh) * width_ + kw) * batch);
-        entry = from_.data();
-        for_window_rows([&](std::size_t, std::size_t up) {
-            for (std::size_t o = 0; o < layer_.outputs; ++o)
-                *entry++ = (static_cast<Step>(o * out_.height) - static_cast<Step>(up)) * static_cast<Step>(out_.width * batch);
-        });
         padded_.clear();
     }
 
@@ -71,86 +82,31 @@ public:
             });
     }
 
-    /// dW into `weight` and db into `bias`; `in` is what `forward` got. After input_gradient, if that is called.
-    void weight_gradient(const Real* in, const Real* out_grad, Real* weight, Real* bias) {
-        if (layer_.padding > 0) in = padded_.data();
-        const std::size_t row = out_.width * batch_, plane = out_.height * row;
-        if (!is_pooled() || widens_all_) {
-            const Real* const grad = is_pooled() ? wide_.data() : out_grad;
-            in_parts(layer_.outputs, kDotRows,
-                     [&](std::size_t o, std::size_t m) { add_products(o, m, 0, out_.height, grad + o * plane, plane, in, weight); });
-        } else {
-            // Rows of so many windows that the gradients of five channels stay in the first-level cache, whatever the registers: a sum is
-            // cut there.
-            const std::size_t k = pool_.layer.kernel, fit = (std::size_t{24} << 10) / (5 * k * row * sizeof(Real));
-            Windows windows = windows_of(pool_, batch_);
-            in_parts(layer_.outputs, kDotRows, [&](std::size_t o, std::size_t m) {
-                in_parts(pool_.out.height, std::max<std::size_t>(1, fit), [&](std::size_t h, std::size_t n) {
-                    windows.channels = m, windows.height = n, windows.in_plane = n * k * row;
-                    widen(windows, o * windows.out_plane + h * windows.width * batch_, out_grad);
-                    add_products(o, m, h * k, n * k, wide_.data(), windows.in_plane, in, weight);
-                });
-            });
-        }
-        const std::size_t part = is_pooled() ? pool_.out.height * pool_.out.width * batch_ : plane;
+    /// dW into `weight`, db into `bias`, and what every output says about the inputs that it saw into `in_grad`, unless that is nothing;
+    /// `in` is what `forward` got. A slope that is 0 says nothing, and before a max-pool and a rectifier most are 0.
+    void backward(const Real* w, const Real* in, const Real* out_grad, Real* weight, Real* bias, Real* in_grad) {
+        find_slopes(out_grad);
+        if (in_grad != nullptr) input_gradient(w, in_grad);
+        weight_gradient(layer_.padding > 0 ? padded_.data() : in, weight);
+        const std::size_t part = of_output_.most * batch_;
         for (std::size_t o = 0; o < layer_.outputs; ++o) bias[o] = sum_along(out_grad + o * part, part);
     }
 
-    /// in_grad = what every output says about the inputs it saw.
-    void input_gradient(const Real* w, const Real* out_grad, Real* in_grad) {
-        if (is_pooled()) {
-            widen(windows_of(pool_, batch_), 0, out_grad);
-            out_grad = wide_.data();
-        }
-        turn(w);
-        Real* const to = layer_.padding > 0 ? padded_grad_.data() : in_grad;
-        std::memset(to, 0, layer_.inputs * height_ * width_ * batch_ * sizeof(Real));
-        const std::size_t k = layer_.kernel, s = layer_.stride, window_row = layer_.outputs * layer_.inputs;
-        const std::size_t plane = height_ * width_ * batch_;
-        for (std::size_t ih = 0; ih < height_; ++ih) {
-            // Window rows kh with ih = oh s + kh: kh = phase + s t, oh = top - t.
-            const std::size_t phase = ih % s, top = ih / s;
-            if (phase >= k) continue;
-            const std::size_t in_phase = (k - phase + s - 1) / s;
-            const std::size_t first = top >= out_.height ? top - out_.height + 1 : 0, last = std::min(in_phase, top + 1);
-            if (first >= last) continue;
-            const std::size_t at = rows_before(phase) + first, rows = (last - first) * layer_.outputs;
-            for_stretches([&](std::size_t from, std::size_t there, std::size_t length) {
-                Outer<Real> t{nullptr,
-                              1,
-                              static_cast<Step>(layer_.inputs),
-                              out_grad + top * out_.width * batch_ + from,
-                              from_.data() + at * layer_.outputs,
-                              rows,
-                              nullptr,
-                              static_cast<Step>(plane)};
-                t.start = Outer<Real>::Start::there;
-                in_blocks(rows, length, [&](std::size_t i, std::size_t count, std::size_t column, std::size_t columns) {
-                    for (std::size_t kw = 0; kw < k; ++kw) {
-                        t.factor = turned_.data() + (kw * k + at) * window_row;
-                        t.result = to + (ih * width_ + kw) * batch_ + there;
-                        in_columns<Real>(columns, [&](Columns part) {
-                            part.begin += column;
-                            outer_part<Real>(layer_.inputs, part, t, i, count);
-                        });
-                    }
-                });
-            });
-        }
-        if (layer_.padding > 0) without_border(in_grad);
-    }
-
 private:
-    /// body(i, rows, column, columns) for blocks that stay in the first-level cache. An input's gradient adds block by block, and in a
-    /// block by kw, so their sizes are the same for all registers.
-    template <typename Body>
-    static void in_blocks(std::size_t rows, std::size_t columns, const Body& body) {
-        constexpr std::size_t unit = 64 / sizeof(Real), most_rows = 96, most_units = 5;
-        in_parts((columns + unit - 1) / unit, most_units, [&](std::size_t first, std::size_t n) {
-            const std::size_t column = first * unit, count = std::min(n * unit, columns - column);
-            in_parts(rows, most_rows, [&](std::size_t i, std::size_t part) { body(i, part, column, count); });
-        });
-    }
+    /// Lists of slopes that are not 0, with where the numbers start by which they are multiplied; a list has at most `most`.
+    struct Slopes {
+        std::size_t most = 0;
+        Buffer<Real> value;
+        std::vector<std::int32_t> at;
+        std::vector<std::uint32_t> count;
+
+        Slopes() = default;
+        Slopes(std::size_t lists, std::size_t longest) : most(longest), value(lists * longest), at(lists * longest), count(lists) {}
+
+        RowSum<Real> sum(std::size_t list) const {
+            return {value.data() + list * most, at.data() + list * most, count[list], nullptr, 0, nullptr, 0};
+        }
+    };
 
     bool is_pooled() const { return pool_.layer.kernel > 0; }
 
@@ -167,44 +123,106 @@ private:
         });
     }
 
-    /// dW of output channels o to o + m: puts there, or if `first` > 0 adds, what rows from `first` on say. `grad` has only those.
-    void add_products(std::size_t o, std::size_t m, std::size_t first, std::size_t rows, const Real* grad, std::size_t plane,
-                      const Real* in, Real* weight) const {
-        const std::size_t k = layer_.kernel, row = out_.width * batch_;
-        const Real* p[kDotRows];
-        for (std::size_t i = 0; i < m; ++i) p[i] = grad + i * plane;
-        for (std::size_t c = 0; c < layer_.inputs; ++c)
-            for (std::size_t kh = 0; kh < k; ++kh)
-                in_parts(k, kTileColumns, [&](std::size_t kw, std::size_t n) {
-                    const Real* q[kTileColumns];
-                    for (std::size_t i = 0; i < n; ++i) q[i] = in + ((c * height_ + kh + first * layer_.stride) * width_ + kw + i) * batch_;
-                    Dots<Real> d{p, q, layer_.stride == 1 ? row : batch_};
-                    d.each = layer_.stride == 1 ? 1 : out_.width;
-                    d.p_step = static_cast<Step>(batch_), d.q_step = static_cast<Step>(layer_.stride * batch_);
-                    d.rows = rows;
-                    d.p_row = static_cast<Step>(row), d.q_row = static_cast<Step>(layer_.stride * width_ * batch_);
-                    d.result = weight + ((o * layer_.inputs + c) * k + kh) * k + kw;
-                    d.result_m = static_cast<Step>(layer_.inputs * k * k), d.result_n = 1;
-                    d.add = first > 0;
-                    dots<Real>(m, n, d);
-                });
+    /// Two lists of every slope: one of each example and output channel, which leads to the inputs that it saw, and one of each example
+    /// and place, which leads to the channel's weights.
+    void find_slopes(const Real* out_grad) {
+        const std::size_t windows = of_output_.most, window = layer_.inputs * layer_.kernel * layer_.kernel;
+        const Real* const place = is_pooled() ? place_.data() : nullptr;
+        const std::int32_t *const corner = corner_.data(), *const within = within_.data(), *const seen = seen_.data();
+        std::fill(of_place_.count.begin(), of_place_.count.end(), 0u);
+        for (std::size_t o = 0; o < layer_.outputs; ++o)
+            for (std::size_t b = 0; b < batch_; ++b) {
+                const std::size_t list = b * layer_.outputs + o;
+                Real* const value = of_output_.value.data() + list * windows;
+                std::int32_t *const at = of_output_.at.data() + list * windows, *const found = found_.data();
+                const std::size_t first = o * windows * batch_ + b;
+                std::uint32_t n = 0;
+                for (std::size_t w = 0; w < windows; ++w) {  // what is written behind the end of the list does not belong to it
+                    const Real slope = out_grad[first + w * batch_];
+                    found[n] = corner[w] + (place != nullptr ? within[static_cast<std::int32_t>(place[first + w * batch_])] : 0);
+                    value[n] = slope;
+                    n += slope != 0;
+                }
+                for (std::uint32_t i = 0; i < n; ++i) at[i] = seen[found[i]];
+                of_output_.count[list] = n;
+                if (!is_first_)
+                    for (std::uint32_t i = 0; i < n; ++i) {
+                        const std::size_t there = b * seen_.size() + static_cast<std::size_t>(found[i]);
+                        const std::size_t end = there * of_place_.most + of_place_.count[there]++;
+                        of_place_.value.data()[end] = value[i], of_place_.at[end] = static_cast<std::int32_t>(o * window);
+                    }
+            }
     }
 
-    /// The convolution's own gradient into wide_, from that of windows, the first of which is number `at`.
-    void widen(const Windows& windows, std::size_t at, const Real* out_grad) {
-        max_pool_gradient(windows, out_grad + at, place_.data() + at, wide_.data());
-    }
-
-    /// body(kh, t) for all window rows kh = phase + s t, phase by phase.
+    /// body(row, rows, first, count) for the windows: so many rows from `row` on, and of each `count` numbers from `first` on. Short rows
+    /// come all at once; long ones in stretches, whose weights of all output channels stay in the first-level cache. An input's gradient
+    /// adds part by part, so these are the same for all registers.
     template <typename Body>
-    void for_window_rows(const Body& body) const {
-        for (std::size_t phase = 0; phase < std::min(layer_.stride, layer_.kernel); ++phase)
-            for (std::size_t t = 0; phase + t * layer_.stride < layer_.kernel; ++t) body(phase + t * layer_.stride, t);
+    void for_window_parts(const Body& body) const {
+        constexpr std::size_t stretch = 320 / sizeof(Real);
+        const std::size_t k = layer_.kernel, length = k * layer_.inputs;
+        if (length <= kChains<Real>) return body(0, k, 0, length);
+        for (std::size_t kh = 0; kh < k; ++kh)
+            for (std::size_t first = 0; first < length; first += stretch) body(kh, 1, first, std::min(stretch, length - first));
     }
-    std::size_t rows_before(std::size_t phase) const {
-        std::size_t count = 0;
-        for (std::size_t p = 0; p < phase; ++p) count += (layer_.kernel - p + layer_.stride - 1) / layer_.stride;
-        return count;
+
+    /// The sum with what is multiplied, and where it goes.
+    static void add(RowSum<Real> o, const Real* rows, std::size_t row_step, Real* result, std::size_t result_step, std::size_t count,
+                    std::size_t length) {
+        o.rows = rows, o.row_step = static_cast<Step>(row_step);
+        o.result = result, o.result_step = static_cast<Step>(result_step);
+        count > 1 ? sum_short_rows<Real>(count, length, o) : sum_long_row<Real>(length, o);
+    }
+
+    /// Every weight is one chain: example by example, place by place.
+    void weight_gradient(const Real* in, Real* weight) {
+        const std::size_t c = layer_.inputs, k = layer_.kernel, image = height_ * width_ * c, row = width_ * c, length = k * c;
+        for (std::size_t at = 0; at < height_ * width_; ++at)
+            for (std::size_t b = 0; b < batch_; ++b)
+                for (std::size_t i = 0; i < c; ++i) patches_.data()[b * image + at * c + i] = in[(i * height_ * width_ + at) * batch_ + b];
+        turned_gradient_.clear();
+        for (std::size_t b = 0; b < batch_; ++b)
+            for (std::size_t o = 0; o < layer_.outputs; ++o) {
+                const RowSum<Real> sum = of_output_.sum(b * layer_.outputs + o);
+                if (sum.count == 0) continue;
+                for_window_parts([&](std::size_t kh, std::size_t rows, std::size_t first, std::size_t n) {
+                    add(sum, patches_.data() + b * image + kh * row + first, row, turned_gradient_.data() + (o * k + kh) * length + first,
+                        length, rows, n);
+                });
+            }
+        for_weights([&](std::size_t flat, std::size_t turned) { weight[flat] = turned_gradient_.data()[turned]; });
+    }
+
+    /// Every input is one chain: window part by window part, place by place, output channel by output channel.
+    void input_gradient(const Real* w, Real* in_grad) {
+        const std::size_t c = layer_.inputs, k = layer_.kernel, image = height_ * width_ * c, row = width_ * c, length = k * c;
+        for_weights([&](std::size_t flat, std::size_t turned) { turned_.data()[turned] = w[flat]; });
+        patches_gradient_.clear();
+        for_window_parts([&](std::size_t kh, std::size_t rows, std::size_t first, std::size_t n) {
+            for (std::size_t b = 0; b < batch_; ++b)
+                for (std::size_t at = 0; at < seen_.size(); ++at) {
+                    const RowSum<Real> sum = of_place_.sum(b * seen_.size() + at);
+                    if (sum.count == 0) continue;
+                    add(sum, turned_.data() + kh * length + first, length,
+                        patches_gradient_.data() + b * image + static_cast<std::size_t>(seen_[at]) + kh * row + first, row, rows, n);
+                }
+        });
+        const std::size_t p = layer_.padding;
+        for (std::size_t h = 0; h < in_.height; ++h)
+            for (std::size_t x = 0; x < in_.width; ++x)
+                for (std::size_t b = 0; b < batch_; ++b)
+                    for (std::size_t i = 0; i < c; ++i)
+                        in_grad[((i * in_.height + h) * in_.width + x) * batch_ + b] =
+                            patches_gradient_.data()[b * image + ((h + p) * width_ + x + p) * c + i];
+    }
+
+    /// body(place in (output, input, row, column), place in (output, row, column, input)) for all weights.
+    template <typename Body>
+    void for_weights(const Body& body) const {
+        const std::size_t c = layer_.inputs, k2 = layer_.kernel * layer_.kernel;
+        for (std::size_t o = 0; o < layer_.outputs; ++o)
+            for (std::size_t at = 0; at < k2; ++at)
+                for (std::size_t i = 0; i < c; ++i) body((o * c + i) * k2 + at, (o * k2 + at) * c + i);
     }
 
     /// body(in the output's row, in the input's row, length) for the parts of an output row whose inputs are contiguous.
@@ -214,37 +232,14 @@ private:
         for (std::size_t ow = 0; ow < out_.width; ++ow) body(ow * batch_, ow * layer_.stride * batch_, batch_);
     }
 
-    /// turned_[kw][window row][output][input]: the order in which input_gradient adds.
-    void turn(const Real* w) {
-        const std::size_t k = layer_.kernel, inputs = layer_.inputs;
-        Real* to = turned_.data();
-        for (std::size_t kw = 0; kw < k; ++kw)
-            for_window_rows([&](std::size_t kh, std::size_t) {
-                for (std::size_t o = 0; o < layer_.outputs; ++o) {
-                    const Real* const from = w + o * inputs * k * k + kh * k + kw;
-                    for (std::size_t c = 0; c < inputs; ++c) *to++ = from[c * k * k];
-                }
-            });
-    }
-
     const Real* with_border(const Real* in) {
         if (layer_.padding == 0) return in;
-        copy_inside([&](std::size_t inside, std::size_t at, std::size_t count) {
-            std::memcpy(padded_.data() + at, in + inside, count * sizeof(Real));
-        });
-        return padded_.data();
-    }
-    void without_border(Real* in_grad) {
-        copy_inside([&](std::size_t inside, std::size_t at, std::size_t count) {
-            std::memcpy(in_grad + inside, padded_grad_.data() + at, count * sizeof(Real));
-        });
-    }
-    template <typename Copy>
-    void copy_inside(const Copy& copy) const {
         const std::size_t row = in_.width * batch_;
         for (std::size_t c = 0; c < in_.channels; ++c)
             for (std::size_t h = 0; h < in_.height; ++h)
-                copy((c * in_.height + h) * row, ((c * height_ + h + layer_.padding) * width_ + layer_.padding) * batch_, row);
+                std::memcpy(padded_.data() + ((c * height_ + h + layer_.padding) * width_ + layer_.padding) * batch_,
+                            in + (c * in_.height + h) * row, row * sizeof(Real));
+        return padded_.data();
     }
 
     static Real sum_along(const Real* p, std::size_t n) {
@@ -258,12 +253,17 @@ private:
 
     Layer layer_{};
     Stage pool_{};
-    bool widens_all_ = false;  // at once, for the gradient of the input
     Shape in_{}, out_{};
     std::size_t height_ = 0, width_ = 0, batch_ = 0;  // of the input with its border
-    Buffer<Real> turned_, padded_, padded_grad_;
-    Buffer<Real> place_, wide_;      // of a max-pool that follows: where its maxima were; images as wide as its input, or parts of them
-    std::vector<Step> into_, from_;  // where a window's inputs, and the outputs that saw an input, are
+    bool is_first_ = true;                            // nobody wants its input's gradient
+    Buffer<Real> padded_;
+    Buffer<Real> patches_, patches_gradient_;            // (example, height, width, channel): a row of a window is contiguous
+    Buffer<Real> turned_, turned_gradient_;              // weights as (output, row, column, input)
+    Buffer<Real> place_, wide_;                          // of a max-pool that follows: where its maxima were; a few rows of its input
+    std::vector<Step> into_;                             // where a window's inputs are
+    std::vector<std::int32_t> seen_;                     // where the patch of an output's place begins
+    std::vector<std::int32_t> corner_, within_, found_;  // places of windows' first elements, of the others from there, and of slopes
+    Slopes of_output_, of_place_;
 };
 
 }  // namespace

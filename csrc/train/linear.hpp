@@ -16,11 +16,8 @@ void linear_forward(const Layer& layer, const Real* w, const Real* bias, const A
         const Real* p[kDotRows];
         for (std::size_t i = 0; i < m; ++i) p[i] = w + (o + i) * layer.inputs;
         in_parts(batch, kTileColumns, [&](std::size_t b, std::size_t n) {
-            Dots<Real> d{p, in.rows.data() + b, layer.inputs};
-            d.result = out.value + b * layer.outputs + o;
-            d.result_m = 1, d.result_n = static_cast<Step>(layer.outputs);
-            d.value = bias + o;
-            dots<Real>(m, n, d);
+            dots<Real>(
+                m, n, {p, in.rows.data() + b, layer.inputs, out.value + b * layer.outputs + o, static_cast<Step>(layer.outputs), bias + o});
         });
     });
 }

@@ -86,8 +86,7 @@ public:
                     break;
                 }
                 case LayerKind::conv2d:
-                    if (p.in > 0) p.convolution.input_gradient(w, out.grad, in.grad);
-                    p.convolution.weight_gradient(in.value, out.grad, gradient + p.weight, gradient + p.bias);
+                    p.convolution.backward(w, in.value, out.grad, gradient + p.weight, gradient + p.bias, p.in > 0 ? in.grad : nullptr);
                     if (scale == 0) break;
                     add_scaled(scale, gradient + p.weight, p.stage.weight_size(), weights + p.weight);
                     add_scaled(scale, gradient + p.bias, p.stage.layer.outputs, weights + p.bias);

@@ -19,12 +19,13 @@
 namespace fedbench::train {
 namespace {
 
+// Registers of kBytes. A tile of results has kTileRows x kTileColumns of them, or kRowRegisters of one row.
 #if defined(__AVX512F__)
-inline constexpr std::size_t kBytes = 64, kTileRows = 5, kTileColumns = 5;  // 25 sums, 5 columns, 1 row: 31 of 32 registers
+inline constexpr std::size_t kBytes = 64, kTileRows = 5, kTileColumns = 5, kRowRegisters = 5;  // 25 sums, 5 columns, 1 row: 31 of 32
 #elif defined(__AVX2__)
-inline constexpr std::size_t kBytes = 32, kTileRows = 5, kTileColumns = 2;  // 13 of 16
+inline constexpr std::size_t kBytes = 32, kTileRows = 4, kTileColumns = 3, kRowRegisters = 10;  // 12 sums, 3 columns, 1 row: all 16
 #else
-inline constexpr std::size_t kBytes = 32, kTileRows = 2, kTileColumns = 2;  // of two registers each: 12 of 16
+inline constexpr std::size_t kBytes = 32, kTileRows = 2, kTileColumns = 2, kRowRegisters = 5;  // of two registers each: 12 of 16
 #endif
 
 // A sum over many numbers is one of kChainBytes' worth of chains, whatever the registers: number i goes to chain i modulo their count,

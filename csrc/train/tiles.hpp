@@ -85,19 +85,97 @@ template <std::size_t M, std::size_t N, bool full, typename Real>
         }
 }
 
-/// Sums of products of stretches: result(m, n) = value(m) + sum over the stretches of p[m] * q[n].
+/// One tile of sums of rows: result(r)[column] += sum over i of value[i] * row(i, r)[column].
+template <typename Real>
+struct RowSum {
+    const Real* value;       // (i)
+    const std::int32_t* at;  // row (i, r) starts at rows + at[i] + r * row_step
+    std::size_t count;
+    const Real* rows;
+    Step row_step;
+    Real* result;  // result r starts at result + r * result_step
+    Step result_step;
+};
+
+/// R rows of N registers, the last of which has `lanes` unless it is `full`. Every element is one chain of multiply-adds in the order of i.
+template <std::size_t R, std::size_t N, bool full, typename Real>
+[[gnu::noinline]] void row_sum_tile(const RowSum<Real>& o, Lanes lanes) {
+    constexpr std::size_t width = kLanes<Real>;
+    const auto there = [&](const Real* p, std::size_t n) __attribute__((always_inline)) {
+        return full || n + 1 < N ? load(p + n * width) : load(p + n * width, lanes);
+    };
+    V<Real> sum[R][N];
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < R; ++r)
+#pragma GCC unroll 16
+        for (std::size_t n = 0; n < N; ++n) sum[r][n] = there(o.result + static_cast<Step>(r) * o.result_step, n);
+    const Real *const value = o.value, *const rows = o.rows;
+    const std::int32_t* const at = o.at;
+    const Step row_step = o.row_step;
+    for (std::size_t i = 0, count = o.count; i < count; ++i) {
+        V<Real> g = all(value[i]);
+        pin(g);
+        const Real* const row = rows + at[i];
+#pragma GCC unroll 8
+        for (std::size_t r = 0; r < R; ++r)
+#pragma GCC unroll 16
+            for (std::size_t n = 0; n < N; ++n) sum[r][n] = madd(g, there(row + static_cast<Step>(r) * row_step, n), sum[r][n]);
+    }
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < R; ++r)
+#pragma GCC unroll 16
+        for (std::size_t n = 0; n < N; ++n) {
+            Real* const to = o.result + static_cast<Step>(r) * o.result_step + n * width;
+            full || n + 1 < N ? store(to, sum[r][n]) : store(to, sum[r][n], lanes);
+        }
+}
+
+template <typename Real>
+using RowSumTile = void (*)(const RowSum<Real>&, Lanes);
+template <bool full, typename Real, std::size_t... I>
+constexpr std::array<RowSumTile<Real>, sizeof...(I)> long_row_sums(std::index_sequence<I...>) {
+    return {&row_sum_tile<1, I + 1, full, Real>...};
+}
+template <typename Real, std::size_t... I>
+constexpr std::array<RowSumTile<Real>, sizeof...(I)> short_row_sums(std::index_sequence<I...>) {
+    return {&row_sum_tile<I + 1, 1, false, Real>...};
+}
+template <bool full, typename Real>
+inline constexpr auto kLongRowSums = long_row_sums<full, Real>(std::make_index_sequence<kRowRegisters>{});
+template <typename Real>
+inline constexpr auto kShortRowSums = short_row_sums<Real>(std::make_index_sequence<kRowRegisters>{});
+
+/// One row of `columns` numbers.
+template <typename Real>
+void sum_long_row(std::size_t columns, RowSum<Real> o) {
+    constexpr std::size_t width = kLanes<Real>;
+    in_parts((columns + width - 1) / width, kRowRegisters, [&](std::size_t first, std::size_t n) {
+        const std::size_t left = columns - (first + n - 1) * width;
+        RowSum<Real> part = o;
+        part.rows += first * width, part.result += first * width;
+        (left >= width ? kLongRowSums<true, Real> : kLongRowSums<false, Real>)[n - 1](part, Lanes(left < width ? left : width));
+    });
+}
+
+/// Some rows of at most kChains numbers.
+template <typename Real>
+void sum_short_rows(std::size_t rows, std::size_t columns, RowSum<Real> o) {
+    in_parts(rows, kRowRegisters, [&](std::size_t first, std::size_t n) {
+        RowSum<Real> part = o;
+        part.rows += static_cast<Step>(first) * o.row_step, part.result += static_cast<Step>(first) * o.result_step;
+        kShortRowSums<Real>[n - 1](part, Lanes(columns));
+    });
+}
+
+/// Sums of products: result(m, n) = value(m) + sum over `length` numbers of p[m] * q[n].
 template <typename Real>
 struct Dots {
     const Real* const* p;
     const Real* const* q;
-    std::size_t length;              // of a stretch
-    std::size_t each = 1, rows = 1;  // stretches in a row, and rows of them
-    Step p_step = 0, q_step = 0;     // to the next stretch of a row
-    Step p_row = 0, q_row = 0;       // to the next row
-    Real* result = nullptr;          // (m, n) is at m * result_m + n * result_n
-    Step result_m = 0, result_n = 0;
-    const Real* value = nullptr;  // (m), or nothing
-    bool add = false;             // to the result that is there
+    std::size_t length;
+    Real* result;  // (m, n) is at m + n * result_n
+    Step result_n;
+    const Real* value;  // (m)
 };
 
 /// M registers of rows, each of kPairs of them, and N columns; `rows` <= M * kPairs are there. Every chain is one of multiply-adds.
@@ -113,30 +191,25 @@ template <std::size_t M, std::size_t N, typename Real>
         for (std::size_t i = 0; i < kPairs; ++i) p[m][i] = d.p[m * kPairs + i < rows ? m * kPairs + i : rows - 1];
 #pragma GCC unroll 8
     for (std::size_t n = 0; n < N; ++n) q[n] = d.q[n];
-    const auto add = [&](Step at_p, Step at_q, auto... lanes) __attribute__((always_inline)) {
+    const auto add = [&](std::size_t at, auto... lanes) __attribute__((always_inline)) {
         V<Real> y[N];
 #pragma GCC unroll 8
         for (std::size_t n = 0; n < N; ++n) {
-            y[n] = twice(load_chains(q[n] + at_q, lanes...));
+            y[n] = twice(load_chains(q[n] + at, lanes...));
             pin(y[n]);
         }
 #pragma GCC unroll 8
         for (std::size_t m = 0; m < M; ++m) {
             V<Real> x;
-            if constexpr (kPairs == 2) x = pair_of(load_chains(p[m][0] + at_p, lanes...), load_chains(p[m][1] + at_p, lanes...));
-            else x = load_chains(p[m][0] + at_p, lanes...);
+            if constexpr (kPairs == 2) x = pair_of(load_chains(p[m][0] + at, lanes...), load_chains(p[m][1] + at, lanes...));
+            else x = load_chains(p[m][0] + at, lanes...);
             pin(x);
 #pragma GCC unroll 8
             for (std::size_t n = 0; n < N; ++n) sum[m][n] = madd(x, y[n], sum[m][n]);
         }
     };
-    for (std::size_t row = 0; row < d.rows; ++row)
-        for (std::size_t k = 0; k < d.each; ++k) {
-            Step at_p = static_cast<Step>(row) * d.p_row + static_cast<Step>(k) * d.p_step;
-            Step at_q = static_cast<Step>(row) * d.q_row + static_cast<Step>(k) * d.q_step;
-            for (std::size_t i = 0; i < whole; i += width, at_p += width, at_q += width) add(at_p, at_q);
-            if (whole < d.length) add(at_p, at_q, rest);
-        }
+    for (std::size_t i = 0; i < whole; i += width) add(i);
+    if (whole < d.length) add(whole, rest);
 #pragma GCC unroll 8
     for (std::size_t m = 0; m < M; ++m)
 #pragma GCC unroll 2
@@ -148,10 +221,8 @@ template <std::size_t M, std::size_t N, typename Real>
             for (std::size_t n = 0; n < N; ++n) chains[n] = chains_of(sum[m][n], i);
             Real total[N];
             sums_of<N, Real>(chains, total);
-            for (std::size_t n = 0; n < N; ++n) {
-                Real& result = d.result[static_cast<Step>(at) * d.result_m + static_cast<Step>(n) * d.result_n];
-                result = total[n] + (d.value != nullptr ? d.value[at] : d.add ? result : Real{0});
-            }
+            for (std::size_t n = 0; n < N; ++n)
+                d.result[static_cast<Step>(at) + static_cast<Step>(n) * d.result_n] = total[n] + d.value[at];
         }
 }
 

@@ -1,9 +1,9 @@
 // Local training of small classifiers: SGD on the softmax cross-entropy of a list of layers, over one flat parameter vector.
 //
-// A result depends on its job only: not on threads, on other jobs, on what a worker did before or on the instruction set. A sum over many
-// numbers is one of as many chains of multiply-adds (one rounding each) as 32 bytes have numbers, number i in chain i modulo their count;
-// eight chains are added as ((0+1)+(2+3)) + ((4+5)+(6+7)), four as (0+2) + (1+3). All other sums are one chain. Nothing is allocated while
-// a job steps.
+// A result depends on its job only: not on threads, on other jobs, on what a worker did before or on the instruction set. A product of two
+// vectors, and the sum of a convolution's slopes, is one of as many chains of multiply-adds (one rounding each) as 32 bytes have numbers,
+// number i in chain i modulo their count; eight chains are added as ((0+1)+(2+3)) + ((4+5)+(6+7)), four as (0+2) + (1+3). All other sums
+// are one chain, whose order train/*.hpp state; a slope of 0 behind a convolution adds nothing. Nothing is allocated while a job steps.
 #pragma once
 
 #include <atomic>

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +13,17 @@ import pytest
 
 from fedbench.results.record import CURVES, Record, first_at_least, result_digest, run_id
 from fedbench.scenarios.load import load
+
+if "FEDBENCH_CACHE" not in os.environ:  # of this session, whose workers and programs share it
+    os.environ["FEDBENCH_CACHE"] = OWN_CACHE = tempfile.mkdtemp(prefix="fedbench-decoded-")
+else:
+    OWN_CACHE = ""
+
+
+def pytest_sessionfinish() -> None:
+    if OWN_CACHE:
+        shutil.rmtree(OWN_CACHE)
+
 
 BUDGET = 20.0
 TARGET = 0.8

@@ -137,7 +137,7 @@ CASES = (
     ),
     _whole(
         "run-fedavg-1000-clients",
-        "fedavg[cohort_size=100]",
-        *("task.model=softmax", "clients=1000", "local.steps=1", "budget.updates=60", "evaluation.every_seconds=6"),
+        "fedavg[cohort_size=100,local_lr=0.02]",
+        *("task.model=softmax", "clients=1000", "local.steps=1", "budget.updates=100", "evaluation.every_seconds=6"),
     ),
 )

@@ -19,7 +19,7 @@ from fedbench.results.provenance import DISTRIBUTION, cpu, library_versions
 Status = Literal["ok", "warning", "problem"]
 
 SWITCHES = ("FEDBENCH_ISA", "FEDBENCH_DOWNLOAD", "FEDBENCH_FUZZ", "FEDBENCH_WRITE_GOLDEN", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-FOLDERS = ("FEDBENCH_DATA", "FEDBENCH_STORE")
+FOLDERS = ("FEDBENCH_CACHE", "FEDBENCH_DATA", "FEDBENCH_STORE")
 ALLOCATOR = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
 GIB = 1 << 30
 COARSE_CLOCK = 1e-6  # seconds
@@ -52,6 +52,7 @@ def examine(store: Path) -> Iterator[Finding]:
         _digits,
         _fashion,
         _more_data,
+        _decoded,
     ):
         yield _guarded(check)
     yield _disk(store)
@@ -68,8 +69,9 @@ def _guarded(check: Callable[[], Finding]) -> Finding:
 
 
 def anonymous(text: str) -> str:
-    """Without the folders whose names can be a person's: the data root by its variable, the home folder as ~."""
-    for folder, name in ((os.environ.get("FEDBENCH_DATA", ""), "$FEDBENCH_DATA"), (str(Path.home()), "~")):
+    """Without the folders whose names can be a person's: those of variables by their names, the home folder as ~."""
+    named = [(os.environ.get(name, ""), f"${name}") for name in ("FEDBENCH_CACHE", "FEDBENCH_DATA")]
+    for folder, name in (*named, (str(Path.home()), "~")):
         if len(folder) > 1:
             text = text.replace(folder, name)
     return text
@@ -206,6 +208,23 @@ def _more_data() -> Finding:
         how = f"fedbench info {absent[0]} tells where its files belong; no scenario of the library needs them"
         return Finding("data more", value, "warning", how)
     return Finding("data more", value)
+
+
+def _decoded() -> Finding:
+    """Where data sets are kept as processes map them."""
+    from fedbench.tasks.decoded import folder
+
+    place = folder()
+    if place is None:
+        return Finding("data decoded", "not kept: every process unpacks its data")
+    entries = sorted(path.name.rpartition("-")[0] for path in place.glob("*-*.bin"))
+    value = f"{anonymous(str(place))}: {', '.join(dict.fromkeys(entries)) or 'nothing yet'}"
+    existing = next(path for path in (place, *place.absolute().parents) if path.exists())
+    if not os.access(existing, os.W_OK):
+        return Finding(
+            "data decoded", f"{value}, not writable", "warning", "set FEDBENCH_CACHE to a folder of your own, or to off"
+        )
+    return Finding("data decoded", value)
 
 
 def _disk(store: Path) -> Finding:

@@ -18,6 +18,7 @@ import numpy as np
 
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published
 from fedbench.tasks.models import make_model
 from fedbench.tasks.task import Task
@@ -47,8 +48,12 @@ def dataset(counts: Counts = COUNTS, root: Path | None = None) -> Dataset:
     `counts`: file name -> (rows, rows labelled +1), which must be found. Errors as in cifar.dataset.
     """
     files = A9A.located(root, _download)
-    train, test = (_examples(files[name], *counts[name]) for name in ("a9a", "a9a.t"))
-    return Dataset(A9A.name, train, test, CLASSES)
+
+    def decoded() -> Dataset:
+        train, test = (_examples(files[name], *counts[name]) for name in ("a9a", "a9a.t"))
+        return Dataset(A9A.name, train, test, CLASSES)
+
+    return decoded() if root else kept(A9A.name, files.values(), counts, decoded)
 
 
 def _examples(path: Path, rows: int, positive: int) -> Examples:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from fedbench.errors import RecordError
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published, torchvision_download
 from fedbench.tasks.models import make_model
 from fedbench.tasks.pixels import normalised
@@ -90,14 +91,18 @@ def _task(published: Cifar, model: str) -> Task:
 
 
 def dataset(published: Cifar, root: Path | None = None) -> Dataset:
-    """Features float32 (n, 3, 32, 32), about 740 MB in all; nothing is cached here.
+    """Features float32 (n, 3, 32, 32), about 740 MB in all, which the processes of a machine share.
 
     `root` replaces the data root, and then nothing is fetched. MissingDataError says where it looked and what to do; RecordError
     names a file that is damaged or not the published one.
     """
     files = published.located(root, torchvision_download(published.name.upper()))
-    train, test = (_examples(published, [files[name] for name in names]) for names in (published.train, published.test))
-    return Dataset(published.name, train, test, published.classes)
+
+    def decoded() -> Dataset:
+        train, test = (_examples(published, [files[name] for name in names]) for names in (published.train, published.test))
+        return Dataset(published.name, train, test, published.classes)
+
+    return decoded() if root else kept(published.name, files.values(), published.md5, decoded)
 
 
 def _examples(published: Cifar, paths: list[Path]) -> Examples:

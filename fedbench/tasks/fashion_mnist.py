@@ -17,6 +17,7 @@ import numpy as np
 
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Files, data_root, may_download
 from fedbench.tasks.idx import read_idx
 from fedbench.tasks.models import make_model
@@ -55,18 +56,20 @@ def dataset(
     sha256: Mapping[str, str] = SHA256,
     download: Callable[[], None] | None = None,
 ) -> Dataset:
-    """Features float32 (n, 1, 28, 28), about 220 MB in all; nothing is cached here.
+    """Features float32 (n, 1, 28, 28), about 220 MB in all, which the processes of a machine share.
 
     `folders`, `sha256` (file name -> sum) and `download` (fills the last folder) replace where to look, what to find and how to
     fetch it; without `folders` all three are as in the module's docstring. MissingDataError says where it looked and what to
     install; RecordError names a file that is damaged.
     """
-    if folders is None:
-        folders = (DEBIAN, raw_folder(data_root()))
-        if may_download():
-            download = _download
-    files = locate(folders, download)
-    return Dataset(NAME, _examples("train", files, sha256), _examples("t10k", files, sha256), CLASSES)
+
+    def decoded_from(files: Files) -> Dataset:
+        return Dataset(NAME, _examples("train", files, sha256), _examples("t10k", files, sha256), CLASSES)
+
+    if folders is not None:
+        return decoded_from(locate(folders, download))
+    files = locate((DEBIAN, raw_folder(data_root())), _download if may_download() else None)
+    return kept(NAME, files.values(), sha256, lambda: decoded_from(files))
 
 
 def raw_folder(root: Path) -> Path:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from fedbench.errors import RecordError
 from fedbench.tasks.cifar import MEAN, STD
 from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published, torchvision_download
 from fedbench.tasks.models import make_model
 from fedbench.tasks.task import Task
@@ -53,7 +54,10 @@ def dataset(published: Published = STL10, root: Path | None = None) -> Dataset:
         images, labels = files[f"{part}_X.bin"], files[f"{part}_y.bin"]
         return _examples(images, published.read(images), labels, published.read(labels))
 
-    return Dataset(published.name, examples("train"), examples("test"), CLASSES)
+    def decoded() -> Dataset:
+        return Dataset(published.name, examples("train"), examples("test"), CLASSES)
+
+    return decoded() if root else kept(published.name, files.values(), published.md5, decoded)
 
 
 def _examples(images: Path, pixels: bytes, labels: Path, classes: bytes) -> Examples:

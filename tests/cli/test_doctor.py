@@ -17,7 +17,7 @@ from .commands import fedbench
 
 CHECKS = {
     "python", "extension", "instruction set", "processor", "memory", "clock", "allocator", "environment", "data digits",
-    "data fashion_mnist", "data more", "store", "torch",
+    "data fashion_mnist", "data more", "data decoded", "store", "torch",
 }  # fmt: skip
 
 

@@ -31,6 +31,7 @@ class TaskTrainer(ABC):
         self.task, self.seed, self.dim = task, seed, task.model.dim
         self._public = public
         self._calls = 0
+        self._tested: tuple[Vector, Vector, Scores] | None = None  # the last model, its buffers, and their scores
 
     # ---- public data ----
 
@@ -68,6 +69,12 @@ class TaskTrainer(ABC):
 
     # ---- evaluation ----
 
+    def _tested_scores(self, x: Vector, buffers: Vector) -> Scores:
+        """Of the test set; those of the last model are kept."""
+        if self._tested is None or not (np.array_equal(self._tested[0], x) and np.array_equal(self._tested[1], buffers)):
+            self._tested = (x.copy(), buffers.copy(), self._test_scores(x, buffers))
+        return self._tested[2]
+
     @abstractmethod
     def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
         """Of the test set."""
@@ -77,12 +84,12 @@ class TaskTrainer(ABC):
         """Of the examples of `train_loss_sample`."""
 
     def evaluate(self, x: Vector, buffers: Vector) -> dict[str, float]:
-        loss, right = self._test_scores(x, buffers)
+        loss, right = self._tested_scores(x, buffers)
         train_loss, _ = self._train_scores(x, buffers)
         return {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
 
     def per_client(self, x: Vector, buffers: Vector) -> Vector:
-        _, right = self._test_scores(x, buffers)
+        _, right = self._tested_scores(x, buffers)
         return _accuracy_per_client(self.task.dataset, [np.asarray(rows) for rows in self.shards], right)
 
 

@@ -1,0 +1,136 @@
+"""Decoded data sets, kept on this machine: a process maps them into memory instead of unpacking them, and all of them share the pages.
+
+One file an entry: a line with the format, SHA-256 of all that follows, the header's length, a header in JSON, the arrays. The name has
+the data set, and a key of what made the entry: the source files by path, size and time, and the code that decodes. An entry is written
+beside its place and moved there, so that any number of processes may do so at a time, and it is checked whenever it is opened: a
+damaged one is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import mmap
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.tasks.data import Dataset, Examples
+
+FORMAT = b"fedbench decoded 1\n"
+ALIGNMENT = 64  # of arrays, in bytes
+KEPT = 4  # entries of one data set: of other versions of the code, or of other copies of the files
+_SUM, _LENGTH = len(FORMAT), len(FORMAT) + 32
+_HEADER = _LENGTH + 8
+
+
+def folder() -> Path | None:
+    """$FEDBENCH_CACHE, or ~/.cache/fedbench/decoded; None if the variable is `off`, or there is no home."""
+    given = os.environ.get("FEDBENCH_CACHE")
+    if given == "off":
+        return None
+    try:
+        return Path(given) if given else Path.home() / ".cache" / "fedbench" / "decoded"
+    except RuntimeError:
+        return None
+
+
+def kept(name: str, sources: Iterable[Path], expected: object, make: Callable[[], Dataset]) -> Dataset:
+    """What `make` gives, from this machine's copy if there is one. Arrays may be written: that changes nothing for others.
+
+    `sources` are the files that `make` reads, which must be there; `expected` says by its repr what is to be found in them.
+    """
+    place = folder()
+    if place is None:
+        return make()
+    file = place / f"{name}-{_key(sources, expected)}.bin"
+    found = _read(file)
+    if found is None:
+        found = make()
+        with contextlib.suppress(OSError):  # a full or read-only disk: then nothing is kept
+            _write(file, found)
+            _forget_old(file, name)
+            found = _read(file) or found  # the pages that the others have too
+    return found
+
+
+def _key(sources: Iterable[Path], expected: object) -> str:
+    facts: list[Any] = [_code(), repr(expected)]
+    for path in sources:
+        status = path.stat()
+        facts.append([str(path.resolve()), status.st_size, status.st_mtime_ns])
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _code() -> str:
+    """A sum of the modules of this package: one of them makes the arrays."""
+    here = Path(__file__).parent
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))).hexdigest()
+
+
+def _arrays(data: Dataset) -> dict[str, npt.NDArray[Any]]:
+    return {"train.x": data.train.x, "train.y": data.train.y, "test.x": data.test.x, "test.y": data.test.y}
+
+
+def _write(file: Path, data: Dataset) -> None:
+    rows, at = [], 0
+    for name, array in _arrays(data).items():
+        rows.append({"name": name, "dtype": array.dtype.str, "shape": array.shape, "at": at})
+        at += array.nbytes + -array.nbytes % ALIGNMENT
+    header = json.dumps({"data_set": data.name, "classes": data.classes, "arrays": rows}).encode()
+    header += b" " * (-(_HEADER + len(header)) % ALIGNMENT)
+    pieces: list[bytes | memoryview] = [len(header).to_bytes(8, "little"), header]
+    for array in _arrays(data).values():
+        pieces += [array.data.cast("B"), bytes(-array.nbytes % ALIGNMENT)]
+    total = hashlib.sha256()
+    for piece in pieces:
+        total.update(piece)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(prefix=f".{file.stem}-", suffix=".partial", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            for piece in (FORMAT, total.digest(), *pieces):
+                out.write(piece)
+        Path(beside).replace(file)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _forget_old(file: Path, name: str) -> None:
+    """All but the newest few entries of the data set, and what killed processes left beside them an hour ago."""
+    entries = sorted(file.parent.glob(f"{name}-*.bin"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    left = [path for path in file.parent.glob(".*.partial") if path.stat().st_mtime < time.time() - 3600]
+    for path in entries[KEPT:] + left:
+        path.unlink(missing_ok=True)
+
+
+def _read(file: Path) -> Dataset | None:
+    """None if there is no such entry, or it is not what was written."""
+    try:
+        with file.open("rb") as opened:
+            pages = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY)
+    except (OSError, ValueError):  # ValueError: an empty file
+        return None
+    view = memoryview(pages)
+    if view[:_SUM] != FORMAT or view[_SUM:_LENGTH] != hashlib.sha256(view[_LENGTH:]).digest():
+        return None
+    start = _HEADER + int.from_bytes(view[_LENGTH:_HEADER], "little")
+    header = json.loads(bytes(view[_HEADER:start]))
+
+    def array(name: str) -> npt.NDArray[Any]:
+        (row,) = [row for row in header["arrays"] if row["name"] == name]
+        count = int(np.prod(row["shape"], dtype=np.int64))
+        return np.frombuffer(pages, row["dtype"], count, start + row["at"]).reshape(row["shape"])
+
+    train, test = (Examples(array(f"{part}.x"), array(f"{part}.y")) for part in ("train", "test"))
+    return Dataset(header["data_set"], train, test, header["classes"])

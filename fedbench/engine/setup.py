@@ -18,8 +18,10 @@ from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Duration, Gradients, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
-from fedbench.scenarios.partition import Shards, partition
+from fedbench.scenarios.data_parts import Overlapping
+from fedbench.scenarios.partition import partition
 from fedbench.scenarios.pooled import pooled
+from fedbench.shards import Shards
 from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Poll, Rounds, Traffic, Vector, Weights
@@ -54,7 +56,7 @@ class Setup:
 
     @functools.cached_property
     def sizes(self) -> Weights:
-        return np.array([len(rows) for rows in self.shards], np.float64)
+        return self.shards.sizes.astype(np.float64)
 
     @property
     def sizes_for_clock(self) -> Weights | None:
@@ -183,8 +185,8 @@ class Setup:
     def _steps_before_pooling(self) -> float:
         """Mean local steps of a client of the scenario that is pooled: of a job whose time is drawn as a whole."""
         given = self.spec.scenario
-        shards = partition(given, self.task.dataset.train.y, self.spec.seed) if system.needs_sizes(given) else []
-        sizes = np.array([len(rows) for rows in shards], np.float64)
+        needed = system.needs_sizes(given)
+        sizes = partition(given, self.task.dataset.train.y, self.spec.seed).sizes.astype(np.float64) if needed else np.empty(0)
         return float(system.mean_steps(given, self.spec.seed, sizes).mean())
 
     def _is_limited(self) -> bool:
@@ -251,8 +253,8 @@ class Setup:
     def inputs_digest(self) -> str:
         """Digest of what the scenario drew: shards, durations, absences if there are any, and the initial model."""
         timing, digest = self.timing(), Digest()
-        for rows in self.shards:
-            digest.add(rows)
+        shards = self.shards
+        digest.add(*((shards.rows, shards.begin, shards.sizes) if isinstance(self.scenario.partition, Overlapping) else shards))
         self.data.add_to(digest)
         for duration in self._drawn_durations():
             digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))

@@ -51,6 +51,14 @@ class ShardsOfClasses(Part):
     balanced: bool = True
 
 
+class Overlapping(Part):
+    """Every client has `examples_per_client` examples, drawn uniformly and without repetition, and one example may be of many clients: so
+    that there can be more clients than examples."""
+
+    kind: Literal["overlapping"]
+    examples_per_client: PositiveInt
+
+
 HELD_OUT = "held_out"
 
 

@@ -1,4 +1,4 @@
-"""Who has which training examples: disjoint, complete, keyed by the seed, independent of the algorithm."""
+"""Who has which training examples: keyed by the seed, independent of the algorithm; disjoint and complete, unless they are to overlap."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import numpy.typing as npt
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.scenarios.data_parts import HELD_OUT, Dirichlet, Iid, ShardsOfClasses, TwoClass
+from fedbench.scenarios.data_parts import HELD_OUT, Dirichlet, Iid, Overlapping, ShardsOfClasses, TwoClass
 from fedbench.scenarios.draws import log_gamma, shares
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.shards import classes_in_shards, shards_per_class
+from fedbench.shards import Shards
 
 Rows = npt.NDArray[np.int64]
-Shards = list[Rows]
+Parts = list[Rows]
+"""One array of row numbers per client."""
 
 
 def public_rows(scenario: Scenario, examples: int, seed: int) -> Rows | None:
@@ -55,7 +57,7 @@ def validation_rows(scenario: Scenario, labels: Rows, seed: int) -> Rows:
 
 
 def partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
-    """One array of row numbers (ascending) per client; every row of `labels` (n,) that is not public in exactly one of them.
+    """The rows of every client; every row of `labels` (n,) that is not public is one client's, unless they overlap.
 
     UsageError if a client would have no example.
     """
@@ -63,10 +65,17 @@ def partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
     if public is None:
         return _partition(scenario, labels, seed)
     private = np.delete(np.arange(len(labels)), public)
-    return [private[rows] for rows in _partition(scenario, labels[private], seed)]
+    return _partition(scenario, labels[private], seed).among(private)
 
 
 def _partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
+    if isinstance(scenario.partition, Overlapping):
+        return overlapping(len(labels), scenario.clients, seed, scenario.partition)
+    return Shards.of(_disjoint(scenario, labels, seed))
+
+
+def _disjoint(scenario: Scenario, labels: Rows, seed: int) -> Parts:
+    """Ascending rows."""
     if scenario.clients > len(labels):  # said before anything of the size of the clients is made
         raise UsageError(
             f"scenario {scenario.name}: partition {scenario.partition.kind} leaves at least {scenario.clients - len(labels)} of "
@@ -90,13 +99,26 @@ def _partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
     return shards
 
 
-def iid(examples: int, clients: int, seed: int) -> Shards:
+def iid(examples: int, clients: int, seed: int) -> Parts:
     """A keyed permutation cut into `clients` parts whose sizes differ by at most one."""
     order = Stream(seed, Purpose.partition).permutation(examples)
     return [np.sort(part) for part in np.array_split(order, clients)]
 
 
-def two_class(labels: Rows, clients: int, seed: int) -> Shards:
+def overlapping(examples: int, clients: int, seed: int, part: Overlapping) -> Shards:
+    """Every client has a stretch of one keyed permutation, which goes on at its beginning, from a place that is drawn uniformly: so many
+    of the examples without repetition, whoever else has them. UsageError if that is more than there are."""
+    size = part.examples_per_client
+    if size > examples:
+        raise UsageError(
+            f"partition overlapping: examples_per_client must be at most the {examples} training examples of the task, got {size}"
+        )
+    order = Stream(seed, Purpose.partition, 7).permutation(examples)
+    begin = np.floor(Stream(seed, Purpose.partition, 8).uniform(clients) * examples).astype(np.int64)
+    return Shards(np.concatenate([order, order[: size - 1]]), begin, np.full(clients, size))
+
+
+def two_class(labels: Rows, clients: int, seed: int) -> Parts:
     """2 N shards of one class each, two of different classes to every client.
 
     A class gets shards in proportion to its size (largest remainders), cut from a keyed permutation of its examples; sizes are
@@ -130,7 +152,7 @@ def two_class(labels: Rows, clients: int, seed: int) -> Shards:
 DIRICHLET_DRAWS = 100
 
 
-def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Shards:
+def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Parts:
     """For each class, a keyed permutation of its examples cut at the cumulative shares of the clients.
 
     Drawn again until every client has `min_examples`, at most DIRICHLET_DRAWS times: with a small alpha that would take for ever.
@@ -171,7 +193,7 @@ def _dirichlet_counts(totals: Rows, clients: int, part: Dirichlet, seed: int, dr
     return counts
 
 
-def _filled_up(shards: Shards, floor: int) -> Shards:
+def _filled_up(shards: Parts, floor: int) -> Parts:
     """Clients below the floor, in order, take the last examples of whoever has most, so many that both sides stay above it."""
     for client in range(len(shards)):
         while len(shards[client]) < floor:

@@ -9,7 +9,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.data_parts import Dirichlet, Iid, PublicPart, ShardsOfClasses, TaskPart, TwoClass, ValidationPart
+from fedbench.scenarios.data_parts import (
+    Dirichlet,
+    Iid,
+    Overlapping,
+    PublicPart,
+    ShardsOfClasses,
+    TaskPart,
+    TwoClass,
+    ValidationPart,
+)
 from fedbench.scenarios.delays import DelayClasses, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
@@ -200,7 +209,7 @@ class Scenario(Part):
     about: Annotated[str, Field(max_length=10_000)]
     task: TaskPart
     clients: Annotated[Integer, Field(ge=1, le=MOST_CLIENTS)]
-    partition: Iid | TwoClass | Dirichlet | ShardsOfClasses = Field(discriminator="kind")
+    partition: Iid | TwoClass | Dirichlet | ShardsOfClasses | Overlapping = Field(discriminator="kind")
     local: LocalPart
     compute: PerStep | PerJob | DelayClasses | ExponentialSteps = Field(discriminator="kind")
     network: Network = Network()

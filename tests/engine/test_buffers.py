@@ -79,7 +79,7 @@ def test_a_job_trains_and_moves_the_buffers_as_plain_torch_does(trainer: TorchTr
     work = train(trainer, Job(2, 5, 0, 9), LocalRule(start=start, lr=0.05))
     module = by_hand(start, USED)
     optimiser = torch.optim.SGD(module.parameters(), lr=0.05)
-    shard, data = trainer.shards[2].numpy(), trainer.task.dataset.train
+    shard, data = trainer.shards[2], trainer.task.dataset.train
     rows, offsets = draw_batches(3, 2, 5, len(shard), 7, 9)
     for begin, end in itertools.pairwise(offsets.tolist()):
         chosen = shard[rows[begin:end]]

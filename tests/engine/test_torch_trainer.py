@@ -70,7 +70,7 @@ def test_full_gradients_know_no_dropout(pair: Any) -> None:
     plain: TorchTrainer = pair[0]
     dataset = plain.task.dataset
     task = Task("digits", Model("dropped", dataset.shape, (Flatten(), Dropout(0.5), Linear(64, 10))), dataset)
-    dropped = TorchTrainer(task, [rows.numpy() for rows in plain.shards], batch_size=7, seed=3)
+    dropped = TorchTrainer(task, plain.shards, batch_size=7, seed=3)
     job = Assignment(Job(2, 5, 0, 3), LocalRule(start=START, lr=0.1, wants=("full_gradient",)), NONE)
     a, b = (trainer.train([job])[0] for trainer in (dropped, plain))
     assert not np.allclose(a.end, b.end, rtol=1e-3)
@@ -105,7 +105,7 @@ def test_evaluation_by_hand(pair: Any) -> None:
     assert metrics["test_loss"] == pytest.approx(loss.mean(), rel=1e-5)
     right = logits.argmax(1) == test.y
     by_class = np.array([right[test.y == c].mean() for c in range(10)])
-    shares = np.bincount(trainer.task.dataset.train.y[trainer.shards[1].numpy()], minlength=10)
+    shares = np.bincount(trainer.task.dataset.train.y[trainer.shards[1]], minlength=10)
     assert trainer.per_client(START, NONE)[1] == pytest.approx(shares @ by_class / shares.sum())
 
 

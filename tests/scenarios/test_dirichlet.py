@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from fedbench.scenarios import partition as module
 from fedbench.scenarios.data_parts import Dirichlet
 from fedbench.scenarios.draws import log_gamma, shares
 from fedbench.scenarios.load import load
-from fedbench.scenarios.partition import Shards, _dirichlet_counts, dirichlet, partition, public_rows
+from fedbench.scenarios.partition import Rows, _dirichlet_counts, dirichlet, partition, public_rows
 
 LABELS = np.repeat(np.arange(10), 600)
 
@@ -24,7 +25,7 @@ def part(alpha: float, **options: Any) -> Dirichlet:
     return Dirichlet(kind="dirichlet", alpha=alpha, **options)
 
 
-def class_counts(shards: Shards) -> Any:
+def class_counts(shards: Sequence[Rows]) -> Any:
     return np.stack([np.bincount(LABELS[rows], minlength=10) for rows in shards])
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
+from fedbench.scenarios.data_parts import Overlapping
 from fedbench.scenarios.load import load
-from fedbench.scenarios.partition import Shards, iid, partition, two_class
+from fedbench.scenarios.partition import Rows, iid, overlapping, partition, public_rows, two_class
 
 
-def assert_disjoint_and_complete(shards: Shards, examples: int) -> None:
+def assert_disjoint_and_complete(shards: Sequence[Rows], examples: int) -> None:
     assert np.array_equal(np.sort(np.concatenate(shards)), np.arange(examples))
 
 
@@ -59,3 +62,38 @@ def test_an_empty_client_is_an_error_that_names_it() -> None:
     scenario = load("digits-demo", ["clients=50", "partition={kind: iid}", "public=null"])
     with pytest.raises(UsageError, match=r"leaves at least 10 of 50 clients without an example: .*40 training examples"):
         partition(scenario, np.zeros(40, np.int64), 0)
+
+
+@given(st.integers(1, 90), st.integers(1, 300), st.data())
+def test_overlapping_clients_have_so_many_different_examples(examples: int, clients: int, data: st.DataObject) -> None:
+    size, seed = data.draw(st.integers(1, examples)), data.draw(st.integers(0, 2**64 - 1))
+    part = Overlapping(kind="overlapping", examples_per_client=size)
+    shards = overlapping(examples, clients, seed, part)
+    assert len(shards) == clients
+    for rows in shards:
+        assert len(np.unique(rows)) == len(rows) == size
+        assert rows.min() >= 0
+        assert rows.max() < examples
+    again = overlapping(examples, clients, seed, part)
+    assert all(np.array_equal(a, b) for a, b in zip(shards, again, strict=True))
+
+
+def test_overlapping_places_are_uniform_and_of_the_seed() -> None:
+    part = Overlapping(kind="overlapping", examples_per_client=3)
+    shards = overlapping(50, 200_000, 4, part)
+    counts = np.bincount(np.concatenate(list(shards)), minlength=50)
+    assert np.abs(counts / (200_000 * 3 / 50) - 1).max() < 0.06  # six standard deviations
+    assert not np.array_equal(overlapping(50, 100, 0, part).begin, overlapping(50, 100, 1, part).begin)
+    assert not np.array_equal(overlapping(50, 100, 0, part).rows, overlapping(50, 100, 1, part).rows)
+
+
+def test_overlapping_clients_have_no_public_example_and_not_too_many() -> None:
+    many = ("clients=5000", "partition={kind: overlapping, examples_per_client: 30}")
+    scenario, labels = load("digits-demo", many), np.zeros(1442, np.int64)
+    public = public_rows(scenario, 1442, 2)
+    assert public is not None
+    found = partition(scenario, labels, 2)
+    assert not np.isin(found.rows, public).any()
+    assert len(np.unique(found.rows)) == 1442 - len(public)
+    with pytest.raises(UsageError, match="examples_per_client must be at most the 1300 training examples of the task, got 1301"):
+        partition(load("digits-demo", [*many, "partition.examples_per_client=1301"]), labels, 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,19 +13,19 @@ from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
 from fedbench.scenarios.data_parts import ShardsOfClasses
 from fedbench.scenarios.load import load
-from fedbench.scenarios.partition import Shards, partition
+from fedbench.scenarios.partition import Rows, partition
 from fedbench.scenarios.shards import classes_in_shards, shards_per_class
 
 CIFAR = np.tile(np.arange(10), 5000)
 
 
-def dealt(labels: np.ndarray, clients: int, seed: int, per_client: int, *, balanced: bool) -> Shards:
+def dealt(labels: np.ndarray, clients: int, seed: int, per_client: int, *, balanced: bool) -> Sequence[Rows]:
     return classes_in_shards(
         labels, clients, seed, ShardsOfClasses(kind="shards", classes_per_client=per_client, balanced=balanced)
     )
 
 
-def holders(labels: np.ndarray, shards: Shards) -> np.ndarray:
+def holders(labels: np.ndarray, shards: Sequence[Rows]) -> np.ndarray:
     """Examples of every class at every client (N, C)."""
     return np.array([np.bincount(labels[rows], minlength=labels.max() + 1) for rows in shards])
 

@@ -6,6 +6,7 @@ It takes LocalRules of plain SGD with weight decay, an l2 prox and a correction;
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -45,15 +46,13 @@ class NativeTrainer(TaskTrainer):
             raise UsageError(
                 f"trainer native: images of task {task.name} are augmented, which it does not do; use --trainer torch"
             )
-        super().__init__(task, seed=seed, public=public)
+        super().__init__(task, shards, seed=seed, public=public)
         train = task.dataset.train
-        self.dtype = train.x.dtype
-        self.shards = [np.ascontiguousarray(rows, np.int64) for rows in shards]
+        self.dtype, self.workers = train.x.dtype, workers
         self.core = LocalTrainer(
             layer_specs(task.model), train.x, train.y, seed=seed, batch_size=batch_size, threads=workers, isa=isa
         )
-        count = np.array([len(rows) for rows in self.shards], np.int64)
-        self.core.set_shards(np.concatenate(self.shards), np.cumsum(count) - count, count)
+        self.core.set_shards(self.shards.rows, self.shards.begin, self.shards.sizes)
         self.sample = train.subset(train_loss_sample(seed, len(train)))
         self._words = (-1, 0)  # version, and dropout words used in it by the student
 
@@ -137,8 +136,17 @@ class NativeTrainer(TaskTrainer):
         return Work(delta=delta, end=job.end, buffers=assignment.buffers, server_seconds=seconds, **by_products)
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
-        for client in clients:
-            yield self.core.gradient(x, self.shards[client])
+        """As many clients at a time as there are workers: full gradients of jobs without steps."""
+        x, left = np.ascontiguousarray(x), iter(clients)
+        while part := list(itertools.islice(left, self.workers)):
+            full = [np.empty(self.dim, self.dtype) for _ in part]
+            self.core.train(
+                [
+                    LocalJob(0, 0, 0, self.shards[client], x, np.empty_like(x), 0.0, full_gradient=g)
+                    for client, g in zip(part, full, strict=True)
+                ]
+            )
+            yield from full
 
     # ---- public data ----
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from fedbench.engine.trainers.base import draw_public_batches, no_public_data
 from fedbench.kernels.random import Purpose, Stream
 from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.shards import Shards
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.task import Task
 from fedbench.types import Vector
@@ -24,11 +25,11 @@ TRAIN_LOSS_EXAMPLES = 2000
 class TaskTrainer(ABC):
     """`shards` are the clients' rows of the training set, `public` features (P, ..) of the server's unlabelled examples, if any."""
 
-    shards: Sequence[Any]
     device = "cpu"
 
-    def __init__(self, task: Task, *, seed: int, public: npt.NDArray[Any] | None) -> None:
+    def __init__(self, task: Task, shards: Sequence[Rows], *, seed: int, public: npt.NDArray[Any] | None) -> None:
         self.task, self.seed, self.dim = task, seed, task.model.dim
+        self.shards = Shards.of(shards)
         self._public = public
         self._calls = 0
         self._tested: tuple[Vector, Vector, Scores] | None = None  # the last model, its buffers, and their scores
@@ -90,7 +91,7 @@ class TaskTrainer(ABC):
 
     def per_client(self, x: Vector, buffers: Vector) -> Vector:
         _, right = self._tested_scores(x, buffers)
-        return _accuracy_per_client(self.task.dataset, [np.asarray(rows) for rows in self.shards], right)
+        return _accuracy_per_client(self.task.dataset, self.shards, right)
 
 
 def train_loss_sample(seed: int, examples: int) -> Rows:
@@ -98,10 +99,9 @@ def train_loss_sample(seed: int, examples: int) -> Rows:
     return np.sort(Stream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
 
 
-def _accuracy_per_client(dataset: Dataset, shards: Sequence[Rows], right: Vector) -> Vector:
+def _accuracy_per_client(dataset: Dataset, shards: Shards, right: Vector) -> Vector:
     """Accuracy on every client's own mix of classes (N,): the test accuracies of the classes, from `right` (1.0 or 0.0 per test
     example), weighted by the class shares of the client's training examples."""
     labels, classes = dataset.test.y, dataset.classes
     accuracy = np.bincount(labels, right, classes) / np.maximum(1, np.bincount(labels, minlength=classes))
-    shares = np.stack([np.bincount(dataset.train.y[rows], minlength=classes) / len(rows) for rows in shards])
-    return np.asarray(shares @ accuracy)
+    return np.asarray((shards.labels(dataset.train.y, classes) / shards.sizes[:, None]) @ accuracy)

@@ -52,11 +52,10 @@ class TorchTask(TaskTrainer):
         if workers < 1:
             raise UsageError(f"workers: must be >= 1, got {workers}")
         torch.set_num_threads(1)
-        super().__init__(task, seed=seed, public=public)
+        super().__init__(task, shards, seed=seed, public=public)
         self.batch_size, self.dtype, self.device = batch_size, np.dtype(dtype), torch.device(device).type
         self.at = torch.device(device)
         self.real = torch.from_numpy(np.empty(0, dtype)).dtype
-        self.shards = [torch.from_numpy(rows) for rows in shards]
         train, test = task.dataset.train, task.dataset.test
         channels_last = self.channels_last_where_faster and is_faster_channels_last(task.model)
         layout: dict[str, Any] = {"channels_last": channels_last, "dtype": self.real, "device": self.at}
@@ -99,7 +98,7 @@ class TorchTask(TaskTrainer):
 
     def _draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
         """Of all steps of a job: rows of the training set, where the batches begin and end, and how every image is changed."""
-        shard, how = self.shards[job.client], self.task.augmentation
+        shard, how = torch.from_numpy(self.shards[job.client]), self.task.augmentation
         drawn, offsets = draw_batches(self.seed, job.client, job.k, len(shard), self.batch_size, job.steps)
         changes = None
         if how is not None:
@@ -135,7 +134,7 @@ class TorchTask(TaskTrainer):
 
     def _client_gradient(self, replica: Replica, client: int, x: Vector, buffers: Vector) -> Vector:
         """Gradient of the mean loss over all examples of a client, as in evaluation, summed in float64 over batches."""
-        rows = self.shards[client].to(self.at)
+        rows = torch.from_numpy(self.shards[client]).to(self.at)
         replica.load(x, buffers)
         replica.module.eval()
         total = torch.zeros(self.dim, dtype=torch.float64, device=self.at)

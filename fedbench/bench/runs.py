@@ -55,14 +55,30 @@ def with_torch(spec: Any) -> Ready:
     return _run(spec, "torch")
 
 
-def planned(spec: Any) -> Outcome:
-    """Updates and steps from the plan alone; the accuracy from the torch trainer."""
+def counted(spec: Any) -> Ready:
+    """Two workers; no accuracy, so that the plan alone is the reference."""
+    ready = two_workers(spec)
+
+    def read(record: Any) -> Outcome:
+        found = dict(ready.read(record))
+        del found["test_accuracy"]
+        return found
+
+    return Ready(ready.act, read)
+
+
+def counts(spec: Any) -> Outcome:
+    """Updates and steps from the plan alone."""
     from fedbench.engine.plan import plan
 
     summary = plan(spec)
+    return {"updates": summary.updates, "trained_steps": summary.trained_steps}
+
+
+def planned(spec: Any) -> Outcome:
+    """The plan's counts, and the accuracy from the torch trainer."""
     run = with_torch(spec)
-    accuracy = run.read(run.act())["test_accuracy"]
-    return {"updates": summary.updates, "trained_steps": summary.trained_steps, "test_accuracy": accuracy}
+    return {**counts(spec), "test_accuracy": run.read(run.act())["test_accuracy"]}
 
 
 def loop(spec: Any) -> Ready:
@@ -133,11 +149,35 @@ CASES = (
     _whole(
         "run-fedbuff-cnn-21840",
         "fedbuff[concurrency=25,buffer_size=5]",
-        *("task.model=cnn_21840", "clients=50", "budget.updates=20", "evaluation.every_seconds=2"),
+        *("task.model=cnn_21840", "clients=50", "budget.updates=60", "evaluation.every_seconds=5"),
     ),
     _whole(
         "run-fedavg-1000-clients",
         "fedavg[cohort_size=100,local_lr=0.02]",
         *("task.model=softmax", "clients=1000", "local.steps=1", "budget.updates=100", "evaluation.every_seconds=6"),
+    ),
+    Case(
+        name="run-fedavg-1m-clients",
+        group="run",
+        size=Size(
+            "defedavg-fashion-iid",
+            (
+                *("task.model=softmax", "clients=1000000", "partition={kind: overlapping, examples_per_client: 60}"),
+                *("local.steps=5", "budget.updates=20", "evaluation.every_seconds=5"),
+            ),
+            "fedavg[cohort_size=1000]",
+        ),
+        small=Size(
+            "digits-demo",
+            ("clients=3000", "partition={kind: overlapping, examples_per_client: 9}", "budget.updates=2"),
+            "fedavg[cohort_size=100]",
+        ),
+        inputs=spec_of,
+        ours=Way("fedbench", counted, NEEDS),
+        reference=counts,
+        unit="job",
+        units=lambda size: 20_000,
+        heavy=True,
+        memory=True,
     ),
 )

@@ -71,7 +71,8 @@ class Execution:
     """The state of a run between updates, and `run`, which advances it through a plan's chunks.
 
     `wave_bytes` bounds a wave together with all results not yet consumed (one job always fits); `wave_size` bounds the jobs of
-    a wave. Neither changes a bit of any result. `step_writes_memory`: may `step` overwrite rows of state.memory (Rounds, Poll)?
+    a wave, which has as many of them for each of the `workers` where that can be. None of these changes a bit of any result.
+    `step_writes_memory`: may `step` overwrite rows of state.memory (Rounds, Poll)?
     """
 
     def __init__(
@@ -83,12 +84,13 @@ class Execution:
         *,
         wave_bytes: int = WAVE_BYTES,
         wave_size: int | None = None,
+        workers: int = 1,
         step_writes_memory: bool = True,
         given: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.algorithm, self.trainer, self.info = algorithm, trainer, info
         self.tools = EngineTools(self)
-        self.wave_bytes, self.wave_size = wave_bytes, wave_size
+        self.wave_bytes, self.wave_size, self.workers = wave_bytes, wave_size, workers
         self.step_writes_memory, self.given = step_writes_memory, given
         self.dtype, self.shape = x0.dtype, x0.shape
         self.version = 0
@@ -187,7 +189,7 @@ class Execution:
 
     def _compute(self, needed: list[int]) -> None:
         while not self._has_run[needed].all():
-            wave = self.queue.take(self._room())
+            wave = self.queue.take(self._room(), max(needed), self.workers)
             if self._bulk:
                 self._train_columns(self._bulk, np.array(wave))
             else:

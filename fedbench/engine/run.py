@@ -38,8 +38,7 @@ from fedbench.types import Dispatch, Mailbox, Rounds
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How a run is computed. Bits depend on `trainer` (auto, native, torch), on `device` (cpu, cuda, cuda:N) and, for native, on `isa`
-    ("" is the best of this machine) alone. `checkpoint_seconds` are of host time. UsageError for unknown names, and
-    if this machine lacks the device."""
+    ("" is the best of this machine) alone. `checkpoint_seconds` are of host time. UsageError for an unknown name or a missing device."""
 
     workers: int = 1
     trainer: str = "auto"
@@ -127,6 +126,7 @@ class Run:
             self.setup.x0(),
             wave_bytes=options.wave_bytes,
             wave_size=options.wave_size,
+            workers=options.workers,
             step_writes_memory=dispatch.starts_from_later_version,
         )
         sampling = _repeating_sampling(dispatch)

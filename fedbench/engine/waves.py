@@ -47,10 +47,17 @@ class WaveQueue:
                     heapq.heappush(self._ready, index)
         self._version = version
 
-    def take(self, limit: int | None) -> list[int]:
-        """Up to `limit` jobs that can run, first those consumed first."""
+    def take(self, limit: int | None, last: int = -1, workers: int = 1) -> list[int]:
+        """Up to `limit` jobs that can run, first those consumed first; with `workers`, as many for each of them, if the others can wait:
+        those up to `last` cannot."""
         count = len(self._ready) if limit is None else min(limit, len(self._ready))
-        return [heapq.heappop(self._ready) for _ in range(count)]
+        wave = [heapq.heappop(self._ready) for _ in range(count)]
+        kept = count - count % workers
+        if 0 < kept < count and wave[kept] > last:
+            for index in wave[kept:]:
+                heapq.heappush(self._ready, index)
+            del wave[kept:]
+        return wave
 
     def ran(self, wave: list[int]) -> None:
         """These jobs have run: their clients' next jobs may be ready."""

@@ -70,7 +70,7 @@ def test_waves_chunks_and_memory_limits_change_no_bit(selector: str, dtype: str,
     wanted = w.run(algorithm, wave_size=1)
     assert np.isfinite(wanted.state.x).all()
     assert wanted.state.x.dtype == np.dtype(dtype)
-    for options in ({}, {"wave_size": 2}, {"wave_bytes": 1}, {"wave_bytes": 400}):
+    for options in ({}, {"wave_size": 2}, {"wave_bytes": 1}, {"wave_bytes": 400}, {"workers": 3}, {"workers": 2, "wave_size": 3}):
         for size in (1, 3, 1000):
             assert bits(w.run(algorithm, size, **options)) == bits(wanted)
 
@@ -113,6 +113,25 @@ def test_waves_are_used_and_every_consumed_job_is_trained_once(world: Any) -> No
     assert sorted(seen) == sorted(zip(chunk.client[consumed].tolist(), chunk.k[consumed].tolist(), strict=True))
     assert execution.waves < len(seen)
     assert not consumed.all()  # jobs in flight at the end are never trained
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_wave_has_as_many_jobs_for_every_worker_if_the_rest_can_wait(workers: int, world: Any) -> None:
+    w: World = world(updates=60, clients=30)
+    execution = w.execution(registry.algorithm("fedbuff[buffer_size=5,concurrency=25]"), workers=workers)
+    sizes: list[int] = []
+    train = execution.trainer.train
+
+    def spy(wave: Sequence[Assignment]) -> list[Work]:
+        sizes.append(len(wave))
+        return train(wave)
+
+    execution.trainer.train = spy  # type: ignore[method-assign]
+    chunks = w.chunks(execution.algorithm)
+    execution.run(chunks)
+    assert sum(sizes) == sum(int((chunk.consumed_by >= 0).sum()) for chunk in chunks)
+    uneven = [size for size in sizes[1:-3] if size % workers]  # the first is one job, and at the end there is nothing to wait for
+    assert len(uneven) <= len(sizes) // 10
 
 
 def test_messages_are_kept_no_longer_than_needed(world: Any) -> None:

@@ -1,7 +1,7 @@
-"""asv over commits, for the history in results/asv: python benchmarks/history.py [--machine LABEL] COMMIT...
+"""asv over commits, for the history in results/asv: python benchmarks/history.py [--machine LABEL] [--bench REGEX] COMMIT...
 
-asv builds every commit in a temporary environment outside the checkout, with numpy and nothing else, and times this tree's cases
-there. What the environment was is kept in the results; the machine goes by a label, never by its host name.
+asv builds every commit in a temporary environment outside the checkout, with what the engine needs but torch, and times this tree's
+cases there. What the environment was is kept in the results; the machine goes by a label, never by its host name.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("commits", nargs="+", metavar="COMMIT")
     parser.add_argument("--machine", default="reference-2-core", metavar="LABEL")
+    parser.add_argument("--bench", default=".", metavar="REGEX", help="only benchmarks with such a name; all by default")
     given = parser.parse_args()
     hashes = [git("rev-parse", "--verify", f"{commit}^{{commit}}") for commit in given.commits]
     with tempfile.TemporaryDirectory(prefix="fedbench-asv-") as name:
@@ -60,7 +61,9 @@ def main() -> int:
         # `asv machine` drops what equals its guess, so that two runs would differ; this is what it calls.
         MachineCollection.save(given.machine, machine(given.machine))
         run = [sys.executable, "-m", "asv", "run", "--config", str(folder / "asv.conf.json"), "--machine", given.machine]
-        return subprocess.run([*run, "--show-stderr", f"HASHFILE:{folder / 'hashes'}"], check=False).returncode
+        return subprocess.run(
+            [*run, "--show-stderr", "--bench", given.bench, f"HASHFILE:{folder / 'hashes'}"], check=False
+        ).returncode
 
 
 if __name__ == "__main__":

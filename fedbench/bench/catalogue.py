@@ -34,6 +34,11 @@ def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool =
     return named + [case for case in rest if case not in named]
 
 
+def whole() -> list[Case]:
+    """Whole runs, which go through the engine."""
+    return select(group="run", heavy=True)
+
+
 def alone() -> list[Case]:
     """What is worth timing without rivals, as asv and `make regress` do: the curve does what the hold cases do."""
     return [case for case in select() if case.group != "queue-curve"]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from fedbench.bench.catalogue import alone
+from fedbench.bench.catalogue import alone, whole
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,9 +23,10 @@ def history() -> ModuleType:
     return module
 
 
-def test_the_environments_lie_elsewhere_and_hold_numpy_only(tmp_path: Path) -> None:
+def test_the_environments_lie_elsewhere_and_hold_what_the_engine_needs_but_torch(tmp_path: Path) -> None:
     conf = history().configuration(tmp_path)
-    assert conf["matrix"] == {"req": {"numpy": [""]}}
+    assert {"numpy", "pydantic", "pyarrow", "scipy"} < conf["matrix"]["req"].keys()
+    assert not {"torch", "torchvision"} & conf["matrix"]["req"].keys()
     assert conf["env_dir"] == str(tmp_path / "env")
     assert (Path(conf["benchmark_dir"]) / "cases.py").exists()
     assert conf["results_dir"] == str(ROOT / "results/asv")
@@ -52,6 +53,32 @@ def test_what_asv_runs() -> None:
         "print(kernels.params, memory.params, 'torch' in sys.modules)"
     )
     assert text == f"{[case.name for case in alone()]} ['plan-stream-1m'] False"
+
+
+def test_runs_need_no_torch_either() -> None:
+    """Tiny sizes take the place of the real ones."""
+    text = asv_runs(
+        "import dataclasses\n"
+        "from fedbench.bench import CASES\n"
+        "CASES.update({name: dataclasses.replace(case, size=case.small) for name, case in CASES.items()})\n"
+        "runs = found['Runs']()\n"
+        "for name in runs.params:\n"
+        "    runs.setup(name); runs.time_run(name)\n"
+        "print(runs.params, 'torch' in sys.modules)"
+    )
+    assert text == f"{[case.name for case in whole()]} False"
+
+
+def test_a_run_that_a_commit_does_not_know_skips() -> None:
+    text = asv_runs(
+        "import dataclasses\n"
+        "from fedbench.bench import CASES\n"
+        "one = CASES['run-fedavg-softmax']\n"
+        "CASES[one.name] = dataclasses.replace(one, size=one.small._replace(overrides=('partition.kind=unheard-of',)))\n"
+        "try: found['Runs']().setup(one.name)\n"
+        "except NotImplementedError as reason: print(reason)"
+    )
+    assert "partition.kind must be one of" in text
 
 
 def test_a_commit_without_the_kernel_skips() -> None:

@@ -125,7 +125,7 @@ def _whole(name: str, algorithm: str, *overrides: str) -> Case:
         ours=Way("fedbench", two_workers, NEEDS),
         versus=(Way("torch-loop-2p", loop, TORCH),),
         reference=looped,
-        tolerance=0.03,  # of the accuracy: examples come in another order
+        tolerance=0.04,  # of the accuracy: examples come in another order
         heavy=True,
     )
 
@@ -148,8 +148,8 @@ CASES = (
     _whole("run-fedavg-cnn-582026", "fedavg", "budget.updates=4", "evaluation.every_seconds=1"),
     _whole(
         "run-fedbuff-cnn-21840",
-        "fedbuff[concurrency=25,buffer_size=5]",
-        *("task.model=cnn_21840", "clients=50", "budget.updates=60", "evaluation.every_seconds=5"),
+        "fedbuff[concurrency=25,buffer_size=5,server_lr=0.3]",
+        *("task.model=cnn_21840", "clients=50", "budget.updates=40", "evaluation.every_seconds=5"),
     ),
     _whole(
         "run-fedavg-1000-clients",

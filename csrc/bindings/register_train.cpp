@@ -92,13 +92,13 @@ public:
         std::set<std::pair<std::int64_t, std::int64_t>> taken;
         for (std::size_t j = 0; j < clients.size(); ++j) {
             Job<Real> job;
-            job.client = static_cast<std::uint32_t>(within("client", clients[j], shards_.begin.size()));
-            job.k = static_cast<std::uint32_t>(within("k", ks[j], std::size_t{1} << 31));
-            job.steps = static_cast<std::int64_t>(within("steps", lengths[j], std::size_t{1} << 31));
+            job.client = static_cast<std::uint32_t>(index_of("client", clients[j], shards_.begin.size()));
+            job.k = static_cast<std::uint32_t>(up_to(std::numeric_limits<std::int32_t>::max(), "k", ks[j]));
+            job.steps = static_cast<std::int64_t>(up_to(std::numeric_limits<std::int32_t>::max(), "steps", lengths[j]));
             job.shard = shards_.of(job.client);
-            job.rule = known[within("rule", which[j], known.size())];
-            const Matrix& to = results[within("matrix", matrices[j], results.size())];
-            job.delta = to.data + within("row", places[j], to.rows) * dim();
+            job.rule = known[index_of("rule", which[j], known.size())];
+            const Matrix& to = results[index_of("matrix", matrices[j], results.size())];
+            job.delta = to.data + index_of("row", places[j], to.rows) * dim();
             if (!taken.emplace(matrices[j], places[j]).second)
                 throw py::value_error("row: two jobs have the place " + std::to_string(places[j]) + " of matrix " +
                                       std::to_string(matrices[j]));
@@ -166,13 +166,6 @@ private:
         std::size_t rows;
     };
 
-    static std::size_t within(const char* name, std::int64_t value, std::size_t size) {
-        if (value < 0 || static_cast<std::size_t>(value) >= size)
-            throw py::value_error(std::string(name) + ": must be in 0 .. " + std::to_string(static_cast<std::int64_t>(size) - 1) +
-                                  ", got " + std::to_string(value));
-        return static_cast<std::size_t>(value);
-    }
-
     Rule<Real> rule_of(const py::tuple& row, Given& given) const {
         if (row.size() != 5) throw py::value_error("rules: expected 5 entries a rule, got " + std::to_string(row.size()));
         given.pins.add(row[0]);
@@ -230,13 +223,18 @@ private:
         return writeable<Real>("out", out, view).data();
     }
 
+    static std::size_t up_to(std::int64_t last, const std::string& name, std::int64_t value) {
+        if (value < 0 || value > last)
+            throw py::value_error(name + ": must be in 0 .. " + std::to_string(last) + ", got " + std::to_string(value));
+        return static_cast<std::size_t>(value);
+    }
+    static std::size_t index_of(const std::string& name, std::int64_t value, std::size_t size) {
+        return up_to(static_cast<std::int64_t>(size) - 1, name, value);
+    }
+
     template <typename Integer>
     static Integer count(const std::string& name, const py::handle& object) {
-        const auto value = object.cast<std::int64_t>();
-        if (value < 0 || static_cast<std::uint64_t>(value) > std::numeric_limits<Integer>::max())
-            throw py::value_error(name + ": must be in 0 .. " + std::to_string(std::numeric_limits<Integer>::max()) + ", got " +
-                                  std::to_string(value));
-        return static_cast<Integer>(value);
+        return static_cast<Integer>(up_to(std::numeric_limits<Integer>::max(), name, object.cast<std::int64_t>()));
     }
 
     Job<Real> job_of(const py::tuple& row, Given& given) const {

@@ -27,7 +27,10 @@ def command(
     full: Annotated[bool, typer.Option("--full", help="Also the heavy cases, such as a plan of ten million jobs.")] = False,
     rounds: Annotated[int, typer.Option(help="Samples of each way; the ways take turns.", min=3)] = 9,
     threads: Annotated[
-        int, typer.Option(help="Threads inside a torch operation; our kernels use one, or two in cases named -2w.", min=1)
+        int,
+        typer.Option(
+            help="Threads inside a torch operation; our kernels use one, or two in cases named -2w and in whole runs.", min=1
+        ),
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
     save_to: Annotated[Path | None, typer.Option("--save", help="Keep the rows, with quartiles and provenance.")] = None,

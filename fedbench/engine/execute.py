@@ -141,7 +141,8 @@ class Execution:
         self._uses = Counter(chunk.base[ahead].tolist())
         self._live = set(chunk.live_bases.tolist())
         self._has_run = np.zeros(len(chunk.client), np.bool_)
-        self._deltas = Deltas(chunk, self.trainer.dim, self.dtype)
+        if self._bulk:
+            self._deltas = Deltas(chunk, self.trainer.dim, self.dtype)
         missing = sorted(base for base, uses in self._uses.items() if uses and base < self.version and base not in self.messages)
         if missing:  # only after a restore
             raise RecordError(f"checkpoint: lacks the model of version {missing[0]}, from which a client still trains; delete it")

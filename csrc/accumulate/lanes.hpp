@@ -1,119 +1,127 @@
-// The eight-lane arithmetic behind accumulate.hpp, written once over a vector type `Lanes<Real>`:
-// eight values of Real, and eight float64 sums. A file per instruction set instantiates it.
+// The loops behind accumulate.hpp: eight elements at a time, and eight float64 sums. A file per instruction set includes them.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
+#include "../simd/pack.hpp"
 #include "fedbench/accumulate.hpp"
 #include "fedbench/ahead.hpp"
 
 namespace fedbench::lanes {
 
-inline constexpr std::size_t kLanes = 8;
-inline constexpr std::size_t kBlock = 4096;
+namespace {
 
-constexpr double add_lanes(const double (&s)[kLanes]) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
+using simd::broadcast;
+
+using Sums = simd::Pack<double, kLanes>;
+using All = std::integral_constant<std::size_t, kLanes>;
+
+/// body(i, count) for the elements from i on, eight at a time: count is All{}, or a number where fewer are left.
+template <typename Body>
+[[gnu::always_inline]] inline void in_lanes(std::size_t begin, std::size_t end, const Body& body) {
+    for (; begin + kLanes <= end; begin += kLanes) body(begin, All{});
+    if (begin < end) body(begin, end - begin);
+}
+
+template <typename Real>
+[[gnu::always_inline]] inline simd::Pack<Real, kLanes> load(const Real* p, All) {
+    return simd::load<kLanes>(p);
+}
+/// Lanes that are not there are 0, which adds nothing to a sum.
+template <typename Real>
+[[gnu::always_inline]] inline simd::Pack<Real, kLanes> load(const Real* p, std::size_t count) {
+    return simd::load<kLanes>(p, count);
+}
+
+/// sums + a b in float64, one rounding a lane.
+template <typename Real>
+[[gnu::always_inline]] inline Sums add_products(const Sums& sums, const simd::Pack<Real, kLanes>& a, const simd::Pack<Real, kLanes>& b) {
+    return fma(widened(a), widened(b), sums);
+}
 
 /// Results that no cache keeps are stored past the caches: an ordinary store would first read what it overwrites.
 template <typename Real>
 bool goes_past_caches(std::span<const Real> out) {
-    return out.size_bytes() >= std::size_t{16} << 20 && reinterpret_cast<std::uintptr_t>(out.data()) % 16 == 0;
+    return simd::kCanStorePast && out.size_bytes() >= std::size_t{16} << 20 && reinterpret_cast<std::uintptr_t>(out.data()) % 16 == 0;
 }
 
-template <bool past, typename Real, typename Ops>
+template <bool past, typename Real>
 double weighted_sum_to(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from) {
-    const std::size_t d = out.size();
     double norm2 = 0;
-    for (std::size_t begin = 0; begin < d; begin += kBlock) {
-        const std::size_t end = begin + kBlock < d ? begin + kBlock : d;
-        auto sums = Ops::zero_sums();
-        std::size_t i = begin;
-        for (; i + kLanes <= end; i += kLanes) {
-            auto total = Ops::zero();
-            for (std::size_t k = 0; k < vectors.size(); ++k) {
-                fetch_ahead(vectors[k] + from + i);
-                total = Ops::fma(Ops::broadcast(static_cast<Real>(weights[k])), Ops::load(vectors[k] + from + i), total);
-            }
-            if constexpr (past) Ops::store_past(out.data() + i, total);
-            else Ops::store(out.data() + i, total);
-            sums = Ops::add_products(sums, total, total);
-        }
-        double lane[kLanes];
-        Ops::spill(sums, lane);
-        for (std::size_t j = 0; i < end; ++i, ++j) {
-            Real total = 0;
-            for (std::size_t k = 0; k < vectors.size(); ++k) total = Ops::fma1(static_cast<Real>(weights[k]), vectors[k][from + i], total);
-            out[i] = total;
-            lane[j] = Ops::fma1(static_cast<double>(total), static_cast<double>(total), lane[j]);
-        }
-        norm2 += add_lanes(lane);
+    for (std::size_t begin = 0; begin < out.size(); begin += kBlock) {
+        Sums sums = broadcast<kLanes>(0.0);
+        in_lanes(
+            begin, std::min(begin + kBlock, out.size()), [&](std::size_t i, auto count) __attribute__((always_inline)) {
+                auto total = broadcast<kLanes>(Real{0});
+                for (std::size_t k = 0; k < vectors.size(); ++k) {
+                    fetch_ahead(vectors[k] + from + i);
+                    total = fma(broadcast<kLanes>(static_cast<Real>(weights[k])), load(vectors[k] + from + i, count), total);
+                }
+                if constexpr (!std::same_as<decltype(count), All>) {
+                    store(out.data() + i, total, count);
+                    total = load(out.data() + i, count);  // an infinite weight times a lane that is not there is NaN
+                } else if constexpr (past) {
+                    store_past(out.data() + i, total);
+                } else {
+                    store(out.data() + i, total);
+                }
+                sums = add_products(sums, total, total);
+            });
+        norm2 += sum_of_lanes(sums);
     }
-    if constexpr (past) Ops::fence();
+    if constexpr (past) simd::fence();
     return norm2;
 }
 
-/// Elements from, from + 1, .. of the vectors go to out[0], out[1], ..
-/// Ops supplies: Values (eight Reals), Sums (eight doubles), load, store, broadcast, fma, zero, zero_sums,
-/// add_squares / add_products (one float64 fma per lane), spill(Sums, double[8]); and where it can, store_past and, after many, fence.
-template <typename Real, typename Ops>
-double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from = 0) {
-    if constexpr (requires { Ops::fence(); })
-        if (goes_past_caches<Real>(out)) return weighted_sum_to<true, Real, Ops>(weights, vectors, out, from);
-    return weighted_sum_to<false, Real, Ops>(weights, vectors, out, from);
+/// Elements from, from + 1, .. of the vectors go to out[0], out[1], ..; returns the sum of their squares.
+template <typename Real>
+double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from) {
+    if (goes_past_caches<Real>(out)) return weighted_sum_to<true>(weights, vectors, out, from);
+    return weighted_sum_to<false>(weights, vectors, out, from);
 }
 
-template <typename Real, typename Ops>
+template <typename Real>
 double dot(std::span<const Real> a, std::span<const Real> b) {
-    const std::size_t d = a.size();
     double result = 0;
-    for (std::size_t begin = 0; begin < d; begin += kBlock) {
-        const std::size_t end = begin + kBlock < d ? begin + kBlock : d;
-        auto sums = Ops::zero_sums();
-        std::size_t i = begin;
-        for (; i + kLanes <= end; i += kLanes) {
-            fetch_ahead(a.data() + i), fetch_ahead(b.data() + i);
-            sums = Ops::add_products(sums, Ops::load(a.data() + i), Ops::load(b.data() + i));
-        }
-        double lane[kLanes];
-        Ops::spill(sums, lane);
-        for (std::size_t j = 0; i < end; ++i, ++j) lane[j] = Ops::fma1(static_cast<double>(a[i]), static_cast<double>(b[i]), lane[j]);
-        result += add_lanes(lane);
+    for (std::size_t begin = 0; begin < a.size(); begin += kBlock) {
+        Sums sums = broadcast<kLanes>(0.0);
+        in_lanes(
+            begin, std::min(begin + kBlock, a.size()), [&](std::size_t i, auto count) __attribute__((always_inline)) {
+                fetch_ahead(a.data() + i), fetch_ahead(b.data() + i);
+                sums = add_products(sums, load(a.data() + i, count), load(b.data() + i, count));
+            });
+        result += sum_of_lanes(sums);
     }
     return result;
 }
 
-template <typename Real, typename Ops>
+template <typename Real>
 Movement movement(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta) {
-    const std::size_t d = x.size();
-    double total[4] = {};
-    for (std::size_t begin = 0; begin < d; begin += kBlock) {
-        const std::size_t end = begin + kBlock < d ? begin + kBlock : d;
-        auto x2 = Ops::zero_sums(), moved2 = x2, delta2 = x2, product = x2;
-        std::size_t i = begin;
-        for (; i + kLanes <= end; i += kLanes) {
-            fetch_ahead(x.data() + i), fetch_ahead(base.data() + i), fetch_ahead(delta.data() + i);
-            const auto at = Ops::load(x.data() + i), other = Ops::load(delta.data() + i);
-            const auto moved = Ops::sub(at, Ops::load(base.data() + i));
-            x2 = Ops::add_products(x2, at, at);
-            moved2 = Ops::add_products(moved2, moved, moved);
-            delta2 = Ops::add_products(delta2, other, other);
-            product = Ops::add_products(product, moved, other);
-        }
-        double lane[4][kLanes];
-        Ops::spill(x2, lane[0]), Ops::spill(moved2, lane[1]), Ops::spill(delta2, lane[2]), Ops::spill(product, lane[3]);
-        for (std::size_t j = 0; i < end; ++i, ++j) {
-            const double at = static_cast<double>(x[i]), moved = static_cast<double>(x[i] - base[i]), other = static_cast<double>(delta[i]);
-            lane[0][j] = Ops::fma1(at, at, lane[0][j]);
-            lane[1][j] = Ops::fma1(moved, moved, lane[1][j]);
-            lane[2][j] = Ops::fma1(other, other, lane[2][j]);
-            lane[3][j] = Ops::fma1(moved, other, lane[3][j]);
-        }
-        for (std::size_t k = 0; k < 4; ++k) total[k] += add_lanes(lane[k]);
+    Movement total{};
+    for (std::size_t begin = 0; begin < x.size(); begin += kBlock) {
+        Sums x2 = broadcast<kLanes>(0.0), moved2 = x2, delta2 = x2, product = x2;
+        in_lanes(
+            begin, std::min(begin + kBlock, x.size()), [&](std::size_t i, auto count) __attribute__((always_inline)) {
+                fetch_ahead(x.data() + i), fetch_ahead(base.data() + i), fetch_ahead(delta.data() + i);
+                const auto at = load(x.data() + i, count), other = load(delta.data() + i, count);
+                const auto moved = at - load(base.data() + i, count);
+                x2 = add_products(x2, at, at);
+                moved2 = add_products(moved2, moved, moved);
+                delta2 = add_products(delta2, other, other);
+                product = add_products(product, moved, other);
+            });
+        total.x2 += sum_of_lanes(x2), total.moved2 += sum_of_lanes(moved2);
+        total.delta2 += sum_of_lanes(delta2), total.product += sum_of_lanes(product);
     }
-    return {total[0], total[1], total[2], total[3]};
+    return total;
 }
+
+}  // namespace
 
 template <typename Real>
 Movement movement_avx2(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta);

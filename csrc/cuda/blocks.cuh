@@ -2,8 +2,9 @@
 // and compute, tile by tile, into shared memory; eight of them a sum add the lanes, each in order.
 #pragma once
 
-#include "../accumulate/lanes.hpp"
 #include "../accumulate/rule.hpp"
+#include "../simd/tree.hpp"
+#include "fedbench/accumulate.hpp"
 #include "runtime.cuh"
 
 namespace fedbench::cuda {
@@ -40,7 +41,7 @@ __global__ void sum_blocks(Source source, std::size_t d, double* partial) {
     }
     if (n < Source::kSums) lane_sums[n][lane] = sum;
     __syncthreads();
-    if (threadIdx.x < Source::kSums) partial[std::size_t{threadIdx.x} * gridDim.x + blockIdx.x] = lanes::add_lanes(lane_sums[threadIdx.x]);
+    if (threadIdx.x < Source::kSums) partial[std::size_t{threadIdx.x} * gridDim.x + blockIdx.x] = simd::add_lanes(lane_sums[threadIdx.x]);
 }
 
 template <typename Real>

@@ -88,7 +88,7 @@ struct Lanes {
     __device__ T from(unsigned other, T value) const {
         return __shfl_sync(mask, value, static_cast<int>(other), width);
     }
-    /// Lane j + lane j + width / 2, and so on: sum_of_lanes of distill/pack.hpp, every lane gets it.
+    /// Lane j + lane j + width / 2, and so on: add_lanes of simd/tree.hpp, every lane gets it.
     __device__ double sum(double value) const {
         for (unsigned step = width / 2; step > 0; step /= 2) value += __shfl_xor_sync(mask, value, static_cast<int>(step), width);
         return value;

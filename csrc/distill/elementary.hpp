@@ -3,7 +3,7 @@
 // A formula is written once, over V: float, double, or a Pack of either. Besides the operators it needs fma, where_greater,
 // times_power and of<V>; they are below for numbers and in pack.hpp for packs. A GPU's thread works on numbers (constexpr is also
 // compiled for the device, see accumulate/rule.hpp), so its exponentials and logarithms have the CPU's bits.
-// Unnamed namespace on purpose: see pack.hpp.
+// Unnamed namespace on purpose: see ../simd/registers.hpp.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// What distill.hpp promises, written once; a file per instruction set includes it (unnamed namespace: see pack.hpp).
+// What distill.hpp promises, written once; a file per instruction set includes it (unnamed namespace: see simd/registers.hpp).
 #pragma once
 
 #include "few.hpp"

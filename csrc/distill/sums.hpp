@@ -12,14 +12,10 @@ namespace {
 /// A lane's sums in float64; add takes the sum of at most kTerms terms.
 template <typename Real>
 struct Total {
-    static constexpr std::size_t packs = sizeof(double) / sizeof(Real);
-    Pack<double> part[packs];
+    simd::Pack<double, Pack<Real>::width> lanes = simd::broadcast<Pack<Real>::width>(0.0);
 
-    Total() {
-        for (auto& pack : part) pack = broadcast(0.0);
-    }
-    [[gnu::always_inline]] void add(const Pack<Real>& terms) { add_widened(part, terms); }
-    [[gnu::always_inline]] double sum() const { return sum_of_lanes(packs == 2 ? part[0] + part[packs - 1] : part[0]); }
+    [[gnu::always_inline]] void add(const Pack<Real>& terms) { lanes = lanes + widened(terms); }
+    [[gnu::always_inline]] double sum() const { return sum_of_lanes(lanes); }
 };
 
 /// Up to N sums of one row: packs of terms, and their totals.

@@ -143,6 +143,11 @@ void specials(InstructionSet isa) {
         a[place] = infinity;
         check(std::isnan(weighted_sum<Real>(zero, rows, out, isa)), "0 * infinity is NaN: a weight of 0 does not skip a vector");
     }
+    const std::vector<Real> ones(11, Real{1});  // three of them in the rest
+    const std::vector<const Real*> one_row{ones.data()};
+    const std::vector<double> boundless{std::numeric_limits<double>::infinity()};
+    std::vector<Real> boundless_out(11);
+    check(std::isinf(weighted_sum<Real>(boundless, one_row, boundless_out, isa)), "an infinite weight meets no zeros behind the end");
     std::vector<Real> large(8, std::numeric_limits<Real>::max()), out(8);
     const std::vector<double> two{2};
     const std::vector<const Real*> rows{large.data()};

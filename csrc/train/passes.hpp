@@ -10,7 +10,7 @@ namespace {
 
 template <typename Real>
 void add_scaled(Real scale, const Real* x, std::size_t n, Real* y) {
-    for (std::size_t i = 0; i < n; ++i) y[i] = madd(scale, x[i], y[i]);
+    for (std::size_t i = 0; i < n; ++i) y[i] = fma(scale, x[i], y[i]);
 }
 
 /// The activations of a batch of at most `largest` examples. Weights and gradients are laid out as the arena says.

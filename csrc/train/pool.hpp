@@ -55,7 +55,7 @@ bool maximum_of(const Windows of, const Real* in, Real* out, Real* place) {
         store(out + to, best, examples);
         store(place + to, which, examples);
     });
-    return sum_of(chains_of(nan, 0)) + sum_of(chains_of(nan, kPairs - 1)) != 0;
+    return sum_of(half_of(nan, 0)) + sum_of(half_of(nan, kPairs - 1)) != 0;
 }
 
 template <std::size_t fixed, typename Real>

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "registers.hpp"
+#include "chains.hpp"
 
 namespace fedbench::train {
 namespace {
@@ -71,7 +71,7 @@ template <std::size_t M, std::size_t N, bool full, typename Real>
             V<Real> w = all(factor[static_cast<Step>(m) * o.factor_row]);
             pin(w);
 #pragma GCC unroll 8
-            for (std::size_t v = 0; v < N; ++v) sum[m][v] = madd(w, x[v], sum[m][v]);
+            for (std::size_t v = 0; v < N; ++v) sum[m][v] = fma(w, x[v], sum[m][v]);
         }
     }
     const bool scaled = o.end == Kind::End::add_scaled;
@@ -80,7 +80,7 @@ template <std::size_t M, std::size_t N, bool full, typename Real>
     for (std::size_t m = 0; m < M; ++m)
 #pragma GCC unroll 8
         for (std::size_t v = 0; v < N; ++v) {
-            const V<Real> end = scaled ? madd(scale, sum[m][v], there(m, v)) : sum[m][v];
+            const V<Real> end = scaled ? fma(scale, sum[m][v], there(m, v)) : sum[m][v];
             full || v + 1 < N ? store(at(m, v), end) : store(at(m, v), end, lanes);
         }
 }
@@ -119,7 +119,7 @@ template <std::size_t R, std::size_t N, bool full, typename Real>
 #pragma GCC unroll 8
         for (std::size_t r = 0; r < R; ++r)
 #pragma GCC unroll 16
-            for (std::size_t n = 0; n < N; ++n) sum[r][n] = madd(g, there(row + static_cast<Step>(r) * row_step, n), sum[r][n]);
+            for (std::size_t n = 0; n < N; ++n) sum[r][n] = fma(g, there(row + static_cast<Step>(r) * row_step, n), sum[r][n]);
     }
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < R; ++r)
@@ -201,11 +201,11 @@ template <std::size_t M, std::size_t N, typename Real>
 #pragma GCC unroll 8
         for (std::size_t m = 0; m < M; ++m) {
             V<Real> x;
-            if constexpr (kPairs == 2) x = pair_of(load_chains(p[m][0] + at, lanes...), load_chains(p[m][1] + at, lanes...));
+            if constexpr (kPairs == 2) x = joined(load_chains(p[m][0] + at, lanes...), load_chains(p[m][1] + at, lanes...));
             else x = load_chains(p[m][0] + at, lanes...);
             pin(x);
 #pragma GCC unroll 8
-            for (std::size_t n = 0; n < N; ++n) sum[m][n] = madd(x, y[n], sum[m][n]);
+            for (std::size_t n = 0; n < N; ++n) sum[m][n] = fma(x, y[n], sum[m][n]);
         }
     };
     for (std::size_t i = 0; i < whole; i += width) add(i);
@@ -218,7 +218,7 @@ template <std::size_t M, std::size_t N, typename Real>
             if (at >= rows) break;
             Chains<Real> chains[N];
 #pragma GCC unroll 8
-            for (std::size_t n = 0; n < N; ++n) chains[n] = chains_of(sum[m][n], i);
+            for (std::size_t n = 0; n < N; ++n) chains[n] = half_of(sum[m][n], i);
             Real total[N];
             sums_of<N, Real>(chains, total);
             for (std::size_t n = 0; n < N; ++n)

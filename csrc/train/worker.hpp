@@ -30,7 +30,7 @@ public:
         if (job.full_gradient != nullptr) {
             gradient(rule.start, data, job.shard, job.full_gradient, cancelled);
             for (std::size_t i = 0; rule.weight_decay != 0 && i < dim_; ++i)
-                job.full_gradient[i] = madd(rule.weight_decay, rule.start[i], job.full_gradient[i]);
+                job.full_gradient[i] = fma(rule.weight_decay, rule.start[i], job.full_gradient[i]);
         }
         prepare(job);
         Words masks(seed, Purpose::dropout, job.client, job.k);
@@ -128,7 +128,7 @@ private:
         if (job.mean_gradient != nullptr)
             for (std::size_t i = 0; i < n; ++i) total_.data()[i] += h[i];
         if (rule.prox != 0)
-            for (std::size_t i = 0; i < n; ++i) h[i] = madd(rule.prox, y[i] - start_.data()[i], h[i]);
+            for (std::size_t i = 0; i < n; ++i) h[i] = fma(rule.prox, y[i] - start_.data()[i], h[i]);
         if (rule.correction != nullptr)
             for (std::size_t i = 0; i < n; ++i) h[i] += correction_.data()[i];
         add_scaled(-rule.lr, h, n, y);

@@ -2,7 +2,7 @@
 //
 // Contract, the same bits on every instruction set and for every caller:
 //   weighted_sum   out[i] = fma(w[K-1], v[K-1][i], .. fma(w[0], v[0][i], 0)), weights rounded to the vectors' type first
-//   dot            products and sums in float64; element i of a block of 4096 goes to lane i % 8 with one fma, the lanes are added
+//   dot            products and sums in float64; element i of a block goes to lane i % 8 with one fma, the lanes are added
 //                  as ((0+4)+(2+6)) + ((1+5)+(3+7)), the blocks one after another
 // NaN and infinity propagate as IEEE arithmetic has it. Nothing is allocated. Thread-safe: no state.
 #pragma once
@@ -13,6 +13,10 @@
 #include "fedbench/instruction_set.hpp"
 
 namespace fedbench {
+
+namespace lanes {
+inline constexpr std::size_t kLanes = 8, kBlock = 4096;  // of a sum of products in float64
+}
 
 /// Weighted sum of K vectors of length d, one pass over memory; returns the squared L2 norm of the result.
 /// `out` may not alias a vector. O(K d).

@@ -100,29 +100,43 @@ struct Problem {
     }
 };
 
-/// One local run, without threads.
+/// One local run.
 template <typename Real>
-std::vector<Real> trained(const Problem<Real>& problem, Job<Real> job, std::size_t batch, InstructionSet isa) {
-    const auto worker = make_worker<Real>(problem.network, batch, isa);
+std::vector<Real> trained(const Problem<Real>& problem, Job<Real> job, Worker<Real>& worker, std::size_t batch = 9) {
     const std::atomic<bool> never{false};
     std::vector<Real> end(problem.model.size());
     job.shard = problem.shard, job.rule.start = problem.model.data(), job.end = end.data();
-    worker->train(job, problem.examples(), 5, batch, never);
+    worker.train(job, problem.examples(), 5, batch, never);
     return end;
+}
+template <typename Real>
+std::vector<Real> trained(const Problem<Real>& problem, Job<Real> job, std::size_t batch, InstructionSet isa) {
+    return trained(problem, job, *make_worker<Real>(problem.network, batch, isa), batch);
+}
+
+/// Three steps of plain SGD: with the 21 examples of a problem, batches of 9, 9 and 3.
+template <typename Real>
+Job<Real> plain_job() {
+    Job<Real> job;
+    job.steps = 3, job.rule.lr = Real{0.05f};
+    return job;
 }
 
 /// All bits of a run: of its by-products and of its end.
 template <typename Real>
-std::vector<Real> whole_run(const Problem<Real>& problem, InstructionSet isa) {
+std::vector<Real> whole_run(const Problem<Real>& problem, Worker<Real>& worker) {
     const std::size_t d = problem.model.size();
     std::vector<Real> first(d), mean(d), full(d);
-    Job<Real> job;
-    job.steps = 3;  // batches of 9, 9 and 3
-    job.rule.lr = Real{0.05f}, job.rule.weight_decay = Real{0.01f}, job.rule.prox = Real{0.3f};
+    Job<Real> job = plain_job<Real>();
+    job.rule.weight_decay = Real{0.01f}, job.rule.prox = Real{0.3f};
     job.first_gradient = first.data(), job.mean_gradient = mean.data(), job.full_gradient = full.data();
-    std::vector<Real> all = trained(problem, job, 9, isa);
+    std::vector<Real> all = trained(problem, job, worker);
     for (const auto* part : {&first, &mean, &full}) all.insert(all.end(), part->begin(), part->end());
     return all;
+}
+template <typename Real>
+std::vector<Real> whole_run(const Problem<Real>& problem, InstructionSet isa) {
+    return whole_run(problem, *make_worker<Real>(problem.network, 9, isa));
 }
 
 }  // namespace fedbench::testing::networks

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "fedbench/helpers.hpp"
 #include "fedbench/train.hpp"
 #include "tiles.hpp"
 
@@ -42,6 +43,12 @@ private:
     std::size_t size_ = 0;
     std::unique_ptr<Real, Free> data_;
 };
+
+/// How many parts so many multiply-adds are worth: kWorth of them take several times as long as a section with helpers costs.
+inline std::size_t parts_worth(const Helpers& helpers, std::size_t work) {
+    constexpr std::size_t kWorth = 1 << 18;
+    return std::min(helpers.parts(), 1 + work / kWorth);
+}
 
 /// A batch between two layers. Vectors are rows, example after example. Images are (channels, height, width, example): so a shift of
 /// a window moves along contiguous numbers, whatever the batch size.

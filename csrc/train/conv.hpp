@@ -6,17 +6,18 @@
 #include <algorithm>
 
 #include "pool.hpp"
+#include "slopes.hpp"
 
 namespace fedbench::train {
 namespace {
 
 /// One convolution's tables and scratch for the current batch size. `pool` is the max-pool that follows, if one does; `backward`: will its
-/// input's gradient be wanted?
+/// input's gradient be wanted? `threads`: so many may work on it.
 template <typename Real>
 class Convolution {
 public:
     Convolution() = default;
-    Convolution(const Stage& stage, const Stage* pool, bool backward, std::size_t largest)
+    Convolution(const Stage& stage, const Stage* pool, bool backward, std::size_t largest, std::size_t threads)
         : layer_(stage.layer),
           in_(stage.in),
           out_(stage.out),
@@ -31,19 +32,19 @@ public:
         if (pool != nullptr) {
             pool_ = *pool;
             place_ = Buffer<Real>(pool_.out.size() * largest);
-            wide_ = Buffer<Real>(kTileRows * pool_.layer.kernel * out_.width * largest);
+            for (std::size_t i = 0; i < threads; ++i) wide_.emplace_back(kTileRows * pool_.layer.kernel * out_.width * largest);
             windows = pool_.out.height * pool_.out.width;
         }
         const std::size_t k = pool_.layer.kernel;
         for (std::size_t w = 0; w < windows; ++w)
             corner_.push_back(static_cast<std::int32_t>(k == 0 ? w : w / pool_.out.width * k * out_.width + w % pool_.out.width * k));
         for (std::size_t i = 0; i < k * k; ++i) within_.push_back(static_cast<std::int32_t>(i / k * out_.width + i % k));
-        found_.resize(windows);
-        of_output_ = Slopes(largest * out_.channels, windows);
+        found_.resize(threads, std::vector<std::int32_t>(windows));
+        of_output_ = Slopes<Real>(largest * out_.channels, windows);
         if (backward) {
             patches_gradient_ = Buffer<Real>(patches_.size());
             turned_ = Buffer<Real>(stage.weight_size());
-            of_place_ = Slopes(largest * seen_.size(), out_.channels);
+            of_place_ = Slopes<Real>(largest * seen_.size(), out_.channels);
         }
         for (std::size_t h = 0; h < out_.height; ++h)
             for (std::size_t w = 0; w < out_.width; ++w)
@@ -61,54 +62,62 @@ public:
         padded_.clear();
     }
 
-    void forward(const Real* w, const Real* bias, const Real* in, Real* out) {
+    void forward(Helpers& helpers, const Real* w, const Real* bias, const Real* in, Real* out) {
         in = with_border(in);
-        const std::size_t row = out_.width * batch_;
-        if (!is_pooled()) {
-            for (std::size_t oh = 0; oh < out_.height; ++oh)
-                forward_row(w, bias, in, oh, 0, layer_.outputs, out + oh * row, out_.height * row);
-            return;
-        }
-        // A row of windows at a time, of so many channels that what is between stays in the first-level cache.
-        const std::size_t k = pool_.layer.kernel;
-        Windows windows = windows_of(pool_, batch_);
-        windows.height = 1, windows.in_plane = k * row;
-        for (std::size_t h = 0; h < pool_.out.height; ++h)
-            in_parts(layer_.outputs, kTileRows, [&](std::size_t o, std::size_t m) {
-                for (std::size_t r = 0; r < k; ++r) forward_row(w, bias, in, h * k + r, o, m, wide_.data() + r * row, k * row);
-                windows.channels = m;
-                const std::size_t to = o * windows.out_plane + h * windows.width * batch_;
-                max_pool(windows, wide_.data(), out + to, place_.data() + to);
-            });
+        helpers.split(parts(helpers), [&](Part part) { forward_part(part, w, bias, in, out); });
     }
 
     /// dW into `weight`, db into `bias`, and what every output says about the inputs that it saw into `in_grad`, unless that is nothing;
     /// `in` is what `forward` got. A slope that is 0 says nothing, and before a max-pool and a rectifier most are 0.
-    void backward(const Real* w, const Real* in, const Real* out_grad, Real* weight, Real* bias, Real* in_grad) {
-        find_slopes(out_grad);
-        if (in_grad != nullptr) input_gradient(w, in_grad);
-        weight_gradient(layer_.padding > 0 ? padded_.data() : in, weight);
-        const std::size_t part = of_output_.most * batch_;
-        for (std::size_t o = 0; o < layer_.outputs; ++o) bias[o] = sum_along(out_grad + o * part, part);
+    void backward(Helpers& helpers, const Real* w, const Real* in, const Real* out_grad, Real* weight, Real* bias, Real* in_grad) {
+        const Real* const image = layer_.padding > 0 ? padded_.data() : in;
+        const std::size_t parts = this->parts(helpers);
+        helpers.split(parts, [&](Part part) {
+            find_slopes(part, out_grad);
+            if (in_grad != nullptr) turn_weights(part, w);
+        });
+        helpers.split(parts, [&](Part part) {
+            if (in_grad != nullptr) input_gradient(part);
+            make_patches(part, image);
+        });
+        helpers.split(parts, [&](Part part) {
+            if (in_grad != nullptr) without_border(part, in_grad);
+            weight_gradient(part, weight);
+            const std::size_t places = of_output_.most * batch_;
+            const auto [begin, end] = part.of(layer_.outputs);
+            for (std::size_t o = begin; o < end; ++o) bias[o] = sum_along(out_grad + o * places, places);
+        });
     }
 
 private:
-    /// Lists of slopes that are not 0, with where the numbers start by which they are multiplied; a list has at most `most`.
-    struct Slopes {
-        std::size_t most = 0;
-        Buffer<Real> value;
-        std::vector<std::int32_t> at;
-        std::vector<std::uint32_t> count;
-
-        Slopes() = default;
-        Slopes(std::size_t lists, std::size_t longest) : most(longest), value(lists * longest), at(lists * longest), count(lists) {}
-
-        RowSum<Real> sum(std::size_t list) const {
-            return {value.data() + list * most, at.data() + list * most, count[list], nullptr, 0, nullptr, 0};
-        }
-    };
-
     bool is_pooled() const { return pool_.layer.kernel > 0; }
+
+    /// How many parts a section is worth.
+    std::size_t parts(const Helpers& helpers) const {
+        return parts_worth(helpers, layer_.outputs * out_.height * out_.width * into_.size() * batch_);
+    }
+
+    /// Some rows of the results.
+    void forward_part(Part part, const Real* w, const Real* bias, const Real* in, Real* out) {
+        const std::size_t row = out_.width * batch_;
+        const auto [begin, end] = part.of(is_pooled() ? pool_.out.height : out_.height);
+        if (!is_pooled()) {
+            for (std::size_t oh = begin; oh < end; ++oh) forward_row(w, bias, in, oh, 0, layer_.outputs, out + oh * row, out_.height * row);
+            return;
+        }
+        // A row of windows at a time, of so many channels that what is between stays in the first-level cache.
+        const std::size_t k = pool_.layer.kernel;
+        Real* const wide = wide_[part.index].data();
+        Windows windows = windows_of(pool_, batch_);
+        windows.height = 1, windows.in_plane = k * row;
+        for (std::size_t h = begin; h < end; ++h)
+            in_parts(layer_.outputs, kTileRows, [&](std::size_t o, std::size_t m) {
+                for (std::size_t r = 0; r < k; ++r) forward_row(w, bias, in, h * k + r, o, m, wide + r * row, k * row);
+                windows.channels = m;
+                const std::size_t to = o * windows.out_plane + h * windows.width * batch_;
+                max_pool(windows, wide, out + to, place_.data() + to);
+            });
+    }
 
     /// Row oh of output channels o to o + m, the first of them to `out`.
     void forward_row(const Real* w, const Real* bias, const Real* in, std::size_t oh, std::size_t o, std::size_t m, Real* out,
@@ -123,18 +132,21 @@ private:
         });
     }
 
-    /// Two lists of every slope: one of each example and output channel, which leads to the inputs that it saw, and one of each example
-    /// and place, which leads to the channel's weights.
-    void find_slopes(const Real* out_grad) {
+    /// Two lists of every slope of some examples: one of each example and output channel, which leads to the inputs that it saw, and one
+    /// of each example and place, which leads to the channel's weights.
+    void find_slopes(Part part, const Real* out_grad) {
+        const auto [begin, end] = part.of(batch_);
         const std::size_t windows = of_output_.most, window = layer_.inputs * layer_.kernel * layer_.kernel;
         const Real* const place = is_pooled() ? place_.data() : nullptr;
         const std::int32_t *const corner = corner_.data(), *const within = within_.data(), *const seen = seen_.data();
-        std::fill(of_place_.count.begin(), of_place_.count.end(), 0u);
+        if (!is_first_)
+            std::fill(of_place_.count.begin() + static_cast<Step>(begin * seen_.size()),
+                      of_place_.count.begin() + static_cast<Step>(end * seen_.size()), 0u);
         for (std::size_t o = 0; o < layer_.outputs; ++o)
-            for (std::size_t b = 0; b < batch_; ++b) {
+            for (std::size_t b = begin; b < end; ++b) {
                 const std::size_t list = b * layer_.outputs + o;
                 Real* const value = of_output_.value.data() + list * windows;
-                std::int32_t *const at = of_output_.at.data() + list * windows, *const found = found_.data();
+                std::int32_t *const at = of_output_.at.data() + list * windows, *const found = found_[part.index].data();
                 const std::size_t first = o * windows * batch_ + b;
                 std::uint32_t n = 0;
                 for (std::size_t w = 0; w < windows; ++w) {  // what is written behind the end of the list does not belong to it
@@ -148,8 +160,8 @@ private:
                 if (!is_first_)
                     for (std::uint32_t i = 0; i < n; ++i) {
                         const std::size_t there = b * seen_.size() + static_cast<std::size_t>(found[i]);
-                        const std::size_t end = there * of_place_.most + of_place_.count[there]++;
-                        of_place_.value.data()[end] = value[i], of_place_.at[end] = static_cast<std::int32_t>(o * window);
+                        const std::size_t next = there * of_place_.most + of_place_.count[there]++;
+                        of_place_.value.data()[next] = value[i], of_place_.at[next] = static_cast<std::int32_t>(o * window);
                     }
             }
     }
@@ -174,15 +186,22 @@ private:
         count > 1 ? sum_short_rows<Real>(count, length, o) : sum_long_row<Real>(length, o);
     }
 
-    /// Every weight is one chain: example by example, place by place.
-    void weight_gradient(const Real* in, Real* weight) {
-        const std::size_t c = layer_.inputs, k = layer_.kernel, image = height_ * width_ * c, row = width_ * c, length = k * c;
-        for (std::size_t at = 0; at < height_ * width_; ++at)
+    /// Images as (example, height, width, channel).
+    void make_patches(Part part, const Real* in) {
+        const std::size_t c = layer_.inputs, plane = height_ * width_;
+        const auto [begin, end] = part.of(plane);
+        for (std::size_t at = begin; at < end; ++at)
             for (std::size_t b = 0; b < batch_; ++b)
-                for (std::size_t i = 0; i < c; ++i) patches_.data()[b * image + at * c + i] = in[(i * height_ * width_ + at) * batch_ + b];
-        turned_gradient_.clear();
+                for (std::size_t i = 0; i < c; ++i) patches_.data()[(b * plane + at) * c + i] = in[(i * plane + at) * batch_ + b];
+    }
+
+    /// Weights of some outputs. Every weight is one chain: example by example, place by place.
+    void weight_gradient(Part part, Real* weight) {
+        const std::size_t c = layer_.inputs, k = layer_.kernel, image = height_ * width_ * c, row = width_ * c, length = k * c;
+        const auto [begin, end] = part.of(layer_.outputs);
+        std::fill(turned_gradient_.data() + begin * k * length, turned_gradient_.data() + end * k * length, Real{0});
         for (std::size_t b = 0; b < batch_; ++b)
-            for (std::size_t o = 0; o < layer_.outputs; ++o) {
+            for (std::size_t o = begin; o < end; ++o) {
                 const RowSum<Real> sum = of_output_.sum(b * layer_.outputs + o);
                 if (sum.count == 0) continue;
                 for_window_parts([&](std::size_t kh, std::size_t rows, std::size_t first, std::size_t n) {
@@ -190,16 +209,20 @@ private:
                         length, rows, n);
                 });
             }
-        for_weights([&](std::size_t flat, std::size_t turned) { weight[flat] = turned_gradient_.data()[turned]; });
+        for_weights(part, [&](std::size_t flat, std::size_t turned) { weight[flat] = turned_gradient_.data()[turned]; });
     }
 
-    /// Every input is one chain: window part by window part, place by place, output channel by output channel.
-    void input_gradient(const Real* w, Real* in_grad) {
-        const std::size_t c = layer_.inputs, k = layer_.kernel, image = height_ * width_ * c, row = width_ * c, length = k * c;
-        for_weights([&](std::size_t flat, std::size_t turned) { turned_.data()[turned] = w[flat]; });
-        patches_gradient_.clear();
-        for_window_parts([&](std::size_t kh, std::size_t rows, std::size_t first, std::size_t n) {
-            for (std::size_t b = 0; b < batch_; ++b)
+    void turn_weights(Part part, const Real* w) {
+        for_weights(part, [&](std::size_t flat, std::size_t turned) { turned_.data()[turned] = w[flat]; });
+    }
+
+    /// Inputs of some examples. Every input is one chain: window part by window part, place by place, output channel by output channel.
+    void input_gradient(Part part) {
+        const std::size_t c = layer_.inputs, image = height_ * width_ * c, row = width_ * c, length = layer_.kernel * c;
+        const auto [begin, end] = part.of(batch_);
+        std::fill(patches_gradient_.data() + begin * image, patches_gradient_.data() + end * image, Real{0});
+        for_window_parts([&, first_example = begin, last = end](std::size_t kh, std::size_t rows, std::size_t first, std::size_t n) {
+            for (std::size_t b = first_example; b < last; ++b)
                 for (std::size_t at = 0; at < seen_.size(); ++at) {
                     const RowSum<Real> sum = of_place_.sum(b * seen_.size() + at);
                     if (sum.count == 0) continue;
@@ -207,8 +230,13 @@ private:
                         patches_gradient_.data() + b * image + static_cast<std::size_t>(seen_[at]) + kh * row + first, row, rows, n);
                 }
         });
-        const std::size_t p = layer_.padding;
-        for (std::size_t h = 0; h < in_.height; ++h)
+    }
+
+    /// Some rows of the inputs' gradient, in the layout of images.
+    void without_border(Part part, Real* in_grad) const {
+        const std::size_t c = layer_.inputs, image = height_ * width_ * c, p = layer_.padding;
+        const auto [begin, end] = part.of(in_.height);
+        for (std::size_t h = begin; h < end; ++h)
             for (std::size_t x = 0; x < in_.width; ++x)
                 for (std::size_t b = 0; b < batch_; ++b)
                     for (std::size_t i = 0; i < c; ++i)
@@ -216,11 +244,12 @@ private:
                             patches_gradient_.data()[b * image + ((h + p) * width_ + x + p) * c + i];
     }
 
-    /// body(place in (output, input, row, column), place in (output, row, column, input)) for all weights.
+    /// body(place in (output, input, row, column), place in (output, row, column, input)) for the weights of some outputs.
     template <typename Body>
-    void for_weights(const Body& body) const {
+    void for_weights(Part part, const Body& body) const {
         const std::size_t c = layer_.inputs, k2 = layer_.kernel * layer_.kernel;
-        for (std::size_t o = 0; o < layer_.outputs; ++o)
+        const auto [begin, end] = part.of(layer_.outputs);
+        for (std::size_t o = begin; o < end; ++o)
             for (std::size_t at = 0; at < k2; ++at)
                 for (std::size_t i = 0; i < c; ++i) body((o * c + i) * k2 + at, (o * k2 + at) * c + i);
     }
@@ -257,13 +286,15 @@ private:
     std::size_t height_ = 0, width_ = 0, batch_ = 0;  // of the input with its border
     bool is_first_ = true;                            // nobody wants its input's gradient
     Buffer<Real> padded_;
-    Buffer<Real> patches_, patches_gradient_;            // (example, height, width, channel): a row of a window is contiguous
-    Buffer<Real> turned_, turned_gradient_;              // weights as (output, row, column, input)
-    Buffer<Real> place_, wide_;                          // of a max-pool that follows: where its maxima were; a few rows of its input
-    std::vector<Step> into_;                             // where a window's inputs are
-    std::vector<std::int32_t> seen_;                     // where the patch of an output's place begins
-    std::vector<std::int32_t> corner_, within_, found_;  // places of windows' first elements, of the others from there, and of slopes
-    Slopes of_output_, of_place_;
+    Buffer<Real> patches_, patches_gradient_;       // (example, height, width, channel): a row of a window is contiguous
+    Buffer<Real> turned_, turned_gradient_;         // weights as (output, row, column, input)
+    Buffer<Real> place_;                            // of a max-pool that follows: where its maxima were
+    std::vector<Buffer<Real>> wide_;                // of every part: a few rows of the pool's input
+    std::vector<Step> into_;                        // where a window's inputs are
+    std::vector<std::int32_t> seen_;                // where the patch of an output's place begins
+    std::vector<std::int32_t> corner_, within_;     // places of windows' first elements, and of the others from there
+    std::vector<std::vector<std::int32_t>> found_;  // of every part: places of slopes
+    Slopes<Real> of_output_, of_place_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -23,7 +24,7 @@ Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::
             throw std::invalid_argument("y[" + std::to_string(i) + "]: must be in 0 .. " + std::to_string(network_.classes() - 1) +
                                         ", got " + std::to_string(data.y[i]));
     const std::size_t largest = std::min(batch, std::max<std::size_t>(data.n, 1));  // no shard is larger
-    for (std::size_t i = 0; i < threads; ++i) workers_.push_back(make_worker<Real>(network_, largest, isa));
+    for (std::size_t i = 0; i < threads; ++i) workers_.push_back(make_worker<Real>(network_, largest, isa, threads));
 }
 
 template <typename Real>
@@ -36,9 +37,8 @@ void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
         return static_cast<double>(jobs[i].steps) * static_cast<double>(std::min(batch_, jobs[i].shard.size()));
     };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
-    team_.run(
-        jobs.size(),
-        [&](std::size_t i, std::size_t thread) { workers_[thread]->train(jobs[order[i]], data_, seed_, batch_, team_.cancelled()); },
+    share(
+        jobs.size(), [&](std::size_t i, Worker<Real>& worker) { worker.train(jobs[order[i]], data_, seed_, batch_, team_.cancelled()); },
         watch);
 }
 
@@ -46,8 +46,44 @@ template <typename Real>
 void Crew<Real>::gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch) {
     const auto call = team_caller_.enter("gradient");
     check_rows(rows);
-    team_.run(
-        1, [&](std::size_t, std::size_t thread) { workers_[thread]->gradient(x, data_, rows, out, team_.cancelled()); }, watch);
+    share(
+        1, [&](std::size_t, Worker<Real>& worker) { worker.gradient(x, data_, rows, out, team_.cancelled()); }, watch);
+}
+
+template <typename Real>
+void Crew<Real>::share(std::size_t count, const std::function<void(std::size_t, Worker<Real>&)>& work, const Watch& watch) {
+    struct Working {
+        std::atomic<std::size_t>& jobs;
+        Helpers& helpers;
+        Working(std::atomic<std::size_t>& working, Helpers& with) : jobs(working), helpers(with) { helpers.open(); }
+        ~Working() { helpers.close(), jobs.fetch_sub(1, std::memory_order_release); }
+    };
+    std::atomic<std::size_t> working{count};
+    const auto task = [&](std::size_t i, std::size_t thread) {
+        if (i >= count) return help(working);
+        const Working open(working, workers_[thread]->helpers);
+        work(i, *workers_[thread]);
+    };
+    const auto watch_jobs = [&](std::size_t finished) { watch(std::min(finished, count)); };
+    const std::size_t most = std::min<std::size_t>(workers_.size(), std::max(1u, std::thread::hardware_concurrency()));
+    team_.run(count + most - 1, task, watch ? Watch(watch_jobs) : watch);
+}
+
+/// All jobs have a thread: helps whoever has the fewest helpers, until none is at work. More threads than processors would take turns,
+/// and wait for each other.
+template <typename Real>
+void Crew<Real>::help(const std::atomic<std::size_t>& working) {
+    const std::size_t processors = std::thread::hardware_concurrency();
+    for (std::size_t jobs; (jobs = working.load(std::memory_order_acquire)) > 0 && !team_.cancelled();) {
+        if (jobs >= processors) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            continue;
+        }
+        Helpers* least = nullptr;
+        for (const auto& worker : workers_)
+            if (worker->helpers.is_open() && (least == nullptr || worker->helpers.parts() < least->parts())) least = &worker->helpers;
+        least != nullptr ? least->help() : std::this_thread::yield();
+    }
 }
 
 template <typename Real>

@@ -6,8 +6,8 @@
 namespace fedbench::train {
 
 template <typename Real>
-std::unique_ptr<Worker<Real>> make_worker_avx2(const Network& network, std::size_t largest);
+std::unique_ptr<Worker<Real>> make_worker_avx2(const Network& network, std::size_t largest, std::size_t threads);
 template <typename Real>
-std::unique_ptr<Worker<Real>> make_worker_avx512(const Network& network, std::size_t largest);
+std::unique_ptr<Worker<Real>> make_worker_avx512(const Network& network, std::size_t largest, std::size_t threads);
 
 }  // namespace fedbench::train

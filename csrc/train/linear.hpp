@@ -8,11 +8,13 @@
 namespace fedbench::train {
 namespace {
 
-/// z = W x + b. Rows of W stay in the first-level cache while all examples pass.
+/// Some outputs of z = W x + b. Rows of W stay in the first-level cache while all examples pass.
 template <typename Real>
-void linear_forward(const Layer& layer, const Real* w, const Real* bias, const Activation<Real>& in, Activation<Real>& out,
+void linear_forward(Part part, const Layer& layer, const Real* w, const Real* bias, const Activation<Real>& in, Activation<Real>& out,
                     std::size_t batch) {
-    in_parts(layer.outputs, kDotRows, [&](std::size_t o, std::size_t m) {
+    const auto [begin, end] = part.of(layer.outputs, kDotRows);
+    in_parts(end - begin, kDotRows, [&, first = begin](std::size_t from, std::size_t m) {
+        const std::size_t o = first + from;
         const Real* p[kDotRows];
         for (std::size_t i = 0; i < m; ++i) p[i] = w + (o + i) * layer.inputs;
         in_parts(batch, kTileColumns, [&](std::size_t b, std::size_t n) {
@@ -24,25 +26,29 @@ void linear_forward(const Layer& layer, const Real* w, const Real* bias, const A
 
 /// With dz = out.grad: dx = W^T dz, unless dx is nothing; and adds scale * dz^T x to `weight`, or puts dz^T x there if scale is 0; likewise
 /// the sums of dz to `bias`. `offset` says where rows of W start. Rows of W are used for both in blocks that stay in the second-level
-/// cache, and for dx before they change.
+/// cache, and for dx before they change. A part is some columns of W, or without dx some rows, which its thread had forward.
 template <typename Real>
-void linear_backward(const Layer& layer, const Real* w, const Step* offset, const Activation<Real>& in, const Activation<Real>& out,
-                     Real* dx, Real scale, Real* weight, Real* bias, std::size_t batch) {
+void linear_backward(Part part, const Layer& layer, const Real* w, const Step* offset, const Activation<Real>& in,
+                     const Activation<Real>& out, Real* dx, Real scale, Real* weight, Real* bias, std::size_t batch) {
     using Kind = Outer<Real>;
     const Real* const dz = out.grad;
+    const Part whole{0, 1};
     const auto columns = static_cast<Step>(layer.inputs), outputs = static_cast<Step>(layer.outputs);
+    const auto [left, right] = (dx != nullptr ? part : whole).of(layer.inputs, kTileColumns * kLanes<Real>);
+    const auto [top, bottom] = (dx != nullptr ? whole : part).of(layer.outputs, kDotRows);
     const std::size_t block = std::max<std::size_t>(16, (std::size_t{256} << 10) / (layer.inputs * sizeof(Real)));
-    for (std::size_t first = 0; first < layer.outputs; first += block) {
-        const std::size_t rows = std::min(block, layer.outputs - first);
+    for (std::size_t first = top; first < bottom && left < right; first += block) {
+        const std::size_t rows = std::min(block, bottom - first);
         if (dx != nullptr) {
-            Kind o{dz + first, outputs, 1, w, offset + first, rows, dx, columns};
+            Kind o{dz + first, outputs, 1, w + left, offset + first, rows, dx + left, columns};
             o.start = first == 0 ? Kind::Start::zero : Kind::Start::there;
-            outer<Real>(batch, layer.inputs, o);
+            outer<Real>(batch, right - left, o);
         }
-        Kind o{dz + first, 1, outputs, in.rows[0], in.offset.data(), batch, weight + first * layer.inputs, columns};
+        Kind o{dz + first, 1, outputs, in.rows[0] + left, in.offset.data(), batch, weight + first * layer.inputs + left, columns};
         if (scale != 0) o.end = Kind::End::add_scaled, o.scale = scale;
-        outer<Real>(rows, layer.inputs, o);
+        outer<Real>(rows, right - left, o);
     }
+    if (part.index > 0) return;
     const Real one = 1;  // db = dz^T 1
     Kind sums{&one, 0, 0, dz, out.offset.data(), batch, bias, 0};
     if (scale != 0) sums.end = Kind::End::add_scaled, sums.scale = scale;

@@ -13,13 +13,15 @@ void add_scaled(Real scale, const Real* x, std::size_t n, Real* y) {
     for (std::size_t i = 0; i < n; ++i) y[i] = fma(scale, x[i], y[i]);
 }
 
-/// The activations of a batch of at most `largest` examples. Weights and gradients are laid out as the arena says.
+/// The activations of a batch of at most `largest` examples. Weights and gradients are laid out as the arena says. The work is that of
+/// `helpers`, with all helpers at most `threads` of them.
 template <typename Real>
 class Passes {
 public:
     std::vector<const Real*> inputs;  // where the examples of a batch start
 
-    Passes(const Network& network, const Arena<Real>& arena, std::size_t largest) : inputs(largest), largest_(largest) {
+    Passes(const Network& network, const Arena<Real>& arena, std::size_t largest, Helpers& helpers, std::size_t threads)
+        : inputs(largest), helpers_(helpers), threads_(threads), largest_(largest) {
         plan(network, arena);
     }
 
@@ -46,10 +48,12 @@ public:
             const std::size_t n = in.shape.size() * batch;
             switch (p.stage.layer.kind) {
                 case LayerKind::linear:
-                    linear_forward(p.stage.layer, weights + p.weight, weights + p.bias, in, out, batch);
+                    helpers_.split(parts_worth(helpers_, p.stage.weight_size() * batch), [&](Part part) {
+                        linear_forward(part, p.stage.layer, weights + p.weight, weights + p.bias, in, out, batch);
+                    });
                     break;
                 case LayerKind::conv2d:
-                    p.convolution.forward(weights + p.weight, weights + p.bias, in.value, out.value);
+                    p.convolution.forward(helpers_, weights + p.weight, weights + p.bias, in.value, out.value);
                     break;
                 case LayerKind::max_pool2d:
                     max_pool(windows_of(p.stage, batch), in.value, out.value, p.extra.data());
@@ -81,12 +85,15 @@ public:
             switch (p.stage.layer.kind) {
                 case LayerKind::linear: {
                     Real* const to = scale != 0 ? weights : gradient;
-                    linear_backward(p.stage.layer, w, p.offset.data(), in, out, p.in > 0 ? in.grad : nullptr, scale, to + p.weight,
-                                    to + p.bias, batch_);
+                    helpers_.split(parts_worth(helpers_, p.stage.weight_size() * batch_), [&](Part part) {
+                        linear_backward(part, p.stage.layer, w, p.offset.data(), in, out, p.in > 0 ? in.grad : nullptr, scale,
+                                        to + p.weight, to + p.bias, batch_);
+                    });
                     break;
                 }
                 case LayerKind::conv2d:
-                    p.convolution.backward(w, in.value, out.grad, gradient + p.weight, gradient + p.bias, p.in > 0 ? in.grad : nullptr);
+                    p.convolution.backward(helpers_, w, in.value, out.grad, gradient + p.weight, gradient + p.bias,
+                                           p.in > 0 ? in.grad : nullptr);
                     if (scale == 0) break;
                     add_scaled(scale, gradient + p.weight, p.stage.weight_size(), weights + p.weight);
                     add_scaled(scale, gradient + p.bias, p.stage.layer.outputs, weights + p.bias);
@@ -142,7 +149,7 @@ private:
             if (stage.layer.kind == LayerKind::linear)
                 for (std::size_t o = 0; o < stage.layer.outputs; ++o) place.offset.push_back(static_cast<Step>(o * stage.layer.inputs));
             if (stage.layer.kind == LayerKind::conv2d)
-                place.convolution = Convolution<Real>(stage, pooled ? &stages[i + 1] : nullptr, in > 0, largest_);
+                place.convolution = Convolution<Real>(stage, pooled ? &stages[i + 1] : nullptr, in > 0, largest_, threads_);
             if (stage.layer.kind == LayerKind::max_pool2d) place.extra = Buffer<Real>(stage.out.size() * largest_);
             if (is_dropout(stage)) {
                 const std::size_t words = stage.layer.kind == LayerKind::dropout2d ? stage.in.channels : stage.in.size();
@@ -183,7 +190,8 @@ private:
             if (!activations_[i].shape.image) activations_[i].set_rows(batch);
     }
 
-    std::size_t largest_, batch_ = 0;
+    Helpers& helpers_;
+    std::size_t threads_, largest_, batch_ = 0;
     std::uint64_t words_ = 0;
     bool rows_are_inputs_ = false, masked_ = false;
     std::vector<Activation<Real>> activations_;

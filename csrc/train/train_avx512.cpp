@@ -5,12 +5,12 @@
 namespace fedbench::train {
 
 template <>
-std::unique_ptr<Worker<float>> make_worker_avx512<float>(const Network& network, std::size_t largest) {
-    return std::make_unique<NetworkWorker<float>>(network, largest);
+std::unique_ptr<Worker<float>> make_worker_avx512<float>(const Network& network, std::size_t largest, std::size_t threads) {
+    return std::make_unique<NetworkWorker<float>>(network, largest, threads);
 }
 template <>
-std::unique_ptr<Worker<double>> make_worker_avx512<double>(const Network& network, std::size_t largest) {
-    return std::make_unique<NetworkWorker<double>>(network, largest);
+std::unique_ptr<Worker<double>> make_worker_avx512<double>(const Network& network, std::size_t largest, std::size_t threads) {
+    return std::make_unique<NetworkWorker<double>>(network, largest, threads);
 }
 
 }  // namespace fedbench::train

@@ -11,11 +11,11 @@ inline constexpr std::size_t kPart = 20;  // examples of a full gradient or an e
 template <typename Real>
 class NetworkWorker final : public Worker<Real> {
 public:
-    NetworkWorker(const Network& network, std::size_t largest)
+    NetworkWorker(const Network& network, std::size_t largest, std::size_t threads)
         : arena_(network),
           classes_(network.classes()),
           dim_(network.dim()),
-          passes_(network, arena_, std::max(largest, kPart)),
+          passes_(network, arena_, std::max(largest, kPart), this->helpers, threads),
           weights_(arena_.size()),
           gradient_(arena_.size()),
           start_(arena_.size()),
@@ -120,18 +120,23 @@ private:
 
     /// The step from gradient_, with all terms of the rule.
     void general_step(const Job<Real>& job, bool is_first) {
+        this->helpers.split(parts_worth(this->helpers, 8 * arena_.size()), [&](Part part) {
+            const auto [begin, end] = part.of(arena_.size(), 16);
+            general_step(job, is_first, begin, end);
+        });
+    }
+    void general_step(const Job<Real>& job, bool is_first, std::size_t begin, std::size_t end) {
         const Rule<Real>& rule = job.rule;
         Real *const y = weights_.data(), *const h = gradient_.data();
-        const std::size_t n = arena_.size();
-        if (rule.weight_decay != 0) add_scaled(rule.weight_decay, y, n, h);
-        if (is_first && job.first_gradient != nullptr) std::copy_n(h, n, first_.data());
+        if (rule.weight_decay != 0) add_scaled(rule.weight_decay, y + begin, end - begin, h + begin);
+        if (is_first && job.first_gradient != nullptr) std::copy(h + begin, h + end, first_.data() + begin);
         if (job.mean_gradient != nullptr)
-            for (std::size_t i = 0; i < n; ++i) total_.data()[i] += h[i];
+            for (std::size_t i = begin; i < end; ++i) total_.data()[i] += h[i];
         if (rule.prox != 0)
-            for (std::size_t i = 0; i < n; ++i) h[i] = fma(rule.prox, y[i] - start_.data()[i], h[i]);
+            for (std::size_t i = begin; i < end; ++i) h[i] = fma(rule.prox, y[i] - start_.data()[i], h[i]);
         if (rule.correction != nullptr)
-            for (std::size_t i = 0; i < n; ++i) h[i] += correction_.data()[i];
-        add_scaled(-rule.lr, h, n, y);
+            for (std::size_t i = begin; i < end; ++i) h[i] += correction_.data()[i];
+        add_scaled(-rule.lr, h + begin, end - begin, y + begin);
     }
 
     void finish(const Job<Real>& job) {

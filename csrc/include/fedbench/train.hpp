@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "fedbench/helpers.hpp"
 #include "fedbench/instruction_set.hpp"
 #include "fedbench/one_caller.hpp"
 
@@ -110,6 +111,8 @@ class Worker {
 public:
     virtual ~Worker() = default;
 
+    Helpers helpers;  // other threads may take parts of large layers
+
     /// Stops early, with outputs not set, once `cancelled`.
     virtual void train(const Job<Real>& job, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
                        const std::atomic<bool>& cancelled) = 0;
@@ -136,9 +139,10 @@ public:
     virtual void pullback(const Real* dlogits, Real* out) = 0;
 };
 
-/// A worker for batches of at most `largest` examples.
+/// A worker for batches of at most `largest` examples, and for `threads` threads together with its helpers.
 template <typename Real>
-std::unique_ptr<Worker<Real>> make_worker(const Network& network, std::size_t largest, InstructionSet isa = instruction_set());
+std::unique_ptr<Worker<Real>> make_worker(const Network& network, std::size_t largest, InstructionSet isa = instruction_set(),
+                                          std::size_t threads = 1);
 
 /// Threads that wait for work, each with a number 0 .. size - 1.
 class Team {
@@ -188,7 +192,8 @@ public:
     InstructionSet isa() const { return isa_; }
     std::size_t threads() const { return team_.size(); }
 
-    /// The longest jobs first. Throws std::out_of_range, before any job starts, if a shard names no example or is empty.
+    /// The longest jobs first; where there are fewer than threads, several work on one. Throws std::out_of_range, before any job starts, if
+    /// a shard names no example or is empty.
     void train(std::span<const Job<Real>> jobs, const Watch& watch = {});
     void gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch = {});
 
@@ -204,6 +209,10 @@ public:
 
 private:
     void check_rows(std::span<const std::int64_t> rows) const;
+
+    /// work(i, worker) for i = 0 .. count - 1; threads that find nothing more to begin help the others.
+    void share(std::size_t count, const std::function<void(std::size_t, Worker<Real>&)>& work, const Watch& watch);
+    void help(const std::atomic<std::size_t>& working);
 
     Network network_;
     Examples<Real> data_;

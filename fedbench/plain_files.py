@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
-from fedbench.errors import FedbenchError, UsageError
+import yaml
+
+from fedbench import strict_yaml
+from fedbench.errors import FedbenchError, UsageError, one_line
 
 
 def content(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> bytes:
@@ -41,3 +45,17 @@ def text(path: str | Path, most: int, name: str, error: type[FedbenchError] = Us
         raise error(
             f"{name} {path}: expected text in UTF-8, got the byte 0x{found[problem.start]:02x} at {problem.start}"
         ) from None
+
+
+def mapping(file: Path, name: str) -> dict[str, Any]:
+    """The mapping of keys in a file. `name` says what the file is, such as `scenario`. UsageError if it holds none."""
+    given = text(file, 4 * strict_yaml.LARGEST, name)
+    try:
+        found = strict_yaml.load(given)
+    except strict_yaml.RefusedYamlError as error:
+        raise UsageError(f"{name} {file}: {error}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"{name} {file}: not valid YAML: {one_line(error)}") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"{name} {file}: expected a mapping of keys, got {type(found).__name__}")
+    return found

@@ -25,6 +25,7 @@ from fedbench.cli import (
     new,
     plan,
     run,
+    suite,
     test,
     theory,
     trace,
@@ -71,6 +72,8 @@ app.command("trace")(trace.command)
 app.command("conformance")(conformance.command)
 app.command("bench")(bench.command)
 app.command("doctor")(doctor.command)
+app.command("tune")(suite.tune)
+app.add_typer(suite.app, name="suite")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(new.app, name="new")
 

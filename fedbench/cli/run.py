@@ -60,7 +60,7 @@ def command(
         show(f"{len(waiting)} interrupted run(s) in {store}; --resume continues them")
     failed = None
     try:
-        with _terminable(), contextlib.nullcontext(Lines(err)) if as_json else watching(True) as watcher:
+        with terminable(), contextlib.nullcontext(Lines(err)) if as_json else watching(True) as watcher:
             records = run(
                 scenario,
                 algorithm,
@@ -83,7 +83,7 @@ def command(
 
 
 @contextlib.contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """SIGTERM is answered as Ctrl-C is: it leaves checkpoints."""
     before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:

@@ -18,6 +18,7 @@ from fedbench.scenarios.partition import Rows, public_rows, rows_of_other_task, 
 from fedbench.scenarios.schema import Scenario
 from fedbench.sources import plain
 from fedbench.tasks.available import Outline, outline
+from fedbench.tasks.data import Dataset
 from fedbench.tasks.task import Task
 
 
@@ -26,6 +27,14 @@ def load_task(name: str, model: str) -> Task:
     """A task, kept for the next run of the same one in this process."""
     task: Task = registry.find("task", name)(model=model)
     return task
+
+
+@functools.lru_cache(maxsize=2)
+def split(dataset: Dataset, share: float, seed: int, scenario: str) -> tuple[Rows, Dataset]:
+    """The rows of the training set that are held out for validation, and the data set that has them in the place of its test set. Kept
+    like the task: copies of most of the examples, which take longer than many a run. `scenario` is named in errors."""
+    held = validation_rows(share, dataset.train.y, seed, scenario)
+    return held, dataset.split(held)
 
 
 class Data:
@@ -41,12 +50,13 @@ class Data:
         task = self._given
         if not self._is_augmented(by_itself=task.augmentation is not None):
             task = dataclasses.replace(task, augmentation=None)
-        if self.validation is None:
-            return task
-        train = task.dataset.train
-        rest = np.delete(np.arange(len(train)), self.validation)
-        parts = dataclasses.replace(task.dataset, train=train.subset(rest), test=train.subset(self.validation))
-        return dataclasses.replace(task, dataset=parts)
+        return task if self.scenario.validation is None else dataclasses.replace(task, dataset=self._split[1])
+
+    @property
+    def _split(self) -> tuple[Rows, Dataset]:
+        part = self.scenario.validation
+        assert part is not None
+        return split(self._given.dataset, part.share, self.seed, self.scenario.name)
 
     @property
     def _given(self) -> Task:
@@ -85,9 +95,7 @@ class Data:
     @functools.cached_property
     def validation(self) -> Rows | None:
         """The rows of the task's training set on which models are evaluated in the place of its test set, if any."""
-        return (
-            None if self.scenario.validation is None else validation_rows(self.scenario, self._given.dataset.train.y, self.seed)
-        )
+        return None if self.scenario.validation is None else self._split[0]
 
     @property
     def evaluated_on(self) -> str:

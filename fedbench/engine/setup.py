@@ -58,10 +58,18 @@ class Setup:
     def sizes(self) -> Weights:
         return self.shards.sizes.astype(np.float64)
 
+    @functools.cached_property
+    def counts(self) -> Weights:
+        """Everybody's examples of every class (N, C)."""
+        return self._counts_of(self.shards)
+
+    def _counts_of(self, shards: Shards) -> Weights:
+        return shards.labels(self.task.dataset.train.y, self.task.dataset.classes).astype(np.float64)
+
     @property
-    def sizes_for_clock(self) -> Weights | None:
-        """The sizes of the shards, if durations or steps depend on them: a plan without data should load none."""
-        return self.sizes if system.needs_sizes(self.scenario) else None
+    def counts_for_clock(self) -> Weights | None:
+        """The counts, if durations or steps depend on them: a plan without data should load none."""
+        return self.counts if system.needs_counts(self.scenario) else None
 
     @functools.cached_property
     def info(self) -> Info:
@@ -70,7 +78,7 @@ class Setup:
     @property
     def step_seconds(self) -> Weights:
         """Mean virtual seconds of a local step of every client (N,)."""
-        return system.step_seconds(self.scenario, self.spec.seed, self.sizes_for_clock)
+        return system.step_seconds(self.scenario, self.spec.seed, self.counts_for_clock)
 
     @functools.cached_property
     def traffic(self) -> Traffic:
@@ -80,15 +88,15 @@ class Setup:
     def gradients(self) -> Gradients:
         """The mini-batch gradients of a job."""
         per_step, full = declared.gradient_work(self.spec.algorithm, self.info)
-        return Gradients(per_step=per_step, beside=full * system.batches(self.scenario, self.sizes) if full else None)
+        return Gradients(per_step=per_step, beside=full * system.batches(self.scenario, self.counts) if full else None)
 
     @functools.cached_property
     def prelude(self) -> Prelude | None:
         """The full gradients of everybody that the policy asks for beside all jobs."""
         if not self.dispatch.prelude:
             return None
-        seconds = system.full_gradient_seconds(self.scenario, self.sizes, self.spec.seed)
-        gradients = int(system.batches(self.scenario, self.sizes).sum(dtype=np.int64))
+        seconds = system.full_gradient_seconds(self.scenario, self.counts, self.spec.seed)
+        gradients = int(system.batches(self.scenario, self.counts).sum(dtype=np.int64))
         return Prelude(seconds, gradients, every_round=self.dispatch.prelude == "every_round")
 
     @functools.cached_property
@@ -126,9 +134,9 @@ class Setup:
         """The policy with the steps and the period that it leaves to the scenario."""
         max_steps, period = dispatch.max_steps, dispatch.period_seconds
         if max_steps is None:
-            max_steps = system.steps_of_all(self.scenario, self.spec.seed, self.sizes_for_clock)
+            max_steps = system.steps_of_all(self.scenario, self.spec.seed, self.counts_for_clock)
         if period is None:
-            period = system.poll_seconds(self.scenario, self.spec.seed, max_steps, self.sizes_for_clock)
+            period = system.poll_seconds(self.scenario, self.spec.seed, max_steps, self.counts_for_clock)
         return dataclasses.replace(dispatch, max_steps=max_steps, period_seconds=period)
 
     @property
@@ -144,15 +152,15 @@ class Setup:
 
     def timing(self) -> Timing:
         """Durations, steps and budget for the virtual clock."""
-        scenario, sizes = self.scenario, self.sizes_for_clock
+        scenario, counts = self.scenario, self.counts_for_clock
         download, upload = self._transfers(self.traffic)
         start = 0.0
         if self.prelude and self.prelude.every_round:  # all wait for the slowest, as for a download that takes so much longer
-            download = dataclasses.replace(download, a=float(download.a) + self.prelude.seconds)
+            download = dataclasses.replace(download, a=download.a + self.prelude.seconds)
         elif self.prelude:
             down, up = self._transfers(Traffic())
-            start = float(down.a) + self.prelude.seconds + float(up.a)
-        compute = system.compute(scenario, self.spec.seed, sizes)
+            start = float(np.max(down.a)) + self.prelude.seconds + float(np.max(up.a))
+        compute = system.compute(scenario, self.spec.seed, counts)
         if isinstance(self.dispatch, Poll) and self.dispatch.max_steps is not None:
             compute = system.one_step(compute, self.dispatch.max_steps)
         if self.spec.algorithm.pooled and not compute.per_step:  # a pooled job has the steps of everybody's examples
@@ -163,7 +171,7 @@ class Setup:
             compute=compute,
             download=download,
             upload=upload,
-            steps=system.local_steps(scenario, self.spec.seed, sizes),
+            steps=system.local_steps(scenario, self.spec.seed, counts),
             gradients=self.gradients,
             availability=system.availability(scenario, self.spec.seed),
             dropout=scenario.dropout,
@@ -177,17 +185,19 @@ class Setup:
         """Down and up, of a job that moves so much."""
         network = self.scenario.network
         size = self.payload_bytes if network.message == "payload" and self._is_limited() else 0
+        down, up = system.link_rates(self.scenario, self.spec.seed)
         return (
-            system.transfer(network, network.download_megabit_per_second, vector_bytes(traffic.down, size), traffic.exchanges),
-            system.transfer(network, network.upload_megabit_per_second, vector_bytes(traffic.up, size), traffic.exchanges),
+            system.transfer(network, down, vector_bytes(traffic.down, size), traffic.exchanges),
+            system.transfer(network, up, vector_bytes(traffic.up, size), traffic.exchanges),
         )
 
     def _steps_before_pooling(self) -> float:
         """Mean local steps of a client of the scenario that is pooled: of a job whose time is drawn as a whole."""
         given = self.spec.scenario
-        needed = system.needs_sizes(given)
-        sizes = partition(given, self.task.dataset.train.y, self.spec.seed).sizes.astype(np.float64) if needed else np.empty(0)
-        return float(system.mean_steps(given, self.spec.seed, sizes).mean())
+        counts = None
+        if system.needs_counts(given):
+            counts = self._counts_of(partition(given, self.task.dataset.train.y, self.spec.seed))
+        return float(system.mean_steps(given, self.spec.seed, counts).mean())
 
     def _is_limited(self) -> bool:
         network = self.scenario.network
@@ -245,10 +255,9 @@ class Setup:
 
     def _drawn_durations(self) -> list[Duration]:
         """Computing time, and the times of a message of one model: what the scenario says, whatever the algorithm sends."""
-        scenario, network = self.scenario, self.scenario.network
-        rates = (network.download_megabit_per_second, network.upload_megabit_per_second)
-        transfers = (system.transfer(network, rate, self.payload_bytes) for rate in rates)
-        return [system.compute(scenario, self.spec.seed, self.sizes_for_clock), *transfers]
+        scenario, rates = self.scenario, system.link_rates(self.scenario, self.spec.seed)
+        transfers = (system.transfer(scenario.network, rate, self.payload_bytes) for rate in rates)
+        return [system.compute(scenario, self.spec.seed, self.counts_for_clock), *transfers]
 
     def inputs_digest(self) -> str:
         """Digest of what the scenario drew: shards, durations, absences if there are any, and the initial model."""

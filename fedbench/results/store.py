@@ -127,6 +127,10 @@ class Store:
         folder = self.folder(scenario, algorithm, run_id)
         return read(folder) if folder.exists() else None
 
+    def has(self, scenario: str, algorithm: str, run_id: str) -> bool:
+        """Is there a record of the run? It is not read."""
+        return (self.folder(scenario, algorithm, run_id) / "record.json").exists()
+
     def __iter__(self) -> Iterator[Record]:
         """All complete records, in path order; a damaged one raises RecordError."""
         yield from map(read, self._folders())

@@ -1,4 +1,4 @@
-"""The schema of a scenario, looked up by the path of a key: (compute, per_step, slowdown, high)."""
+"""The schema of a file, looked up by the path of a key: of a scenario, (compute, per_step, slowdown, high)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel
 
 from fedbench.scenarios.local_parts import BRANCHES
-from fedbench.scenarios.schema import Scenario
 
 TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
 
 
-def annotation_at(path: Sequence[str]) -> Any:
-    """What a key takes: a part, a union of parts, or the annotation of a value."""
-    model: Any = Scenario
+def annotation_at(root: type[BaseModel], path: Sequence[str]) -> Any:
+    """What a key of the file's model takes: a part, a union of parts, or the annotation of a value."""
+    model: Any = root
     for place, name in enumerate(path, 1):
         tags = members_by_tag(model)
         if name in BRANCHES and place < len(path):
@@ -30,9 +29,9 @@ def annotation_at(path: Sequence[str]) -> Any:
     return model
 
 
-def visible(path: Sequence[str]) -> list[str]:
+def visible(root: type[BaseModel], path: Sequence[str]) -> list[str]:
     """The path as the file has it: without the tags that pydantic puts in for the chosen member of a union."""
-    model: Any = Scenario
+    model: Any = root
     shown: list[str] = []
     for part in path:
         if part in BRANCHES:

@@ -8,14 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-from pydantic import ValidationError
-
-from fedbench import plain_files, strict_yaml
-from fedbench.errors import UsageError, nearest, one_line
+from fedbench import plain_files
+from fedbench.errors import UsageError, nearest
 from fedbench.registry import scalar
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
-from fedbench.scenarios.problems import problem
+from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.windows import with_windows
 
@@ -73,16 +70,7 @@ def find(name: str | Path) -> Path:
 
 def read(file: Path) -> dict[str, Any]:
     """The mapping in a YAML file, not yet validated."""
-    text = plain_files.text(file, 4 * strict_yaml.LARGEST, "scenario")
-    try:
-        content = strict_yaml.load(text)
-    except strict_yaml.RefusedYamlError as error:
-        raise UsageError(f"scenario {file}: {error}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise UsageError(f"scenario {file}: not valid YAML: {one_line(error)}") from None
-    if not isinstance(content, dict):
-        raise UsageError(f"scenario {file}: expected a mapping of keys, got {type(content).__name__}")
-    return content
+    return plain_files.mapping(file, "scenario")
 
 
 def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
@@ -107,7 +95,7 @@ def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
 
 def _drop_keys_of_other_kinds(group: dict[str, Any], path: Sequence[str], kind: Any) -> None:
     """A group whose kind was changed loses the keys that only other kinds have."""
-    members = members_by_tag(annotation_at(path))
+    members = members_by_tag(annotation_at(Scenario, path))
     if isinstance(kind, str) and kind in members:
         foreign = {key for member in members.values() for key in fields(member)} - set(fields(members[kind]))
         for key in foreign & set(group):
@@ -116,8 +104,4 @@ def _drop_keys_of_other_kinds(group: dict[str, Any], path: Sequence[str], kind: 
 
 def validate(content: Mapping[str, Any], where: str) -> Scenario:
     """A Scenario from its content; UsageError lists every problem with its key."""
-    try:
-        return Scenario.model_validate(dict(content))
-    except ValidationError as error:
-        problems = [problem(item) for item in error.errors()]
-    raise UsageError(f"scenario {content.get('name', '?')}: " + "; ".join(problems) + f" ({where})")
+    return validated(Scenario, content, where)

@@ -40,9 +40,9 @@ def rows_of_other_task(scenario: Scenario, examples: int, seed: int) -> Rows:
     return np.sort(Stream(seed, Purpose.holdout, 2).permutation(examples)[:size])
 
 
-def validation_rows(scenario: Scenario, labels: Rows, seed: int) -> Rows:
-    """The training rows (ascending) that are held out for validation: of every class the share, rounded, by a keyed permutation."""
-    share = 0.0 if scenario.validation is None else scenario.validation.share
+def validation_rows(share: float, labels: Rows, seed: int, scenario: str) -> Rows:
+    """The training rows (ascending) that are held out for validation: of every class the share, rounded, by a keyed permutation.
+    UsageError, naming the scenario, if that is nothing or everything."""
     held = []
     for k, label in enumerate(np.unique(labels)):
         rows = np.flatnonzero(labels == label)
@@ -50,7 +50,7 @@ def validation_rows(scenario: Scenario, labels: Rows, seed: int) -> Rows:
     found = np.sort(np.concatenate(held))
     if len(found) in (0, len(labels)):
         raise UsageError(
-            f"scenario {scenario.name}: validation.share {share:g} holds out {len(found)} of {len(labels)} training examples; there "
+            f"scenario {scenario}: validation.share {share:g} holds out {len(found)} of {len(labels)} training examples; there "
             "must be some on both sides"
         )
     return found

@@ -1,13 +1,16 @@
-"""What is wrong with a scenario, in words: the key, its value, what it takes, and the nearest of what there is."""
+"""What is wrong with a scenario or another file of parts, in words: the key, its value, what it takes, and the nearest of what there is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from fedbench.errors import closest, nearest
+from pydantic import BaseModel, ValidationError
+
+from fedbench.errors import UsageError, closest, nearest
 from fedbench.scenarios.keys import annotation_at, fields, members_by_tag, visible
+from fedbench.scenarios.schema import Scenario
 
 LIMITS = {
     "greater_than": "> {gt:.10g}",
@@ -21,28 +24,40 @@ LIMITS = {
 WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 LONGEST = 80  # characters of a value that is shown
 MISSING: Any = object()
+T = TypeVar("T", bound=BaseModel)
 
 
-def problem(item: Any) -> str:
-    """One of pydantic's errors about a scenario."""
+def validated(root: type[T], content: Mapping[str, Any], where: str) -> T:
+    """The part `root` from the content of a file, which is at `where`; UsageError lists every problem with its key."""
+    try:
+        return root.model_validate(dict(content))
+    except ValidationError as error:
+        problems = [problem(item, root) for item in error.errors()]
+    raise UsageError(f"{root.__name__.lower()} {content.get('name', '?')}: {'; '.join(problems)} ({where})")
+
+
+def problem(item: Any, root: type[BaseModel] = Scenario) -> str:
+    """One of pydantic's errors about a scenario, or about another file, whose model is `root`."""
     path, kind = [str(part) for part in item["loc"]], item["type"]
     if kind in ("extra_forbidden", "invalid_key"):
-        return _unknown_key(path)
+        return _unknown_key(root, path)
     if kind == "value_error":  # a part's own check: its message says it all
         message = str(item["msg"].removeprefix("Value error, "))
-        return f"{_shown(path)}: {message}" if path else message
+        return f"{_shown(root, path)}: {message}" if path else message
     value = MISSING if kind == "missing" else item["input"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = item["ctx"]["discriminator"].strip("'")
         tag = "kind" if tag.endswith("()") else tag  # a function chooses, by that key where there is one
-        return _must_be_one_of(_shown([*path, tag]), list(members_by_tag(annotation_at(path))), value.get(tag, MISSING))
-    takes = annotation_at(path)
+        return _must_be_one_of(
+            _shown(root, [*path, tag]), list(members_by_tag(annotation_at(root, path))), value.get(tag, MISSING)
+        )
+    takes = annotation_at(root, path)
     if kind in LIMITS:
-        return _must_be(_shown(path), LIMITS[kind].format(**item.get("ctx", {})), value)
+        return _must_be(_shown(root, path), LIMITS[kind].format(**item.get("ctx", {})), value)
     choices = next((one for one in (takes, *get_args(takes)) if get_origin(one) is Literal), None)  # alone, or this or nothing
     if choices is not None:
-        return _must_be_one_of(_shown(path), get_args(choices), value)
-    return _must_be(_shown(path), in_words(takes), value)
+        return _must_be_one_of(_shown(root, path), get_args(choices), value)
+    return _must_be(_shown(root, path), in_words(takes), value)
 
 
 def in_words(takes: Any) -> str:
@@ -59,9 +74,9 @@ def in_words(takes: Any) -> str:
     return " or ".join(dict.fromkeys(in_words(one) for one in inside if one is not NoneType))
 
 
-def _unknown_key(path: Sequence[str]) -> str:
-    group = set(fields(annotation_at(path[:-1])))
-    return f"unknown key {_shown(path)}{nearest(path[-1], group) if group else ''}"
+def _unknown_key(root: type[BaseModel], path: Sequence[str]) -> str:
+    group = set(fields(annotation_at(root, path[:-1])))
+    return f"unknown key {_shown(root, path)}{nearest(path[-1], group) if group else ''}"
 
 
 def _must_be_one_of(key: str, allowed: Sequence[Any], value: Any) -> str:
@@ -81,5 +96,5 @@ def _must_be(key: str, what: str, value: Any) -> str:
     return f"{key} must be {what}, got {text if len(text) <= LONGEST else text[: LONGEST - 3] + '...'}"
 
 
-def _shown(path: Sequence[str]) -> str:
-    return ".".join(visible(path)) or "scenario"
+def _shown(root: type[BaseModel], path: Sequence[str]) -> str:
+    return ".".join(visible(root, path)) or root.__name__.lower()

@@ -22,29 +22,17 @@ from fedbench.scenarios.data_parts import (
 from fedbench.scenarios.delays import DelayClasses, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
+from fedbench.scenarios.slowdowns import Slowdown
 
+LogSigma = Annotated[Float, Field(ge=0, le=5)]
 MOST_CLIENTS = 1_000_000
 MOST_POINTS = 1 << 21  # of the evaluation grid
 LATER = (
     "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
-    "budget.stop_at_target",
+    "budget.stop_at_target", "compute.slowdown.shape", "compute.slowdown.by_label", "network.download_log_sigma",
+    "network.upload_log_sigma",
 )  # fmt: skip
 """Keys that came after the first records: while they have their defaults, the hash and so the run ids are as before."""
-
-
-class Slowdown(Part):
-    """A factor >= 1 on a client's step time, drawn once per client: slowdown U(low, high), or high / U(low, high) if speeds are
-    uniform."""
-
-    kind: Literal["slowdown", "speed"] = "slowdown"
-    low: PositiveFloat = 1.0
-    high: PositiveFloat = 1.0
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Slowdown:
-        if self.high < self.low:
-            raise ValueError(f"high must be >= low, got low {self.low:g}, high {self.high:g}")
-        return self
 
 
 class PerStep(Part):
@@ -93,7 +81,8 @@ class PerJob(Part):
 
 
 class Network(Part):
-    """Rates per client and direction (megabit per second; none: instantaneous), plus a latency per message.
+    """Rates per client and direction (megabit per second; none: instantaneous), plus a latency per message. With a `log_sigma` every
+    client has a link of its own: the rate times exp(log_sigma z), z ~ N(0, 1) drawn once per client, so the rate is the median.
 
     message: fixed, every message weighs `message_megabytes` (10^6 bytes) whatever it holds, as the papers have it; payload, it
     weighs its vectors.
@@ -101,6 +90,8 @@ class Network(Part):
 
     download_megabit_per_second: PositiveFloat | None = None
     upload_megabit_per_second: PositiveFloat | None = None
+    download_log_sigma: LogSigma = 0.0
+    upload_log_sigma: LogSigma = 0.0
     latency_seconds: Seconds = 0.0
     message: Literal["fixed", "payload"] = "payload"
     message_megabytes: PositiveFloat | None = None
@@ -112,6 +103,13 @@ class Network(Part):
             raise ValueError(
                 f"message: fixed goes with message_megabytes, payload without, got {self.message} and message_megabytes {has}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _spread_of_a_rate(self) -> Network:
+        for way in ("download", "upload"):
+            if getattr(self, f"{way}_log_sigma") and getattr(self, f"{way}_megabit_per_second") is None:
+                raise ValueError(f"{way}_log_sigma needs {way}_megabit_per_second, the median of the rates, got none")
         return self
 
 

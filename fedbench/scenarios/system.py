@@ -12,8 +12,7 @@ import numpy.typing as npt
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
-from fedbench.scenarios.delays import DelayClasses, ExponentialSteps, Fadas, SizeScore
-from fedbench.scenarios.draws import log_gamma
+from fedbench.scenarios.delays import DelayClasses, ExponentialSteps, SizeScore
 from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
 from fedbench.scenarios.schema import (
     Alternating,
@@ -27,72 +26,44 @@ from fedbench.scenarios.schema import (
     PerJob,
     PerStep,
     Scenario,
-    Slowdown,
     Uniform,
     Windows,
 )
-from fedbench.types import Integers, Weights
+from fedbench.scenarios.speeds import Counts, dealt_by_label, delay_classes, given, mean_step_seconds, rounded, slowdowns
+from fedbench.types import Weights
 
 BITS_PER_MEGABYTE = 8e6
 BITS_PER_MEGABIT = 1e6
 LARGEST = 2**31 - 1
+Rate = float | Weights | None
 
 
-def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
-    """Factor on the step time of every client (N,): U(low, high), or high / U(low, high) where speeds are uniform.
-
-    Source: Wang et al. 2024 (DeFedAvg), experiments ("speeds uniform on [1, 5]"), read as slowdowns unless kind = speed.
-    """
-    drawn = slowdown.low + (slowdown.high - slowdown.low) * draw_per_client(seed, Purpose.speed, clients)
-    return drawn if slowdown.kind == "slowdown" else slowdown.high / drawn
-
-
-def needs_sizes(scenario: Scenario) -> bool:
-    """Do durations or local steps depend on how many examples the clients have?"""
+def needs_counts(scenario: Scenario) -> bool:
+    """Do durations or local steps depend on which examples the clients have?"""
     delays = scenario.compute
-    return scenario.local.epochs is not None or (isinstance(delays, DelayClasses) and isinstance(delays.assignment, SizeScore))
+    return (
+        scenario.local.epochs is not None
+        or (isinstance(delays, DelayClasses) and isinstance(delays.assignment, SizeScore))
+        or (isinstance(delays, PerStep) and delays.slowdown.by_label is not None)
+    )
 
 
-def compute(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Duration:
-    """Computing time of a step or a job; `sizes` (N,) where `needs_sizes` says so."""
+def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Duration:
+    """Computing time of a step or a job; `counts` (N, C), everybody's examples of every class, where `needs_counts` says so."""
     match scenario.compute:
         case PerStep(step_seconds=seconds, slowdown=slowdown):
-            return Duration(a=seconds * slowdowns(slowdown, scenario.clients, seed), per_step=True)
+            factors = slowdowns(slowdown, scenario.clients, seed)
+            if slowdown.by_label is not None:
+                factors = dealt_by_label(factors, slowdown.by_label, seed, given(counts, scenario, "compute.slowdown.by_label"))
+            return Duration(a=seconds * factors, per_step=True)
         case PerJob(time=time):
             return _drawn(time)
         case DelayClasses() as delays:
             bounds = np.array([delays.short_seconds, delays.medium_seconds, delays.long_seconds])
-            low, high = bounds[delay_classes(scenario, delays.assignment, seed, sizes)].T
+            low, high = bounds[delay_classes(scenario, delays.assignment, seed, counts)].T
             return Duration(kind="uniform", a=low.copy(), b=high.copy())
         case ExponentialSteps() as steps:
             return Duration(kind="exponential", a=mean_step_seconds(steps, scenario.clients, seed), per_step=True)
-
-
-def mean_step_seconds(steps: ExponentialSteps, clients: int, seed: int) -> Weights:
-    """Mean time of a local step of every client (N,)."""
-    slow = np.argsort(draw_per_client(seed, Purpose.speed, clients), kind="stable")[: round(steps.slow_share * clients)]
-    seconds = np.full(clients, steps.fast_mean_seconds)
-    seconds[slow] = steps.slow_mean_seconds
-    return seconds
-
-
-def delay_classes(scenario: Scenario, assignment: SizeScore | Fadas, seed: int, sizes: Weights | None) -> Integers:
-    """0 short, 1 medium, 2 long, for every client (N,)."""
-    if isinstance(assignment, Fadas):
-        shapes = assignment.scale * np.array([3.0, 2.0, 1.0])
-        return np.array([log_gamma(Stream(seed, Purpose.speed, i), shapes).argmax() for i in range(scenario.clients)])
-    if sizes is None:
-        raise UsageError(f"scenario {scenario.name}: compute.assignment size_score needs the shard sizes")
-    noise = np.array([Stream(seed, Purpose.speed, i).normal(1)[0] for i in range(scenario.clients)])
-    spread = sizes.std()  # 0 where all are of one size: then chance alone decides
-    score = (sizes - sizes.mean()) / (spread if spread > 0 else 1.0) + assignment.gamma * noise
-    long = math.floor(assignment.long_share * scenario.clients)
-    medium = round(assignment.medium_share * scenario.clients)
-    classes = np.zeros(scenario.clients, np.int64)
-    ranked = np.argsort(-score, kind="stable")
-    classes[ranked[: long + medium]] = 1
-    classes[ranked[:long]] = 2
-    return classes
 
 
 def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Duration:
@@ -109,7 +80,22 @@ def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Durat
             return Duration(kind="pareto", a=time.scale_seconds, b=time.shape)
 
 
-def transfer(network: Network, megabit_per_second: float | None, payload_bytes: int, exchanges: int = 1) -> Duration:
+def link_rates(scenario: Scenario, seed: int) -> tuple[Rate, Rate]:
+    """Down and up, in megabit per second: one number for all clients or one per client (N,), None where it is not limited."""
+    network, draws = scenario.network, (Purpose.speed, scenario.clients, seed)
+    down = _spread(network.download_megabit_per_second, network.download_log_sigma, 3, *draws)
+    up = _spread(network.upload_megabit_per_second, network.upload_log_sigma, 4, *draws)
+    return down, up
+
+
+def _spread(median: float | None, log_sigma: float, k: int, purpose: Purpose, clients: int, seed: int) -> Rate:
+    """median exp(log_sigma z), z ~ N(0, 1) per client."""
+    if median is None or log_sigma == 0:
+        return median
+    return median * rounded(np.exp(log_sigma * np.array([Stream(seed, purpose, i, k).normal(1)[0] for i in range(clients)])))
+
+
+def transfer(network: Network, megabit_per_second: Rate, payload_bytes: int, exchanges: int = 1) -> Duration:
     """Time of all messages of a job in one direction: the latency of every exchange, and size / rate; 0 where the rate is not limited
     and there is no latency. With message: fixed they weigh one message together, as in the papers that price so."""
     latency = exchanges * network.latency_seconds
@@ -119,21 +105,20 @@ def transfer(network: Network, megabit_per_second: float | None, payload_bytes: 
     return Duration(a=latency + bits / (megabit_per_second * BITS_PER_MEGABIT))
 
 
-def local_steps(scenario: Scenario, seed: int, sizes: Weights | None = None) -> LocalSteps:
-    """Local steps; `sizes` (N,) where the scenario speaks of epochs."""
+def local_steps(scenario: Scenario, seed: int, counts: Counts | None = None) -> LocalSteps:
+    """Local steps; `counts` (N, C) where the scenario speaks of epochs."""
     steps = scenario.local.steps
     if isinstance(steps, int):
         return LocalSteps(values=steps)
     if steps is not None:
         return _different_steps(steps, scenario, seed)
-    if sizes is None or scenario.local.epochs is None:
-        raise UsageError(f"scenario {scenario.name}: local.epochs needs the shard sizes")
-    return LocalSteps(values=(scenario.local.epochs * np.ceil(sizes / scenario.local.batch_size)).astype(np.int32))
+    sizes = given(counts, scenario, "local.epochs").sum(axis=1)
+    return LocalSteps(values=((scenario.local.epochs or 0) * np.ceil(sizes / scenario.local.batch_size)).astype(np.int32))
 
 
-def steps_of_all(scenario: Scenario, seed: int, sizes: Weights | None) -> int:
+def steps_of_all(scenario: Scenario, seed: int, counts: Counts | None) -> int:
     """The number of local steps, where all clients have the same: the most that a polled client does."""
-    drawn = local_steps(scenario, seed, sizes)
+    drawn = local_steps(scenario, seed, counts)
     steps = np.unique(np.asarray(drawn.values)) if drawn.values is not None else np.empty(0)
     if len(steps) != 1:
         got = f"gives {steps[0]} to {steps[-1]}" if len(steps) else "draws another for every job"
@@ -155,17 +140,17 @@ def one_step(duration: Duration, steps: float | Weights) -> Duration:
     return dataclasses.replace(duration, a=duration.a / steps, b=b, per_step=True)
 
 
-def mean_steps(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Weights:
+def mean_steps(scenario: Scenario, seed: int, counts: Counts | None = None) -> Weights:
     """Mean local steps of a job of every client (N,); of steps drawn for every job, the distribution's mean, at least 1."""
-    steps = local_steps(scenario, seed, sizes)
+    steps = local_steps(scenario, seed, counts)
     mean = max(1.0, steps.normal[0]) if steps.values is None and steps.normal is not None else steps.values
     return np.broadcast_to(np.asarray(mean, np.float64), scenario.clients).copy()
 
 
-def step_seconds(scenario: Scenario, seed: int, sizes: Weights | None = None) -> Weights:
+def step_seconds(scenario: Scenario, seed: int, counts: Counts | None = None) -> Weights:
     """Mean virtual seconds of one local step of every client (N,), an equal share of a job whose time is drawn as a whole; infinite
-    for a Pareto time of shape <= 1. `sizes` (N,) where `needs_sizes` says so."""
-    duration = one_step(compute(scenario, seed, sizes), mean_steps(scenario, seed, sizes))
+    for a Pareto time of shape <= 1. `counts` (N, C) where `needs_counts` says so."""
+    duration = one_step(compute(scenario, seed, counts), mean_steps(scenario, seed, counts))
     return np.broadcast_to(means(duration), scenario.clients).copy()
 
 
@@ -182,12 +167,12 @@ def means(duration: Duration) -> Weights:
     return a
 
 
-def poll_seconds(scenario: Scenario, seed: int, steps: int, sizes: Weights | None) -> float:
+def poll_seconds(scenario: Scenario, seed: int, steps: int, counts: Counts | None) -> float:
     """The period of polls that nobody sets: the mean over the clients of the computing time of `steps` local steps.
 
     Source: our choice, the papers do not say. A client of mean speed has just done all its steps at the first poll after its start.
     """
-    seconds = steps * float(means(one_step(compute(scenario, seed, sizes), steps)).mean())
+    seconds = steps * float(means(one_step(compute(scenario, seed, counts), steps)).mean())
     if not np.isfinite(seconds):
         raise UsageError(
             f"scenario {scenario.name}: its compute time has no mean to poll by; set period_seconds of the algorithm"
@@ -254,14 +239,14 @@ def mean_absences(a: Alternating, clients: int, seed: int) -> float | Weights:
     return np.where(is_rare, a.rarely.mean_off_seconds, a.mean_off_seconds)
 
 
-def batches(scenario: Scenario, sizes: Weights) -> npt.NDArray[np.int32]:
+def batches(scenario: Scenario, counts: Counts) -> npt.NDArray[np.int32]:
     """How many mini-batches cover the examples of every client (N,); a full-batch gradient is as many mini-batch gradients."""
-    return np.ceil(sizes / scenario.local.batch_size).astype(np.int32)
+    return np.asarray(np.ceil(counts.sum(axis=1) / scenario.local.batch_size), np.int32)
 
 
-def full_gradient_seconds(scenario: Scenario, sizes: Weights, seed: int) -> float:
+def full_gradient_seconds(scenario: Scenario, counts: Counts, seed: int) -> float:
     """Virtual time until the slowest client has computed the gradient over all its examples."""
-    seconds = float((step_seconds(scenario, seed, sizes) * batches(scenario, sizes)).max())
+    seconds = float((step_seconds(scenario, seed, counts) * batches(scenario, counts)).max())
     if not np.isfinite(seconds):
         raise UsageError(
             f"scenario {scenario.name}: the algorithm asks for a full-batch gradient of every client, and its compute time has no mean"

@@ -94,6 +94,22 @@ def run(
         RunsFailed: some of several runs failed; it has the records of the others.
     """
     wanted = specs(scenario, algorithm, seeds, overrides)
+    return run_specs(wanted, store=store, jobs=jobs, options=options, progress=progress, watcher=watcher, wait=wait)
+
+
+def run_specs(
+    wanted: Sequence[RunSpec],
+    *,
+    store: str | Path | None = None,
+    jobs: int = 1,
+    options: RunOptions | None = None,
+    progress: bool | None = None,
+    watcher: Watcher | None = None,
+    wait: bool = False,
+    keep: bool = True,
+) -> Records:
+    """What `run` does, for runs of any scenarios. keep: False leaves the records to the store; thousands of them are not held, and
+    none is returned."""
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
@@ -103,7 +119,7 @@ def run(
     executor = Pool(min(jobs, len(wanted))) if aside else Here()
     with watching(progress) if watcher is None else nullcontext(watcher) as hearing:
         hearing.expected(len(wanted))
-        series = _Series(wanted, hearing, executor)
+        series = _Series(wanted, hearing, executor, keep=keep)
         series.run([Task(i, spec, store, options) for i, spec in enumerate(wanted)])
         if wait and series.elsewhere:
             series.run([Task(i, wanted[i], store, options, wait=True) for i in sorted(series.elsewhere)])
@@ -144,8 +160,8 @@ class Finished:
 class _Series:
     """What has become of the runs so far, told to a watcher."""
 
-    def __init__(self, wanted: Sequence[RunSpec], watcher: Watcher, executor: Executor) -> None:
-        self.wanted, self.watcher, self.executor = wanted, watcher, executor
+    def __init__(self, wanted: Sequence[RunSpec], watcher: Watcher, executor: Executor, *, keep: bool = True) -> None:
+        self.wanted, self.watcher, self.executor, self.keep = wanted, watcher, executor, keep
         self.done: dict[int, Record] = {}
         self.failed: dict[int, Exception] = {}
         self.elsewhere: set[int] = set()
@@ -168,7 +184,8 @@ class _Series:
             self.elsewhere.add(index)
             self.watcher.left_out(index, spec, "another process is computing it")
         else:
-            self.done[index] = event.result.record
+            if self.keep:
+                self.done[index] = event.result.record
             self.watcher.ended(index, event.result.record, reused=event.result.reused)
 
     def records(self) -> Records:

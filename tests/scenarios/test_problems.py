@@ -26,23 +26,23 @@ WORDS_OF_PYDANTIC = re.compile(r"[Ii]nput|Field required|Value error|[Uu]nable|v
 
 def keys(path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Every key of the schema, with the tags of the chosen members on its path."""
-    for name in fields(annotation_at(path)):
+    for name in fields(annotation_at(Scenario, path)):
         yield (*path, name)
-        tags = members_by_tag(annotation_at((*path, name)))
+        tags = members_by_tag(annotation_at(Scenario, (*path, name)))
         for behind in [(tag,) for tag in tags] or [()]:
-            if fields(annotation_at((*path, name, *behind))):
+            if fields(annotation_at(Scenario, (*path, name, *behind))):
                 yield from keys((*path, name, *behind))
 
 
 def group(path: tuple[str, ...], value: Any, at: tuple[str, ...] = ()) -> dict[str, Any]:
     """A group of keys that has the value at a path, and nothing but the tags that lead there."""
     name, rest = path[0], path[1:]
-    members, here = members_by_tag(annotation_at(at)), (*at, name)
+    members, here = members_by_tag(annotation_at(Scenario, at)), (*at, name)
     if name in members:
         (tag,) = {one for one in TAGS if one in fields(members[name])}
         return {tag: name} | group(rest, value, here)
     inside = group(rest, value, here) if rest else value
-    return {name: [inside] if rest and get_origin(annotation_at(here)) is tuple else inside}
+    return {name: [inside] if rest and get_origin(annotation_at(Scenario, here)) is tuple else inside}
 
 
 @pytest.mark.parametrize("path", list(keys()), ids=".".join)
@@ -63,9 +63,9 @@ def test_whatever_is_wrong_is_said_in_one_form(path: tuple[str, ...]) -> None:
 def literals() -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
     """Every key that takes one of some values, with these: of a tag, those of the whole union."""
     for path in keys():
-        takes = annotation_at(path)
+        takes = annotation_at(Scenario, path)
         if get_origin(takes) is Literal:
-            members = members_by_tag(annotation_at(path[:-2]))
+            members = members_by_tag(annotation_at(Scenario, path[:-2]))
             yield path, tuple(members) if path[-1] in TAGS and path[-2] in members else get_args(takes)
 
 
@@ -76,11 +76,11 @@ def test_one_of_some_values_is_named_with_all_of_them_and_the_nearest(path: tupl
         Scenario.model_validate(DEMO | group(path, wrong))
     said = [re.sub(r"\.0\.", ".", problem(item)) for item in caught.value.errors()]
     wanted = f"one of {', '.join(map(repr, allowed))}" if len(allowed) > 1 else repr(allowed[0])
-    assert f"{'.'.join(visible(path))} must be {wanted}, got {wrong!r}; did you mean '{allowed[-1]}'?" in said
+    assert f"{'.'.join(visible(Scenario, path))} must be {wanted}, got {wrong!r}; did you mean '{allowed[-1]}'?" in said
 
 
 def test_there_are_literals_of_every_sort() -> None:
-    found = {".".join(visible(path)) for path, _ in literals()}
+    found = {".".join(visible(Scenario, path)) for path, _ in literals()}
     assert {"schema", "network.message", "local.steps.mode", "targets.metric", "compute.time.distribution"} <= found
 
 

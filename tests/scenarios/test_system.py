@@ -13,23 +13,29 @@ from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
 from fedbench.scenarios.delays import DelayClasses
 from fedbench.scenarios.load import load
 from fedbench.scenarios.pooled import pooled
-from fedbench.scenarios.schema import Network, Scenario, Slowdown
+from fedbench.scenarios.schema import Network, Scenario
+from fedbench.scenarios.slowdowns import ByLabel, Slowdown
+from fedbench.scenarios.speeds import dealt_by_label, delay_classes, slowdowns
 from fedbench.scenarios.system import (
     batches,
     compute,
-    delay_classes,
     full_gradient_seconds,
+    link_rates,
     local_steps,
     mean_steps,
     means,
-    needs_sizes,
+    needs_counts,
     one_step,
-    slowdowns,
     step_seconds,
     transfer,
 )
-from fedbench.types import Rounds
+from fedbench.types import Rounds, Weights
 from fedbench.types import Stream as StreamPolicy
+
+
+def column(*sizes: float) -> Weights:
+    """Clients of so many examples, all of one class."""
+    return np.array(sizes, np.float64)[:, None]
 
 
 def test_the_papers_constants() -> None:
@@ -58,6 +64,78 @@ def test_uniform_speeds_have_the_other_mean() -> None:
     assert factors.mean() == pytest.approx(1.25 * np.log(5), rel=0.02)
 
 
+def test_a_bounded_pareto_slowdown_has_its_quantiles() -> None:
+    """F(x) = (1 - (low/x)^a) / (1 - (low/high)^a); with low 1, high 40, a = 1 the median is 2 / (1 + 1/40) and the mean ln(40) 40/39."""
+    factors = slowdowns(Slowdown(kind="bounded_pareto", low=1, high=40, shape=1), 40_000, 5)
+    assert 1 <= factors.min() < factors.max() <= 40
+    assert np.median(factors) == pytest.approx(2 / (1 + 1 / 40), rel=0.02)
+    assert factors.mean() == pytest.approx(np.log(40) * 40 / 39, rel=0.03)
+    assert (factors > 20).mean() == pytest.approx(1 - (1 - 1 / 20) / (1 - 1 / 40), rel=0.1)
+    assert np.array_equal(factors, np.round(factors, 6))
+
+
+@pytest.mark.parametrize(("changes", "message"), [({"kind": "bounded_pareto"}, "goes with a shape"), ({"shape": 1.0}, "without")])
+def test_a_shape_goes_with_a_bounded_pareto(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Slowdown(low=1, high=40, **changes)
+
+
+def of_two_classes(clients: int) -> Weights:
+    """Client i has i examples of the class that is rare with seed 1, and the rest of 1,000 of the other."""
+    rare = int(Stream(1, Purpose.speed, 0, 2).permutation(2)[0])
+    counts = np.full((clients, 2), 1000.0)
+    counts[:, rare] = np.arange(clients)
+    counts[:, 1 - rare] -= np.arange(clients)
+    return counts
+
+
+def correlation(strength: float, clients: int = 400) -> float:
+    counts = of_two_classes(clients)
+    factors = slowdowns(Slowdown(low=1, high=5), clients, 1)
+    dealt = dealt_by_label(factors, ByLabel(strength=strength, rare_classes=1), 1, counts)
+    assert sorted(dealt) == sorted(factors), "how fast the clients are together is as it was"
+    return float(np.corrcoef(np.argsort(np.argsort(dealt)), np.arange(clients))[0, 1])
+
+
+def test_slow_clients_own_the_rare_classes_the_more_the_stronger() -> None:
+    assert correlation(1.0) == pytest.approx(1.0)
+    assert correlation(0.0) == pytest.approx(0.0, abs=0.12)
+    assert 0.65 < correlation(0.8) < 0.9
+
+
+def test_a_client_has_the_same_noise_whoever_else_there_is() -> None:
+    """With equal shares only the noise ranks; more clients do not change the order of the first."""
+    part = ByLabel(strength=0.5, rare_classes=1)
+    few, many = (dealt_by_label(np.arange(1.0, n + 1), part, 3, np.ones((n, 2))) for n in (20, 200))
+    assert np.argsort(few).tolist() == np.argsort(many[:20]).tolist()
+
+
+def test_rare_classes_leave_others() -> None:
+    scenario = load("digits-demo", ["compute.slowdown.by_label={strength: 1, rare_classes: 10}"])
+    with pytest.raises(UsageError, match="needs to know who has which examples"):
+        compute(scenario, 0)
+    with pytest.raises(UsageError, match="less than the 10 classes of the task, got 10"):
+        compute(scenario, 0, np.ones((scenario.clients, 10)))
+    assert needs_counts(scenario)
+
+
+def test_links_of_ones_own_spread_around_the_median() -> None:
+    spread = ["network={upload_megabit_per_second: 0.1, upload_log_sigma: 0.6, download_megabit_per_second: 8}", "clients=4000"]
+    scenario = load("digits-demo", spread)
+    down, up = link_rates(scenario, 2)
+    assert down == 8
+    assert np.median(np.asarray(up)) == pytest.approx(0.1, rel=0.05)
+    assert np.log(np.asarray(up)).std() == pytest.approx(0.6, rel=0.05)
+    seconds = np.asarray(transfer(scenario.network, up, 12_500).a)  # 0.1 megabit
+    assert seconds == pytest.approx(0.1 / np.asarray(up))
+    assert link_rates(load("digits-demo"), 2) == (24.0, 24.0)
+
+
+def test_a_spread_needs_a_rate() -> None:
+    with pytest.raises(ValueError, match="upload_log_sigma needs upload_megabit_per_second"):
+        Network(upload_log_sigma=0.5)
+
+
 def test_payload_pays_for_its_bytes_and_latency_adds() -> None:
     network = Network(upload_megabit_per_second=8, latency_seconds=0.5)
     assert transfer(network, network.upload_megabit_per_second, 3_000_000).a == pytest.approx(3.5)
@@ -66,8 +144,8 @@ def test_payload_pays_for_its_bytes_and_latency_adds() -> None:
 
 def test_epochs_count_the_short_last_batch() -> None:
     scenario = load("digits-demo", ["local={epochs: 2, batch_size: 10}", "clients=3"])
-    assert local_steps(scenario, 0, np.array([10.0, 11.0, 5.0])).values.tolist() == [2, 4, 2]  # type: ignore[union-attr]
-    with pytest.raises(UsageError, match="needs the shard sizes"):
+    assert local_steps(scenario, 0, column(10, 11, 5)).values.tolist() == [2, 4, 2]  # type: ignore[union-attr]
+    with pytest.raises(UsageError, match="needs to know who has which examples"):
         local_steps(scenario, 0)
 
 
@@ -81,7 +159,8 @@ def delays(*overrides: str, clients: int = 50) -> Scenario:
 
 def classes(scenario: Scenario, seed: int, sizes: Any = None) -> list[int]:
     assert isinstance(scenario.compute, DelayClasses)
-    return delay_classes(scenario, scenario.compute.assignment, seed, sizes).tolist()
+    counts = None if sizes is None else column(*sizes)
+    return delay_classes(scenario, scenario.compute.assignment, seed, counts).tolist()
 
 
 def test_jobs_take_the_time_of_their_class() -> None:
@@ -89,12 +168,12 @@ def test_jobs_take_the_time_of_their_class() -> None:
     scenario = delays("compute.assignment={kind: size_score, gamma: 0}")
     sizes = np.arange(50.0)
     assert classes(scenario, 3, sizes) == [0] * 30 + [1] * 15 + [2] * 5
-    assert needs_sizes(scenario)
-    duration = compute(scenario, 3, sizes)
+    assert needs_counts(scenario)
+    duration = compute(scenario, 3, column(*sizes))
     assert (duration.kind, duration.per_step) == ("uniform", False)
     assert np.asarray(duration.a).tolist() == [10] * 30 + [30] * 15 + [500] * 5
     assert np.asarray(duration.b).tolist() == [20] * 30 + [50] * 15 + [800] * 5
-    with pytest.raises(UsageError, match="size_score needs the shard sizes"):
+    with pytest.raises(UsageError, match="size_score needs to know who has which examples"):
         compute(scenario, 3)
 
 
@@ -128,7 +207,7 @@ def test_equal_sizes_leave_it_to_chance() -> None:
 def test_fadas_classes_have_the_shares_of_its_code(scale: float, expected: tuple[float, ...]) -> None:
     """argmax of Dirichlet(3g, 2g, g); expected shares by simulation of the public code's rule, to three digits."""
     scenario = delays(f"compute.assignment={{kind: fadas, scale: {scale}}}", clients=6000)
-    assert not needs_sizes(scenario)
+    assert not needs_counts(scenario)
     found = np.array(classes(scenario, 0))
     assert np.bincount(found, minlength=3) / 6000 == pytest.approx(expected, abs=0.02)
     assert found[:20].tolist() == classes(delays(f"compute.assignment={{kind: fadas, scale: {scale}}}", clients=20), 0)
@@ -271,8 +350,8 @@ def test_steps_beyond_32_bits_are_an_error() -> None:
 
 def test_a_full_gradient_waits_for_the_slowest_client() -> None:
     scenario = load("digits-demo", ["clients=2", "compute.slowdown={low: 2, high: 2}"])
-    assert full_gradient_seconds(scenario, np.array([100.0, 55.0]), 0) == pytest.approx(10 * 0.04)
-    assert batches(scenario, np.array([100.0, 55.0])).tolist() == [10, 6]
+    assert full_gradient_seconds(scenario, column(100, 55), 0) == pytest.approx(10 * 0.04)
+    assert batches(scenario, column(100, 55)).tolist() == [10, 6]
 
 
 def test_a_full_gradient_of_clients_whose_jobs_take_drawn_times() -> None:
@@ -280,15 +359,15 @@ def test_a_full_gradient_of_clients_whose_jobs_take_drawn_times() -> None:
     time = "compute={kind: per_job, time: {distribution: uniform, low_seconds: 2, high_seconds: 4}}"
     scenario = load("digits-demo", ["clients=2", time])
     assert step_seconds(scenario, 0).tolist() == pytest.approx([0.3, 0.3])
-    assert full_gradient_seconds(scenario, np.array([10.0, 55.0]), 0) == pytest.approx(6 * 0.3)
+    assert full_gradient_seconds(scenario, column(10, 55), 0) == pytest.approx(6 * 0.3)
     heavy = load("digits-demo", ["compute={kind: per_job, time: {distribution: pareto, scale_seconds: 1, shape: 1}}"])
     with pytest.raises(UsageError, match=r"scenario digits-demo: the algorithm asks for a full-batch gradient .* no mean"):
-        full_gradient_seconds(heavy, np.full(20, 10.0), 0)
+        full_gradient_seconds(heavy, column(*[10] * 20), 0)
 
 
 def test_the_step_of_a_client_is_as_long_as_its_class_and_its_steps_say() -> None:
     scenario = load("fedecho-fashion-mild-delay", ["clients=10", "compute.assignment={kind: size_score, gamma: 0}"])
-    sizes = np.array([1000.0, 900, 800, 700, 100, 100, 100, 100, 100, 100])
+    sizes = column(1000, 900, 800, 700, 100, 100, 100, 100, 100, 100)
     seconds = step_seconds(scenario, 0, sizes)
     assert seconds[0] == pytest.approx(150 / 40)  # long, U(100, 200), two epochs of 20 batches of 50
     assert seconds[3] == pytest.approx(40 / 28)  # medium, U(30, 50)

@@ -1,0 +1,202 @@
+"""`fedbench suite` and `fedbench tune`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench import registry
+from fedbench.cli.output import print_json, print_table, say, show
+from fedbench.cli.plan import JsonOption
+from fedbench.cli.run import terminable
+from fedbench.engine.run import RunOptions
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import FedbenchError, UsageError, nearest
+from fedbench.results.store import Store, write_atomically
+from fedbench.suites import campaign, tuning
+from fedbench.suites import space as spaces
+from fedbench.suites import suite as suites
+from fedbench.suites.price import Cell, Total, priced
+from fedbench.suites.progress import watching
+from fedbench.suites.suite import Point, Suite
+
+app = typer.Typer(name="suite", help="Designed experiments: scenarios x algorithms x seeds.", no_args_is_help=True)
+
+SuiteArgument = Annotated[str, typer.Argument(help="A suite's name, or a path to a .yaml file.")]
+PointOption = Annotated[list[str] | None, typer.Option("--point", "-p", help="Only this point; may be given several times.")]
+OnlyOption = Annotated[
+    list[str] | None, typer.Option("--algorithm", "-a", help="Only this algorithm; may be given several times.")
+]
+StoreOption = Annotated[Path | None, typer.Option(help="Folder of the records; runs/SUITE by default.", envvar="FEDBENCH_STORE")]
+JobsOption = Annotated[int, typer.Option("-j", "--jobs", help="Runs at a time, each in a process.", min=1)]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="No line for every run.")]
+TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of chosen options; adds the tuned rows.")]
+
+
+def chosen(suite: Suite, points: Sequence[str] | None, algorithms: Sequence[str] | None) -> tuple[list[Point], list[str]]:
+    """The points and algorithms that are asked for; all of them if none is. UsageError for one that the suite does not have."""
+    known = suite.selectors()
+    by_name = {registry.parse_selector(selector)[0]: selector for selector in known}
+    for one in algorithms or ():
+        if one not in known and one.replace("-", "_") not in by_name:
+            raise UsageError(f"suite {suite.name}: it has no algorithm {one!r}{nearest(one, known)}")
+    picked = [one if one in known else by_name[one.replace("-", "_")] for one in algorithms or known]
+    return [suite.point(name) for name in points] if points else list(suite.points), picked
+
+
+@app.command("list")
+def list_suites() -> None:
+    """The suites of the library."""
+    found = [suites.load(name) for name in suites.names()]
+    rows = [(s.name, f"{len(s.points)}", f"{len(s.selectors())}", f"{s.seeds.count}", s.content_hash(), s.about) for s in found]
+    print_table("suites", ("name", "points", "algorithms", "seeds", "hash", "about"), rows)
+
+
+@app.command("plan")
+def plan(
+    suite: SuiteArgument,
+    points: PointOption = None,
+    algorithms: OnlyOption = None,
+    untimed: Annotated[bool, typer.Option("--untimed", help="Do not measure this machine.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """What a suite costs, before anything is trained.
+
+    Runs and trained steps are from plans. Seconds are from two short runs of every algorithm on this machine, so they are an estimate.
+    """
+    found = suites.load(suite)
+    cells = list(priced(found, *chosen(found, points, algorithms), timed=not untimed, tell=show))
+    if as_json:
+        for cell in cells:
+            print_json(cell.__dict__)
+    else:
+        _show_cells(found, cells)
+
+
+def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
+    by_point: dict[str, list[Cell]] = {}
+    for cell in cells:
+        by_point.setdefault(cell.point, []).append(cell)
+    print_table(
+        f"suite {suite.name} ({suite.content_hash()})",
+        ("point", "runs", "trials", "steps", "core minutes"),
+        map(_priced_row, by_point.values()),
+    )
+    total = Total.of(cells)
+    say(f"\n{total.runs:,} runs to compare, {total.tried:,} to find options, {total.steps:,} trained steps")
+    if total.core_seconds is not None:
+        say(f"about {total.core_seconds / 3600:.1f} core hours on this machine")
+    if total.peak_mb is not None:
+        say(f"peak memory of a process about {total.peak_mb:,.0f} MB")
+    for cell in cells:
+        if cell.refused:
+            say(f"not applicable: {cell.selector} at {cell.point}: {cell.refused}")
+
+
+def _priced_row(cells: Sequence[Cell]) -> tuple[str, ...]:
+    total = Total.of(cells)
+    seconds = "-" if total.core_seconds is None else f"{total.core_seconds / 60:.1f}"
+    return cells[0].point, f"{total.runs:,}", f"{total.tried:,}", f"{total.steps:,}", seconds
+
+
+@app.command("run")
+def run(
+    suite: SuiteArgument,
+    points: PointOption = None,
+    algorithms: OnlyOption = None,
+    store: StoreOption = None,
+    jobs: JobsOption = 1,
+    quiet: QuietOption = False,
+) -> None:
+    """Run what a suite compares; finished runs are taken from the store, interrupted ones continue."""
+    found = suites.load(suite)
+    where = Store(store or Path("runs") / found.name)
+    wanted: list[RunSpec] = []
+    for point, selector, refused in campaign.applicable(found, *chosen(found, points, algorithms)):
+        if refused:
+            show(f"not applicable: {selector} at {point.name}: {refused}")
+        else:
+            wanted += [spec for _, _, spec in suites.published(found, [point], [selector])]
+    _compute(wanted, where, jobs, quiet=quiet)
+
+
+@app.command("status")
+def status(suite: SuiteArgument, points: PointOption = None, algorithms: OnlyOption = None, store: StoreOption = None) -> None:
+    """How many runs of a suite have a record, and what failed."""
+    found = suites.load(suite)
+    where = Store(store or Path("runs") / found.name)
+    some, selectors = chosen(found, points, algorithms)
+    rows = []
+    for point in some:
+        wanted = [spec for _, _, spec in suites.published(found, [point], selectors)]
+        row = [point.name, f"{len(wanted) - len(campaign.missing(where, wanted)):,} of {len(wanted):,}"]
+        if found.tuning is not None:
+            tried = [
+                spec
+                for trial in tuning.trials(found, spaces.load(found.tuning.space), [point], selectors)
+                for spec in trial.specs
+            ]
+            row.append(f"{len(tried) - len(campaign.missing(where, tried)):,} of {len(tried):,}")
+        rows.append(row)
+    print_table(f"suite {found.name} in {where.root}", ("point", "runs", *(["trials"] if found.tuning is not None else [])), rows)
+    for failure in campaign.failures(where):
+        say(f"failed {failure['attempts']} time(s): {failure['run']} on {failure['scenario']}: {failure['why']}")
+
+
+def tune(
+    suite: SuiteArgument,
+    points: PointOption = None,
+    algorithms: OnlyOption = None,
+    store: StoreOption = None,
+    jobs: JobsOption = 1,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Chosen options; results/tuned/SUITE.yaml by default.")
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Look for the best options of every algorithm of a suite.
+
+    Every algorithm has as many trials at every point, on seeds and examples that no comparison sees. Finished ones are taken from the store. What was chosen is written when all trials have ended.
+    """
+    found = suites.load(suite)
+    part = tuning.tuning_of(found)
+    space = spaces.load(part.space)
+    where = Store(store or Path("runs") / found.name)
+    cells = {}
+    for point, selector, refused in campaign.applicable(found, *chosen(found, points, algorithms)):
+        if refused:
+            show(f"not applicable: {selector} at {point.name}: {refused}")
+        else:
+            cells[point.name, selector] = list(tuning.trials(found, space, [point], [selector]))
+    wanted = [spec for several in cells.values() for trial in several for spec in trial.specs]
+    _compute(wanted, where, jobs, quiet=quiet)
+    chosen_ones = {}
+    for key, several in cells.items():
+        records = {trial.number: (trial, tuning.records_of(trial, where)) for trial in several}
+        complete = {number: (trial, runs) for number, (trial, runs) in records.items() if runs is not None}
+        if len(complete) == len(records):
+            chosen_ones[key] = tuning.choose(complete)
+    file = output or Path("results/tuned") / f"{found.name}.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, tuning.as_yaml(tuning.tuned_content(found, space, chosen_ones)).encode())
+    show(f"{len(chosen_ones)} of {len(cells)} choices in {file}")
+
+
+def _compute(wanted: Sequence[RunSpec], store: Store, jobs: int, *, quiet: bool) -> None:
+    show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
+    try:
+        with terminable(), contextlib.nullcontext(None) if quiet else watching(True) as watcher:
+            tally = campaign.compute(wanted, store, jobs=jobs, options=RunOptions(resume=True), watcher=watcher)
+    except KeyboardInterrupt:
+        show("interrupted; finished runs are stored, the same command goes on")
+        raise typer.Exit(130) from None
+    show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
+    if tally.failed:
+        first, why = tally.failed[0]
+        raise FedbenchError(
+            f"{len(tally.failed)} runs failed; the same command tries them again. The first: {first.named}: {why}"
+        )

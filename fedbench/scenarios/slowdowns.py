@@ -1,0 +1,41 @@
+"""Parts of a scenario: how much slower clients are than the nominal speed, and which of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from fedbench.scenarios.part import Float, Part, PositiveFloat, PositiveInt
+
+
+class ByLabel(Part):
+    """Slow clients own rare classes. `rare_classes` classes are drawn once per seed, and the slowdowns are dealt out by rank: clients are
+    ranked by strength s + sqrt(1 - strength^2) e, where s is the share of those classes in a client's examples, standardised over the
+    clients, and e ~ N(0, 1). strength 0: whatever the examples; 1: by the share alone. How fast the clients are together is as it was."""
+
+    strength: Annotated[Float, Field(ge=0, le=1)]
+    rare_classes: PositiveInt = 2
+
+
+class Slowdown(Part):
+    """A factor >= 1 on a client's step time, drawn once per client.
+
+    kind: slowdown, U(low, high); speed, high / U(low, high), so that speeds are uniform; bounded_pareto, a heavy tail: density
+    proportional to x^(-shape - 1) between low and high.
+    """
+
+    kind: Literal["slowdown", "speed", "bounded_pareto"] = "slowdown"
+    low: PositiveFloat = 1.0
+    high: PositiveFloat = 1.0
+    shape: Annotated[Float, Field(ge=1e-3, le=100)] | None = None
+    by_label: ByLabel | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Slowdown:
+        if self.high < self.low:
+            raise ValueError(f"high must be >= low, got low {self.low:g}, high {self.high:g}")
+        if (self.kind == "bounded_pareto") != (self.shape is not None):
+            has = "none" if self.shape is None else f"{self.shape:g}"
+            raise ValueError(f"kind: bounded_pareto goes with a shape, the others without, got {self.kind} and shape {has}")
+        return self

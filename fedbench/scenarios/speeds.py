@@ -1,0 +1,90 @@
+"""How fast every client is, drawn once per seed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fedbench.errors import UsageError
+from fedbench.kernels.random import Purpose, Stream, draw_per_client
+from fedbench.scenarios.delays import ExponentialSteps, Fadas, SizeScore
+from fedbench.scenarios.draws import log_gamma
+from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.slowdowns import ByLabel, Slowdown
+from fedbench.types import Integers, Weights
+
+Counts = Weights
+"""Examples of every class that every client has (N, C)."""
+
+
+def rounded(factors: Weights) -> Weights:
+    """To six decimals, so that the last bit of a machine's powers and exponentials means nothing."""
+    return np.asarray(np.round(factors, 6), np.float64)
+
+
+def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
+    """Factor on the step time of every client (N,): U(low, high), or high / U(low, high) where speeds are uniform.
+
+    Source: Wang et al. 2024 (DeFedAvg), experiments ("speeds uniform on [1, 5]"), read as slowdowns unless kind = speed.
+    """
+    u = draw_per_client(seed, Purpose.speed, clients)
+    low, high = slowdown.low, slowdown.high
+    if slowdown.shape is not None:
+        return rounded(low * (1 - u * (1 - (low / high) ** slowdown.shape)) ** (-1 / slowdown.shape))
+    drawn = low + (high - low) * u
+    return drawn if slowdown.kind == "slowdown" else high / drawn
+
+
+def dealt_by_label(factors: Weights, by_label: ByLabel, seed: int, counts: Counts) -> Weights:
+    """The same factors (N,), dealt out again such that who has many examples of the rare classes tends to be slow; see `ByLabel`.
+    `counts` (N, C): everybody's examples of every class. UsageError if there are no more classes than rare ones."""
+    clients, classes = counts.shape
+    if by_label.rare_classes >= classes:
+        raise UsageError(
+            f"compute.slowdown.by_label.rare_classes must be less than the {classes} classes of the task, got {by_label.rare_classes}"
+        )
+    rare = Stream(seed, Purpose.speed, 0, 2).permutation(classes)[: by_label.rare_classes]
+    share = counts[:, rare].sum(axis=1) / counts.sum(axis=1)
+    noise = np.array([Stream(seed, Purpose.speed, i, 1).normal(1)[0] for i in range(clients)])
+    score = by_label.strength * _standardised(share) + math.sqrt(1 - by_label.strength**2) * noise
+    dealt = np.empty(clients)
+    dealt[np.argsort(score, kind="stable")] = np.sort(factors)
+    return dealt
+
+
+def mean_step_seconds(steps: ExponentialSteps, clients: int, seed: int) -> Weights:
+    """Mean time of a local step of every client (N,)."""
+    slow = np.argsort(draw_per_client(seed, Purpose.speed, clients), kind="stable")[: round(steps.slow_share * clients)]
+    seconds = np.full(clients, steps.fast_mean_seconds)
+    seconds[slow] = steps.slow_mean_seconds
+    return seconds
+
+
+def delay_classes(scenario: Scenario, assignment: SizeScore | Fadas, seed: int, counts: Counts | None) -> Integers:
+    """0 short, 1 medium, 2 long, for every client (N,)."""
+    if isinstance(assignment, Fadas):
+        shapes = assignment.scale * np.array([3.0, 2.0, 1.0])
+        return np.array([log_gamma(Stream(seed, Purpose.speed, i), shapes).argmax() for i in range(scenario.clients)])
+    sizes = given(counts, scenario, "compute.assignment size_score").sum(axis=1)
+    noise = np.array([Stream(seed, Purpose.speed, i).normal(1)[0] for i in range(scenario.clients)])
+    score = _standardised(sizes) + assignment.gamma * noise
+    long = math.floor(assignment.long_share * scenario.clients)
+    medium = round(assignment.medium_share * scenario.clients)
+    classes = np.zeros(scenario.clients, np.int64)
+    ranked = np.argsort(-score, kind="stable")
+    classes[ranked[: long + medium]] = 1
+    classes[ranked[:long]] = 2
+    return classes
+
+
+def given(counts: Counts | None, scenario: Scenario, what: str) -> Counts:
+    if counts is None:
+        raise UsageError(f"scenario {scenario.name}: {what} needs to know who has which examples")
+    return counts
+
+
+def _standardised(values: Weights) -> Weights:
+    """Mean 0 and variance 1; all 0 where the values are equal, so that chance alone decides."""
+    spread = values.std()
+    return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))

@@ -1,0 +1,90 @@
+"""The runs of a suite on this machine: what is there is taken, what is missing is computed, what fails is written down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedbench import sources
+from fedbench.engine.run import RunOptions
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import UsageError
+from fedbench.results.store import Store, write_atomically
+from fedbench.suites.price import planned
+from fedbench.suites.progress import Watcher
+from fedbench.suites.runner import RunsFailed, run_specs
+from fedbench.suites.suite import Point, Suite
+
+FAILED = ".failed"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Runs that were wanted: how many have a record now, and how many of these had one before; which failed, with the reason."""
+
+    wanted: int
+    there: int
+    before: int
+    failed: tuple[tuple[RunSpec, str], ...] = ()
+
+
+def applicable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str, str]]:
+    """Every point and algorithm, with why it cannot run there, or an empty reason. UsageError for missing data."""
+    for point in points:
+        scenario = suite.scenario_at(point)
+        for selector in selectors:
+            try:
+                planned(RunSpec(scenario, suite.algorithm(selector), suite.seeds.first))
+            except UsageError as error:
+                if type(error) is not UsageError:
+                    raise
+                yield point, selector, str(error)
+            else:
+                yield point, selector, ""
+
+
+def missing(store: Store, wanted: Iterable[RunSpec]) -> list[RunSpec]:
+    """Those that have no record, once each."""
+    specs = {spec.run_id: spec for spec in wanted}
+    return [spec for run_id, spec in specs.items() if not store.has(spec.scenario.name, spec.algorithm.name, run_id)]
+
+
+def compute(
+    wanted: Sequence[RunSpec], store: Store, *, jobs: int = 1, options: RunOptions | None = None, watcher: Watcher | None = None
+) -> Tally:
+    """Compute what is missing. A run that fails is written down in the store and tried again the next time; the others go on."""
+    absent = missing(store, wanted)
+    before = len({spec.run_id for spec in wanted}) - len(absent)
+    failures: list[tuple[RunSpec, str]] = []
+    if absent:
+        try:
+            run_specs(
+                absent, store=store.root, jobs=jobs, options=options or RunOptions(resume=True), watcher=watcher, keep=False
+            )
+        except RunsFailed as error:
+            failures = [(spec, sources.told(problem)) for spec, problem in error.failures]
+    for spec, why in failures:
+        _write_down(store, spec, why)
+    done = {spec.run_id for spec in absent} - {spec.run_id for spec in missing(store, absent)}
+    for run_id in done:
+        _failure(store, run_id).unlink(missing_ok=True)
+    return Tally(before + len(absent), before + len(done), before, tuple(failures))
+
+
+def _failure(store: Store, run_id: str) -> Path:
+    return store.root / FAILED / f"{run_id}.json"
+
+
+def _write_down(store: Store, spec: RunSpec, why: str) -> None:
+    file = _failure(store, spec.run_id)
+    file.parent.mkdir(exist_ok=True)
+    attempts = json.loads(file.read_text())["attempts"] if file.exists() else 0
+    content = {"run": spec.named, "scenario": spec.scenario.name, "attempts": attempts + 1, "why": why}
+    write_atomically(file, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def failures(store: Store) -> list[dict[str, object]]:
+    """What is written down of runs that failed, in order of their ids."""
+    return [json.loads(file.read_text()) for file in sorted((store.root / FAILED).glob("*.json"))]

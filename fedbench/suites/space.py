@@ -1,0 +1,116 @@
+"""Search spaces: which options of an algorithm are looked for, and the points that are tried."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from fedbench import plain_files, registry
+from fedbench.errors import UsageError, nearest
+from fedbench.protocols import Algorithm
+from fedbench.scenarios.part import Float, Part
+from fedbench.scenarios.problems import validated
+
+LIBRARY = Path(__file__).with_name("spaces")
+DIGITS = 3  # of a value that is tried: selectors stay readable
+Number = Annotated[Float, Field(ge=-1e9, le=1e9)]
+
+
+class Interval(Part):
+    """Values of an option from `low` to `high`: log, uniform in the logarithm; linear, uniform. Whole numbers where the option's are."""
+
+    low: Number
+    high: Number
+    scale: Literal["log", "linear"] = "log"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Interval:
+        if self.high <= self.low:
+            raise ValueError(f"high must be > low, got low {self.low:g}, high {self.high:g}")
+        if self.scale == "log" and self.low <= 0:
+            raise ValueError(f"low must be > 0 with scale: log, got {self.low:g}")
+        return self
+
+    def at(self, u: float) -> float:
+        """The value at the place u in [0, 1], to a few digits."""
+        inside = self.low * (self.high / self.low) ** u if self.scale == "log" else self.low + (self.high - self.low) * u
+        return float(f"{inside:.{DIGITS}g}")
+
+
+class Options(Part):
+    """What is tuned of one algorithm. `source`: whose grids the intervals take in."""
+
+    options: Annotated[dict[str, Interval], Field(min_length=1, max_length=4)]
+    source: Annotated[str, Field(max_length=1000)] = ""
+
+
+class Space(Part):
+    """One entry for every algorithm that can be tuned."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    name: str
+    about: Annotated[str, Field(max_length=10_000)] = ""
+    algorithms: dict[str, Options]
+
+    def of(self, name: str) -> dict[str, Interval]:
+        """UsageError if the space has nothing for the algorithm."""
+        if name not in self.algorithms:
+            raise UsageError(f"search space {self.name}: it has no entry for algorithm {name}{nearest(name, self.algorithms)}")
+        return self.algorithms[name].options
+
+    def content_hash(self) -> str:
+        """Of the intervals, not of what is said about them."""
+        content = {name: one.model_dump(include={"options"}) for name, one in self.algorithms.items()}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    def trials(self, name: str, count: int) -> list[dict[str, Any]]:
+        """The options of every trial of an algorithm: first its own, as published, then `count` scrambled Sobol' points, whose scrambling
+        depends on the space's and the algorithm's name. Source of the points: Owen 1998, as `scipy.stats.qmc` has them."""
+        from scipy.stats import qmc  # takes a second
+
+        intervals = self.of(name)
+        cls: type[Algorithm] = registry.find("algorithm", name)
+        key = int.from_bytes(hashlib.sha256(f"{self.name} {name}".encode()).digest()[:8], "little")
+        sampler = qmc.Sobol(len(intervals), scramble=True, rng=np.random.default_rng(key))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The balance properties", category=UserWarning)
+            places = sampler.random(count).tolist()
+        return [
+            {},
+            *(
+                {key: _value(cls, key, one.at(u)) for (key, one), u in zip(intervals.items(), place, strict=True)}
+                for place in places
+            ),
+        ]
+
+
+def _value(cls: type[Algorithm], key: str, value: float) -> Any:
+    return round(value) if isinstance(cls().options()[key], int) else value
+
+
+def load(space: str | Path) -> Space:
+    """A search space by library name or path to a YAML file. UsageError for what cannot be read, an unknown algorithm or option, or an
+    interval that has values which the option does not take."""
+    text = str(space)
+    if not text.endswith((".yaml", ".yml")) and "/" not in text:
+        known = sorted(file.stem for file in LIBRARY.glob("*.yaml"))
+        if text not in known:
+            raise UsageError(f"unknown search space {text!r}{nearest(text, known)}; a path to a .yaml file works too")
+        text = str(LIBRARY / f"{text}.yaml")
+    found = validated(Space, plain_files.mapping(Path(text), "search space"), text)
+    for name, entry in found.algorithms.items():
+        cls: type[Algorithm] = registry.find("algorithm", name)
+        for key, interval in entry.options.items():
+            if key not in cls().options():
+                raise UsageError(
+                    f"search space {found.name}: algorithm {name} has no option {key!r}{nearest(key, cls().options())}"
+                )
+            for end in (interval.low, interval.high):
+                cls.make({key: _value(cls, key, end)})
+    return found

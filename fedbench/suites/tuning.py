@@ -1,0 +1,166 @@
+"""Finding options fairly: as many trials for every algorithm, on seeds and examples that no comparison sees, chosen by a fixed rule.
+
+The rule, for one algorithm at one point:
+
+1. Trials are the published options and scrambled Sobol' points of the search space, each run with every tuning seed and measured on the
+   validation part. All of them are kept, whatever became of them.
+2. The trial with the fewest misses is chosen: pairs of a seed and a target that is not reached. A run that does not finish misses all.
+3. Among equals, the one with the smallest restricted mean time to the targets: a miss counts with the time budget.
+4. Among equals, the one with the highest mean validation accuracy at the end; of a run that does not finish it is 0.
+5. Among equals, the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from fedbench.analysis.hits import first_hit
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import RecordError, UsageError
+from fedbench.results.record import Record
+from fedbench.results.store import Store
+from fedbench.suites.space import Space
+from fedbench.suites.suite import Point, Suite, Tuning
+
+RULE = 1  # of the text above; a tuned file says by which rule it was made
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of options of an algorithm at a point. Number 0 has the published ones. `specs`: its runs, one a tuning seed."""
+
+    point: str
+    selector: str
+    number: int
+    options: dict[str, Any]
+    specs: tuple[RunSpec, ...]
+
+
+def tuning_of(suite: Suite) -> Tuning:
+    """UsageError if the suite does not say how options are looked for."""
+    if suite.tuning is None:
+        raise UsageError(f"suite {suite.name}: it has no part `tuning`, so there is nothing to look for")
+    return suite.tuning
+
+
+def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[Trial]:
+    """All trials, points outermost. An option that the selector itself sets is not looked for."""
+    part = tuning_of(suite)
+    for point in points:
+        scenario = suite.scenario_at(point, validation=True)
+        for selector in selectors:
+            name = suite.algorithm(selector).name
+            for number, options in enumerate(space.trials(name, part.trials)):
+                algorithm = suite.algorithm(selector, options)
+                specs = tuple(RunSpec(scenario, algorithm, seed) for seed in part.seeds.numbers)
+                yield Trial(point.name, selector, number, options, specs)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What the rule looks at, over the seeds of one trial, and how many of its runs did not finish."""
+
+    misses: int
+    restricted_mean_seconds: float
+    validation_accuracy: float
+    unfinished: int
+
+    @property
+    def order(self) -> tuple[int, float, float]:
+        """The smaller, the better."""
+        return self.misses, self.restricted_mean_seconds, -self.validation_accuracy
+
+    @classmethod
+    def of(cls, runs: Sequence[Record]) -> Score:
+        """RecordError without runs, or without targets."""
+        times, misses, accuracies = [], 0, []
+        for run in runs:
+            finished = run.state == "finished"
+            budget = float(run.meta["spec"]["scenario"]["budget"]["seconds"])
+            for target in run.meta["spec"]["scenario"]["targets"]:
+                attempt = first_hit(run, target["metric"], target["value"])
+                missed = attempt.reached is None or not finished
+                misses += missed
+                times.append(budget if missed else attempt.restricted)
+            accuracies.append(float(run.meta["final"]["test_accuracy"] or 0.0) if finished else 0.0)
+        if not times:
+            raise RecordError("tuning: the scenario has no targets, so there is nothing to choose by")
+        return cls(misses, float(np.mean(times)), float(np.mean(accuracies)), sum(run.state != "finished" for run in runs))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen for one algorithm at one point. `spread`: quartiles over the trials of the restricted mean seconds and of the
+    validation accuracy, which say how much the options matter. `digest`: of the ids and results of all runs that it was chosen from."""
+
+    trial: int
+    options: dict[str, Any]
+    score: Score
+    trials: int
+    unfinished: int
+    spread: dict[str, list[float]]
+    digest: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def choose(found: Mapping[int, tuple[Trial, Sequence[Record]]]) -> Choice:
+    """By the rule of this module, among trials by number with their records."""
+    scores = {number: Score.of(runs) for number, (_, runs) in sorted(found.items())}
+    best = min(scores, key=lambda number: (*scores[number].order, number))
+    lines = [f"{run.run_id} {run.meta['digests']['result']}\n" for number in sorted(found) for run in found[number][1]]
+    return Choice(
+        trial=best,
+        options=found[best][0].options,
+        score=scores[best],
+        trials=len(found),
+        unfinished=sum(score.unfinished for score in scores.values()),
+        spread={
+            "restricted_mean_seconds": _quartiles([score.restricted_mean_seconds for score in scores.values()]),
+            "validation_accuracy": _quartiles([score.validation_accuracy for score in scores.values()]),
+        },
+        digest=hashlib.sha256("".join(lines).encode()).hexdigest()[:32],
+    )
+
+
+def _quartiles(values: Sequence[float]) -> list[float]:
+    return [round(float(value), 6) for value in np.quantile(values, (0, 0.25, 0.5, 0.75, 1))]
+
+
+def records_of(trial: Trial, store: Store) -> list[Record] | None:
+    """The records of all runs of a trial; None if one is not there."""
+    found = [store.find(spec.scenario.name, spec.algorithm.name, spec.run_id) for spec in trial.specs]
+    return None if None in found else [record for record in found if record is not None]
+
+
+def tuned_content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> dict[str, Any]:
+    """What is frozen in results/tuned/<suite>.yaml: by point and algorithm, with what it was chosen by and from."""
+    points: dict[str, dict[str, Any]] = {}
+    for (point, selector), choice in chosen.items():
+        points.setdefault(point, {})[selector] = choice.as_dict()
+    return {
+        "schema": 1,
+        "suite": suite.name,
+        "suite_hash": suite.content_hash(),
+        "space": space.name,
+        "space_hash": space.content_hash(),
+        "rule": RULE,
+        "points": points,
+    }
+
+
+def as_yaml(content: Mapping[str, Any]) -> str:
+    """YAML whose leaves are on one line, one line an entry: what changes is seen."""
+    lines = [f"{key}: {json.dumps(value)}" for key, value in content.items() if key != "points"]
+    lines.append("points:")
+    for point, by_selector in content["points"].items():
+        lines.append(f"  {json.dumps(point)}:")
+        lines += [f"    {json.dumps(selector)}: {json.dumps(choice)}" for selector, choice in sorted(by_selector.items())]
+    return "\n".join(lines) + "\n"

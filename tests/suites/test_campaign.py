@@ -1,0 +1,75 @@
+"""The runs of a suite: what is there is taken, what fails is written down and tried again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fedbench.engine.spec import RunSpec
+from fedbench.results.store import Store
+from fedbench.suites import campaign
+from fedbench.suites.price import Cell, Total, priced
+from fedbench.suites.suite import load, published
+
+SMOKE = load("smoke")
+
+
+def specs(points: int = 1, selectors: tuple[str, ...] = ("fedavg",)) -> list[RunSpec]:
+    return [spec for _, _, spec in published(SMOKE, SMOKE.points[:points], selectors)]
+
+
+def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
+    store, wanted = Store(tmp_path), specs()
+    assert len(campaign.missing(store, [*wanted, *wanted])) == 3
+    first = campaign.compute(wanted[:2], store)
+    second = campaign.compute(wanted, store, jobs=2)
+    assert (first.wanted, first.there, first.before) == (2, 2, 0)
+    assert (second.wanted, second.there, second.before) == (3, 3, 2)
+    assert campaign.missing(store, wanted) == []
+
+
+def test_a_failure_is_written_down_until_the_run_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, wanted = Store(tmp_path), specs()
+
+    def fails(self: object) -> None:
+        raise ArithmeticError("no luck")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("fedbench.engine.run.Run.record", fails)
+        for attempt in (1, 2):
+            tally = campaign.compute(wanted, store)
+            assert (tally.there, len(tally.failed)) == (0, 3)
+            assert [one["attempts"] for one in campaign.failures(store)] == [attempt] * 3
+    assert "no luck" in str(campaign.failures(store)[0]["why"])
+    assert campaign.compute(wanted, store).there == 3
+    assert campaign.failures(store) == []
+
+
+def test_what_cannot_run_somewhere_says_why() -> None:
+    found = list(campaign.applicable(SMOKE, SMOKE.points, ["fedavg", "fedsgd"]))
+    refused = {(point.name, selector): why for point, selector, why in found if why}
+    assert set(refused) == {("flaky", "fedsgd")}
+    assert "needs every one of the 20 clients" in refused["flaky", "fedsgd"].replace("its weights p need", "needs")
+
+
+def test_a_price_is_the_plans_steps_and_this_machines_seconds() -> None:
+    told: list[str] = []
+    cells = list(priced(SMOKE, SMOKE.points, ["fedavg", "fedsgd"], timed=True, tell=told.append))
+    where = [(cell.point, cell.selector) for cell in cells]
+    assert where == [
+        ("calm", "fedavg"),
+        ("calm", "fedsgd"),
+        ("flaky", "fedavg"),
+        ("flaky", "fedsgd"),
+    ]
+    assert told == ["timing fedavg", "timing fedsgd"]
+    assert cells[3].refused
+    assert cells[0].steps > 0
+    assert 0 < (cells[0].seconds or 0) < 60
+    total = Total.of(cells)
+    assert total.runs == 3 * 3 * 2, "published and tuned rows"
+    assert total.tried == 3 * 5 * 2
+    assert total.steps == sum(cell.steps * (6 + 10) for cell in cells)
+    assert total.core_seconds == pytest.approx(sum((cell.seconds or 0) * 16 for cell in cells))
+    assert Total.of([Cell("calm", "fedavg", steps=5, runs=3)]).core_seconds is None

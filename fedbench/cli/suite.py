@@ -160,7 +160,8 @@ def tune(
 ) -> None:
     """Look for the best options of every algorithm of a suite.
 
-    Every algorithm has as many trials at every point, on seeds and examples that no comparison sees. Finished ones are taken from the store. What was chosen is written when all trials have ended.
+    Every algorithm has as many trials at every point, on seeds and examples that no comparison sees.
+    Finished ones are taken from the store. What was chosen is written when all trials have ended.
     """
     found = suites.load(suite)
     part = tuning.tuning_of(found)

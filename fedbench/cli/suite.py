@@ -20,6 +20,7 @@ from fedbench.results.store import Store, write_atomically
 from fedbench.suites import campaign, tuning
 from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
+from fedbench.suites import trials as trials_table
 from fedbench.suites.price import Cell, Total, priced
 from fedbench.suites.progress import watching
 from fedbench.suites.suite import Point, Suite
@@ -153,38 +154,44 @@ def tune(
     algorithms: OnlyOption = None,
     store: StoreOption = None,
     jobs: JobsOption = 1,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Chosen options; results/tuned/SUITE.yaml by default.")
-    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of SUITE.yaml and SUITE-trials.parquet.")] = Path(
+        "results/tuned"
+    ),
+    collect: Annotated[bool, typer.Option("--collect", help="Compute nothing, take what is there.")] = False,
     quiet: QuietOption = False,
 ) -> None:
     """Look for the best options of every algorithm of a suite.
 
     Every algorithm has as many trials at every point, on seeds and examples that no comparison sees.
-    Finished ones are taken from the store. What was chosen is written when all trials have ended.
+    Finished ones are taken from the store and from the table of trials. What was chosen, where all
+    trials have ended, is written into SUITE.yaml, and what became of every trial into the table.
     """
     found = suites.load(suite)
-    part = tuning.tuning_of(found)
-    space = spaces.load(part.space)
-    where = Store(store or Path("runs") / found.name)
+    space = spaces.load(tuning.tuning_of(found).space)
+    where, file, table = (
+        Store(store or Path("runs") / found.name),
+        output / f"{found.name}.yaml",
+        output / f"{found.name}-trials.parquet",
+    )
+    known = trials_table.read(table) if table.exists() else {}
     cells = {}
     for point, selector, refused in campaign.applicable(found, *chosen(found, points, algorithms)):
         if refused:
             show(f"not applicable: {selector} at {point.name}: {refused}")
         else:
             cells[point.name, selector] = list(tuning.trials(found, space, [point], [selector]))
-    wanted = [spec for several in cells.values() for trial in several for spec in trial.specs]
-    _compute(wanted, where, jobs, quiet=quiet)
-    chosen_ones = {}
+    if not collect:
+        wanted = [spec for several in cells.values() for trial in several for spec in trial.specs if spec.run_id not in known]
+        _compute(wanted, where, jobs, quiet=quiet)
+    ended, choices = [], {}
     for key, several in cells.items():
-        records = {trial.number: (trial, tuning.records_of(trial, where)) for trial in several}
-        complete = {number: (trial, runs) for number, (trial, runs) in records.items() if runs is not None}
-        if len(complete) == len(records):
-            chosen_ones[key] = tuning.choose(complete)
-    file = output or Path("results/tuned") / f"{found.name}.yaml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, tuning.as_yaml(tuning.tuned_content(found, space, chosen_ones)).encode())
-    show(f"{len(chosen_ones)} of {len(cells)} choices in {file}")
+        runs = {trial.number: outcomes for trial in several if (outcomes := tuning.outcomes(trial, where, known)) is not None}
+        ended += [(trial, runs[trial.number]) for trial in several if trial.number in runs]
+        if len(runs) == len(several):
+            choices[key] = tuning.choose({trial.number: trial.options for trial in several}, runs)
+    trials_table.write(table, ended, found.content_hash())
+    write_atomically(file, tuning.as_yaml(tuning.tuned_content(found, space, choices)).encode())
+    show(f"{len(ended):,} trials in {table}, {len(choices)} of {len(cells)} choices in {file}")
 
 
 def _compute(wanted: Sequence[RunSpec], store: Store, jobs: int, *, quiet: bool) -> None:

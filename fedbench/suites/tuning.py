@@ -22,7 +22,7 @@ import numpy as np
 
 from fedbench.analysis.hits import first_hit
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import RecordError, UsageError
+from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.suites.space import Space
@@ -63,6 +63,48 @@ def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Seque
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What the rule sees of one run. `reached`: for every target the virtual seconds, None for a miss; `result`: the digest of all that
+    the run gave."""
+
+    run_id: str
+    seed: int
+    state: str
+    budget_seconds: float
+    targets: tuple[float, ...]
+    reached: tuple[float | None, ...]
+    validation_accuracy: float | None
+    result: str
+
+    @classmethod
+    def of(cls, run: Record) -> Outcome:
+        scenario, final = run.meta["spec"]["scenario"], run.meta["final"]
+        return cls(
+            run_id=run.run_id,
+            seed=run.seed,
+            state=run.state,
+            budget_seconds=float(scenario["budget"]["seconds"]),
+            targets=tuple(float(target["value"]) for target in scenario["targets"]),
+            reached=tuple(first_hit(run, target["metric"], target["value"]).reached for target in scenario["targets"]),
+            validation_accuracy=final["test_accuracy"],
+            result=run.meta["digests"]["result"],
+        )
+
+    @property
+    def finished(self) -> bool:
+        return self.state == "finished"
+
+    @property
+    def times(self) -> list[float]:
+        """Seconds to the targets; the whole budget for a miss."""
+        return [self.budget_seconds if second is None or not self.finished else second for second in self.reached]
+
+    @property
+    def misses(self) -> int:
+        return sum(second is None or not self.finished for second in self.reached)
+
+
+@dataclass(frozen=True)
 class Score:
     """What the rule looks at, over the seeds of one trial, and how many of its runs did not finish."""
 
@@ -77,27 +119,25 @@ class Score:
         return self.misses, self.restricted_mean_seconds, -self.validation_accuracy
 
     @classmethod
-    def of(cls, runs: Sequence[Record]) -> Score:
-        """RecordError without runs, or without targets."""
-        times, misses, accuracies = [], 0, []
-        for run in runs:
-            finished = run.state == "finished"
-            budget = float(run.meta["spec"]["scenario"]["budget"]["seconds"])
-            for target in run.meta["spec"]["scenario"]["targets"]:
-                attempt = first_hit(run, target["metric"], target["value"])
-                missed = attempt.reached is None or not finished
-                misses += missed
-                times.append(budget if missed else attempt.restricted)
-            accuracies.append(float(run.meta["final"]["test_accuracy"] or 0.0) if finished else 0.0)
+    def of(cls, runs: Sequence[Outcome]) -> Score:
+        """UsageError without runs, or without targets."""
+        times = [second for run in runs for second in run.times]
         if not times:
-            raise RecordError("tuning: the scenario has no targets, so there is nothing to choose by")
-        return cls(misses, float(np.mean(times)), float(np.mean(accuracies)), sum(run.state != "finished" for run in runs))
+            raise UsageError("tuning: the scenario has no targets, so there is nothing to choose by")
+        accuracies = [run.validation_accuracy or 0.0 if run.finished else 0.0 for run in runs]
+        return cls(
+            misses=sum(run.misses for run in runs),
+            restricted_mean_seconds=round(float(np.mean(times)), 6),
+            validation_accuracy=round(float(np.mean(accuracies)), 6),
+            unfinished=sum(not run.finished for run in runs),
+        )
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen for one algorithm at one point. `spread`: quartiles over the trials of the restricted mean seconds and of the
-    validation accuracy, which say how much the options matter. `digest`: of the ids and results of all runs that it was chosen from."""
+    """What was chosen for one algorithm at one point. `spread`: least, quartiles and largest over the trials of the restricted mean
+    seconds and of the validation accuracy, which say how much the options matter. `digest`: of the ids and results of all runs that it
+    was chosen from."""
 
     trial: int
     options: dict[str, Any]
@@ -111,14 +151,14 @@ class Choice:
         return asdict(self)
 
 
-def choose(found: Mapping[int, tuple[Trial, Sequence[Record]]]) -> Choice:
-    """By the rule of this module, among trials by number with their records."""
-    scores = {number: Score.of(runs) for number, (_, runs) in sorted(found.items())}
+def choose(options: Mapping[int, dict[str, Any]], found: Mapping[int, Sequence[Outcome]]) -> Choice:
+    """By the rule of this module, from the options and the runs of every trial."""
+    scores = {number: Score.of(runs) for number, runs in sorted(found.items())}
     best = min(scores, key=lambda number: (*scores[number].order, number))
-    lines = [f"{run.run_id} {run.meta['digests']['result']}\n" for number in sorted(found) for run in found[number][1]]
+    lines = [f"{run.run_id} {run.result}\n" for number in sorted(found) for run in found[number]]
     return Choice(
         trial=best,
-        options=found[best][0].options,
+        options=options[best],
         score=scores[best],
         trials=len(found),
         unfinished=sum(score.unfinished for score in scores.values()),
@@ -134,10 +174,18 @@ def _quartiles(values: Sequence[float]) -> list[float]:
     return [round(float(value), 6) for value in np.quantile(values, (0, 0.25, 0.5, 0.75, 1))]
 
 
-def records_of(trial: Trial, store: Store) -> list[Record] | None:
-    """The records of all runs of a trial; None if one is not there."""
-    found = [store.find(spec.scenario.name, spec.algorithm.name, spec.run_id) for spec in trial.specs]
-    return None if None in found else [record for record in found if record is not None]
+def outcomes(trial: Trial, store: Store, known: Mapping[str, Outcome]) -> list[Outcome] | None:
+    """Of all runs of a trial, from those that are known by their ids and from the store; None if one is nowhere."""
+    found = []
+    for spec in trial.specs:
+        outcome = known.get(spec.run_id)
+        if outcome is None:
+            record = store.find(spec.scenario.name, spec.algorithm.name, spec.run_id)
+            if record is None:
+                return None
+            outcome = Outcome.of(record)
+        found.append(outcome)
+    return found
 
 
 def tuned_content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,15 @@ import numpy as np
 import pytest
 import yaml
 
-from fedbench.errors import UsageError
+from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.suites import campaign, tuning
+from fedbench.suites import trials as trials_table
 from fedbench.suites.runner import run
 from fedbench.suites.space import load as load_space
 from fedbench.suites.suite import load
-from fedbench.suites.tuning import Score, Trial, choose, trials
+from fedbench.suites.tuning import Outcome, Score, choose, trials
 
 SMOKE, SPACE = load("smoke"), load_space("axes")
 
@@ -28,13 +30,13 @@ def model() -> Record:
     return run("digits-demo", "fedavg", overrides=["budget.seconds=3", "targets=[{value: 0.5}, {value: 0.8}]"])[0]
 
 
-def made(model: Record, accuracies: Sequence[float], state: str = "finished", final: float | None = None) -> Record:
-    """A record whose accuracy at every virtual second, from 0 on, is given."""
+def made(model: Record, accuracies: Sequence[float], state: str = "finished") -> Outcome:
+    """Of a run whose accuracy at every virtual second, from 0 on, is given."""
     meta: dict[str, Any] = copy.deepcopy(model.meta)
     meta["outcome"]["state"] = state
-    meta["final"]["test_accuracy"] = accuracies[-1] if final is None else final
+    meta["final"]["test_accuracy"] = accuracies[-1]
     curves = {name: column[: len(accuracies)] for name, column in model.curves.items()}
-    return Record(meta, {**curves, "test_accuracy": np.array(accuracies, np.float32)})
+    return Outcome.of(Record(meta, {**curves, "test_accuracy": np.array(accuracies, np.float32)}))
 
 
 def test_trials_see_neither_the_seeds_nor_the_examples_of_a_comparison() -> None:
@@ -69,24 +71,19 @@ def test_a_run_that_does_not_finish_misses_everything(model: Record) -> None:
 
 def test_the_choice_says_what_it_was_chosen_from(model: Record) -> None:
     curves = ([0.1, 0.2, 0.3, 0.4], [0.1, 0.8, 0.8, 0.8], [0.1, 0.8, 0.8, 0.8])
-    found = {i: (Trial("calm", "fedavg", i, {"local_lr": i}, ()), [made(model, curve)]) for i, curve in enumerate(curves)}
-    chosen = choose(found)
+    options: dict[int, dict[str, Any]] = {i: {"local_lr": i} for i in range(3)}
+    found = {i: [made(model, curve)] for i, curve in enumerate(curves)}
+    chosen = choose(options, found)
     assert (chosen.trial, chosen.options, chosen.trials, chosen.unfinished) == (1, {"local_lr": 1}, 3, 0)
     assert chosen.spread["validation_accuracy"][0] == pytest.approx(0.4)
     assert chosen.spread["validation_accuracy"][-1] == pytest.approx(0.8)
-    assert choose({**found, 2: (found[2][0], [made(model, [0.1, 0.1, 0.1, 0.1])])}).digest == chosen.digest, (
-        "of ids and results alone"
-    )
-    other = copy.deepcopy(found)
-    other[2][1][0].meta["digests"]["result"] = "0" * 32
-    assert choose(other).digest != chosen.digest
+    other = {**found, 2: [replace(found[2][0], result="0" * 32)]}
+    assert choose(options, other).digest != chosen.digest
 
 
 def test_no_targets_no_choice(model: Record) -> None:
-    record = made(model, [0.1, 0.2])
-    record.meta["spec"]["scenario"]["targets"] = []
-    with pytest.raises(Exception, match="no targets"):
-        Score.of([record])
+    with pytest.raises(UsageError, match="no targets"):
+        Score.of([replace(made(model, [0.1, 0.2]), targets=(), reached=())])
 
 
 def test_a_suite_without_tuning() -> None:
@@ -94,20 +91,30 @@ def test_a_suite_without_tuning() -> None:
         tuning.tuning_of(SMOKE.model_copy(update={"tuning": None}))
 
 
-def test_tuning_from_runs_to_the_file(tmp_path: Path) -> None:
-    """Real runs; the same choice from the same records, whatever else is in the store."""
+def test_tuning_from_runs_to_the_files(tmp_path: Path) -> None:
+    """Real runs; and the table of trials stands for their records."""
     found = list(trials(SMOKE, SPACE, SMOKE.points[:1], ["fedavg"]))
-    store = Store(tmp_path / "store")
-    assert tuning.records_of(found[0], store) is None
+    store, table = Store(tmp_path / "store"), tmp_path / "trials.parquet"
+    assert tuning.outcomes(found[0], store, {}) is None
     tally = campaign.compute([spec for trial in found for spec in trial.specs], store)
     assert (tally.wanted, tally.there, tally.before, tally.failed) == (10, 10, 0, ())
-    records = {trial.number: (trial, tuning.records_of(trial, store) or []) for trial in found}
-    chosen = choose(records)
-    scores = {number: Score.of(runs) for number, (_, runs) in records.items()}
-    assert scores[chosen.trial].order == min(score.order for score in scores.values())
-    assert all(run.meta["final"]["evaluated_on"] == "validation" for _, runs in records.values() for run in runs)
-    content = tuning.tuned_content(SMOKE, SPACE, {("calm", "fedavg"): chosen})
-    again = yaml.safe_load(tuning.as_yaml(content))
+    assert all(record.meta["final"]["evaluated_on"] == "validation" for record in store)
+    runs = {trial.number: tuning.outcomes(trial, store, {}) or [] for trial in found}
+    options = {trial.number: trial.options for trial in found}
+    chosen = choose(options, runs)
+    assert Score.of(runs[chosen.trial]).order == min(Score.of(of_one).order for of_one in runs.values())
+    again = yaml.safe_load(tuning.as_yaml(tuning.tuned_content(SMOKE, SPACE, {("calm", "fedavg"): chosen})))
     assert again["points"]["calm"]["fedavg"]["options"] == chosen.options
     assert again["suite_hash"] == SMOKE.content_hash()
-    assert campaign.compute([found[0].specs[0]], store).before == 1
+    trials_table.write(table, [(trial, runs[trial.number]) for trial in found], SMOKE.content_hash())
+    known = trials_table.read(table)
+    nothing = Store(tmp_path / "nothing")
+    assert {trial.number: tuning.outcomes(trial, nothing, known) for trial in found} == runs
+    assert choose(options, {number: list(of_one) for number, of_one in runs.items()}) == chosen
+
+
+def test_a_table_that_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "trials.parquet"
+    file.write_bytes(b"no table")
+    with pytest.raises(RecordError, match="expected a table of `fedbench tune`"):
+        trials_table.read(file)

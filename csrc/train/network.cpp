@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "../distill/elementary.hpp"
 #include "fedbench/train.hpp"
 
 namespace fedbench::train {
@@ -123,24 +122,5 @@ Network::Network(std::span<const Layer> layers, Shape input) : input_(input) {
     if (shape.image) throw std::invalid_argument("layers: must end with a vector of logits, end with " + text_of(shape) + "; add flatten");
     classes_ = shape.channels;
 }
-
-template <typename Real>
-void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right) {
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        const Real* const row = logits.data() + i * classes;
-        std::size_t best = 0;
-        for (std::size_t c = 1; c < classes; ++c)
-            if (row[c] > row[best]) best = c;
-        double sum = 0;
-        for (std::size_t c = 0; c < classes; ++c)
-            sum += distillation::exp_negative(static_cast<double>(row[c]) - static_cast<double>(row[best]));
-        const auto label = static_cast<std::size_t>(labels[i]);
-        loss[i] = distillation::log_positive(sum) - (static_cast<double>(row[label]) - static_cast<double>(row[best]));
-        right[i] = best == label ? 1.0 : 0.0;
-    }
-}
-
-template void score<float>(std::span<const float>, std::span<const std::int64_t>, std::size_t, double*, double*);
-template void score<double>(std::span<const double>, std::span<const std::int64_t>, std::size_t, double*, double*);
 
 }  // namespace fedbench::train

@@ -231,6 +231,7 @@ private:
 
 /// Per row of logits: cross-entropy, and whether the first of the largest logits is the label's. In float64.
 template <typename Real>
-void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right);
+void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right,
+           InstructionSet isa = instruction_set());
 
 }  // namespace fedbench::train

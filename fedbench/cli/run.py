@@ -84,8 +84,9 @@ def command(
 
 @contextlib.contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM is answered as Ctrl-C is: it leaves checkpoints."""
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    """SIGTERM is answered as Ctrl-C is, also where a shell that put the program into the background has it ignore Ctrl-C: it leaves
+    checkpoints."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:

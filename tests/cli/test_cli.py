@@ -197,17 +197,27 @@ HEARS_CTRL_C = (
 )
 
 
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from fedbench.cli.main import main; main()"
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int) -> None:
-    """A terminal sends it to all processes. The first run ends at its target; of two processes one waits then, the other runs."""
-    command = [sys.executable, "-c", HEARS_CTRL_C, "run", "digits-demo", "-a", "fedbuff", "-a", "fedbuff[local_lr=1e-9]"]
+@pytest.mark.parametrize(
+    ("program", "sent"), [(HEARS_CTRL_C, signal.SIGINT), (HEARS_CTRL_C, signal.SIGTERM), (DEAF, signal.SIGTERM)]
+)
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int, program: str, sent: signal.Signals) -> None:
+    """A terminal sends Ctrl-C to all processes, `kill` sends SIGTERM to one, which a shell may have put into the background. The first run
+    ends at its target; of two processes one waits then, the other runs."""
+    command = [sys.executable, "-c", program, "run", "digits-demo", "-a", "fedbuff", "-a", "fedbuff[local_lr=1e-9]"]
     command += ["--set", "budget.seconds=4000", "--set", "budget.stop_at_target=true", "--set", "targets=[{value: 0.3}]"]
     command += ["--checkpoint-seconds", "1000", "--jobs", str(jobs)]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("1 of 2: fedbuff seed 0: finished")
     assert "virtual s, version" in process.stderr.readline()
-    os.killpg(process.pid, signal.SIGINT)
+    if sent == signal.SIGINT:
+        os.killpg(process.pid, sent)
+    else:
+        process.send_signal(sent)
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "continue with --resume" in stderr

@@ -8,33 +8,41 @@ from collections.abc import Iterator
 
 import pytest
 
-from fedbench.engine.interrupts import held_back
+from fedbench.engine.interrupts import SIGNALS, held_back
 
 
 @pytest.fixture(autouse=True)
-def hears_ctrl_c() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def hears_both() -> Iterator[None]:
+    before = [signal.signal(number, signal.default_int_handler) for number in SIGNALS]
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in zip(SIGNALS, before, strict=True):
+        signal.signal(number, handler)
 
 
-def hold(interrupts: int, reached: list[int], error: Exception | None = None) -> None:
+def hold(interrupts: int, reached: list[int], error: Exception | None = None, sent: signal.Signals = signal.SIGINT) -> None:
     """Within a block that holds back: so many times Ctrl-C, each noted when it is over, and perhaps an error."""
     with held_back():
         for number in range(interrupts):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(sent)
             reached.append(number)
         if error is not None:
             raise error
 
 
+@pytest.mark.parametrize("sent", SIGNALS)
 @pytest.mark.parametrize("interrupts", [1, 2])
-def test_the_first_takes_effect_at_the_end_and_a_second_at_once(interrupts: int) -> None:
+def test_the_first_takes_effect_at_the_end_and_a_second_at_once(interrupts: int, sent: signal.Signals) -> None:
     reached: list[int] = []
     with pytest.raises(KeyboardInterrupt):
-        hold(interrupts, reached)
+        hold(interrupts, reached, sent=sent)
     assert reached == [0]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert all(signal.getsignal(number) is signal.default_int_handler for number in SIGNALS)
+
+
+def test_a_program_that_does_not_answer_sigterm_is_ended_by_it() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with held_back():
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_an_error_within_is_the_one_that_is_raised() -> None:

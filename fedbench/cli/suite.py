@@ -16,8 +16,9 @@ from fedbench.cli.run import terminable
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError, nearest
+from fedbench.results import archive
 from fedbench.results.store import Store, write_atomically
-from fedbench.suites import campaign, tuning
+from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
 from fedbench.suites import trials as trials_table
@@ -109,20 +110,57 @@ def run(
     suite: SuiteArgument,
     points: PointOption = None,
     algorithms: OnlyOption = None,
+    options: TunedOption = None,
     store: StoreOption = None,
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
 ) -> None:
-    """Run what a suite compares; finished runs are taken from the store, interrupted ones continue."""
+    """Run what a suite compares; finished runs are taken from the store, interrupted ones continue.
+
+    Rows with published options, and with --tuned FILE also those with the options of the file.
+    """
     found = suites.load(suite)
+    frozen = None if options is None else tuned.read(options, found)
     where = Store(store or Path("runs") / found.name)
     wanted: list[RunSpec] = []
     for point, selector, refused in campaign.applicable(found, *chosen(found, points, algorithms)):
         if refused:
             show(f"not applicable: {selector} at {point.name}: {refused}")
         else:
-            wanted += [spec for _, _, spec in suites.published(found, [point], [selector])]
+            wanted += compared(found, frozen, [point], [selector])
     _compute(wanted, where, jobs, quiet=quiet)
+
+
+def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
+    """The runs of published rows and, if there are frozen options, of tuned ones; a run of both once."""
+    found = [spec for _, _, spec in suites.published(suite, points, selectors)]
+    if frozen is not None:
+        found += [spec for _, _, spec in tuned.runs(suite, frozen, points, selectors)]
+    return list({spec.run_id: spec for spec in found}.values())
+
+
+@app.command("pack")
+def pack(
+    suite: SuiteArgument,
+    options: TunedOption = None,
+    store: StoreOption = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the archives.")] = Path("results/suites"),
+) -> None:
+    """Put the records of what a suite compares into one small archive, to be committed.
+
+    Runs that have no record are counted and left out.
+    """
+    found = suites.load(suite)
+    frozen = None if options is None else tuned.read(options, found)
+    where = Store(store or Path("runs") / found.name)
+    wanted = compared(found, frozen, found.points, found.selectors())
+    records = [
+        record for spec in wanted if (record := where.find(spec.scenario.name, spec.algorithm.name, spec.run_id)) is not None
+    ]
+    if not records:
+        raise UsageError(f"store {where.root}: it has none of the {len(wanted):,} runs of suite {found.name}")
+    archive.write(output / found.name, records)
+    show(f"{len(records):,} of {len(wanted):,} runs -> {output / found.name}")
 
 
 @app.command("status")
@@ -190,7 +228,7 @@ def tune(
         if len(runs) == len(several):
             choices[key] = tuning.choose({trial.number: trial.options for trial in several}, runs)
     trials_table.write(table, ended, found.content_hash())
-    write_atomically(file, tuning.as_yaml(tuning.tuned_content(found, space, choices)).encode())
+    write_atomically(file, tuned.as_yaml(tuned.content(found, space, choices)).encode())
     show(f"{len(ended):,} trials in {table}, {len(choices)} of {len(cells)} choices in {file}")
 
 

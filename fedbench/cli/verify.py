@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +16,8 @@ from fedbench.cli.output import print_json, say
 from fedbench.cli.plan import JsonOption
 from fedbench.engine.run import RunOptions, verify
 from fedbench.errors import FedbenchError
+from fedbench.results import archive
+from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
 FileOption = Annotated[
@@ -21,12 +26,14 @@ FileOption = Annotated[
 
 
 def command(
-    record: Annotated[list[Path], typer.Argument(help="Folders of records, or a store: all its records.")],
+    record: Annotated[list[Path], typer.Argument(help="Folders of records, a store or an archive: all its records.")],
     workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
     algorithm: FileOption = None,
     tolerant: Annotated[
         bool, typer.Option("--tolerant", help="Exit 0 also within tolerance: on another machine or library.")
     ] = False,
+    sample: Annotated[int | None, typer.Option(help="Only so many of the records, drawn at random.", min=1)] = None,
+    draw: Annotated[int, typer.Option(help="Seed of that draw; another one draws others.", min=0)] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Run a record again and say whether the result is the same.
@@ -34,14 +41,36 @@ def command(
     It is identical, within tolerance, or differs; the first field that does is named. Exit 1 unless all are identical, or with
     --tolerant within tolerance; 2 if one cannot be run again here. Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
     """
-    folders = [folder for place in record for folder in record_folders(place)]
-    if len(folders) == 1:
-        return _exit([_verified(folders[0], workers, algorithm, tolerant=tolerant, as_json=as_json)])
-    found = list(_verified_all(folders, workers, algorithm, tolerant=tolerant, as_json=as_json))
+    places = [one for place in record for one in _in(place)]
+    if sample is not None and sample < len(places):
+        places = [places[i] for i in sorted(random.Random(draw).sample(range(len(places)), sample))]
+    if len(places) == 1:
+        return _exit([_verified(places[0], workers, algorithm, tolerant=tolerant, as_json=as_json)])
+    found = list(_verified_all(places, workers, algorithm, tolerant=tolerant, as_json=as_json))
     if not as_json:
         counts = Counter(verdict for verdict, _ in found)
         say(f"{len(found)} records: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counts.items()))}")
     return _exit(found)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a record is, in words, and how it is had."""
+
+    name: str
+    read: Callable[[], Record]
+
+
+def _in(place: Path) -> list[Place]:
+    """The records of an archive, or in the folders of a store."""
+    if archive.is_archive(place):
+        records = archive.read(place, check=False)
+        return [Place(f"{place}, {one.selector} seed {one.seed} ({one.run_id})", partial(_same, one)) for one in records]
+    return [Place(str(folder), partial(read, folder)) for folder in record_folders(place)]
+
+
+def _same(record: Record) -> Record:
+    return record
 
 
 def _exit(found: list[tuple[str, int]]) -> None:
@@ -51,30 +80,30 @@ def _exit(found: list[tuple[str, int]]) -> None:
 
 
 def _verified_all(
-    folders: list[Path], workers: int, algorithm: str | None, *, tolerant: bool, as_json: bool
+    places: list[Place], workers: int, algorithm: str | None, *, tolerant: bool, as_json: bool
 ) -> Iterator[tuple[str, int]]:
     """One that cannot be verified does not keep the others from it."""
-    for number, folder in enumerate(folders, 1):
+    for number, place in enumerate(places, 1):
         try:
-            yield _verified(folder, workers, algorithm, tolerant=tolerant, as_json=as_json, count=f"{number} of {len(folders)}: ")
+            yield _verified(place, workers, algorithm, tolerant=tolerant, as_json=as_json, count=f"{number} of {len(places)}: ")
         except FedbenchError as error:
-            _show(folder, {"verdict": "not verified", "message": str(error)}, f"{number} of {len(folders)}: ", as_json=as_json)
+            _show(place, {"verdict": "not verified", "message": str(error)}, f"{number} of {len(places)}: ", as_json=as_json)
             yield "not verified", error.exit_code
 
 
 def _verified(
-    folder: Path, workers: int, algorithm: str | None, *, tolerant: bool, as_json: bool, count: str = ""
+    place: Place, workers: int, algorithm: str | None, *, tolerant: bool, as_json: bool, count: str = ""
 ) -> tuple[str, int]:
     """(verdict, exit code)."""
-    result = verify(read(folder), RunOptions(workers=workers), algorithm=algorithm)
-    _show(folder, result, count, as_json=as_json)
+    result = verify(place.read(), RunOptions(workers=workers), algorithm=algorithm)
+    _show(place, result, count, as_json=as_json)
     accepted = ("identical", "within tolerance") if tolerant else ("identical",)
     return result["verdict"], int(result["verdict"] not in accepted)
 
 
-def _show(folder: Path, result: dict[str, Any], count: str, *, as_json: bool) -> None:
+def _show(place: Place, result: dict[str, Any], count: str, *, as_json: bool) -> None:
     if as_json:
-        return print_json({"record": str(folder), **result})
+        return print_json({"record": place.name, **result})
     field = result.get("first_difference")
     more = f" (first in {field})" if field else f": {result['message']}" if "message" in result else ""
-    return say(f"{count}{folder}: {result['verdict']}{more}")
+    return say(f"{count}{place.name}: {result['verdict']}{more}")

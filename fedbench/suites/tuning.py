@@ -13,7 +13,6 @@ The rule, for one algorithm at one point:
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -186,29 +185,3 @@ def outcomes(trial: Trial, store: Store, known: Mapping[str, Outcome]) -> list[O
             outcome = Outcome.of(record)
         found.append(outcome)
     return found
-
-
-def tuned_content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> dict[str, Any]:
-    """What is frozen in results/tuned/<suite>.yaml: by point and algorithm, with what it was chosen by and from."""
-    points: dict[str, dict[str, Any]] = {}
-    for (point, selector), choice in chosen.items():
-        points.setdefault(point, {})[selector] = choice.as_dict()
-    return {
-        "schema": 1,
-        "suite": suite.name,
-        "suite_hash": suite.content_hash(),
-        "space": space.name,
-        "space_hash": space.content_hash(),
-        "rule": RULE,
-        "points": points,
-    }
-
-
-def as_yaml(content: Mapping[str, Any]) -> str:
-    """YAML whose leaves are on one line, one line an entry: what changes is seen."""
-    lines = [f"{key}: {json.dumps(value)}" for key, value in content.items() if key != "points"]
-    lines.append("points:")
-    for point, by_selector in content["points"].items():
-        lines.append(f"  {json.dumps(point)}:")
-        lines += [f"    {json.dumps(selector)}: {json.dumps(choice)}" for selector, choice in sorted(by_selector.items())]
-    return "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import fedbench as fb
 from fedbench.cli.main import app
+from fedbench.results import archive
 from fedbench.results.store import record_folders
 
 SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
@@ -25,3 +26,23 @@ def test_a_store_with_a_damaged_record(tmp_path: Path) -> None:
     assert lines[0].startswith("1 of 2: ")
     assert "curves.parquet is damaged" in lines[0]
     assert lines[-1] == "2 records: 1 identical, 1 not verified"
+
+
+def test_some_records_of_an_archive(tmp_path: Path) -> None:
+    """Which they are depends on the draw; a record whose result was changed is found, wherever it is."""
+    records = list(fb.run("digits-demo", "fedavg[cohort_size=2]", seeds=4, overrides=SMALL))
+    archive.write(tmp_path / "calm", records)
+    whole = CliRunner().invoke(app, ["verify", str(tmp_path / "calm")])
+    assert (whole.exit_code, whole.output.splitlines()[-1]) == (0, "4 records: 4 identical")
+    drawn = [
+        CliRunner().invoke(app, ["verify", str(tmp_path / "calm"), "--sample", "2", "--draw", str(draw)]).output
+        for draw in range(4)
+    ]
+    assert all(one.splitlines()[-1] == "2 records: 2 identical" for one in drawn)
+    assert len(set(drawn)) > 1
+    for record in records:
+        record.meta["digests"]["model"] = "0" * 32
+    archive.write(tmp_path / "calm", records)
+    changed = CliRunner().invoke(app, ["verify", str(tmp_path / "calm"), "--sample", "1"])
+    assert changed.exit_code == 1
+    assert "differs (first in digests" in changed.output

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
-from fedbench.suites import campaign, tuning
+from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import trials as trials_table
 from fedbench.suites.runner import run
 from fedbench.suites.space import load as load_space
@@ -103,9 +102,17 @@ def test_tuning_from_runs_to_the_files(tmp_path: Path) -> None:
     options = {trial.number: trial.options for trial in found}
     chosen = choose(options, runs)
     assert Score.of(runs[chosen.trial]).order == min(Score.of(of_one).order for of_one in runs.values())
-    again = yaml.safe_load(tuning.as_yaml(tuning.tuned_content(SMOKE, SPACE, {("calm", "fedavg"): chosen})))
-    assert again["points"]["calm"]["fedavg"]["options"] == chosen.options
-    assert again["suite_hash"] == SMOKE.content_hash()
+    file = tmp_path / "smoke.yaml"
+    file.write_text(tuned.as_yaml(tuned.content(SMOKE, SPACE, {("calm", "fedavg"): chosen})))
+    frozen = tuned.read(file, SMOKE)
+    rows = list(tuned.runs(SMOKE, frozen, SMOKE.points, SMOKE.selectors()))
+    assert [(point.name, selector, spec.seed) for point, selector, spec in rows] == [
+        ("calm", "fedavg", seed) for seed in range(3)
+    ]
+    assert rows[0][2].algorithm.options() == SMOKE.algorithm("fedavg", chosen.options).options()
+    assert rows[0][2].scenario.validation is None, "what is compared is measured on the test set"
+    with pytest.raises(UsageError, match=r"they are of suite smoke \(\w+\), expected smoke \(\w+\)"):
+        tuned.read(file, SMOKE.model_copy(update={"options": {"concurrency": 6}}))
     trials_table.write(table, [(trial, runs[trial.number]) for trial in found], SMOKE.content_hash())
     known = trials_table.read(table)
     nothing = Store(tmp_path / "nothing")

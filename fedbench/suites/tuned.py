@@ -1,0 +1,99 @@
+"""The options that were found for a suite, frozen in results/tuned/<suite>.yaml: read, written, and turned into runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from fedbench import plain_files
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import UsageError
+from fedbench.scenarios.part import Part
+from fedbench.scenarios.problems import validated
+from fedbench.suites.space import Space
+from fedbench.suites.suite import Point, Suite
+from fedbench.suites.tuning import RULE, Choice
+
+
+class ScorePart(Part):
+    misses: int
+    restricted_mean_seconds: float
+    validation_accuracy: float
+    unfinished: int
+
+
+class ChoicePart(Part):
+    """As `tuning.Choice` has it."""
+
+    trial: int
+    options: dict[str, Any]
+    score: ScorePart
+    trials: int
+    unfinished: int
+    spread: dict[str, list[float]]
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+
+class Tuned(Part):
+    """By point and selector."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    suite: str
+    suite_hash: str
+    space: str
+    space_hash: str
+    rule: int
+    points: dict[str, dict[str, ChoicePart]]
+
+
+def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> dict[str, Any]:
+    """What is frozen: the choices by point and algorithm, with what they were chosen by and from."""
+    points: dict[str, dict[str, Any]] = {}
+    for (point, selector), choice in chosen.items():
+        points.setdefault(point, {})[selector] = choice.as_dict()
+    return {
+        "schema": 1,
+        "suite": suite.name,
+        "suite_hash": suite.content_hash(),
+        "space": space.name,
+        "space_hash": space.content_hash(),
+        "rule": RULE,
+        "points": points,
+    }
+
+
+def as_yaml(frozen: Mapping[str, Any]) -> str:
+    """YAML with one line a choice, so that what changes is seen."""
+    lines = [f"{key}: {json.dumps(value)}" for key, value in frozen.items() if key != "points"]
+    lines.append("points:" if frozen["points"] else "points: {}")
+    for point, by_selector in frozen["points"].items():
+        lines.append(f"  {json.dumps(point)}:")
+        lines += [f"    {json.dumps(selector)}: {json.dumps(choice)}" for selector, choice in sorted(by_selector.items())]
+    return "\n".join(lines) + "\n"
+
+
+def read(file: Path, suite: Suite) -> Tuned:
+    """UsageError if the file is none, or of another suite or an older state of it."""
+    found = validated(Tuned, plain_files.mapping(file, "tuned options"), str(file))
+    if (found.suite, found.suite_hash) != (suite.name, suite.content_hash()):
+        raise UsageError(
+            f"tuned options {file}: they are of suite {found.suite} ({found.suite_hash}), expected {suite.name} ({suite.content_hash()}); "
+            "a suite that changes is tuned again"
+        )
+    return found
+
+
+def runs(suite: Suite, tuned: Tuned, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str, RunSpec]]:
+    """Runs with the options that were found, as `suite.published` has those with the algorithms' own."""
+    for point in points:
+        scenario = suite.scenario_at(point)
+        for selector in selectors:
+            choice = tuned.points.get(point.name, {}).get(selector)
+            if choice is not None:
+                algorithm = suite.algorithm(selector, choice.options)
+                for seed in suite.seeds.numbers:
+                    yield point, selector, RunSpec(scenario, algorithm, seed)

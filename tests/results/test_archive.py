@@ -1,0 +1,71 @@
+"""Many records in two files: what is put in comes out, and damage is noticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedbench.errors import RecordError
+from fedbench.results import archive
+from fedbench.results.record import Record
+from fedbench.suites.runner import run
+
+OVERRIDES = ["budget.seconds=4"]
+
+
+@pytest.fixture(scope="module")
+def records() -> list[Record]:
+    return [
+        *run("digits-demo", ["fedbuff", "fedavg"], seeds=2, overrides=OVERRIDES),
+        *run("digits-flaky", "fedavg[local_lr=1e9]", overrides=OVERRIDES),
+    ]
+
+
+def test_what_is_put_in_comes_out(tmp_path: Path, records: list[Record]) -> None:
+    assert archive.write(tmp_path / "some" / "suite", records) == 5
+    found = archive.read(tmp_path / "some" / "suite")
+    assert [one.run_id for one in found] == [
+        one.run_id for one in sorted(records, key=lambda r: (r.scenario, r.selector, r.seed))
+    ]
+    for one in found:
+        (same,) = (other for other in records if other.run_id == one.run_id)
+        assert one.meta == same.meta
+        for name, column in same.curves.items():
+            assert one.curves[name].dtype == column.dtype
+            assert np.array_equal(one.curves[name], column, equal_nan=True)
+    assert archive.is_archive(tmp_path / "some" / "suite")
+    assert not archive.is_archive(tmp_path)
+
+
+def test_the_order_of_the_records_does_not_show(tmp_path: Path, records: list[Record]) -> None:
+    archive.write(tmp_path / "a", records)
+    archive.write(tmp_path / "b", records[::-1])
+    for name in (archive.RUNS, archive.CURVES_FILE):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_damage_is_noticed(tmp_path: Path, records: list[Record]) -> None:
+    archive.write(tmp_path / "a", records)
+    archive.write(tmp_path / "b", records[:2])
+    file = tmp_path / "a" / archive.CURVES_FILE
+    whole = file.read_bytes()
+    file.write_bytes((tmp_path / "b" / archive.CURVES_FILE).read_bytes())
+    with pytest.raises(RecordError, match=r"curves.parquet is damaged, or of another archive"):
+        archive.read(tmp_path / "a")
+    file.write_bytes(whole[:-100])
+    with pytest.raises(RecordError, match="cannot be read"):
+        archive.read(tmp_path / "a")
+    file.unlink()
+    with pytest.raises(RecordError, match=r"archive .*curves.parquet"):
+        archive.read(tmp_path / "a")
+
+
+def test_a_record_that_does_not_fit_itself(tmp_path: Path, records: list[Record]) -> None:
+    first = records[0]
+    changed = Record({**first.meta, "final": {**first.meta["final"], "test_accuracy": 0.999}}, first.curves)
+    archive.write(tmp_path, [changed])
+    with pytest.raises(RecordError, match=f"run {first.run_id}.*final.test_accuracy|digests.result"):
+        archive.read(tmp_path)
+    assert archive.read(tmp_path, check=False)[0].meta["final"]["test_accuracy"] == 0.999

@@ -47,7 +47,7 @@ def test_epochs_are_steps_where_all_shards_are_alike() -> None:
 
 def test_unequal_epochs_are_refused(monkeypatch: Any) -> None:
     setup = Setup(spec("quafl", "local={epochs: 1, batch_size: 10}"))
-    monkeypatch.setattr(Setup, "sizes", np.array([10.0, 55.0]))
+    monkeypatch.setattr(Setup, "counts", np.array([[10.0, 0.0], [5.0, 50.0]]))
     with pytest.raises(
         UsageError, match=r"digits-demo: .*part local gives 1 to 6; set max_steps of the algorithm, or local.steps to a number"
     ):

@@ -17,6 +17,7 @@ from fedbench.cli import (
     applicability,
     bench,
     catalogue,
+    compare,
     conformance,
     doctor,
     info,
@@ -66,6 +67,7 @@ app.command("plan")(plan.command)
 app.command("applicability")(applicability.command)
 app.command("run")(run.command)
 app.command("verify")(verify.command)
+app.command("compare")(compare.command)
 app.command("test")(test.command)
 app.command("theory")(theory.command)
 app.command("trace")(trace.command)

@@ -115,9 +115,10 @@ def run(
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
 ) -> None:
-    """Run what a suite compares; finished runs are taken from the store, interrupted ones continue.
+    """Run what a suite compares.
 
     Rows with published options, and with --tuned FILE also those with the options of the file.
+    Finished runs are taken from the store, interrupted ones continue.
     """
     found = suites.load(suite)
     frozen = None if options is None else tuned.read(options, found)
@@ -146,7 +147,7 @@ def pack(
     store: StoreOption = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the archives.")] = Path("results/suites"),
 ) -> None:
-    """Put the records of what a suite compares into one small archive, to be committed.
+    """Put a suite's records into one small archive.
 
     Runs that have no record are counted and left out.
     """

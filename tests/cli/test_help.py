@@ -52,7 +52,7 @@ def test_every_text_is_shown_whole(verb: tuple[str, ...]) -> None:
         assert squeezed(text) in page
 
 
-@pytest.mark.parametrize("verb", [(), ("leaderboard",), ("new",)], ids=" ".join)
+@pytest.mark.parametrize("verb", [(), ("leaderboard",), ("new",), ("suite",)], ids=" ".join)
 def test_the_list_of_verbs_is_not_cut_off(verb: tuple[str, ...], tmp_path: Path) -> None:
     """On a real terminal: CliRunner gives help two columns more."""
     code, page = on_a_terminal([sys.executable, "-c", "from fedbench.cli.main import main; main()", *verb, "--help"], tmp_path)

@@ -1,0 +1,113 @@
+"""Many problems at once: how many an algorithm has solved by when, against references that are frozen, so no entrant moves another.
+
+A problem is a target in a scenario, with one seed. ECDF: share of problems solved by a share of the budget. Performance profile: share of
+problems solved within a factor of the reference time. Sources: Hansen et al. 2016 (COCO), Dolan and More 2002; there the best of the
+entrants is the reference, here it is a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import plain_files
+from fedbench.errors import UsageError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """A target of a scenario, which has a name on the board."""
+
+    scenario: str
+    target: float
+
+    def __str__(self) -> str:
+        return f"{self.scenario} {self.target:g}"
+
+
+@dataclass(frozen=True)
+class Times:
+    """What one algorithm needed: for every problem the seconds of every seed, infinite for a miss, and the budget."""
+
+    seconds: Mapping[Problem, Sequence[float]]
+    budget: Mapping[Problem, float]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Seconds by which a problem counts as solved in reference time; problems that no reference algorithm solves have none. `made_of`:
+    names of the algorithms, with the digest of their results."""
+
+    name: str
+    seconds: Mapping[Problem, float]
+    made_of: Mapping[str, str]
+
+
+def freeze(name: str, entrants: Mapping[str, Times], digests: Mapping[str, str]) -> Reference:
+    """The smallest median time of the given algorithms on every problem that one of them solves with half of its seeds or more."""
+    problems = sorted({problem for times in entrants.values() for problem in times.seconds})
+    best = {
+        p: min(float(np.median(list(times.seconds[p]))) for times in entrants.values() if p in times.seconds) for p in problems
+    }
+    return Reference(name, {p: seconds for p, seconds in best.items() if np.isfinite(seconds)}, dict(sorted(digests.items())))
+
+
+def as_json(reference: Reference) -> str:
+    """The content of the file in which it is frozen."""
+    content = {
+        "name": reference.name,
+        "made_of": dict(reference.made_of),
+        "problems": [{"scenario": p.scenario, "target": p.target, "seconds": s} for p, s in sorted(reference.seconds.items())],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def read(file: Path) -> Reference:
+    """UsageError if the file holds none."""
+    try:
+        content: dict[str, Any] = json.loads(plain_files.text(file, 1 << 20, "reference"))
+        seconds = {Problem(str(one["scenario"]), float(one["target"])): float(one["seconds"]) for one in content["problems"]}
+        return Reference(str(content["name"]), seconds, {str(k): str(v) for k, v in content["made_of"].items()})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"reference {file}: expected name, made_of and problems with scenario, target and seconds ({error})"
+        ) from None
+
+
+def ecdf(times: Times, shares: Floats) -> Floats:
+    """The share of problems and seeds that are solved by a share of their budget, for every one of `shares` (S,)."""
+    solved = np.concatenate([np.asarray(seconds, np.float64) / times.budget[p] for p, seconds in sorted(times.seconds.items())])
+    return np.array([(solved <= share).mean() for share in shares])
+
+
+def profile(times: Times, reference: Reference, factors: Floats) -> Floats:
+    """The share of the reference's problems and seeds that are solved within `factors` (F,) of the reference time. A problem that the
+    algorithm was not run on counts as unsolved. UsageError if the reference has no problem."""
+    if not reference.seconds:
+        raise UsageError(f"reference {reference.name}: it has no problem that was solved")
+    shares = []
+    for problem, least in sorted(reference.seconds.items()):
+        ratios = np.asarray(times.seconds.get(problem, [np.inf]), np.float64) / least
+        shares.append([(ratios <= factor).mean() for factor in factors])
+    return np.asarray(np.mean(shares, axis=0))
+
+
+def pareto(costs: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The names to which no other is at least as good in both costs and better in one, by the first cost; smaller is better."""
+    order = sorted(costs, key=lambda name: (costs[name], name))
+    front: list[str] = []
+    least = np.inf
+    for name in order:
+        second = costs[name][1]
+        if second < least or (front and costs[name] == costs[front[-1]]):
+            front.append(name)
+            least = min(least, second)
+    return front

@@ -1,0 +1,72 @@
+"""How many runs of an algorithm have reached a target by when, where some were watched to the end of their budget and never did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.analysis.statistics import LEVEL
+from fedbench.errors import UsageError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Kaplan-Meier estimate of the share of runs that have not arrived yet. It is 1 before `at[0]`, and `waiting[i]` from `at[i]` on, both
+    (T,) float64; `until` is how far all runs were watched that did not arrive, or the last arrival. Source: Kaplan and Meier 1958."""
+
+    at: Floats
+    waiting: Floats
+    until: float
+
+    def share_at(self, time: float) -> float:
+        """The share that has arrived by a time."""
+        i = int(np.searchsorted(self.at, time, side="right"))
+        return 0.0 if i == 0 else float(1 - self.waiting[i - 1])
+
+    def restricted_mean(self, until: float) -> float:
+        """The mean of min(time to arrival, until): the area under the share that waits. UsageError beyond what was watched while some
+        still wait, where nothing is known."""
+        if until > self.until and len(self.waiting) and self.waiting[-1] > 0:
+            raise UsageError(f"restricted mean until {until:g}: runs that did not arrive were watched until {self.until:g} only")
+        inside = self.at < until
+        edges = np.concatenate([[0.0], self.at[inside], [until]])
+        heights = np.concatenate([[1.0], self.waiting[inside]])
+        return float((np.diff(edges) * heights).sum())
+
+    @property
+    def median(self) -> float | None:
+        """The first time by which half of the runs have arrived; None if they have not."""
+        reached = np.flatnonzero(self.waiting <= 0.5)
+        return float(self.at[reached[0]]) if len(reached) else None
+
+
+def arrivals(reached: Sequence[float | None], censored_at: Sequence[float]) -> Arrivals:
+    """Of the times of runs, None for one that did not arrive and was watched until its `censored_at`. UsageError without runs."""
+    if not reached or len(reached) != len(censored_at):
+        raise UsageError(
+            f"arrivals: expected a censoring time for each of at least one run, got {len(reached)} and {len(censored_at)}"
+        )
+    from scipy.stats import CensoredData, ecdf  # takes a second
+
+    hits = [time for time in reached if time is not None]
+    misses = [end for time, end in zip(reached, censored_at, strict=True) if time is None]
+    function = ecdf(CensoredData(uncensored=hits, right=misses)).sf
+    until = min(misses) if misses else max(hits)
+    return Arrivals(np.asarray(function.quantiles, np.float64), np.asarray(function.probabilities, np.float64), float(until))
+
+
+def share_interval(hits: int, runs: int, level: float = LEVEL) -> tuple[float, float]:
+    """Wilson's interval of the share of runs that arrive; never empty, also where all or none did. Source: Wilson 1927."""
+    if not 0 <= hits <= runs or runs < 1:
+        raise UsageError(f"share: expected 0 <= hits <= runs and at least one run, got {hits} of {runs}")
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    centre = (hits + z * z / 2) / (runs + z * z)
+    half = z / (runs + z * z) * float(np.sqrt(hits * (runs - hits) / runs + z * z / 4))
+    return max(0.0, centre - half), min(1.0, centre + half)

@@ -1,0 +1,87 @@
+"""`fedbench suite`, `tune` and `compare`, from the first command to a sentence, as a user would go."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from fedbench.cli.main import app
+from fedbench.suites.suite import LIBRARY
+
+SMOKE = yaml.safe_load((LIBRARY / "smoke.yaml").read_text())
+
+
+def said(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == code, result.output + str(result.exception)
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The smoke suite with one point and two trials, of which some seconds are enough."""
+    folder = tmp_path_factory.mktemp("suite")
+    changes = {
+        "points": SMOKE["points"][:1],
+        "algorithms": ["fedavg", "fedbuff"],
+        "tuning": {**SMOKE["tuning"], "trials": 2, "seeds": {"first": 100, "count": 1}},
+    }
+    (folder / "small.yaml").write_text(json.dumps({**SMOKE, **changes, "name": "small"}))
+    return folder
+
+
+def test_the_library_is_listed() -> None:
+    output = said("suite", "list")
+    assert "axes" in output
+    assert "smoke" in output
+
+
+def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(small)
+    suite = str(small / "small.yaml")
+    plan = said("suite", "plan", suite, "--untimed")
+    assert "12 runs to compare, 6 to find options" in plan
+    rows = [json.loads(line) for line in said("suite", "plan", suite, "--untimed", "--json").splitlines()]
+    assert [(row["selector"], row["refused"]) for row in rows] == [("fedavg", ""), ("fedbuff", "")]
+    assert "0 of 6" in said("suite", "status", suite)
+
+    said("tune", suite, "--quiet", "-o", "tuned")
+    frozen = yaml.safe_load(Path("tuned/small.yaml").read_text())
+    assert set(frozen["points"]["calm"]) == {"fedavg", "fedbuff"}
+    said("suite", "run", suite, "--quiet", "--tuned", "tuned/small.yaml")
+    assert "6 of 6" in said("suite", "status", suite)
+
+    said("suite", "pack", suite, "--tuned", "tuned/small.yaml", "-o", "results")
+    assert said("verify", "results/small", "--sample", "1").endswith("identical\n")
+    for records in ("runs/small", "results/small"):
+        text = said("compare", "fedavg", "fedbuff (tuned)", "-r", records, "--suite", suite, "--tuned", "tuned/small.yaml")
+        assert text.startswith("calm, 90 %: ")
+    assert (
+        json.loads(said("compare", "fedavg", "fedbuff", "-r", "results/small", "--suite", suite, "--json"))["scenario"] == "calm"
+    )
+    assert said("compare", "fedavg", "fedbuff[concurrency=5]", "-r", "results/small").startswith("digits-demo")
+
+
+def test_tuning_goes_on_from_its_table(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the records have gone, nothing is computed again, and the choice is the same."""
+    monkeypatch.chdir(tmp_path)
+    suite = str(small / "small.yaml")
+    said("tune", suite, "-a", "fedavg", "--quiet", "-o", "tuned", "--store", "first")
+    chosen = Path("tuned/small.yaml").read_text()
+    assert "0 of them to be computed" in said("tune", suite, "-a", "fedavg", "--quiet", "-o", "tuned", "--store", "second")
+    assert Path("tuned/small.yaml").read_text() == chosen
+    said("tune", suite, "--collect", "-o", "tuned", "--store", "second")
+    assert Path("tuned/small.yaml").read_text() == chosen, "the other algorithm has no trials yet"
+
+
+def test_what_is_wrong_is_said(small: Path, tmp_path: Path) -> None:
+    suite = str(small / "small.yaml")
+    assert "unknown suite 'smokes'; did you mean 'smoke'" in str(CliRunner().invoke(app, ["suite", "plan", "smokes"]).exception)
+    wrong = CliRunner().invoke(app, ["suite", "run", suite, "-a", "fedaavg"]).exception
+    assert "suite small: it has no algorithm 'fedaavg'; did you mean 'fedavg'" in str(wrong)
+    empty = CliRunner().invoke(app, ["suite", "pack", suite, "--store", str(tmp_path)]).exception
+    assert "has none of the 6 runs of suite small" in str(empty)

@@ -1,5 +1,6 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
+# make smoke   the suite `smoke` from the first run to the last, and some committed records run again
 # make asan    of native what .ci/run takes: addresses and undefined behaviour, with the emulated CUDA kernels
 # make aarch64 the core's golden bits on aarch64, under qemu, where it and a cross compiler are installed
 # make regress BASE=commit    is the core slower than there?     make history COMMITS="a b"    asv over commits, into results/asv
@@ -16,7 +17,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.fedbench-installed
 ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
-.PHONY: demo test slow golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
+.PHONY: demo test smoke slow golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while
 # torch is unpacked, which takes as long; the last line finds it ready in build/.
@@ -42,6 +43,10 @@ slow: $(STAMP)
 
 golden: $(STAMP)
 	FEDBENCH_WRITE_GOLDEN=1 $(BIN)/python -m pytest tests/golden
+
+smoke: $(STAMP)
+	store=$$(mktemp -d) && $(BIN)/fedbench suite run smoke --store $$store -j 2 --quiet && rm -r $$store
+	$(BIN)/fedbench verify results/records --sample 3 --tolerant-torch --draw $$(date +%s)
 
 lint: $(STAMP) types
 	$(BIN)/ruff check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from fedbench.results import archive
 from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
+TRAINERS = frozenset({"native", "torch", "reference"})
 FileOption = Annotated[
     str | None, typer.Option("--algorithm", "-a", help="file.py:Class, where the record's algorithm is in a file of your own.")
 ]
@@ -31,6 +32,9 @@ def command(
     algorithm: FileOption = None,
     tolerant: Annotated[
         bool, typer.Option("--tolerant", help="Exit 0 also within tolerance: on another machine or library.")
+    ] = False,
+    tolerant_torch: Annotated[
+        bool, typer.Option("--tolerant-torch", help="The same for trainer torch, whose bits depend on the machine.")
     ] = False,
     sample: Annotated[int | None, typer.Option(help="Only so many of the records, drawn at random.", min=1)] = None,
     draw: Annotated[int, typer.Option(help="Seed of that draw; another one draws others.", min=0)] = 0,
@@ -44,9 +48,10 @@ def command(
     places = [one for place in record for one in _in(place)]
     if sample is not None and sample < len(places):
         places = [places[i] for i in sorted(random.Random(draw).sample(range(len(places)), sample))]
+    tolerated = TRAINERS if tolerant else {"torch"} if tolerant_torch else set()
     if len(places) == 1:
-        return _exit([_verified(places[0], workers, algorithm, tolerant=tolerant, as_json=as_json)])
-    found = list(_verified_all(places, workers, algorithm, tolerant=tolerant, as_json=as_json))
+        return _exit([_verified(places[0], workers, algorithm, tolerated=tolerated, as_json=as_json)])
+    found = list(_verified_all(places, workers, algorithm, tolerated=tolerated, as_json=as_json))
     if not as_json:
         counts = Counter(verdict for verdict, _ in found)
         say(f"{len(found)} records: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counts.items()))}")
@@ -80,24 +85,26 @@ def _exit(found: list[tuple[str, int]]) -> None:
 
 
 def _verified_all(
-    places: list[Place], workers: int, algorithm: str | None, *, tolerant: bool, as_json: bool
+    places: list[Place], workers: int, algorithm: str | None, *, tolerated: Set[str], as_json: bool
 ) -> Iterator[tuple[str, int]]:
     """One that cannot be verified does not keep the others from it."""
     for number, place in enumerate(places, 1):
         try:
-            yield _verified(place, workers, algorithm, tolerant=tolerant, as_json=as_json, count=f"{number} of {len(places)}: ")
+            yield _verified(place, workers, algorithm, tolerated=tolerated, as_json=as_json, count=f"{number} of {len(places)}: ")
         except FedbenchError as error:
             _show(place, {"verdict": "not verified", "message": str(error)}, f"{number} of {len(places)}: ", as_json=as_json)
             yield "not verified", error.exit_code
 
 
 def _verified(
-    place: Place, workers: int, algorithm: str | None, *, tolerant: bool, as_json: bool, count: str = ""
+    place: Place, workers: int, algorithm: str | None, *, tolerated: Set[str], as_json: bool, count: str = ""
 ) -> tuple[str, int]:
     """(verdict, exit code)."""
-    result = verify(place.read(), RunOptions(workers=workers), algorithm=algorithm)
+    record = place.read()
+    result = verify(record, RunOptions(workers=workers), algorithm=algorithm)
     _show(place, result, count, as_json=as_json)
-    accepted = ("identical", "within tolerance") if tolerant else ("identical",)
+    is_tolerated = record.meta["provenance"]["trainer"] in tolerated
+    accepted = ("identical", "within tolerance") if is_tolerated else ("identical",)
     return result["verdict"], int(result["verdict"] not in accepted)
 
 

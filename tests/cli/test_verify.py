@@ -8,7 +8,9 @@ from typer.testing import CliRunner
 
 import fedbench as fb
 from fedbench.cli.main import app
+from fedbench.engine.run import RunOptions
 from fedbench.results import archive
+from fedbench.results.record import result_digest
 from fedbench.results.store import record_folders
 
 SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
@@ -46,3 +48,15 @@ def test_some_records_of_an_archive(tmp_path: Path) -> None:
     changed = CliRunner().invoke(app, ["verify", str(tmp_path / "calm"), "--sample", "1"])
     assert changed.exit_code == 1
     assert "differs (first in digests" in changed.output
+
+
+def test_torch_alone_may_be_within_tolerance(tmp_path: Path) -> None:
+    """A digest of a model that differs in its last bits: forgiven to torch, and never to the native trainer."""
+    for trainer, code in (("native", 1), ("torch", 0)):
+        place = tmp_path / trainer
+        (record,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, options=RunOptions(trainer=trainer))
+        record.meta["digests"]["model"] = "0" * 32
+        record.meta["digests"]["result"] = result_digest(record.meta, record.curves)
+        archive.write(place, [record])
+        result = CliRunner().invoke(app, ["verify", str(place), "--tolerant-torch"])
+        assert (result.exit_code, "within tolerance" in result.output) == (code, True), result.output

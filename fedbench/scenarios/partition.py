@@ -127,6 +127,11 @@ def two_class(labels: Rows, clients: int, seed: int) -> Parts:
     Source: Wang et al. 2024 (DeFedAvg), experiments; the details are not stated there.
     """
     classes, counts = np.unique(labels, return_counts=True)
+    if 2 * clients > len(labels):
+        raise UsageError(
+            f"partition two_class: {2 * clients} shards for {clients} clients need as many examples, the task has {len(labels)}; ask for "
+            "fewer clients"
+        )
     per_class = shards_per_class(counts, 2 * clients)
     if per_class.min() == 0:
         raise UsageError(

@@ -63,6 +63,16 @@ def test_hashes_of_old_scenarios(text: str, known: str) -> None:
         {"validation": {"share": 0.1}},
         {"task": {"name": "digits", "model": "mlp", "augmentation": "none"}},
         {"public": {"source": "a9a", "size": 142}},
+        {
+            "compute": {
+                "kind": "per_step",
+                "step_seconds": 0.02,
+                "slowdown": {"kind": "bounded_pareto", "low": 1, "high": 8, "shape": 1},
+            }
+        },
+        {"compute": {"kind": "per_step", "step_seconds": 0.02, "slowdown": {"low": 1, "high": 8, "by_label": {"strength": 0}}}},
+        {"network": {"download_megabit_per_second": 100, "upload_megabit_per_second": 100, "upload_log_sigma": 0.5}},
+        {"network": {"download_megabit_per_second": 100, "upload_megabit_per_second": 100, "download_log_sigma": 0.5}},
     ],
 )
 def test_what_is_used_is_in_the_hash(change: dict[str, Any]) -> None:

@@ -53,6 +53,12 @@ def test_no_class_is_left_out() -> None:
         two_class(np.arange(5), 2, 0)
 
 
+def test_no_shard_is_empty() -> None:
+    """With more shards than examples a client would have one class."""
+    with pytest.raises(UsageError, match="22 shards for 11 clients need as many examples, the task has 20"):
+        two_class(np.arange(20) % 3, 11, 0)
+
+
 def test_one_dominant_class_cannot_be_split_so() -> None:
     with pytest.raises(UsageError, match="class 0 fills 9 of 10 shards"):
         two_class(np.array([0] * 90 + [1] * 10), 5, 0)

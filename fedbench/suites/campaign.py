@@ -12,6 +12,7 @@ from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.results.store import Store, write_atomically
+from fedbench.suites.executors import Executor
 from fedbench.suites.price import planned
 from fedbench.suites.progress import Watcher
 from fedbench.suites.runner import RunsFailed, run_specs
@@ -52,7 +53,13 @@ def missing(store: Store, wanted: Iterable[RunSpec]) -> list[RunSpec]:
 
 
 def compute(
-    wanted: Sequence[RunSpec], store: Store, *, jobs: int = 1, options: RunOptions | None = None, watcher: Watcher | None = None
+    wanted: Sequence[RunSpec],
+    store: Store,
+    *,
+    jobs: int = 1,
+    options: RunOptions | None = None,
+    watcher: Watcher | None = None,
+    executor: Executor | None = None,
 ) -> Tally:
     """Compute what is missing. A run that fails is written down in the store and tried again the next time; the others go on."""
     absent = missing(store, wanted)
@@ -61,7 +68,13 @@ def compute(
     if absent:
         try:
             run_specs(
-                absent, store=store.root, jobs=jobs, options=options or RunOptions(resume=True), watcher=watcher, keep=False
+                absent,
+                store=store.root,
+                jobs=jobs,
+                options=options or RunOptions(resume=True),
+                watcher=watcher,
+                keep=False,
+                executor=executor,
             )
         except RunsFailed as error:
             failures = [(spec, sources.told(problem)) for spec, problem in error.failures]

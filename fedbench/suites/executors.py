@@ -57,16 +57,22 @@ class WorkerDied(FedbenchError):
 
 
 class Executor(Protocol):
-    """Works at all tasks, in order. Each is Begun, may be Told of, and is Done, whatever becomes of the others.
+    """Works at all tasks, in order. Each is Begun, may be Told of, and is Done, whatever becomes of the others. `shares_files`: whether
+    what a task writes is seen here; if not, the result has to bring it.
 
     KeyboardInterrupt ends the tasks under way, which may write what they have, and is raised when all of them have ended.
     """
+
+    @property
+    def shares_files(self) -> bool: ...
 
     def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None: ...
 
 
 class Here:
     """In this process, one after the other."""
+
+    shares_files = True
 
     def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
         for number, task in enumerate(tasks):
@@ -85,6 +91,8 @@ class Pool:
     A worker that is killed takes its own task with it and is replaced. Ctrl-C is passed on to the workers and their end is awaited; a
     second one kills them. Workers whose parent was killed end by themselves, as after Ctrl-C.
     """
+
+    shares_files = True
 
     def __init__(self, processes: int) -> None:
         self.processes = processes
@@ -237,10 +245,10 @@ def _done(pipe: Connection, work: Work, content: bytes) -> Done:
             result = work(pickle.loads(content), lambda *report: pipe.send(report))
         return Done(0, result)
     except Exception as error:
-        return Done(0, error=_fit_to_travel(error))
+        return Done(0, error=fit_to_travel(error))
 
 
-def _fit_to_travel(error: Exception) -> Exception:
+def fit_to_travel(error: Exception) -> Exception:
     """Frames do not travel to another process; what they say does. SystemExit and the like are not for here."""
     if not isinstance(error, FedbenchError) and sources.is_own(error):
         return PluginError(sources.described(error))

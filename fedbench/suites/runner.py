@@ -107,20 +107,23 @@ def run_specs(
     watcher: Watcher | None = None,
     wait: bool = False,
     keep: bool = True,
+    executor: Executor | None = None,
 ) -> Records:
     """What `run` does, for runs of any scenarios. keep: False leaves the records to the store; thousands of them are not held, and
-    none is returned."""
+    none is returned. executor: who works at them, in the place of `jobs` processes here."""
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
-    aside = jobs > 1 and len(wanted) > 1
-    if aside:
+    if executor is not None or (jobs > 1 and len(wanted) > 1):
         _check_processes_find(wanted)
-    executor = Pool(min(jobs, len(wanted))) if aside else Here()
+        executor = executor or Pool(min(jobs, len(wanted)))
+    else:
+        executor = Here()
+    brings = None if executor.shares_files or store is None else Store(store)
     with watching(progress) if watcher is None else nullcontext(watcher) as hearing:
         hearing.expected(len(wanted))
-        series = _Series(wanted, hearing, executor, keep=keep)
-        series.run([Task(i, spec, store, options) for i, spec in enumerate(wanted)])
+        series = _Series(wanted, hearing, executor, keep=keep, brings=brings)
+        series.run([Task(i, spec, None if brings else store, options) for i, spec in enumerate(wanted)])
         if wait and series.elsewhere:
             series.run([Task(i, wanted[i], store, options, wait=True) for i in sorted(series.elsewhere)])
     return series.records()
@@ -160,8 +163,11 @@ class Finished:
 class _Series:
     """What has become of the runs so far, told to a watcher."""
 
-    def __init__(self, wanted: Sequence[RunSpec], watcher: Watcher, executor: Executor, *, keep: bool = True) -> None:
-        self.wanted, self.watcher, self.executor, self.keep = wanted, watcher, executor, keep
+    def __init__(
+        self, wanted: Sequence[RunSpec], watcher: Watcher, executor: Executor, *, keep: bool = True, brings: Store | None = None
+    ) -> None:
+        """brings: the store of the records that come back with the results."""
+        self.wanted, self.watcher, self.executor, self.keep, self.brings = wanted, watcher, executor, keep, brings
         self.done: dict[int, Record] = {}
         self.failed: dict[int, Exception] = {}
         self.elsewhere: set[int] = set()
@@ -184,6 +190,9 @@ class _Series:
             self.elsewhere.add(index)
             self.watcher.left_out(index, spec, "another process is computing it")
         else:
+            if self.brings is not None:
+                with self.brings.lock_of(spec.run_id).acquire(timeout=-1):
+                    self.brings.write(event.result.record)
             if self.keep:
                 self.done[index] = event.result.record
             self.watcher.ended(index, event.result.record, reused=event.result.reused)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from fedbench.errors import UsageError
 from fedbench.suites.executors import Begun, Done, Hear, Work, WorkerDied, fit_to_travel
 
 POLL_SECONDS = 0.5
+QUEUE_SECONDS = 5.0
 
 
 class OnSlurm:
@@ -61,20 +63,19 @@ class OnSlurm:
     def _handed_in(self, work: Work, groups: Sequence[Any], hear: Hear, *, last: bool) -> list[Any]:
         """Hand all groups in and await them; those that ended without results, unless this is the last attempt."""
         executor = self._executor()
+        queue = Queue() if executor.cluster == "slurm" else None
         jobs = dict(zip(executor.map_array(Group(work), groups), groups, strict=True))
         lost = []
         try:
             while jobs:
-                for job in [one for one in jobs if one.done()]:
+                for job in [one for one in jobs if one.done() or (queue is not None and queue.lacks(one))]:
                     group = jobs.pop(job)
-                    try:
-                        for done in job.result():
-                            hear(done)
-                    except Exception as error:
-                        if not last:
-                            lost.append(group)
-                            continue
-                        why = f"its job {job.job_id} ended without results ({job.state}): {type(error).__name__}"
+                    found, why = _results(job)
+                    for done in found:
+                        hear(done)
+                    if why and not last:
+                        lost.append(group)
+                    elif why:
                         for number, _ in group:
                             hear(Done(number, error=WorkerDied(why)))
                 time.sleep(POLL_SECONDS if jobs else 0)
@@ -97,6 +98,36 @@ class OnSlurm:
         if executor.cluster == "slurm":
             executor.update_parameters(slurm_array_parallelism=self.at_once)
         return executor
+
+
+def _results(job: Any) -> tuple[list[Done], str]:
+    """What a job that has ended gave, or why it gave nothing."""
+    if not job.paths.result_pickle.exists():  # submitit would wait for it
+        return [], f"its job {job.job_id} ended without results ({job.state})"
+    try:
+        return job.result(), ""
+    except Exception as error:
+        return [], f"its job {job.job_id} ended without results ({job.state}): {type(error).__name__}"
+
+
+class Queue:
+    """Slurm's queue. submitit asks the accounting whether a job has ended, which many clusters do not have."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, float] = {}
+        self._missing: dict[str, int] = {}
+
+    def lacks(self, job: Any) -> bool:
+        """Has the job left the queue, in two looks QUEUE_SECONDS apart? Its result may come a moment later."""
+        name, now = str(job.job_id), time.monotonic()
+        if now < self._next.get(name, now - 1):
+            return False
+        self._next[name] = now + QUEUE_SECONDS
+        said = subprocess.run(
+            ["squeue", "--noheader", "--format=%i", f"--jobs={name}"], capture_output=True, text=True, check=False
+        )
+        self._missing[name] = 0 if said.stdout.strip() else self._missing.get(name, 0) + 1
+        return self._missing[name] > 1
 
 
 class Group:

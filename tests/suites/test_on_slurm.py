@@ -1,12 +1,18 @@
-"""Runs as jobs of submitit, one of which is cancelled, equal runs here. On Slurm itself where it is installed, else on submitit's local
-executor: real processes with the same files, signals and results."""
+"""Runs as jobs of submitit, of which one is cancelled and one requeued, equal runs here. On submitit's local executor, which has real
+processes, files, signals and results; and on Slurm itself, started here, where root has installed Debian's slurmctld, slurmd and munge."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +27,69 @@ from fedbench.suites.on_slurm import OnSlurm
 from fedbench.suites.suite import load, published
 
 SMOKE = load("smoke")
-CLUSTER = "slurm" if shutil.which("sbatch") else "local"
+SLURM = """\
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+SlurmctldPort=16817
+SlurmdPort=16818
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+MpiDefault=none
+NodeName={host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=2000 State=UNKNOWN
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+CAN_START_SLURM = os.geteuid() == 0 and all(map(shutil.which, ("slurmctld", "slurmd", "munged", "sbatch")))
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cluster of one node, this machine, in a folder of its own whose name is short enough for a socket."""
+    host = socket.gethostname().partition(".")[0]
+    folder = Path(tempfile.mkdtemp(prefix="slurm-", dir="/tmp"))
+    for name in ("state", "spool"):
+        (folder / name).mkdir()
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    (folder / "slurm.conf").write_text(SLURM.format(host=host, folder=folder))
+    monkeypatch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
+    files = {
+        "key-file": "munge.key",
+        "socket": "munge.socket",
+        "pid-file": "munge.pid",
+        "log-file": "munge.log",
+        "seed-file": "munge.seed",
+    }
+    subprocess.run(["munged", "--force", *(f"--{option}={folder / name}" for option, name in files.items())], check=True)
+    try:
+        subprocess.run(["slurmctld", "-c"], check=True, capture_output=True)
+        subprocess.run(["slurmd", "-N", host], check=True, capture_output=True)
+        for _ in range(100):
+            if "idle" in subprocess.run(["sinfo", "-h", "-o", "%t"], capture_output=True, text=True, check=False).stdout:
+                break
+            time.sleep(0.2)
+        else:
+            pytest.fail(f"slurm did not start: {(folder / 'slurmctld.log').read_text()[-2000:]}")
+        yield
+    finally:
+        subprocess.run(["scontrol", "shutdown"], capture_output=True, check=False)
+        os.kill(int((folder / "munge.pid").read_text()), signal.SIGTERM)
+        time.sleep(1)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def specs() -> list[RunSpec]:
@@ -32,41 +100,67 @@ def results(store: Store) -> dict[str, str]:
     return {record.run_id: record.meta["digests"]["result"] for record in store}
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_an_array_with_a_job_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first job is cancelled when it has begun; it is handed in again, and nothing is lost or doubled."""
+def disturbed(
+    store: Path, monkeypatch: pytest.MonkeyPatch, executor: OnSlurm, disturb: Callable[[Any], None]
+) -> tuple[Any, list[Any]]:
+    """Runs whose first job is disturbed a second after it has begun; what became of them, and the jobs of every handing in."""
     submitted: list[Any] = []
     before = OnSlurm._executor
 
     def watched(self: OnSlurm) -> Any:
-        executor = before(self)
-        hand_in = executor.map_array
+        made = before(self)
+        hand_in = made.map_array
 
         def map_array(*arguments: Any) -> Any:
             jobs = hand_in(*arguments)
             submitted.append(jobs)
             if len(submitted) == 1:
-                threading.Thread(target=cancel, args=(jobs[0],)).start()
+                threading.Thread(target=wait_and_disturb, args=(jobs[0],)).start()
             return jobs
 
-        executor.map_array = map_array
-        return executor
+        made.map_array = map_array
+        return made
 
-    def cancel(job: Any) -> None:
-        while job.state in ("PENDING", "UNKNOWN"):
+    def wait_and_disturb(job: Any) -> None:
+        while not job.paths.stderr.exists():
             time.sleep(0.1)
         time.sleep(1.0)
-        job.cancel(check=False)
+        disturb(job)
 
     monkeypatch.setattr(OnSlurm, "_executor", watched)
-    executor = OnSlurm(tmp_path / "jobs", cluster=CLUSTER, group=6)
-    tally = campaign.compute(specs(), Store(tmp_path / "slurm"), executor=executor)
+    return campaign.compute(specs(), Store(store), executor=executor), submitted
+
+
+def check(tally: Any, tmp_path: Path) -> None:
     assert (tally.wanted, tally.there, tally.failed) == (12, 12, ())
-    assert len(submitted) == 2, "the cancelled job was not handed in again"
-    assert len(submitted[1]) == 1
     campaign.compute(specs(), Store(tmp_path / "here"))
-    assert results(Store(tmp_path / "slurm")) == results(Store(tmp_path / "here"))
+    assert results(Store(tmp_path / "there")) == results(Store(tmp_path / "here"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_cancelled_job_is_handed_in_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = OnSlurm(tmp_path / "jobs", cluster="local", group=6)
+    tally, submitted = disturbed(tmp_path / "there", monkeypatch, executor, lambda job: job.cancel(check=False))
+    assert [len(jobs) for jobs in submitted] == [2, 1]
+    check(tally, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(not CAN_START_SLURM, reason="needs root, and Debian's slurmctld, slurmd, munge and slurm-client")
+@pytest.mark.parametrize(
+    ("verb", "handed_in"), [(["scontrol", "requeue"], [2]), (["scancel"], [2, 1])], ids=["requeue", "cancel"]
+)
+@pytest.mark.usefixtures("slurm")
+def test_on_slurm_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str], handed_in: list[int]) -> None:
+    """A job that Slurm requeues goes on by itself; one that is cancelled is handed in again. The cluster has no accounting."""
+    executor = OnSlurm(tmp_path / "jobs", cluster="slurm", group=6)
+    tally, submitted = disturbed(
+        tmp_path / "there", monkeypatch, executor, lambda job: subprocess.run([*verb, str(job.job_id)], check=True)
+    )
+    assert [len(jobs) for jobs in submitted] == handed_in
+    check(tally, tmp_path)
 
 
 def dies(task: int, tell: Any) -> int:

@@ -22,6 +22,9 @@ from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
 from fedbench.suites import trials as trials_table
+from fedbench.suites.executors import Executor
+from fedbench.suites.on_ray import OnRay
+from fedbench.suites.on_slurm import OnSlurm
 from fedbench.suites.price import Cell, Total, priced
 from fedbench.suites.progress import watching
 from fedbench.suites.suite import Point, Suite
@@ -35,6 +38,9 @@ OnlyOption = Annotated[
 ]
 StoreOption = Annotated[Path | None, typer.Option(help="Folder of the records; runs/SUITE by default.", envvar="FEDBENCH_STORE")]
 JobsOption = Annotated[int, typer.Option("-j", "--jobs", help="Runs at a time, each in a process.", min=1)]
+OnOption = Annotated[
+    str, typer.Option("--on", help="Where: here; ray or ray:ADDRESS, with the extra [ray]; slurm, with the extra [slurm].")
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No line for every run.")]
 TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of chosen options; adds the tuned rows.")]
 
@@ -113,6 +119,7 @@ def run(
     options: TunedOption = None,
     store: StoreOption = None,
     jobs: JobsOption = 1,
+    on: OnOption = "here",
     quiet: QuietOption = False,
 ) -> None:
     """Run what a suite compares.
@@ -129,7 +136,7 @@ def run(
             show(f"not applicable: {selector} at {point.name}: {refused}")
         else:
             wanted += compared(found, frozen, [point], [selector])
-    _compute(wanted, where, jobs, quiet=quiet)
+    _compute(wanted, where, jobs, executor(on, where), quiet=quiet)
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
@@ -193,6 +200,7 @@ def tune(
     algorithms: OnlyOption = None,
     store: StoreOption = None,
     jobs: JobsOption = 1,
+    on: OnOption = "here",
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of SUITE.yaml and SUITE-trials.parquet.")] = Path(
         "results/tuned"
     ),
@@ -221,7 +229,7 @@ def tune(
             cells[point.name, selector] = list(tuning.trials(found, space, [point], [selector]))
     if not collect:
         wanted = [spec for several in cells.values() for trial in several for spec in trial.specs if spec.run_id not in known]
-        _compute(wanted, where, jobs, quiet=quiet)
+        _compute(wanted, where, jobs, executor(on, where), quiet=quiet)
     ended, choices = [], {}
     for key, several in cells.items():
         runs = {trial.number: outcomes for trial in several if (outcomes := tuning.outcomes(trial, where, known)) is not None}
@@ -233,11 +241,23 @@ def tune(
     show(f"{len(ended):,} trials in {table}, {len(choices)} of {len(cells)} choices in {file}")
 
 
-def _compute(wanted: Sequence[RunSpec], store: Store, jobs: int, *, quiet: bool) -> None:
+def executor(on: str, store: Store) -> Executor | None:
+    """Who works at the runs; None for processes here. UsageError for another word."""
+    name, _, address = on.partition(":")
+    if on == "here":
+        return None
+    if name == "ray":
+        return OnRay(address or None)
+    if on == "slurm":
+        return OnSlurm(store.root / ".jobs")
+    raise UsageError(f"--on must be here, ray, ray:ADDRESS or slurm, got {on!r}")
+
+
+def _compute(wanted: Sequence[RunSpec], store: Store, jobs: int, on: Executor | None, *, quiet: bool) -> None:
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
     try:
         with terminable(), contextlib.nullcontext(None) if quiet else watching(True) as watcher:
-            tally = campaign.compute(wanted, store, jobs=jobs, options=RunOptions(resume=True), watcher=watcher)
+            tally = campaign.compute(wanted, store, jobs=jobs, options=RunOptions(resume=True), watcher=watcher, executor=on)
     except KeyboardInterrupt:
         show("interrupted; finished runs are stored, the same command goes on")
         raise typer.Exit(130) from None

@@ -22,6 +22,9 @@ PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 LINES = [line.strip() for line in re.sub(r"```.*?```", "", README, flags=re.DOTALL).splitlines() if line.startswith("    ")]
 COMMANDS = [line for line in LINES if line.startswith("fedbench ")]
 SMALLER = {"run": ["--set", "budget.seconds=2", "-j", "1"], "theory": ["--quick"], "bench": ["--rounds", "3"]}
+FEW = ["-p", "calm", "-a", "fedavg", "-a", "fedbuff", "-j", "1", "--quiet"]
+SMALLER |= {"tune": FEW, "suite run": FEW, "suite plan": FEW[:6]}
+IN_ORDER = [line for line in COMMANDS if " smoke" in line or "/smoke" in line]  # each goes on from what those before it left
 SLOW = ("fedbench theory", "fedbench bench")
 
 
@@ -44,7 +47,8 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
             sorted(folder.glob(word.replace("RECORD", "runs/digits-demo/fedavg/*"))) if "*" in word or word == "RECORD" else []
         )
         arguments += [str(place.relative_to(folder)) for place in (places[:1] if word == "RECORD" else places)] or [word]
-    return fedbench(*arguments, *SMALLER.get(arguments[0], []), cwd=folder)
+    smaller = SMALLER.get(arguments[0]) or SMALLER.get(" ".join(arguments[:2]), [])
+    return fedbench(*arguments, *smaller, cwd=folder)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +59,8 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_fedbench_lines(line: str, folder: Path) -> None:
+    for earlier in IN_ORDER[: IN_ORDER.index(line)] if line in IN_ORDER else []:
+        run(earlier, folder)
     result = run(line, folder)
     assert result.returncode == 0, f"README: {line}\n{result.stdout}{result.stderr}"
 

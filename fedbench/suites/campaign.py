@@ -10,7 +10,6 @@ from pathlib import Path
 from fedbench import sources
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import UsageError
 from fedbench.results.store import Store, write_atomically
 from fedbench.suites.executors import Executor
 from fedbench.suites.price import planned
@@ -32,18 +31,13 @@ class Tally:
 
 
 def applicable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str, str]]:
-    """Every point and algorithm, with why it cannot run there, or an empty reason. UsageError for missing data."""
+    """Every point and algorithm, with why it cannot run there, or an empty reason. MissingDataError if the data are not
+    here."""
     for point in points:
         scenario = suite.scenario_at(point)
         for selector in selectors:
-            try:
-                planned(RunSpec(scenario, suite.algorithm(selector), suite.seeds.first))
-            except UsageError as error:
-                if type(error) is not UsageError:
-                    raise
-                yield point, selector, str(error)
-            else:
-                yield point, selector, ""
+            _, refused = planned(RunSpec(scenario, suite.algorithm(selector), suite.seeds.first))
+            yield point, selector, refused
 
 
 def missing(store: Store, wanted: Iterable[RunSpec]) -> list[RunSpec]:

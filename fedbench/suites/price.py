@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from fedbench import registry
 from fedbench.engine.plan import PlanSummary, check_everybody, plan
 from fedbench.engine.run import Run
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import UsageError
+from fedbench.errors import MissingDataError, UsageError
 from fedbench.process import peak_memory_mb
 from fedbench.scenarios.load import load
 from fedbench.suites.suite import Point, Suite
@@ -44,12 +45,9 @@ def priced(
     for point in points:
         for selector in selectors:
             spec = RunSpec(suite.scenario_at(point), suite.algorithm(selector), suite.seeds.first)
-            try:
-                found = planned(spec)
-            except UsageError as error:
-                if type(error) is not UsageError:
-                    raise
-                yield Cell(point.name, selector, refused=str(error))
+            found, refused = planned(spec)
+            if found is None:
+                yield Cell(point.name, selector, refused=refused)
                 continue
             if timed and selector not in rates:
                 tell(f"timing {selector}")
@@ -69,12 +67,17 @@ def priced(
             )
 
 
-def planned(spec: RunSpec) -> PlanSummary:
-    """The plan of a run; of an algorithm that selects by the model's state, that of the same run of FedAvg, which is as long. UsageError
-    if the algorithm cannot run there."""
-    setup = Setup(spec)
-    check_everybody(setup)
-    return plan(spec)
+def planned(spec: RunSpec) -> tuple[PlanSummary | None, str]:
+    """The plan of a run, or why the algorithm cannot run there. An algorithm that selects by the model's state has no plan alone; that of
+    FedAvg stands for it. MissingDataError if the data are not here."""
+    try:
+        setup = Setup(spec)
+        check_everybody(setup)
+        return plan(RunSpec(spec.scenario, registry.algorithm("fedavg"), spec.seed) if setup.is_external else spec), ""
+    except MissingDataError:
+        raise
+    except UsageError as error:
+        return None, str(error)
 
 
 @dataclass(frozen=True)

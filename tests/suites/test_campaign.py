@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.spec import RunSpec
+from fedbench.errors import MissingDataError
 from fedbench.results.store import Store
+from fedbench.scenarios.load import load as load_scenario
 from fedbench.suites import campaign
-from fedbench.suites.price import Cell, Total, priced
+from fedbench.suites.price import Cell, Total, planned, priced
 from fedbench.suites.suite import load, published
+from fedbench.types import Dispatch, Info, Rounds
 
 SMOKE = load("smoke")
 
@@ -51,6 +56,33 @@ def test_what_cannot_run_somewhere_says_why() -> None:
     refused = {(point.name, selector): why for point, selector, why in found if why}
     assert set(refused) == {("flaky", "fedsgd")}
     assert "needs every one of the 20 clients" in refused["flaky", "fedsgd"].replace("its weights p need", "needs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selecting(FedAvg):
+    """FedAvg whose clients are chosen by the model's state, so that nobody can plan it."""
+
+    name = "selecting"
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return Rounds(select="external")
+
+
+def test_who_has_no_plan_is_priced_as_fedavg() -> None:
+    scenario = SMOKE.scenario_at(SMOKE.points[0])
+    found, refused = planned(RunSpec(scenario, Selecting(), 0))
+    other, _ = planned(RunSpec(scenario, FedAvg(), 0))
+    assert refused == ""
+    assert found is not None
+    assert other is not None
+    assert found.trained_steps == other.trained_steps
+
+
+def test_missing_data_are_nobodys_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
+    scenario = load_scenario("fedecho-fashion-large-delay", ["task.name=cifar10", "task.model=softmax"])
+    with pytest.raises(MissingDataError):
+        planned(RunSpec(scenario, FedAvg(), 0))
 
 
 def test_a_price_is_the_plans_steps_and_this_machines_seconds() -> None:

@@ -236,7 +236,7 @@ def tune(
         ended += [(trial, runs[trial.number]) for trial in several if trial.number in runs]
         if len(runs) == len(several):
             choices[key] = tuning.choose({trial.number: trial.options for trial in several}, runs)
-    trials_table.write(table, ended, found.content_hash())
+    trials_table.write(table, ended, found.design_hash())
     write_atomically(file, tuned.as_yaml(tuned.content(found, space, choices)).encode())
     show(f"{len(ended):,} trials in {table}, {len(choices)} of {len(cells)} choices in {file}")
 

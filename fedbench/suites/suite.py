@@ -132,7 +132,17 @@ class Suite(Part):
         }
 
     def content_hash(self) -> str:
-        return hashlib.sha256(json.dumps(self.resolved(), sort_keys=True).encode()).hexdigest()[:16]
+        """Of everything that can change a result."""
+        return _hash(self.resolved())
+
+    def design_hash(self) -> str:
+        """Of what options are looked for under: another algorithm or another seed changes nothing of what was found for the others."""
+        content = self.resolved()
+        return _hash({name: content[name] for name in ("schema", "name", "points", "tuning")} | {"options": self.options})
+
+
+def _hash(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def names() -> list[str]:

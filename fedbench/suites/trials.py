@@ -18,7 +18,7 @@ from fedbench.results.store import write_atomically
 from fedbench.suites.tuning import Outcome, Trial
 
 LARGEST_FILE = 64 << 20
-SUITE_HASH = b"suite_hash"
+DESIGN_HASH = b"design_hash"
 SCHEMA = pa.schema(
     [
         ("point", pa.string()),
@@ -37,13 +37,13 @@ SCHEMA = pa.schema(
 )
 
 
-def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], suite_hash: str) -> None:
+def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_hash: str) -> None:
     """Replace the file in one step. Options are JSON; a target that was not reached is null."""
     rows: list[dict[str, Any]] = []
     for trial, runs in found:
         own = {"point": trial.point, "selector": trial.selector, "trial": trial.number, "options": json.dumps(trial.options)}
         rows += [{**own, **asdict(run)} for run in runs]
-    table = pa.Table.from_pylist(rows, SCHEMA.with_metadata({SUITE_HASH: suite_hash.encode()}))
+    table = pa.Table.from_pylist(rows, SCHEMA.with_metadata({DESIGN_HASH: design_hash.encode()}))
     content = io.BytesIO()
     pq.write_table(table, content, compression="zstd")
     file.parent.mkdir(parents=True, exist_ok=True)

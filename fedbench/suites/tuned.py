@@ -43,7 +43,7 @@ class Tuned(Part):
 
     schema_version: Literal[1] = Field(alias="schema")
     suite: str
-    suite_hash: str
+    design_hash: str
     space: str
     space_hash: str
     rule: int
@@ -58,7 +58,7 @@ def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]
     return {
         "schema": 1,
         "suite": suite.name,
-        "suite_hash": suite.content_hash(),
+        "design_hash": suite.design_hash(),
         "space": space.name,
         "space_hash": space.content_hash(),
         "rule": RULE,
@@ -77,12 +77,12 @@ def as_yaml(frozen: Mapping[str, Any]) -> str:
 
 
 def read(file: Path, suite: Suite) -> Tuned:
-    """UsageError if the file is none, or of another suite or an older state of it."""
+    """UsageError if the file is none, or of another suite or another design of it."""
     found = validated(Tuned, plain_files.mapping(file, "tuned options"), str(file))
-    if (found.suite, found.suite_hash) != (suite.name, suite.content_hash()):
+    if (found.suite, found.design_hash) != (suite.name, suite.design_hash()):
         raise UsageError(
-            f"tuned options {file}: they are of suite {found.suite} ({found.suite_hash}), expected {suite.name} ({suite.content_hash()}); "
-            "a suite that changes is tuned again"
+            f"tuned options {file}: they are of suite {found.suite} ({found.design_hash}), expected {suite.name} ({suite.design_hash()}); "
+            "a design that changes is tuned again"
         )
     return found
 

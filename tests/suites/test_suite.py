@@ -92,6 +92,19 @@ def test_the_hash_changes_if_and_only_if_the_meaning_does(tmp_path: Path, change
     assert (load(written(tmp_path, **changes)).content_hash() != load("smoke").content_hash()) is changed
 
 
+def test_another_algorithm_or_seed_changes_no_design(tmp_path: Path) -> None:
+    """So an entrant does not void the options that were found for the others."""
+    design = load("smoke").design_hash()
+    more = {"algorithms": [*SMOKE["algorithms"], "mifa"], "seeds": {"first": 0, "count": 20}}
+    assert load(written(tmp_path, **more)).design_hash() == design
+    for change in (
+        {"options": {"concurrency": 6}},
+        {"tuning": {**SMOKE["tuning"], "trials": 8}},
+        {"points": SMOKE["points"][:1]},
+    ):
+        assert load(written(tmp_path, **change)).design_hash() != design
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -113,7 +113,7 @@ def test_tuning_from_runs_to_the_files(tmp_path: Path) -> None:
     assert rows[0][2].scenario.validation is None, "what is compared is measured on the test set"
     with pytest.raises(UsageError, match=r"they are of suite smoke \(\w+\), expected smoke \(\w+\)"):
         tuned.read(file, SMOKE.model_copy(update={"options": {"concurrency": 6}}))
-    trials_table.write(table, [(trial, runs[trial.number]) for trial in found], SMOKE.content_hash())
+    trials_table.write(table, [(trial, runs[trial.number]) for trial in found], SMOKE.design_hash())
     known = trials_table.read(table)
     nothing = Store(tmp_path / "nothing")
     assert {trial.number: tuning.outcomes(trial, nothing, known) for trial in found} == runs

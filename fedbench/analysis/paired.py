@@ -20,7 +20,7 @@ from fedbench.analysis.statistics import LEVEL, p_value, paired_difference, t_fa
 LEAST_FOR_P = 10
 """Seeds below which no p-value is given: so few say little about the tails on which it rests."""
 POWER = 0.8
-PerSeed = Mapping[int, float]
+BySeed = Mapping[int, float]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Pair:
         return self.difference is not None and self.half_width is not None and abs(self.difference) > self.half_width
 
 
-def pairs(values: Mapping[str, PerSeed], *, least: float = 0.0, alpha: float = 1 - LEVEL) -> list[Pair]:
+def pairs(values: Mapping[str, BySeed], *, least: float = 0.0, alpha: float = 1 - LEVEL) -> list[Pair]:
     """Every pair of names, in their order. `least`: what a half-width is at least, such as one step of the grid on which times are
     measured: differences within it are of the grid. alpha: of all intervals together."""
     names = list(itertools.combinations(values, 2))
@@ -59,7 +59,7 @@ def pairs(values: Mapping[str, PerSeed], *, least: float = 0.0, alpha: float = 1
     return found
 
 
-def tie_classes(values: Mapping[str, PerSeed], found: Sequence[Pair], *, higher_is_better: bool) -> list[list[str]]:
+def tie_classes(values: Mapping[str, BySeed], found: Sequence[Pair], *, higher_is_better: bool) -> list[list[str]]:
     """Names from the best mean to the worst, in classes. A class begins with the best name that is in none, and goes on while a name
     cannot be told from that first one; nobody within a class is shown to be behind its first."""
     sign = -1.0 if higher_is_better else 1.0
@@ -74,7 +74,7 @@ def tie_classes(values: Mapping[str, PerSeed], found: Sequence[Pair], *, higher_
     return classes
 
 
-def resolution(values: Mapping[str, PerSeed], entrants: int, *, least: float = 0.0, alpha: float = 1 - LEVEL) -> float | None:
+def resolution(values: Mapping[str, BySeed], entrants: int, *, least: float = 0.0, alpha: float = 1 - LEVEL) -> float | None:
     """The smallest true difference that a pair of a board with so many entrants shows with probability 0.8, if its differences scatter over
     seeds as the median pair of `values` does; None with fewer than two names or seeds.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -54,6 +54,21 @@ def chosen(suite: Suite, points: Sequence[str] | None, algorithms: Sequence[str]
             raise UsageError(f"suite {suite.name}: it has no algorithm {one!r}{nearest(one, known)}")
     picked = [one if one in known else by_name[one.replace("-", "_")] for one in algorithms or known]
     return [suite.point(name) for name in points] if points else list(suite.points), picked
+
+
+def opened(suite: str, store: Path | None) -> tuple[Suite, Store]:
+    """The suite, and where its records are."""
+    found = suites.load(suite)
+    return found, Store(store or Path("runs") / found.name)
+
+
+def runnable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str]]:
+    """The points and algorithms that go together; of the others it is shown why they do not."""
+    for point, selector, refused in campaign.applicable(suite, points, selectors):
+        if refused:
+            show(f"not applicable: {selector} at {point.name}: {refused}")
+        else:
+            yield point, selector
 
 
 @app.command("list")
@@ -127,15 +142,10 @@ def run(
     Rows with published options, and with --tuned FILE also those with the options of the file.
     Finished runs are taken from the store, interrupted ones continue.
     """
-    found = suites.load(suite)
+    found, where = opened(suite, store)
     frozen = None if options is None else tuned.read(options, found)
-    where = Store(store or Path("runs") / found.name)
-    wanted: list[RunSpec] = []
-    for point, selector, refused in campaign.applicable(found, *chosen(found, points, algorithms)):
-        if refused:
-            show(f"not applicable: {selector} at {point.name}: {refused}")
-        else:
-            wanted += compared(found, frozen, [point], [selector])
+    cells = runnable(found, *chosen(found, points, algorithms))
+    wanted = [spec for point, selector in cells for spec in compared(found, frozen, [point], [selector])]
     _compute(wanted, where, jobs, executor(on, where), quiet=quiet)
 
 
@@ -158,9 +168,8 @@ def pack(
 
     Runs that have no record are counted and left out.
     """
-    found = suites.load(suite)
+    found, where = opened(suite, store)
     frozen = None if options is None else tuned.read(options, found)
-    where = Store(store or Path("runs") / found.name)
     wanted = compared(found, frozen, found.points, found.selectors())
     records = [
         record for spec in wanted if (record := where.find(spec.scenario.name, spec.algorithm.name, spec.run_id)) is not None
@@ -174,8 +183,7 @@ def pack(
 @app.command("status")
 def status(suite: SuiteArgument, points: PointOption = None, algorithms: OnlyOption = None, store: StoreOption = None) -> None:
     """How many runs of a suite have a record, and what failed."""
-    found = suites.load(suite)
-    where = Store(store or Path("runs") / found.name)
+    found, where = opened(suite, store)
     some, selectors = chosen(found, points, algorithms)
     rows = []
     for point in some:
@@ -213,32 +221,21 @@ def tune(
     Finished ones are taken from the store and from the table of trials. What was chosen, where all
     trials have ended, is written into SUITE.yaml, and what became of every trial into the table.
     """
-    found = suites.load(suite)
+    found, where = opened(suite, store)
     space = spaces.load(tuning.tuning_of(found).space)
-    where, file, table = (
-        Store(store or Path("runs") / found.name),
-        output / f"{found.name}.yaml",
-        output / f"{found.name}-trials.parquet",
-    )
-    known = trials_table.read(table) if table.exists() else {}
-    cells = {}
-    for point, selector, refused in campaign.applicable(found, *chosen(found, points, algorithms)):
-        if refused:
-            show(f"not applicable: {selector} at {point.name}: {refused}")
-        else:
-            cells[point.name, selector] = list(tuning.trials(found, space, [point], [selector]))
+    file, table = output / f"{found.name}.yaml", output / f"{found.name}-trials.parquet"
+    known = trials_table.read(table, found.design_hash()) if table.exists() else {}
+    some = chosen(found, points, algorithms)
     if not collect:
-        wanted = [spec for several in cells.values() for trial in several for spec in trial.specs if spec.run_id not in known]
+        several = [
+            trial for point, selector in runnable(found, *some) for trial in tuning.trials(found, space, [point], [selector])
+        ]
+        wanted = [spec for trial in several for spec in trial.specs if spec.run_id not in known]
         _compute(wanted, where, jobs, executor(on, where), quiet=quiet)
-    ended, choices = [], {}
-    for key, several in cells.items():
-        runs = {trial.number: outcomes for trial in several if (outcomes := tuning.outcomes(trial, where, known)) is not None}
-        ended += [(trial, runs[trial.number]) for trial in several if trial.number in runs]
-        if len(runs) == len(several):
-            choices[key] = tuning.choose({trial.number: trial.options for trial in several}, runs)
+    ended, choices = tuning.collect(found, space, where, known)  # of the whole suite: what other calls found stays
     trials_table.write(table, ended, found.design_hash())
     write_atomically(file, tuned.as_yaml(tuned.content(found, space, choices)).encode())
-    show(f"{len(ended):,} trials in {table}, {len(choices)} of {len(cells)} choices in {file}")
+    show(f"{len(ended):,} trials in {table}, {len(choices)} choices in {file}")
 
 
 def executor(on: str, store: Store) -> Executor | None:

@@ -50,13 +50,16 @@ def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_h
     write_atomically(file, content.getvalue())
 
 
-def read(file: Path) -> Mapping[str, Outcome]:
-    """The outcomes by run id. RecordError if the file is no such table."""
+def read(file: Path, design_hash: str) -> Mapping[str, Outcome]:
+    """The outcomes by run id. RecordError if the file is no such table, or of another design, whose trials it would lose."""
     content = plain_files.content(file, LARGEST_FILE, "trials", RecordError)
     try:
         table = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
         names = [field.name for field in fields(Outcome)]
         rows = table.select(names).to_pylist()
+        design = (table.schema.metadata or {}).get(DESIGN_HASH, b"").decode()
     except (pa.ArrowException, KeyError) as error:
         raise RecordError(f"trials {file}: expected a table of `fedbench tune` ({error})") from None
+    if design != design_hash:
+        raise RecordError(f"trials {file}: they are of design {design or 'unknown'}, expected {design_hash}; move the file away")
     return {row["run_id"]: Outcome(**{**row, "targets": tuple(row["targets"]), "reached": tuple(row["reached"])}) for row in rows}

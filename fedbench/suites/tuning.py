@@ -49,7 +49,7 @@ def tuning_of(suite: Suite) -> Tuning:
 
 
 def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[Trial]:
-    """All trials, points outermost. An option that the selector itself sets is not looked for."""
+    """All trials, points outermost. A value that is tried stands in the place of one that the selector itself sets."""
     part = tuning_of(suite)
     for point in points:
         scenario = suite.scenario_at(point, validation=True)
@@ -185,3 +185,20 @@ def outcomes(trial: Trial, store: Store, known: Mapping[str, Outcome]) -> list[O
             outcome = Outcome.of(record)
         found.append(outcome)
     return found
+
+
+def collect(
+    suite: Suite, space: Space, store: Store, known: Mapping[str, Outcome]
+) -> tuple[list[tuple[Trial, list[Outcome]]], dict[tuple[str, str], Choice]]:
+    """All trials of the suite whose runs have all ended, and the choice of every point and selector of which all trials have."""
+    ended: list[tuple[Trial, list[Outcome]]] = []
+    choices: dict[tuple[str, str], Choice] = {}
+    for point in suite.points:
+        for selector in suite.selectors():
+            several = list(trials(suite, space, [point], [selector]))
+            own = [(trial, runs) for trial in several if (runs := outcomes(trial, store, known)) is not None]
+            ended += own
+            if len(own) == len(several):
+                options = {trial.number: trial.options for trial, _ in own}
+                choices[point.name, selector] = choose(options, {trial.number: runs for trial, runs in own})
+    return ended, choices

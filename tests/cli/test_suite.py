@@ -82,6 +82,17 @@ def test_tuning_goes_on_from_its_table(small: Path, tmp_path: Path, monkeypatch:
     assert Path("tuned/small.yaml").read_text() == chosen, "the other algorithm has no trials yet"
 
 
+def test_tuning_of_one_algorithm_keeps_what_was_found_for_another(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that is written is lost, also where the records have gone."""
+    monkeypatch.chdir(tmp_path)
+    suite = str(small / "small.yaml")
+    for selector in ("fedavg", "fedbuff"):
+        said("tune", suite, "-a", selector, "--quiet", "-o", "tuned", "--store", selector)
+    assert set(yaml.safe_load(Path("tuned/small.yaml").read_text())["points"]["calm"]) == {"fedavg", "fedbuff"}
+
+
 def test_what_is_wrong_is_said(small: Path, tmp_path: Path) -> None:
     suite = str(small / "small.yaml")
     assert "unknown suite 'smokes'; did you mean 'smoke'" in str(CliRunner().invoke(app, ["suite", "plan", "smokes"]).exception)

@@ -114,7 +114,9 @@ def test_tuning_from_runs_to_the_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"they are of suite smoke \(\w+\), expected smoke \(\w+\)"):
         tuned.read(file, SMOKE.model_copy(update={"options": {"concurrency": 6}}))
     trials_table.write(table, [(trial, runs[trial.number]) for trial in found], SMOKE.design_hash())
-    known = trials_table.read(table)
+    known = trials_table.read(table, SMOKE.design_hash())
+    with pytest.raises(RecordError, match=r"they are of design \w+, expected 0123456789abcdef; move the file away"):
+        trials_table.read(table, "0123456789abcdef")
     nothing = Store(tmp_path / "nothing")
     assert {trial.number: tuning.outcomes(trial, nothing, known) for trial in found} == runs
     assert choose(options, {number: list(of_one) for number, of_one in runs.items()}) == chosen
@@ -124,4 +126,4 @@ def test_a_table_that_is_none(tmp_path: Path) -> None:
     file = tmp_path / "trials.parquet"
     file.write_bytes(b"no table")
     with pytest.raises(RecordError, match="expected a table of `fedbench tune`"):
-        trials_table.read(file)
+        trials_table.read(file, SMOKE.design_hash())

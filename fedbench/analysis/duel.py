@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fedbench.analysis.hits import Attempt, first_hit
-from fedbench.analysis.paired import LEAST_FOR_P, Pair, pairs, resolution
+from fedbench.analysis.hits import first_hit, within_budget
+from fedbench.analysis.holm import holm
+from fedbench.analysis.paired import Pair, pairs, resolution
 from fedbench.analysis.statistics import LEVEL
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
@@ -48,31 +49,33 @@ Runs = Mapping[str, tuple[Sequence[Record], Sequence[Record]]]
 
 
 def restricted(run: Record, target: Mapping[str, float | str]) -> tuple[bool, float]:
-    """Whether a run reaches a target within the budget of its scenario, and when; the budget for a miss, and for a run that did not
-    finish: it has no model to show."""
-    budget = float(run.meta["spec"]["scenario"]["budget"]["seconds"])
-    attempt: Attempt = first_hit(run, str(target["metric"]), float(target["value"]))
-    hit = attempt.reached is not None and run.state == "finished"
-    return hit, attempt.restricted if hit else budget
+    """What `within_budget` says of a run and a target of its scenario."""
+    reached = first_hit(run, str(target["metric"]), float(target["value"])).reached
+    return within_budget(reached, float(run.meta["spec"]["scenario"]["budget"]["seconds"]), finished=run.state == "finished")
 
 
 def duel(runs: Runs) -> list[Round]:
-    """All targets of all scenarios, with intervals of which 95 % hold together. UsageError if there is none with a target and two common
-    seeds."""
+    """All targets of all scenarios. The intervals hold together at 95 %, and p-values are adjusted over all of them. UsageError if no
+    scenario has a target."""
     found = []
     for scenario, (first, second) in runs.items():
         for target in first[0].meta["spec"]["scenario"]["targets"]:
             found.append((scenario, target, {"a": first, "b": second}))
     if not found:
         raise UsageError("compare: no scenario that both were run on has a target")
+    alpha = (1 - LEVEL) / len(found)
     rounds = []
     for scenario, target, sides in found:
         times = {name: {run.seed: restricted(run, target) for run in of_one} for name, of_one in sides.items()}
         seconds = {name: {seed: time for seed, (_, time) in of_one.items()} for name, of_one in times.items()}
         least = float(sides["a"][0].meta["spec"]["scenario"]["evaluation"]["every_seconds"])
-        (pair,) = pairs(seconds, least=least, alpha=(1 - LEVEL) / len(found))
-        shows = resolution(seconds, 2, least=least, alpha=(1 - LEVEL) / len(found))
+        (pair,) = pairs(seconds, least=least, alpha=alpha)
+        shows = resolution(seconds, 2, least=least, alpha=alpha)
         rounds.append(Round(scenario, float(target["value"]), _side(times["a"]), _side(times["b"]), pair, shows))
+    tested = [i for i, one in enumerate(rounds) if one.pair.p_adjusted is not None]
+    adjusted = holm([p for one in rounds if (p := one.pair.p_adjusted) is not None], 1 - LEVEL)
+    for i, test in zip(tested, adjusted, strict=True):
+        rounds[i] = replace(rounds[i], pair=replace(rounds[i].pair, p_adjusted=test.p))
     return rounds
 
 
@@ -95,7 +98,7 @@ def sentence(one: Round, first: str, second: str) -> str:
         seen = "" if one.resolution is None else f"; these seeds would show {one.resolution:.3g} s"
         return f"{where}: {sides}: cannot be told apart{seen}"
     earlier = first if one.verdict == "first" else second
-    p = "" if pair.p_adjusted is None or pair.seeds < LEAST_FOR_P else f", p = {pair.p_adjusted:.2g}"
+    p = "" if pair.p_adjusted is None else f", p = {pair.p_adjusted:.2g}"
     return f"{where}: {sides}: {earlier} is earlier by {interval}{p}"
 
 

@@ -52,6 +52,14 @@ def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SEC
     return Attempt(first_at_least(at, sign * record.curves[metric], sign * target), end, where.unit)
 
 
+def within_budget(reached: float | None, budget: float, *, finished: bool) -> tuple[bool, float]:
+    """Whether a target counts as reached, and with which seconds: a miss counts with the budget, and a run that did not finish misses all,
+    since it has no model to show."""
+    if reached is None or not finished:
+        return False, budget
+    return True, reached
+
+
 @dataclass(frozen=True)
 class Hits:
     """One target over the seeds of one algorithm, on one axis: `attempts`, at least one, in order of seed."""

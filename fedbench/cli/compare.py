@@ -35,6 +35,8 @@ def command(
     Times are compared seed by seed; a miss counts with the time budget. How sure it is: the intervals
     of all lines hold together at 95 %.
     """
+    if options is not None and suite is None:
+        raise UsageError("compare: --tuned names the options of a suite; say which with --suite")
     given = archive.read(records, check=False) if archive.is_archive(records) else list(Records.load(records))
     rows = _of_suite(suite, options, given) if suite is not None else _of_scenarios(given)
     known = sorted({name for by_name in rows.values() for name in by_name})

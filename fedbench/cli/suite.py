@@ -151,10 +151,8 @@ def run(
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
     """The runs of published rows and, if there are frozen options, of tuned ones; a run of both once."""
-    found = [spec for _, _, spec in suites.published(suite, points, selectors)]
-    if frozen is not None:
-        found += [spec for _, _, spec in tuned.runs(suite, frozen, points, selectors)]
-    return list({spec.run_id: spec for spec in found}.values())
+    specs = [spec for _, _, of_row in tuned.rows(suite, frozen, points, selectors) for spec in of_row]
+    return list({spec.run_id: spec for spec in specs}.values())
 
 
 @app.command("pack")
@@ -187,7 +185,7 @@ def status(suite: SuiteArgument, points: PointOption = None, algorithms: OnlyOpt
     some, selectors = chosen(found, points, algorithms)
     rows = []
     for point in some:
-        wanted = [spec for _, _, spec in suites.published(found, [point], selectors)]
+        wanted = compared(found, None, [point], selectors)
         row = [point.name, f"{len(wanted) - len(campaign.missing(where, wanted)):,} of {len(wanted):,}"]
         if found.tuning is not None:
             tried = [

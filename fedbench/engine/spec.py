@@ -24,7 +24,7 @@ class RunSpec:
     algorithm: Algorithm
     seed: int
 
-    @property
+    @functools.cached_property
     def run_id(self) -> str:
         """What `results.record.run_id` says of it."""
         algorithm = {"name": self.algorithm.name, "options": self.algorithm.options(), "origin": self.origin}

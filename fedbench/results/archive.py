@@ -24,7 +24,7 @@ from fedbench.errors import RecordError
 from fedbench.results.consistent import check_consistent, resolve
 from fedbench.results.form import check_form
 from fedbench.results.record import CURVES, Record
-from fedbench.results.store import EXACT, write_atomically
+from fedbench.results.store import stored, write_atomically
 
 RUNS, CURVES_FILE = "runs.parquet", "curves.parquet"
 CURVES_SHA256 = b"curves_sha256"
@@ -42,9 +42,8 @@ def write(folder: Path, records: Iterable[Record]) -> int:
     ordered = sorted(
         records, key=lambda one: (one.scenario, one.meta["spec"]["scenario_hash"], one.selector, one.seed, one.run_id)
     )
-    curves = {name: np.concatenate([one.curves[name] for one in ordered] or [np.empty(0)]) for name in CURVES}
-    stored = {name: column if name in EXACT else column.astype(np.float32) for name, column in curves.items()}
-    content = _parquet(pa.table(stored), use_dictionary=False)
+    curves = {name: stored(name, np.concatenate([one.curves[name] for one in ordered] or [np.empty(0)])) for name in CURVES}
+    content = _parquet(pa.table(curves), use_dictionary=False)
     columns: dict[str, list[Any]] = {name: [] for name in (*TEXTS, "seed", "points")}
     for record in ordered:
         for name, value in _row(record).items():
@@ -95,9 +94,8 @@ def read(folder: Path, *, check: bool = True) -> list[Record]:
 
 
 def _records(folder: Path, *, check: bool) -> Iterator[Record]:
-    content = plain_files.content(folder / CURVES_FILE, LARGEST_FILE, "archive", RecordError)
-    runs, curves = _table(folder / RUNS, TEXTS), _table(folder / CURVES_FILE, CURVES)
-    if runs.schema.metadata.get(CURVES_SHA256, b"").decode() != hashlib.sha256(content).hexdigest():
+    (runs, _), (curves, sha256) = _table(folder / RUNS, TEXTS), _table(folder / CURVES_FILE, CURVES)
+    if runs.schema.metadata.get(CURVES_SHA256, b"").decode() != sha256:
         raise RecordError(
             f"archive {folder}: {CURVES_FILE} is damaged, or of another archive: its checksum is not the one in {RUNS}"
         )
@@ -117,7 +115,8 @@ def _records(folder: Path, *, check: bool) -> Iterator[Record]:
         raise RecordError(f"archive {folder}: {RUNS} speaks of {begin} rows of curves, {CURVES_FILE} has {curves.num_rows}")
 
 
-def _table(file: Path, names: Iterable[str]) -> pa.Table:
+def _table(file: Path, names: Iterable[str]) -> tuple[pa.Table, str]:
+    """The table in a file, and the file's checksum."""
     content = plain_files.content(file, LARGEST_FILE, "archive", RecordError)
     try:
         opened = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False, page_checksum_verification=True)
@@ -129,4 +128,4 @@ def _table(file: Path, names: Iterable[str]) -> pa.Table:
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise RecordError(f"archive {file}: columns missing: {', '.join(missing)}")
-    return table
+    return table, hashlib.sha256(content).hexdigest()

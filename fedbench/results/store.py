@@ -110,7 +110,7 @@ class Store:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         curves = io.BytesIO()  # pyarrow takes a path with a colon for an address
-        pq.write_table(pa.table({name: _stored(name, record.curves[name]) for name in CURVES}), curves)
+        pq.write_table(pa.table({name: stored(name, record.curves[name]) for name in CURVES}), curves)
         _sync_write(temporary / "curves.parquet", curves.getvalue())
         _sync_write(temporary / "record.json", _sealed(record.meta, curves.getvalue()))
         if final.exists():
@@ -157,7 +157,8 @@ class Store:
         return [one for one in partials if not (one.with_suffix("") / "record.json").exists()]
 
 
-def _stored(name: str, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def stored(name: str, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A column of the curves as files have it."""
     return column if name in EXACT else column.astype(np.float32)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from fedbench import plain_files, registry
 from fedbench.engine.spec import RunSpec
@@ -69,6 +68,7 @@ class Suite(Part):
     options: dict[str, Any] = Field(default={})
     seeds: Seeds
     tuning: Tuning | None = None
+    _read: dict[tuple[str, ...], Scenario] = PrivateAttr(default_factory=dict)  # scenarios that were read from their files
 
     @model_validator(mode="after")
     def _points_have_scenarios_and_names(self) -> Suite:
@@ -98,10 +98,13 @@ class Suite(Part):
         changes = [f"{key}={json.dumps(value)}" for key, value in point.set.items()]
         if validation and self.tuning is not None:
             changes.append(f"validation.share={self.tuning.validation_share}")
-        try:
-            return scenarios.load(str(point.scenario or self.scenario), changes)
-        except UsageError as error:
-            raise UsageError(f"suite {self.name}, point {point.name}: {error}") from None
+        key = (str(point.scenario or self.scenario), *changes)
+        if key not in self._read:
+            try:
+                self._read[key] = scenarios.load(key[0], changes)
+            except UsageError as error:
+                raise UsageError(f"suite {self.name}, point {point.name}: {error}") from None
+        return self._read[key]
 
     def selectors(self) -> list[str]:
         """The algorithms as they are named: `all` stands for every built-in one that is not named by itself."""
@@ -117,6 +120,11 @@ class Suite(Part):
         known = cls().options()
         common = {key: value for key, value in self.options.items() if key in known}
         return cls.make(common | own | (options or {}))
+
+    def runs(self, point: Point, selector: str, options: dict[str, Any] | None = None) -> list[RunSpec]:
+        """The runs of an algorithm at a point, with its own options or with these, seed by seed."""
+        scenario, algorithm = self.scenario_at(point), self.algorithm(selector, options)
+        return [RunSpec(scenario, algorithm, seed) for seed in self.seeds.numbers]
 
     def resolved(self) -> dict[str, Any]:
         """Everything that can change a result: scenarios by their hashes, algorithms with all of their options, seeds, and how options
@@ -168,13 +176,3 @@ def load(suite: str | Path | Suite) -> Suite:
     for selector in found.selectors():
         found.algorithm(selector)
     return found
-
-
-def published(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str, RunSpec]]:
-    """Runs with the algorithms' own options: point by point, algorithm by algorithm, seed by seed."""
-    for point in points:
-        scenario = suite.scenario_at(point)
-        for selector in selectors:
-            algorithm = suite.algorithm(selector)
-            for seed in suite.seeds.numbers:
-                yield point, selector, RunSpec(scenario, algorithm, seed)

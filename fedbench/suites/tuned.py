@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -19,25 +19,6 @@ from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning import RULE, Choice
 
 
-class ScorePart(Part):
-    misses: int
-    restricted_mean_seconds: float
-    validation_accuracy: float
-    unfinished: int
-
-
-class ChoicePart(Part):
-    """As `tuning.Choice` has it."""
-
-    trial: int
-    options: dict[str, Any]
-    score: ScorePart
-    trials: int
-    unfinished: int
-    spread: dict[str, list[float]]
-    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-
-
 class Tuned(Part):
     """By point and selector."""
 
@@ -47,7 +28,7 @@ class Tuned(Part):
     space: str
     space_hash: str
     rule: int
-    points: dict[str, dict[str, ChoicePart]]
+    points: dict[str, dict[str, Choice]]
 
 
 def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> dict[str, Any]:
@@ -87,13 +68,14 @@ def read(file: Path, suite: Suite) -> Tuned:
     return found
 
 
-def runs(suite: Suite, tuned: Tuned, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str, RunSpec]]:
-    """Runs with the options that were found, as `suite.published` has those with the algorithms' own."""
+def rows(
+    suite: Suite, frozen: Tuned | None, points: Sequence[Point], selectors: Sequence[str]
+) -> Iterator[tuple[str, str, list[RunSpec]]]:
+    """Point, row and runs of what a suite compares: `fedbuff` with its published options, and `fedbuff (tuned)` if there are frozen
+    ones."""
     for point in points:
-        scenario = suite.scenario_at(point)
         for selector in selectors:
-            choice = tuned.points.get(point.name, {}).get(selector)
+            yield point.name, selector, suite.runs(point, selector)
+            choice = None if frozen is None else frozen.points.get(point.name, {}).get(selector)
             if choice is not None:
-                algorithm = suite.algorithm(selector, choice.options)
-                for seed in suite.seeds.numbers:
-                    yield point, selector, RunSpec(scenario, algorithm, seed)
+                yield point.name, f"{selector} (tuned)", suite.runs(point, selector, choice.options)

@@ -15,11 +15,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import ConfigDict, Field
 
-from fedbench.analysis.hits import first_hit
+from fedbench.analysis.hits import first_hit, within_budget
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
@@ -94,18 +95,16 @@ class Outcome:
         return self.state == "finished"
 
     @property
-    def times(self) -> list[float]:
-        """Seconds to the targets; the whole budget for a miss."""
-        return [self.budget_seconds if second is None or not self.finished else second for second in self.reached]
-
-    @property
-    def misses(self) -> int:
-        return sum(second is None or not self.finished for second in self.reached)
+    def attempts(self) -> list[tuple[bool, float]]:
+        """For every target whether it counts as reached, and the seconds with which it counts."""
+        return [within_budget(second, self.budget_seconds, finished=self.finished) for second in self.reached]
 
 
 @dataclass(frozen=True)
 class Score:
     """What the rule looks at, over the seeds of one trial, and how many of its runs did not finish."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     misses: int
     restricted_mean_seconds: float
@@ -120,13 +119,13 @@ class Score:
     @classmethod
     def of(cls, runs: Sequence[Outcome]) -> Score:
         """UsageError without runs, or without targets."""
-        times = [second for run in runs for second in run.times]
-        if not times:
+        attempts = [attempt for run in runs for attempt in run.attempts]
+        if not attempts:
             raise UsageError("tuning: the scenario has no targets, so there is nothing to choose by")
         accuracies = [run.validation_accuracy or 0.0 if run.finished else 0.0 for run in runs]
         return cls(
-            misses=sum(run.misses for run in runs),
-            restricted_mean_seconds=round(float(np.mean(times)), 6),
+            misses=sum(not hit for hit, _ in attempts),
+            restricted_mean_seconds=round(float(np.mean([seconds for _, seconds in attempts])), 6),
             validation_accuracy=round(float(np.mean(accuracies)), 6),
             unfinished=sum(not run.finished for run in runs),
         )
@@ -138,13 +137,15 @@ class Choice:
     seconds and of the validation accuracy, which say how much the options matter. `digest`: of the ids and results of all runs that it
     was chosen from."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     trial: int
     options: dict[str, Any]
     score: Score
     trials: int
     unfinished: int
     spread: dict[str, list[float]]
-    digest: str
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

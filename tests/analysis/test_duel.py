@@ -81,3 +81,11 @@ def test_more_scenarios_make_wider_intervals(model: Record) -> None:
     assert (together.pair.half_width or 0) > (alone.pair.half_width or 0)
     with pytest.raises(UsageError, match="no scenario that both"):
         duel({})
+
+
+def test_p_values_are_of_all_rounds_together(model: Record) -> None:
+    both = (runs(model, [5 + seed % 3 for seed in range(SEEDS)]), runs(model, [7 + seed % 2 for seed in range(SEEDS)]))
+    (alone,) = duel({"a": both})
+    three = duel({"a": both, "b": both, "c": both})
+    assert alone.pair.p_adjusted is not None
+    assert [one.pair.p_adjusted for one in three] == pytest.approx([3 * alone.pair.p_adjusted] * 3)

@@ -68,6 +68,8 @@ def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPa
         json.loads(said("compare", "fedavg", "fedbuff", "-r", "results/small", "--suite", suite, "--json"))["scenario"] == "calm"
     )
     assert said("compare", "fedavg", "fedbuff[concurrency=5]", "-r", "results/small").startswith("digits-demo")
+    refused = CliRunner().invoke(app, ["compare", "fedavg", "fedbuff", "-r", "results/small", "--tuned", "tuned/small.yaml"])
+    assert "compare: --tuned names the options of a suite; say which with --suite" in str(refused.exception)
 
 
 def test_tuning_goes_on_from_its_table(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,12 +105,13 @@ def test_tuning_from_runs_to_the_files(tmp_path: Path) -> None:
     file = tmp_path / "smoke.yaml"
     file.write_text(tuned.as_yaml(tuned.content(SMOKE, SPACE, {("calm", "fedavg"): chosen})))
     frozen = tuned.read(file, SMOKE)
-    rows = list(tuned.runs(SMOKE, frozen, SMOKE.points, SMOKE.selectors()))
-    assert [(point.name, selector, spec.seed) for point, selector, spec in rows] == [
-        ("calm", "fedavg", seed) for seed in range(3)
-    ]
-    assert rows[0][2].algorithm.options() == SMOKE.algorithm("fedavg", chosen.options).options()
-    assert rows[0][2].scenario.validation is None, "what is compared is measured on the test set"
+    rows = {(point, row): specs for point, row, specs in tuned.rows(SMOKE, frozen, SMOKE.points, SMOKE.selectors())}
+    published = {(point.name, selector) for point in SMOKE.points for selector in SMOKE.selectors()}
+    assert set(rows) == published | {("calm", "fedavg (tuned)")}
+    first, *others = rows["calm", "fedavg (tuned)"]
+    assert [spec.seed for spec in (first, *others)] == [0, 1, 2]
+    assert first.algorithm.options() == SMOKE.algorithm("fedavg", chosen.options).options()
+    assert first.scenario.validation is None, "what is compared is measured on the test set"
     with pytest.raises(UsageError, match=r"they are of suite smoke \(\w+\), expected smoke \(\w+\)"):
         tuned.read(file, SMOKE.model_copy(update={"options": {"concurrency": 6}}))
     trials_table.write(table, [(trial, runs[trial.number]) for trial in found], SMOKE.design_hash())

@@ -134,6 +134,8 @@ class Algorithm:
     source: ClassVar[str | tuple[Cited, ...]] = ""
     """Where the equations are from: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or plain text."""
     requires: ClassVar[frozenset[str]] = frozenset()
+    sends: ClassVar[Literal["delta", "first_gradient", "mean_gradient"]] = "delta"
+    """What a job sends if the algorithm has no `reply` of its own, named as in Work and in the update's Batch."""
     pooled: ClassVar[bool] = False
     """A reference that is not federated: the scenario becomes that of one worker with everybody's examples."""
 
@@ -189,11 +191,11 @@ class Algorithm:
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
         """What the client does. Pure. `memory` is the client's row of state.memory, empty (0,) if clients have none."""
-        return self.rule(message.x)
+        return self.rule(message.x) if self.sends == "delta" else self.rule(message.x, wants=(self.sends,))
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
         """What the job sends, and the client's new memory. Pure."""
-        return Reply(delta=work.delta)
+        return Reply(**{self.sends: getattr(work, self.sends)})
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         """The server's equation: rebinds or writes the state, never a message."""
@@ -226,8 +228,8 @@ class Algorithm:
 
     @property
     def rule_terms(self) -> frozenset[str]:
-        """What `local` may use of a LocalRule beyond plain SGD with weight decay, an l2 prox and a correction: momentum, adamw,
-        l1_squared, anchor. Not every trainer takes them. Options that are called as in LocalRule count by themselves."""
+        """What `local` may use of a LocalRule beyond plain SGD with weight decay, an l2 prox, a correction and an anchor: momentum,
+        adamw, l1_squared. Not every trainer takes them. Options that are called as in LocalRule count by themselves."""
         named = {self.optimizer, getattr(self, "prox_form", "l2")} - {"sgd", "l2"}
         return frozenset(named | ({"momentum"} if self.momentum else set()))
 

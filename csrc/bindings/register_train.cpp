@@ -71,9 +71,11 @@ public:
         shards_ = std::move(given);
     }
 
-    /// rules: (start, lr, weight_decay, prox, correction); the columns have a number a job.
+    /// rules: (start, lr, weight_decay, prox, correction, anchor); the columns have a number a job.
     void train_columns(const py::object& client, const py::object& k, const py::object& steps, const std::vector<py::tuple>& rules,
-                       const py::object& rule, const std::vector<py::object>& out, const py::object& matrix, const py::object& row) {
+                       const py::object& rule, const std::vector<py::object>& out, const py::object& matrix, const py::object& row,
+                       const std::string& sends) {
+        Real* Job<Real>::*const sent = sent_as(sends);
         const auto clients = vector_of<std::int32_t>("client", client), ks = vector_of<std::int32_t>("k", k),
                    lengths = vector_of<std::int32_t>("steps", steps);
         const auto which = vector_of<std::int64_t>("rule", rule), matrices = vector_of<std::int64_t>("matrix", matrix),
@@ -98,7 +100,7 @@ public:
             job.shard = shards_.of(job.client);
             job.rule = known[index_of("rule", which[j], known.size())];
             const Matrix& to = results[index_of("matrix", matrices[j], results.size())];
-            job.delta = to.data + index_of("row", places[j], to.rows) * dim();
+            job.*sent = to.data + index_of("row", places[j], to.rows) * dim();
             if (!taken.emplace(matrices[j], places[j]).second)
                 throw py::value_error("row: two jobs have the place " + std::to_string(places[j]) + " of matrix " +
                                       std::to_string(matrices[j]));
@@ -167,11 +169,17 @@ private:
     };
 
     Rule<Real> rule_of(const py::tuple& row, Given& given) const {
-        if (row.size() != 5) throw py::value_error("rules: expected 5 entries a rule, got " + std::to_string(row.size()));
-        given.pins.add(row[0]);
-        given.pins.add(row[4]);
-        return {row[1].cast<Real>(), row[2].cast<Real>(), row[3].cast<Real>(), model("start", row[0]),
-                row[4].is_none() ? nullptr : model("correction", row[4])};
+        if (row.size() != 6) throw py::value_error("rules: expected 6 entries a rule, got " + std::to_string(row.size()));
+        for (std::size_t at : {0, 4, 5}) given.pins.add(row[at]);
+        return {row[1].cast<Real>(),    row[2].cast<Real>(),         row[3].cast<Real>(),
+                model("start", row[0]), maybe("correction", row[4]), maybe("anchor", row[5])};
+    }
+
+    static Real* Job<Real>::*sent_as(const std::string& name) {
+        if (name == "delta") return &Job<Real>::delta;
+        if (name == "first_gradient") return &Job<Real>::first_gradient;
+        if (name == "mean_gradient") return &Job<Real>::mean_gradient;
+        throw py::value_error("sends: expected delta, first_gradient or mean_gradient, got " + name);
     }
 
     Matrix matrix_out(const py::object& object, Given& given) const {
@@ -202,6 +210,7 @@ private:
         if (view.size() != dim()) refuse(name, "length " + std::to_string(dim()), object);
         return view.data();
     }
+    const Real* maybe(const char* name, const py::handle& object) const { return object.is_none() ? nullptr : model(name, object); }
     Real* model_out(const char* name, const py::handle& object) const {
         const auto view = output_of<Real>(name, object);
         if (view.size() != dim()) refuse(name, "length " + std::to_string(dim()), object);
@@ -238,8 +247,8 @@ private:
     }
 
     Job<Real> job_of(const py::tuple& row, Given& given) const {
-        if (row.size() != 13) throw py::value_error("jobs: expected 13 entries a job, got " + std::to_string(row.size()));
-        const auto maybe = [&](const char* name, std::size_t at) -> Real* {
+        if (row.size() != 14) throw py::value_error("jobs: expected 14 entries a job, got " + std::to_string(row.size()));
+        const auto wanted = [&](const char* name, std::size_t at) -> Real* {
             return row[at].is_none() ? nullptr : model_out(name, row[at]);
         };
         Job<Real> job;
@@ -248,12 +257,12 @@ private:
         job.shard = given.shards.emplace_back(copied<std::int64_t>("shard", row[3]));
         job.rule.start = model("start", row[4]);
         job.rule.lr = row[5].cast<Real>(), job.rule.weight_decay = row[6].cast<Real>(), job.rule.prox = row[7].cast<Real>();
-        job.rule.correction = row[8].is_none() ? nullptr : model("correction", row[8]);
-        job.end = model_out("end", row[9]);
-        job.first_gradient = maybe("first_gradient", 10);
-        job.mean_gradient = maybe("mean_gradient", 11);
-        job.full_gradient = maybe("full_gradient", 12);
-        for (std::size_t at : {4, 8, 9, 10, 11, 12}) given.pins.add(row[at]);
+        job.rule.correction = maybe("correction", row[8]), job.rule.anchor = maybe("anchor", row[9]);
+        job.end = model_out("end", row[10]);
+        job.first_gradient = wanted("first_gradient", 11);
+        job.mean_gradient = wanted("mean_gradient", 12);
+        job.full_gradient = wanted("full_gradient", 13);
+        for (std::size_t at : {4, 8, 9, 10, 11, 12, 13}) given.pins.add(row[at]);
         return job;
     }
 
@@ -286,7 +295,8 @@ void register_trainer(py::module_& module, const char* name) {
         .def("train", &T::train, py::arg("jobs"), py::arg("progress"), "Local training of all jobs, into their arrays.")
         .def("set_shards", &T::set_shards, py::arg("rows"), py::arg("begin"), py::arg("count"), "The clients' rows of the examples.")
         .def("train_columns", &T::train_columns, py::arg("client"), py::arg("k"), py::arg("steps"), py::arg("rules"), py::arg("rule"),
-             py::arg("out"), py::arg("matrix"), py::arg("row"), "Local training of many jobs: end - start into rows of matrices.")
+             py::arg("out"), py::arg("matrix"), py::arg("row"), py::arg("sends"),
+             "Local training of many jobs: one vector each, into rows of matrices.")
         .def("gradient", &T::gradient, py::arg("x"), py::arg("rows"), py::arg("out"),
              "Gradient of the mean loss over rows of the examples.")
         .def("logits", &T::logits, py::arg("x"), py::arg("features"), py::arg("out"), "Logits of features (n, D) under x, in evaluation.")

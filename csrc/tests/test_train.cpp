@@ -68,6 +68,10 @@ void a_step_follows_the_rule() {
     std::vector<double> expected(d);
     for (std::size_t i = 0; i < d; ++i) expected[i] = problem.model[i] - 0.25 * (full[i] + correction[i]);
     check(distance(once, expected) < 1e-14, "the first step has no prox");
+    job.rule.anchor = job.rule.correction = problem.model.data();
+    const auto anchored = trained(problem, job, 64, instruction_set());
+    for (std::size_t i = 0; i < d; ++i) expected[i] = problem.model[i] - 0.25 * (0.5 * problem.model[i] + problem.model[i]);
+    check(distance(anchored, expected) < 1e-14, "at its anchor a step sees decay and correction alone");
     job.steps = 0;
     const auto never = trained(problem, job, 64, instruction_set());
     check(same(never, problem.model), "no steps: end is start");

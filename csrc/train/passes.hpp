@@ -21,7 +21,7 @@ public:
     std::vector<const Real*> inputs;  // where the examples of a batch start
 
     Passes(const Network& network, const Arena<Real>& arena, std::size_t largest, Helpers& helpers, std::size_t threads)
-        : inputs(largest), helpers_(helpers), threads_(threads), largest_(largest) {
+        : inputs(largest), helpers_(helpers), threads_(threads), largest_(largest), slopes_(largest) {
         plan(network, arena);
     }
 
@@ -75,7 +75,7 @@ public:
         }
     }
 
-    /// From `slope`: weights change by scale * gradient, or if scale is 0 the gradient is set and they stay. Uses up `inputs`.
+    /// From `slope`: weights change by scale * gradient, or if scale is 0 the gradient is set and they stay.
     void backward(Real* weights, Real* gradient, Real scale) {
         for (std::size_t i = places_.size(); i-- > 0;) {
             Place& p = places_[i];
@@ -106,8 +106,8 @@ public:
                     break;
                 case LayerKind::flatten:
                     if (p.in > 0) {
-                        for (std::size_t b = 0; b < batch_; ++b) inputs[b] = out.grad + b * in.shape.size();
-                        to_image(inputs.data(), in.shape.size(), batch_, in.grad);
+                        for (std::size_t b = 0; b < batch_; ++b) slopes_[b] = out.grad + b * in.shape.size();
+                        to_image(slopes_.data(), in.shape.size(), batch_, in.grad);
                     }
                     break;
                 case LayerKind::dropout:
@@ -192,6 +192,7 @@ private:
 
     Helpers& helpers_;
     std::size_t threads_, largest_, batch_ = 0;
+    std::vector<const Real*> slopes_;  // of examples, where an image is made of them
     std::uint64_t words_ = 0;
     bool rows_are_inputs_ = false, masked_ = false;
     std::vector<Activation<Real>> activations_;

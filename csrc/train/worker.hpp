@@ -20,6 +20,8 @@ public:
           gradient_(arena_.size()),
           start_(arena_.size()),
           correction_(arena_.size()),
+          anchor_(arena_.size()),
+          at_anchor_(arena_.size()),
           first_(arena_.size()),
           total_(arena_.size()),
           labels_(std::max(largest, kPart)) {}
@@ -36,8 +38,8 @@ public:
         Words masks(seed, Purpose::dropout, job.client, job.k);
         const Batches order = draw_batches(Stream(seed, Purpose::data_order, job.client, job.k),
                                            static_cast<std::uint32_t>(job.shard.size()), static_cast<std::uint32_t>(batch), job.steps);
-        const bool plain = rule.weight_decay == 0 && rule.prox == 0 && rule.correction == nullptr && job.first_gradient == nullptr &&
-                           job.mean_gradient == nullptr;
+        const bool plain = rule.weight_decay == 0 && rule.prox == 0 && rule.correction == nullptr && rule.anchor == nullptr &&
+                           job.first_gradient == nullptr && job.mean_gradient == nullptr;
         for (std::int64_t step = 0; step < job.steps; ++step) {
             if (cancelled.load(std::memory_order_relaxed)) return;
             const auto begin = static_cast<std::size_t>(order.offsets[static_cast<std::size_t>(step)]);
@@ -47,9 +49,8 @@ public:
                 passes_.inputs[i - begin] = data.x + row * passes_.features();
                 labels_[i - begin] = data.y[row];
             }
-            passes_.forward(weights_.data(), end - begin, &masks);
-            cross_entropy_gradient(passes_.logits(), passes_.slope(), labels_.data(), classes_, passes_.batch());
-            passes_.backward(weights_.data(), gradient_.data(), plain ? -rule.lr : Real{0});
+            step_at(weights_, gradient_, end - begin, &masks, plain ? -rule.lr : Real{0});
+            if (rule.anchor != nullptr) step_at(anchor_, at_anchor_, end - begin, &masks, Real{0});
             if (!plain) general_step(job, step == 0);
         }
         finish(job);
@@ -68,9 +69,7 @@ public:
                 passes_.inputs[i] = data.x + row * passes_.features();
                 labels_[i] = data.y[row];
             }
-            passes_.forward(weights_.data(), count, nullptr);
-            cross_entropy_gradient(passes_.logits(), passes_.slope(), labels_.data(), classes_, passes_.batch());
-            passes_.backward(weights_.data(), gradient_.data(), Real{0});
+            step_at(weights_, gradient_, count, nullptr, Real{0});
             const double share = static_cast<double>(count) / static_cast<double>(rows.size());
             for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += share * static_cast<double>(gradient_.data()[i]);
         }
@@ -110,10 +109,18 @@ public:
     }
 
 private:
+    /// The gradient of the mean loss of `count` examples, or with a rate the step, see Passes::backward.
+    void step_at(Buffer<Real>& weights, Buffer<Real>& gradient, std::size_t count, Words* masks, Real rate) {
+        passes_.forward(weights.data(), count, masks);
+        cross_entropy_gradient(passes_.logits(), passes_.slope(), labels_.data(), classes_, passes_.batch());
+        passes_.backward(weights.data(), gradient.data(), rate);
+    }
+
     void prepare(const Job<Real>& job) {
         arena_.load(job.rule.start, weights_.data());
         if (job.rule.prox != 0) arena_.load(job.rule.start, start_.data());
         if (job.rule.correction != nullptr) arena_.load(job.rule.correction, correction_.data());
+        if (job.rule.anchor != nullptr) arena_.load(job.rule.anchor, anchor_.data());
         if (job.first_gradient != nullptr) first_.clear();
         if (job.mean_gradient != nullptr) total_.clear();
     }
@@ -128,6 +135,8 @@ private:
     void general_step(const Job<Real>& job, bool is_first, std::size_t begin, std::size_t end) {
         const Rule<Real>& rule = job.rule;
         Real *const y = weights_.data(), *const h = gradient_.data();
+        if (rule.anchor != nullptr)
+            for (std::size_t i = begin; i < end; ++i) h[i] -= at_anchor_.data()[i];
         if (rule.weight_decay != 0) add_scaled(rule.weight_decay, y + begin, end - begin, h + begin);
         if (is_first && job.first_gradient != nullptr) std::copy(h + begin, h + end, first_.data() + begin);
         if (job.mean_gradient != nullptr)
@@ -154,7 +163,7 @@ private:
     Arena<Real> arena_;
     std::size_t classes_, dim_;
     Passes<Real> passes_;
-    Buffer<Real> weights_, gradient_, start_, correction_, first_, total_;
+    Buffer<Real> weights_, gradient_, start_, correction_, anchor_, at_anchor_, first_, total_;
     std::vector<std::int64_t> labels_;
 };
 

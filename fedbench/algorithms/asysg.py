@@ -10,7 +10,7 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.bibliography import cited
 from fedbench.protocols import Algorithm, Count, Positive, Tools, option
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Work
+from fedbench.types import Batch, Dispatch, Info, State, Stream
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,7 @@ class AsySG(Algorithm):
 
     name = "asysg"
     source = cited(lian2015="Alg. 1", wang2024defedavg="as baseline")
+    sends = "first_gradient"
 
     server_lr: Positive = option(0.1, "The server's learning rate.")
     cohort_size: Count = option(10, "How many gradients make an update (n).")
@@ -36,13 +37,7 @@ class AsySG(Algorithm):
     def dispatch(self, info: Info) -> Dispatch:
         return Stream(concurrency=info.clients, buffer_size=self.cohort_size, restart="self", steps=1)
 
-    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
-        return self.rule(message.x, wants=("first_gradient",))
-
-    def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
-        return Reply(g=work.first_gradient)
-
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         n = len(batch.clients)
         gamma = self.server_lr / n if self.mode == "mean" else self.server_lr
-        state.x = state.x - k.weighted_sum(np.full(n, gamma), batch.g)
+        state.x = state.x - k.weighted_sum(np.full(n, gamma), batch.first_gradient)

@@ -41,10 +41,6 @@ class FedLin(Algorithm):
     def gradient_work(self, info: Info) -> GradientWork:
         return GradientWork(per_step=2)
 
-    @property
-    def rule_terms(self) -> frozenset[str]:
-        return super().rule_terms | {"anchor"}
-
     def broadcast(self, state: State, tools: Tools) -> Message:
         G = np.zeros_like(state.x)
         for p, g in zip(tools.info.p.tolist(), tools.gradients(range(tools.info.clients), state.x), strict=True):

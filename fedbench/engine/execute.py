@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fedbench import kernels as k
 from fedbench.engine.deltas import Deltas
-from fedbench.engine.interrupts import held_back
+from fedbench.engine.interrupts import Interrupts
 from fedbench.engine.replies import Replies
 from fedbench.engine.trainers.base import Assignment, Columns, Stage, Trainer, TrainsColumns, checked_rule
 from fedbench.engine.waves import WaveQueue
@@ -103,9 +103,10 @@ class Execution:
         self.server_seconds = 0.0  # of host time: steps, and what the server does for the jobs consumed so far
         self.selections: list[list[int]] = []  # of every round begun, where the algorithm selects
         self._one_rule = type(algorithm).local is Algorithm.local  # for all jobs of a version
-        only_progress = type(algorithm).reply is Algorithm.reply and not self.buffers.size
-        self._bulk = trainer if only_progress and isinstance(trainer, TrainsColumns) else None
+        one_vector = type(algorithm).reply is Algorithm.reply and not self.buffers.size
+        self._bulk = trainer if one_vector and isinstance(trainer, TrainsColumns) else None
         self._result_bytes = x0.nbytes if self._bulk else 0
+        self._interrupts = Interrupts()
         self._check_model("init")
         self._reset_results()
 
@@ -121,6 +122,10 @@ class Execution:
 
     def run(self, chunks: Iterable[Chunk], observers: Sequence[Observer] = ()) -> None:
         """Execute every update of the chunks that lies at or after the current version. Raises Diverged."""
+        with self._interrupts.heard():
+            self._run(chunks, observers)
+
+    def _run(self, chunks: Iterable[Chunk], observers: Sequence[Observer]) -> None:
         for chunk in chunks:
             if self.version >= chunk.first_version + len(chunk.time):
                 continue
@@ -147,7 +152,8 @@ class Execution:
         if missing:  # only after a restore
             raise RecordError(f"checkpoint: lacks the model of version {missing[0]}, from which a client still trains; delete it")
         self._reset_results()
-        self._release_messages()
+        for base in list(self.messages):
+            self._release_message(base)
 
     def _update(self, entries: npt.NDArray[np.int64]) -> None:
         """One server update: broadcast, waves, batch, commit memory, average buffers, step."""
@@ -155,8 +161,8 @@ class Execution:
         self._broadcast()
         self.queue.advance(self.version)
         self._compute(distinct)
-        batch = self._batch(entries)
-        with held_back():
+        batch = self._batch(entries, distinct)
+        with self._interrupts.held_back():
             self.at_boundary = False  # from here to the end of the update the state is between two versions
             if not self._bulk:
                 self._replies.commit_memory(distinct)
@@ -164,7 +170,6 @@ class Execution:
             self._step(batch)
             self._forget(distinct)
             self.version += 1
-            self._release_messages()
             if not np.isfinite(k.norm(self.state.x)):
                 raise Diverged(self.version)
             self.at_boundary = True
@@ -172,8 +177,11 @@ class Execution:
     def _forget(self, consumed: list[int]) -> None:
         """These jobs have had their effect."""
         self.trained_steps += int(self.chunk.steps[consumed].sum())
-        self._uses.subtract(self.chunk.base[consumed].tolist())
         self._waiting -= len(consumed)
+        for base in self.chunk.base[consumed].tolist():
+            self._uses[base] -= 1
+            self._release_message(base)
+        self._release_message(self.version)
         if not self._bulk:
             self.server_seconds += self._replies.forget(consumed)
 
@@ -182,9 +190,9 @@ class Execution:
             message = self.algorithm.broadcast(self.state, self.tools).frozen()
             self.messages[self.version] = (message, self.buffers)
 
-    def _release_messages(self) -> None:
-        for base in [b for b in self.messages if self._uses[b] == 0 and b not in self._live]:
-            del self.messages[base]
+    def _release_message(self, base: int) -> None:
+        if self._uses[base] == 0 and base not in self._live:
+            self.messages.pop(base, None)
 
     # ---- client side ----
 
@@ -208,19 +216,20 @@ class Execution:
         return min(room, self.wave_size or room)
 
     def _train_columns(self, trainer: TrainsColumns, wave: npt.NDArray[np.int64]) -> None:
-        """Jobs that send nothing but their progress: the core writes it where the update sums it."""
+        """Jobs that send one vector: the core writes it where the update sums it."""
         c = self.chunk
         base = c.base[wave]
         if self._one_rule:
             _, first, rule = np.unique(base, return_index=True, return_inverse=True)
         else:
             first = rule = np.arange(len(wave))
-        rules = [self._rule(self.queue.job(index)) for index in wave[first].tolist()]
-        trainer.train_columns(Columns(c.client[wave], c.k[wave], base, c.steps[wave], rules, rule), self._deltas.places(wave))
+        rules = [self._rule(job) for job in self.queue.jobs(wave[first])]
+        columns = Columns(c.client[wave], c.k[wave], base, c.steps[wave], rules, rule, self.algorithm.sends)
+        trainer.train_columns(columns, self._deltas.places(wave))
 
     def _train(self, wave: list[int]) -> None:
         """Jobs whose replies the algorithm makes one by one."""
-        jobs = [self.queue.job(index) for index in wave]
+        jobs = self.queue.jobs(wave)
         works = self.trainer.train([Assignment(job, self._rule(job), self._message(job)[1]) for job in jobs])
         for index, job, work in zip(wave, jobs, works, strict=True):
             with Stage(job, f"reply of {self.algorithm.name}"):
@@ -238,11 +247,13 @@ class Execution:
 
     # ---- server side ----
 
-    def _batch(self, entries: npt.NDArray[np.int64]) -> Batch:
+    def _batch(self, entries: npt.NDArray[np.int64], distinct: list[int]) -> Batch:
         c = self.chunk
         clients, base = c.client[entries], c.base[entries]
-        first = np.zeros(len(entries), np.bool_)
-        first[np.unique(entries, return_index=True)[1]] = True
+        first = np.ones(len(entries), np.bool_)
+        if len(distinct) < len(entries):
+            first[:] = False
+            first[np.unique(entries, return_index=True)[1]] = True
         bases = base.tolist()
         return Batch(
             clients=clients,
@@ -253,7 +264,7 @@ class Execution:
             p=self.info.p[clients],
             first=first,
             version=self.version,
-            sent={"delta": self._deltas.take(self.version, entries)} if self._bulk else self._replies.sent(entries),
+            sent={self.algorithm.sends: self._deltas.take(self.version, entries)} if self._bulk else self._replies.sent(entries),
             base_x=lambda i: self.messages[bases[i]][0].x,
             given=self.given[self.version] if self.version < len(self.given) else {},
         )

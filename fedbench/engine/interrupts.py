@@ -5,33 +5,52 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-@contextlib.contextmanager
-def held_back() -> Iterator[None]:
-    """Ctrl-C within the block, or SIGTERM where a program answers it likewise, takes effect at its end, so that what the block changes is
-    changed whole; a second one takes effect at once, since a step of one's own may never end. In other threads, which signals do not
-    reach, and where a program ignores one, nothing changes."""
-    handlers = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
-    if threading.current_thread() is not threading.main_thread():
-        handlers = {}
-    held: list[int] = []
+class Interrupts:
+    """Ctrl-C, or SIGTERM where a program answers it likewise, in a loop whose bodies are to be changed whole.
 
-    def hold(number: int, frame: FrameType | None) -> None:
-        held.append(number)
-        if len(held) > 1:
-            handlers[signal.Signals(number)](number, frame)
+    Handlers are put in place once for the loop, since that is slower than many a body.
+    """
 
-    for number in handlers:
-        signal.signal(number, hold)
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    if held:
-        handlers[signal.Signals(held[0])](held[0], None)
+    def __init__(self) -> None:
+        self._handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+        self._holding = False
+        self._held: list[int] = []
+
+    @contextlib.contextmanager
+    def heard(self) -> Iterator[None]:
+        """The loop. In other threads than the main one, which signals do not reach, and where a program ignores a signal, nothing
+        changes."""
+        if threading.current_thread() is threading.main_thread():
+            self._handlers = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
+        for number in self._handlers:
+            signal.signal(number, self._hear)
+        try:
+            yield
+        finally:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+            self._handlers = {}
+
+    @contextlib.contextmanager
+    def held_back(self) -> Iterator[None]:
+        """A body: what comes within takes effect at its end; a second one takes effect at once, since a step of one's own may never
+        end."""
+        self._holding, self._held = True, []
+        try:
+            yield
+        finally:
+            self._holding = False
+        for number in self._held:
+            self._handlers[number](number, None)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        if self._holding and not self._held:
+            self._held.append(number)
+        else:
+            self._handlers[number](number, frame)

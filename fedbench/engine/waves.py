@@ -6,6 +6,7 @@ import heapq
 from collections import defaultdict
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbench.kernels.scheduler import Chunk
 from fedbench.types import Job
@@ -35,9 +36,9 @@ class WaveQueue:
                 last[client] = index
         self._version = -1
 
-    def job(self, index: int) -> Job:
+    def jobs(self, wave: list[int] | npt.NDArray[np.int64]) -> list[Job]:
         c = self.chunk
-        return Job(int(c.client[index]), int(c.k[index]), int(c.base[index]), int(c.steps[index]))
+        return list(map(Job, c.client[wave].tolist(), c.k[wave].tolist(), c.base[wave].tolist(), c.steps[wave].tolist()))
 
     def advance(self, version: int) -> None:
         """All versions up to `version` exist."""

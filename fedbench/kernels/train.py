@@ -45,10 +45,11 @@ class LayerSpec:
 class LocalJob:
     """A local run of `steps` steps from `start` (d,), and where its results go (d,).
 
-    h = gradient + weight_decay * y;  y <- y - lr * (h + prox * (y - start) + correction)
+    h = g(y) - g(anchor) + weight_decay * y;  y <- y - lr * (h + prox * (y - start) + correction)
 
     `shard` holds the client's rows of the examples. `end` gets the model; `first_gradient` h of the first step, `mean_gradient` the mean
-    of h, `full_gradient` h over the whole shard at the start, without dropout. With 0 steps, end is start, first and mean are 0.
+    of h, `full_gradient` g(start) + weight_decay * start over the whole shard, without dropout. With 0 steps, end is start, first and
+    mean are 0.
     """
 
     client: int
@@ -61,19 +62,20 @@ class LocalJob:
     weight_decay: float = 0.0
     prox: float = 0.0
     correction: Floats | None = None
+    anchor: Floats | None = None
     first_gradient: Floats | None = None
     mean_gradient: Floats | None = None
     full_gradient: Floats | None = None
 
 
-Rule = tuple[Floats, float, float, float, Floats | None]
-"""start (d,), lr, weight_decay, prox, correction (d,): as in LocalJob."""
+Rule = tuple[Floats, float, float, float, Floats | None, Floats | None]
+"""start (d,), lr, weight_decay, prox, correction (d,), anchor (d,): as in LocalJob."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobColumns:
-    """Jobs of clients, of which nothing but end - start is asked for. Job j trains `client[j]` under `rules[rule[j]]`, and its end - start
-    goes to row `row[j]` of `out[matrix[j]]`, a matrix (rows, d)."""
+    """Jobs of clients, of which one vector each is asked for: "delta" (end - start), "first_gradient" or "mean_gradient". Job j trains
+    `client[j]` under `rules[rule[j]]`, and its vector goes to row `row[j]` of `out[matrix[j]]`, a matrix (rows, d)."""
 
     client: npt.NDArray[np.int32]
     k: npt.NDArray[np.int32]
@@ -83,6 +85,7 @@ class JobColumns:
     out: Sequence[Floats]
     matrix: npt.NDArray[np.int64]
     row: npt.NDArray[np.int64]
+    sends: str = "delta"
 
 
 class LocalTrainer:
@@ -132,7 +135,7 @@ class LocalTrainer:
         rows = [
             (
                 *(job.client, job.k, job.steps, job.shard, job.start, job.lr, job.weight_decay, job.prox, job.correction),
-                *(job.end, job.first_gradient, job.mean_gradient, job.full_gradient),
+                *(job.anchor, job.end, job.first_gradient, job.mean_gradient, job.full_gradient),
             )
             for job in jobs
         ]
@@ -144,8 +147,11 @@ class LocalTrainer:
         self._core.set_shards(rows, begin, count)
 
     def train_columns(self, jobs: JobColumns) -> None:
-        """All jobs, as `train` does. ValueError for a number of a job that is out of range, or two jobs with one place."""
-        self._core.train_columns(jobs.client, jobs.k, jobs.steps, jobs.rules, jobs.rule, jobs.out, jobs.matrix, jobs.row)
+        """All jobs, as `train` does. ValueError for a number of a job that is out of range, two jobs with one place, or a vector
+        that there is not."""
+        self._core.train_columns(
+            *(jobs.client, jobs.k, jobs.steps, jobs.rules, jobs.rule), *(jobs.out, jobs.matrix, jobs.row), jobs.sends
+        )
 
     def gradient(self, x: Floats, rows: Rows) -> Floats:
         """Gradient (dim,) of the mean cross-entropy over rows of the examples, without dropout, summed in float64."""

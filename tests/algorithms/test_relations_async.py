@@ -257,7 +257,7 @@ def test_weights_of_buffers_sum_to_one(selector: str) -> None:
 @pytest.mark.parametrize(
     ("selector", "sent", "step"),
     [
-        ("asysg[server_lr=0.5]", "g", -0.5),
+        ("asysg[server_lr=0.5]", "first_gradient", -0.5),
         ("fedbuff[server_lr=0.5]", "delta", 0.5),
         ("defedavg_iid[server_lr=0.5]", "delta", 0.5),
         ("defedavg_niid[server_lr=0.5]", "delta", 0.5),

@@ -31,7 +31,10 @@ def test_the_trainer_asked_for_computes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-a", "fedlin", "--trainer", "native"], "fedlin's local rule uses anchor, which the native trainer does not take"),
+        (
+            ["-a", "fedavg[cohort_size=2,momentum=0.9]", "--trainer", "native"],
+            "rule uses momentum, which the native trainer does not take",
+        ),
         (["-a", "fedavg[cohort_size=2]", "--trainer", "natve"], "unknown name 'natve'; did you mean 'native'?"),
     ],
 )

@@ -50,8 +50,8 @@ FEDECHO = "fedecho[buffer_size=2,concurrency=4,distill_lr=0.001,student=train]"
         ("fedbuff[optimizer=adamw]", "torch", "fedbuff's local rule uses adamw, which"),
         ("fedprox[prox_form=l1_squared]", "torch", "fedprox's local rule uses l1_squared, which"),
         ("fedprox[prox_form=l1_squared,momentum=0.5]", "torch", "fedprox's local rule uses l1_squared, momentum, which"),
-        ("fedlin", "torch", "fedlin's local rule uses anchor, which"),
-        ("fedlin[momentum=0.1]", "torch", "fedlin's local rule uses anchor, momentum, which"),
+        ("fedlin", "native", "it has all layers of model mlp and all terms of fedlin's local rule"),
+        ("fedlin[momentum=0.1]", "torch", "fedlin's local rule uses momentum, which"),
     ],
 )
 def test_the_rule_decides(selector: str, name: str, reason: str) -> None:
@@ -134,12 +134,12 @@ def test_the_chosen_trainer_is_made() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Forgetful(FedAvg):
-    """Uses an anchor and does not say so."""
+    """Uses an optimizer and does not say so."""
 
     name = "forgetful"
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
-        return self.rule(message.x, anchor=message.x)
+        return self.rule(message.x, optimizer="adamw")
 
 
 def test_an_algorithm_that_does_not_declare_a_term(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_an_algorithm_that_does_not_declare_a_term(tmp_path: Path) -> None:
     spec = RunSpec(load("digits-demo", SMALL), Forgetful(cohort_size=2), 0)
     with pytest.raises(
         UsageError,
-        match=r"trainer native: the local rule of client \d+, job k=0 .* uses anchor, .* say so in the alg",
+        match=r"trainer native: the local rule of client \d+, job k=0 .* uses adamw, .* say so in the alg",
     ):
         Run(spec).record()
     Run(spec, options=RunOptions(trainer="torch")).record()

@@ -26,6 +26,7 @@ from fedbench.types import Job, LocalRule, Message, Reply, Vector, Work
 from .conftest import digits_softmax
 
 BULK = [
+    "asysg[cohort_size=3]",
     "ca2fl[buffer_size=5]",
     "defedavg_iid[cohort_size=8]",
     "defedavg_niid[cohort_size=8]",

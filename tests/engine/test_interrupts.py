@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fedbench.engine.interrupts import SIGNALS, held_back
+from fedbench.engine.interrupts import SIGNALS, Interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,8 @@ def hears_both() -> Iterator[None]:
 
 def hold(interrupts: int, reached: list[int], error: Exception | None = None, sent: signal.Signals = signal.SIGINT) -> None:
     """Within a block that holds back: so many times Ctrl-C, each noted when it is over, and perhaps an error."""
-    with held_back():
+    loop = Interrupts()
+    with loop.heard(), loop.held_back():
         for number in range(interrupts):
             signal.raise_signal(sent)
             reached.append(number)
@@ -41,7 +42,7 @@ def test_the_first_takes_effect_at_the_end_and_a_second_at_once(interrupts: int,
 
 def test_a_program_that_does_not_answer_sigterm_is_ended_by_it() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with held_back():
+    with Interrupts().heard():
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
@@ -53,12 +54,13 @@ def test_an_error_within_is_the_one_that_is_raised() -> None:
 
 def test_where_it_is_ignored_and_in_other_threads_nothing_changes() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with held_back():
+    with Interrupts().heard():
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     seen = []
 
     def other() -> None:
-        with held_back():
+        loop = Interrupts()
+        with loop.heard(), loop.held_back():
             seen.append(signal.getsignal(signal.SIGINT))
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -66,3 +68,13 @@ def test_where_it_is_ignored_and_in_other_threads_nothing_changes() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.default_int_handler]
+
+
+def test_between_two_bodies_nothing_waits() -> None:
+    loop = Interrupts()
+    with loop.heard():
+        with loop.held_back():
+            pass
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -57,7 +57,8 @@ RULES: dict[str, dict[str, Any]] = {
     "decay": {"weight_decay": 0.1},
     "prox": {"prox": 0.5},
     "correction": {"correction": np.full(650, 0.01, np.float32)},
-    "all": {"lr": 0.05, "weight_decay": 0.1, "prox": 0.2, "correction": START[::-1].copy()},
+    "anchor": {"anchor": START[::-1].copy()},
+    "all": {"lr": 0.05, "weight_decay": 0.1, "prox": 0.2, "correction": START[::-1].copy(), "anchor": 2 * START},
 }
 
 
@@ -138,7 +139,6 @@ def test_jobs_do_not_depend_on_the_wave(trio: Any) -> None:
         ({"momentum": 0.5}, "momentum"),
         ({"optimizer": "adamw"}, "adamw"),
         ({"prox": 0.1, "prox_form": "l1_squared"}, "l1_squared"),
-        ({"anchor": START}, "anchor"),
     ],
 )
 def test_a_term_that_it_does_not_take_is_refused(trio: Any, change: dict[str, Any], term: str) -> None:

@@ -109,7 +109,10 @@ class Net:
         rows, offsets = draw_batches(SEED, job.client, job.k, len(job.shard), batch_size, job.steps)
         for begin, end in itertools.pairwise(offsets.tolist()):
             batch = job.shard[rows[begin:end]]
-            hs.append(self.gradient(y, x[batch], labels[batch], words) + job.weight_decay * y)
+            g = self.gradient(y, x[batch], labels[batch], words)
+            if job.anchor is not None:
+                g = g - self.gradient(job.anchor, x[batch], labels[batch], words)
+            hs.append(g + job.weight_decay * y)
             y = y - job.lr * (hs[-1] + job.prox * (y - job.start) + (0 if job.correction is None else job.correction))
         full = self.gradient(job.start, x[job.shard], labels[job.shard]) + job.weight_decay * job.start
         zero = np.zeros_like(y)

@@ -88,7 +88,8 @@ RULES: dict[str, dict[str, Any]] = {
     "decay": {"weight_decay": 0.1},
     "prox": {"prox": 0.5},
     "correction": {"correction": "random"},
-    "all": {"lr": 0.2, "weight_decay": 0.1, "prox": 0.2, "correction": "random"},
+    "anchor": {"anchor": "random"},
+    "all": {"lr": 0.2, "weight_decay": 0.1, "prox": 0.2, "correction": "random", "anchor": "random"},
 }
 
 
@@ -96,8 +97,8 @@ RULES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("rule", RULES)
 def test_every_field_of_a_job(isa: str, rule: str, steps: int) -> None:
     net, changes = DROPPED, dict(RULES[rule])
-    if "correction" in changes:
-        changes["correction"] = 0.1 * np.random.default_rng(3).standard_normal(net.dim)
+    for seed, name in enumerate(name for name, value in changes.items() if value == "random"):
+        changes[name] = 0.1 * np.random.default_rng(3 + seed).standard_normal(net.dim)
     job = job_of(net, steps, **changes)
     net.trainer(isa=isa).train([job])
     want = net.local(job, 7)

@@ -41,6 +41,7 @@ def wave(net: Net, dtype: Any) -> list[LocalJob]:
         shard = np.arange(i, i + (4, 27, 48, 1, 33)[i % 5]) % 53
         correction = net.start(dtype, seed=99) if i % 3 == 1 else None
         job = LocalJob(i % 5, i, (0, 3, 11, 6, 1)[i % 5], shard, y, y, 0.1, 0.1 * (i % 3), 0.2 * (i % 2), correction)
+        job = replace(job, anchor=net.start(dtype, seed=98)) if i % 4 == 3 else job
         jobs.append(with_outputs(job, BY_PRODUCTS[: i % 4]))
     return jobs
 
@@ -298,7 +299,7 @@ def columns(**change: Any) -> JobColumns:
     y = np.zeros(MLP.dim)
     fields: dict[str, Any] = {
         **{name: np.array([1, 0], np.int32) for name in ("client", "k", "steps")},
-        "rules": [(y, 0.1, 0.0, 0.0, None)],
+        "rules": [(y, 0.1, 0.0, 0.0, None, None)],
         "rule": np.zeros(2, np.int64),
         "out": [np.full((2, MLP.dim), np.nan)],
         "matrix": np.zeros(2, np.int64),
@@ -324,9 +325,11 @@ ONE = np.zeros(1, np.int64)
         ({"row": np.array([1, 1])}, ValueError, "row: two jobs have the place 1 of matrix 0"),
         *(({name: ONE}, ValueError, f"{name}: expected 2 numbers, one per job, got 1") for name in ("rule", "matrix", "row")),
         ({"steps": ONE.astype(np.int32)}, ValueError, "steps: expected 2 numbers, one per job, got 1"),
-        ({"rules": [(np.zeros(MLP.dim), 0.1)]}, ValueError, "rules: expected 5 entries a rule, got 2"),
-        ({"rules": [(np.zeros(3), 0.1, 0.0, 0.0, None)]}, TypeError, f"start: expected length {MLP.dim}"),
-        ({"rules": [(np.zeros(MLP.dim), 0.1, 0.0, 0.0, np.zeros(3))]}, TypeError, f"correction: expected length {MLP.dim}"),
+        ({"rules": [(np.zeros(MLP.dim), 0.1)]}, ValueError, "rules: expected 6 entries a rule, got 2"),
+        ({"sends": "end"}, ValueError, "sends: expected delta, first_gradient or mean_gradient, got end"),
+        ({"rules": [(np.zeros(3), 0.1, 0.0, 0.0, None, None)]}, TypeError, f"start: expected length {MLP.dim}"),
+        ({"rules": [(np.zeros(MLP.dim), 0.1, 0.0, 0.0, np.zeros(3), None)]}, TypeError, f"correction: expected length {MLP.dim}"),
+        ({"rules": [(np.zeros(MLP.dim), 0.1, 0.0, 0.0, None, np.zeros(3))]}, TypeError, f"anchor: expected length {MLP.dim}"),
         ({"out": [np.zeros((2, 3))]}, TypeError, f"out: expected rows of {MLP.dim}"),
         ({"out": [np.zeros((2, MLP.dim), np.float32)]}, TypeError, "out: expected float64"),
         ({"out": [np.zeros((4, MLP.dim))[::2]]}, TypeError, "out: expected float64.*not C-contiguous"),
@@ -381,19 +384,22 @@ def test_columns_are_jobs(isa: str, dtype: Any) -> None:
         for order in (np.arange(10), np.arange(10)[::-1].copy()):
             given = [jobs[i] for i in order]
             out = [np.zeros((10, MIXED.dim), dtype), np.zeros((10, MIXED.dim), dtype)]
-            trainer.train_columns(
-                JobColumns(
-                    order.astype(np.int32),
-                    np.array([job.k for job in given], np.int32),
-                    np.array([job.steps for job in given], np.int32),
-                    [(job.start, job.lr, job.weight_decay, job.prox, job.correction) for job in jobs],
-                    order,
-                    out,
-                    order % 2,
-                    order,
-                )
+            columns_of = JobColumns(
+                order.astype(np.int32),
+                np.array([job.k for job in given], np.int32),
+                np.array([job.steps for job in given], np.int32),
+                [(job.start, job.lr, job.weight_decay, job.prox, job.correction, job.anchor) for job in jobs],
+                order,
+                out,
+                order % 2,
+                order,
             )
-            for i in order.tolist():
-                (alone,) = [with_outputs(replace(jobs[i], client=i))]
-                trainer.train([alone])
-                assert out[i % 2][i].tobytes() == (alone.end - alone.start).tobytes()
+            trainer.train_columns(columns_of)
+            alone = [with_outputs(replace(job, client=i)) for i, job in enumerate(jobs)]
+            for one in alone:
+                trainer.train([one])
+            for i, one in enumerate(alone):
+                assert out[i % 2][i].tobytes() == (one.end - one.start).tobytes()
+            first = [np.zeros((10, MIXED.dim), dtype)]
+            trainer.train_columns(replace(columns_of, out=first, matrix=np.zeros(10, np.int64), sends="first_gradient"))
+            assert all(first[0][i].tobytes() == alone[i].first_gradient.tobytes() for i in range(10))

@@ -86,7 +86,7 @@ def odd_array(data: st.DataObject, good: Any) -> Any:
 
 def odd_job(data: st.DataObject, owner: LocalTrainer) -> Any:
     good = job(owner)
-    extra = ("first_gradient", "mean_gradient", "full_gradient", "correction")
+    extra = ("first_gradient", "mean_gradient", "full_gradient", "correction", "anchor")
     good = dataclasses.replace(good, **{name: good.start.copy() for name in extra if data.draw(st.booleans(), name)})
     if data.draw(st.booleans(), "share"):
         good = dataclasses.replace(good, end=good.start)

@@ -83,12 +83,13 @@ struct Examples {
     std::size_t n;
 };
 
-/// h = gradient + weight_decay * y;  y <- y - lr * (h + prox * (y - start) + correction)
+/// h = gradient(y) - gradient(anchor) + weight_decay * y;  y <- y - lr * (h + prox * (y - start) + correction)
 template <typename Real>
 struct Rule {
     Real lr = 0, weight_decay = 0, prox = 0;
     const Real* start = nullptr;       // (dim)
     const Real* correction = nullptr;  // (dim), or nothing
+    const Real* anchor = nullptr;      // (dim), or nothing; on the same mini-batch, with dropout words of its own
 };
 
 /// One local training. Outputs are (dim) and may be absent. With no steps, end is start and the others are 0.
@@ -102,7 +103,7 @@ struct Job {
     Real* delta = nullptr;           // end - start
     Real* first_gradient = nullptr;  // h of the first step
     Real* mean_gradient = nullptr;   // mean of h
-    Real* full_gradient = nullptr;   // h over the whole shard at the start, without dropout
+    Real* full_gradient = nullptr;   // h over the whole shard at the start, without anchor and dropout
 };
 
 /// What a thread needs to compute jobs of one network, one at a time.

@@ -38,7 +38,8 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A wave of jobs that send nothing but their progress: int32 columns (n,), and for every job which of the `rules` is its own."""
+    """A wave of jobs that send one vector: int32 columns (n,), for every job which of the `rules` is its own, and what `Algorithm.sends`
+    names."""
 
     client: npt.NDArray[np.int32]
     k: npt.NDArray[np.int32]
@@ -46,6 +47,7 @@ class Columns:
     steps: npt.NDArray[np.int32]
     rules: Sequence[LocalRule]
     rule: npt.NDArray[np.int64]
+    sends: str = "delta"
 
     def job(self, j: int) -> Job:
         return Job(int(self.client[j]), int(self.k[j]), int(self.base[j]), int(self.steps[j]))
@@ -103,7 +105,7 @@ class TrainsColumns(Protocol):
     """A trainer that takes jobs in bulk."""
 
     def train_columns(self, wave: Columns, places: Places) -> None:
-        """The progress of every job to its place: the bits of `train`."""
+        """What every job sends, to its place: the bits of `train`."""
         ...
 
 

@@ -1,6 +1,6 @@
 """The native trainer: small models as layer lists in C++, jobs shared out to threads. No torch is needed.
 
-It takes LocalRules of plain SGD with weight decay, an l2 prox and a correction; `choose` says when that is enough.
+It takes LocalRules of plain SGD with weight decay, an l2 prox, a correction and an anchor; `choose` says when that is enough.
 """
 
 from __future__ import annotations
@@ -82,7 +82,11 @@ class NativeTrainer(TaskTrainer):
         rules = [_columns_rule(rule) for rule in wave.rules]
         try:
             self.core.train_columns(
-                JobColumns(wave.client, wave.k, wave.steps, rules, wave.rule, places.matrices, places.matrix, places.row)
+                JobColumns(
+                    *(wave.client, wave.k, wave.steps, rules, wave.rule),
+                    *(places.matrices, places.matrix, places.row),
+                    wave.sends,
+                )
             )
         except Exception:
             jobs = [
@@ -115,7 +119,8 @@ class NativeTrainer(TaskTrainer):
             lr=rule.lr,
             weight_decay=rule.weight_decay,
             prox=rule.prox,
-            correction=None if rule.correction is None else np.ascontiguousarray(rule.correction),
+            correction=_vector(rule.correction),
+            anchor=_vector(rule.anchor),
             first_gradient=wanted("first_gradient"),
             mean_gradient=wanted("mean_gradient"),
             full_gradient=wanted("full_gradient"),
@@ -188,17 +193,21 @@ def _check_terms(job: Job, rule: LocalRule) -> None:
 
 
 def _columns_rule(rule: LocalRule) -> Rule:
-    correction = None if rule.correction is None else np.ascontiguousarray(rule.correction)
-    return np.ascontiguousarray(rule.start), rule.lr, rule.weight_decay, rule.prox, correction
+    start = np.ascontiguousarray(rule.start)
+    return start, rule.lr, rule.weight_decay, rule.prox, _vector(rule.correction), _vector(rule.anchor)
+
+
+def _vector(given: Vector | None) -> Vector | None:
+    return None if given is None else np.ascontiguousarray(given)
 
 
 def terms_of(rule: LocalRule) -> frozenset[str]:
-    """What a LocalRule uses beyond plain SGD with weight decay, an l2 prox and a correction; the words of Algorithm.rule_terms."""
+    """What a LocalRule uses beyond plain SGD with weight decay, an l2 prox, a correction and an anchor; the words of
+    Algorithm.rule_terms."""
     used = {
         "momentum": bool(rule.momentum),
         "adamw": rule.optimizer == "adamw",
         "l1_squared": bool(rule.prox) and rule.prox_form == "l1_squared",
-        "anchor": rule.anchor is not None,
     }
     return frozenset(term for term, is_used in used.items() if is_used)
 

@@ -8,11 +8,15 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
 from fedbench.results.record import CURVES, Record, first_at_least, result_digest, run_id
 from fedbench.scenarios.load import load
+
+hypothesis.settings.register_profile("fedbench", deadline=None)  # no test fails since the machine is busy
+hypothesis.settings.load_profile("fedbench")
 
 if "FEDBENCH_CACHE" not in os.environ:  # of this session, whose workers and programs share it
     os.environ["FEDBENCH_CACHE"] = OWN_CACHE = tempfile.mkdtemp(prefix="fedbench-decoded-")
@@ -55,6 +59,7 @@ def record(
         "about": "A slow tail of clients.",
         "clients": 100,
         "budget": {"updates": 400, "seconds": BUDGET, "jobs": None},
+        "evaluation": {"every_seconds": 1.0},
         "targets": [{"metric": "test_accuracy", "value": TARGET}],
     }
     algorithm = {"name": selector.partition("[")[0], "options": {"local_lr": 0.1}}

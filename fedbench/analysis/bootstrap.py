@@ -1,8 +1,12 @@
-"""Percentile intervals of statistics over several scenarios: seeds are drawn again within each scenario, the same for all algorithms."""
+"""Percentile intervals of statistics over several scenarios: seeds are drawn again within each scenario, the same for all algorithms.
+
+Source: Efron and Tibshirani 1993, chapter 13.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,35 +15,48 @@ from fedbench.analysis.statistics import LEVEL
 from fedbench.errors import UsageError
 
 DRAWS = 2000
-Strata = Mapping[str, npt.NDArray[np.float64]]
-"""By scenario: values (seeds, ..)."""
+Floats = npt.NDArray[np.float64]
+Strata = Mapping[str, Floats]
+"""By scenario: values (seeds, ..); what belongs to one seed is drawn together."""
+Statistic = Callable[[Strata], Floats]
+"""From the means over seeds, (draws, ..) of every scenario, to one number a draw, (draws,)."""
 
 
-def interval(
-    strata: Strata, statistic: Callable[[Strata], float], *, draws: int = DRAWS, seed: int = 0, level: float = LEVEL
-) -> tuple[float, float]:
-    """Low and high of the percentile bootstrap. Scenarios are fixed: what is said holds for these, not for others like them.
+class Interval(NamedTuple):
+    """A value, and the low and the high end of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def estimate(strata: Strata, statistic: Statistic, *, draws: int = DRAWS, seed: int = 0, level: float = LEVEL) -> Interval:
+    """Returns a statistic with its percentile interval. Scenarios are fixed: what is said holds for these, not for others like them.
 
     Args:
-        strata: of every scenario the values of its seeds, along the first axis; what belongs to one seed is drawn together.
-        statistic: of strata that were drawn again.
-        draws: how many times; the same seed gives the same draws.
+        strata: the values of every scenario.
+        statistic: of means over seeds.
+        draws: how many times seeds are drawn again; the same `seed` gives the same draws.
+        seed: of the draws.
+        level: of the interval.
 
-    UsageError for a scenario with fewer than two seeds.
+    Raises:
+        UsageError: for a scenario with fewer than two seeds.
     """
     for scenario, values in strata.items():
         if len(values) < 2:
             raise UsageError(f"bootstrap: scenario {scenario} has {len(values)} seeds, expected at least 2")
     generator = np.random.Generator(np.random.Philox(seed))
-    found = []
-    for _ in range(draws):
-        again = {name: values[generator.integers(len(values), size=len(values))] for name, values in sorted(strata.items())}
-        found.append(statistic(again))
-    low, high = np.quantile(found, ((1 - level) / 2, (1 + level) / 2)).tolist()
-    return float(low), float(high)
+    again = {}
+    for name, values in sorted(strata.items()):
+        drawn = generator.integers(len(values), size=(draws, len(values)))
+        again[name] = values[drawn].mean(axis=1)
+    (value,) = statistic({name: values.mean(axis=0, keepdims=True) for name, values in sorted(strata.items())})
+    low, high = np.quantile(statistic(again), ((1 - level) / 2, (1 + level) / 2))
+    return Interval(float(value), float(low), float(high))
 
 
-def mean_of_scenarios(strata: Strata) -> float:
+def mean_of_scenarios(means: Strata) -> Floats:
     """Every scenario counts alike, whatever its number of seeds."""
-    means: Sequence[float] = [float(values.mean()) for values in strata.values()]
-    return float(np.mean(means))
+    by_scenario = [values.reshape(len(values), -1).mean(axis=1) for values in means.values()]
+    return np.asarray(np.mean(by_scenario, axis=0), np.float64)

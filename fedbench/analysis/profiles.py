@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,20 +44,25 @@ class Times:
 @dataclass(frozen=True)
 class Reference:
     """Seconds by which a problem counts as solved in reference time; problems that no reference algorithm solves have none. `made_of`:
-    names of the algorithms, with the digest of their results."""
+    names of the algorithms, with the digest of their results. `resolution`: by scenario the smallest difference in the time to the targets
+    that the seeds of these algorithms show, which an entrant may want to know beforehand."""
 
     name: str
     seconds: Mapping[Problem, float]
     made_of: Mapping[str, str]
+    resolution: Mapping[str, float] = field(default_factory=dict)
 
 
-def freeze(name: str, entrants: Mapping[str, Times], digests: Mapping[str, str]) -> Reference:
-    """The smallest median time of the given algorithms on every problem that one of them solves with half of its seeds or more."""
+def freeze(
+    name: str, entrants: Mapping[str, Times], digests: Mapping[str, str], resolution: Mapping[str, float] | None = None
+) -> Reference:
+    """The smallest median time of the given algorithms on every problem that one of them solves with more than half of its seeds."""
     problems = sorted({problem for times in entrants.values() for problem in times.seconds})
     best = {
         p: min(float(np.median(list(times.seconds[p]))) for times in entrants.values() if p in times.seconds) for p in problems
     }
-    return Reference(name, {p: seconds for p, seconds in best.items() if np.isfinite(seconds)}, dict(sorted(digests.items())))
+    solved = {p: seconds for p, seconds in best.items() if np.isfinite(seconds)}
+    return Reference(name, solved, dict(sorted(digests.items())), dict(resolution or {}))
 
 
 def as_json(reference: Reference) -> str:
@@ -65,6 +70,7 @@ def as_json(reference: Reference) -> str:
     content = {
         "name": reference.name,
         "made_of": dict(reference.made_of),
+        "resolution": dict(reference.resolution),
         "problems": [{"scenario": p.scenario, "target": p.target, "seconds": s} for p, s in sorted(reference.seconds.items())],
     }
     return json.dumps(content, indent=1) + "\n"
@@ -75,7 +81,8 @@ def read(file: Path) -> Reference:
     try:
         content: dict[str, Any] = json.loads(plain_files.text(file, 1 << 20, "reference"))
         seconds = {Problem(str(one["scenario"]), float(one["target"])): float(one["seconds"]) for one in content["problems"]}
-        return Reference(str(content["name"]), seconds, {str(k): str(v) for k, v in content["made_of"].items()})
+        resolution = {str(k): float(v) for k, v in content.get("resolution", {}).items()}
+        return Reference(str(content["name"]), seconds, {str(k): str(v) for k, v in content["made_of"].items()}, resolution)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"reference {file}: expected name, made_of and problems with scenario, target and seconds ({error})"

@@ -25,8 +25,10 @@ from fedbench.cli import (
     listing,
     new,
     plan,
+    rules,
     run,
     suite,
+    suite_results,
     test,
     theory,
     trace,
@@ -75,6 +77,8 @@ app.command("conformance")(conformance.command)
 app.command("bench")(bench.command)
 app.command("doctor")(doctor.command)
 app.command("tune")(suite.tune)
+app.command("rules")(rules.command)
+suite.app.add_typer(suite_results.app)
 app.add_typer(suite.app, name="suite")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(new.app, name="new")

@@ -10,19 +10,20 @@ from typing import Annotated
 import typer
 
 from fedbench import registry
+from fedbench.analysis import profiles
 from fedbench.cli.output import print_json, print_table, say, show
 from fedbench.cli.plan import JsonOption
 from fedbench.cli.run import terminable
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError, nearest
-from fedbench.results import archive
 from fedbench.results.store import Store, write_atomically
 from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
 from fedbench.suites import trials as trials_table
 from fedbench.suites.executors import Executor
+from fedbench.suites.findings.results import reference_file
 from fedbench.suites.on_ray import OnRay
 from fedbench.suites.on_slurm import OnSlurm
 from fedbench.suites.price import Cell, Total, priced
@@ -90,6 +91,7 @@ def plan(
     """What a suite costs, before anything is trained.
 
     Runs and trained steps are from plans. Seconds are from two short runs of every algorithm on this machine, so they are an estimate.
+    `resolves` is the smallest difference in the time to the targets that earlier runs let the design show.
     """
     found = suites.load(suite)
     cells = list(priced(found, *chosen(found, points, algorithms), timed=not untimed, tell=show))
@@ -106,8 +108,8 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
         by_point.setdefault(cell.point, []).append(cell)
     print_table(
         f"suite {suite.name} ({suite.content_hash()})",
-        ("point", "runs", "trials", "steps", "core minutes"),
-        map(_priced_row, by_point.values()),
+        ("point", "runs", "trials", "steps", "core minutes", "resolves"),
+        [_priced_row(several, _resolves(suite, point)) for point, several in by_point.items()],
     )
     total = Total.of(cells)
     say(f"\n{total.runs:,} runs to compare, {total.tried:,} to find options, {total.steps:,} trained steps")
@@ -120,10 +122,17 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
             say(f"not applicable: {cell.selector} at {cell.point}: {cell.refused}")
 
 
-def _priced_row(cells: Sequence[Cell]) -> tuple[str, ...]:
+def _priced_row(cells: Sequence[Cell], resolves: str) -> tuple[str, ...]:
     total = Total.of(cells)
     seconds = "-" if total.core_seconds is None else f"{total.core_seconds / 60:.1f}"
-    return cells[0].point, f"{total.runs:,}", f"{total.tried:,}", f"{total.steps:,}", seconds
+    return cells[0].point, f"{total.runs:,}", f"{total.tried:,}", f"{total.steps:,}", seconds, resolves
+
+
+def _resolves(suite: Suite, point: str) -> str:
+    """The smallest difference in the time to the targets that the suite's seeds show, where a reference says."""
+    file = reference_file(suite.name)
+    seconds = profiles.read(file).resolution.get(point) if file.exists() else None
+    return "-" if seconds is None else f"{seconds:.1f} s"
 
 
 @app.command("run")
@@ -143,7 +152,7 @@ def run(
     Finished runs are taken from the store, interrupted ones continue.
     """
     found, where = opened(suite, store)
-    frozen = None if options is None else tuned.read(options, found)
+    frozen = options_of(found, options)
     cells = runnable(found, *chosen(found, points, algorithms))
     wanted = [spec for point, selector in cells for spec in compared(found, frozen, [point], [selector])]
     _compute(wanted, where, jobs, executor(on, where), quiet=quiet)
@@ -155,27 +164,9 @@ def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], 
     return list({spec.run_id: spec for spec in specs}.values())
 
 
-@app.command("pack")
-def pack(
-    suite: SuiteArgument,
-    options: TunedOption = None,
-    store: StoreOption = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the archives.")] = Path("results/suites"),
-) -> None:
-    """Put a suite's records into one small archive.
-
-    Runs that have no record are counted and left out.
-    """
-    found, where = opened(suite, store)
-    frozen = None if options is None else tuned.read(options, found)
-    wanted = compared(found, frozen, found.points, found.selectors())
-    records = [
-        record for spec in wanted if (record := where.find(spec.scenario.name, spec.algorithm.name, spec.run_id)) is not None
-    ]
-    if not records:
-        raise UsageError(f"store {where.root}: it has none of the {len(wanted):,} runs of suite {found.name}")
-    archive.write(output / found.name, records)
-    show(f"{len(records):,} of {len(wanted):,} runs -> {output / found.name}")
+def options_of(suite: Suite, file: Path | None) -> tuned.Tuned | None:
+    """The frozen options, if a file of them is given."""
+    return None if file is None else tuned.read(file, suite)
 
 
 @app.command("status")

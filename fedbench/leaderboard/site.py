@@ -1,4 +1,4 @@
-"""Writing and checking the site: `index.html`, `data.json` and `data.csv` in one folder."""
+"""Writing and checking the site: `index.html`, `rules.html`, `data.json` and `data.csv` in one folder."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from jinja2 import TemplateError
 from fedbench import plain_files
 from fedbench.analysis.axes import SECONDS, Axis
 from fedbench.errors import UsageError
+from fedbench.leaderboard import rules
 from fedbench.leaderboard.document import SCHEMA, document
 from fedbench.leaderboard.form import problem
 from fedbench.leaderboard.page import render
@@ -62,7 +63,10 @@ def check(out: str | Path) -> list[str]:
     folder = Path(out)
     if not (folder / "data.json").exists():
         raise UsageError(f"leaderboard {folder}: there is no data.json; `fedbench leaderboard build` writes it")
-    found = {name: plain_files.text(folder / name, LARGEST, "leaderboard") for name in ("data.json", "data.csv", "index.html")}
+    found = {
+        name: plain_files.text(folder / name, LARGEST, "leaderboard")
+        for name in ("data.json", "data.csv", "index.html", "rules.html")
+    }
     try:
         data = json.loads(found["data.json"])
     except (ValueError, RecursionError) as error:
@@ -80,10 +84,10 @@ def check(out: str | Path) -> list[str]:
 
 
 def _files(data: dict[str, Any]) -> dict[str, str]:
-    """Name to content; all three are functions of the document as JSON gives it back."""
+    """Name to content: functions of the document as JSON gives it back, and the rules."""
     text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     again = json.loads(text)
-    return {"data.json": text, "data.csv": as_csv(again), "index.html": render(again)}
+    return {"data.json": text, "data.csv": as_csv(again), "index.html": render(again), "rules.html": rules.render()}
 
 
 def _replace(path: Path, text: str) -> None:

@@ -18,6 +18,9 @@ from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning import RULE, Choice
 
+TUNED = " (tuned)"
+"""What the name of a row ends with if its options were found."""
+
 
 class Tuned(Part):
     """By point and selector."""
@@ -78,4 +81,4 @@ def rows(
             yield point.name, selector, suite.runs(point, selector)
             choice = None if frozen is None else frozen.points.get(point.name, {}).get(selector)
             if choice is not None:
-                yield point.name, f"{selector} (tuned)", suite.runs(point, selector, choice.options)
+                yield point.name, f"{selector}{TUNED}", suite.runs(point, selector, choice.options)

@@ -59,7 +59,7 @@ def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPa
     said("suite", "run", suite, "--quiet", "--tuned", "tuned/small.yaml")
     assert "6 of 6" in said("suite", "status", suite)
 
-    said("suite", "pack", suite, "--tuned", "tuned/small.yaml", "-o", "results")
+    said("suite", "pack", suite, "--tuned", "tuned/small.yaml", "--archives", "results")
     assert said("verify", "results/small", "--sample", "1").endswith("identical\n")
     for records in ("runs/small", "results/small"):
         text = said("compare", "fedavg", "fedbuff (tuned)", "-r", records, "--suite", suite, "--tuned", "tuned/small.yaml")
@@ -70,6 +70,33 @@ def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPa
     assert said("compare", "fedavg", "fedbuff[concurrency=5]", "-r", "results/small").startswith("digits-demo")
     refused = CliRunner().invoke(app, ["compare", "fedavg", "fedbuff", "-r", "results/small", "--tuned", "tuned/small.yaml"])
     assert "compare: --tuned names the options of a suite; say which with --suite" in str(refused.exception)
+
+
+def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive is enough: a machine that has no records goes on from it."""
+    monkeypatch.chdir(tmp_path)
+    suite, options = str(small / "small.yaml"), ("--tuned", "results/tuned/small.yaml")
+    said("tune", suite, "--quiet", "-o", "results/tuned")
+    said("suite", "run", suite, "--quiet", *options)
+    said("suite", "pack", suite, *options)
+    runs = list(Store(Path("runs/small")))
+    said("suite", "unpack", suite, "--store", "elsewhere")
+    again = {record.run_id: record.meta for record in Store(Path("elsewhere"))}
+    compared = [record for record in runs if "validation" not in json.dumps(record.meta["spec"]["overrides"])]
+    assert again == {record.run_id: record.meta for record in compared}
+    assert "0 of them to be computed" in said("suite", "run", suite, "--quiet", *options, "--store", "elsewhere")
+
+    lacking = CliRunner().invoke(app, ["suite", "report", suite, "--references", "references"]).exception
+    assert f"references/small.json: there is no such file; `fedbench suite freeze {suite}` makes it" in str(lacking)
+    said("suite", "freeze", suite, *options, "-o", "references/small.json")
+    frozen = json.loads(Path("references/small.json").read_text())
+    assert set(frozen["made_of"]) == {"fedavg", "fedbuff"}
+    said("suite", "report", suite, "--references", "references")
+    page = Path("results/findings.md").read_text()
+    assert f"Made by `fedbench suite report {suite} --references references`" in page
+    assert "| calm |" in page
+    nothing = CliRunner().invoke(app, ["suite", "report", suite, "--archives", "nowhere", "--references", "references"]).exception
+    assert "nowhere/small/runs.parquet" in str(nothing)
 
 
 def test_tuning_goes_on_from_its_table(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,7 +143,7 @@ def test_nothing_comes_from_elsewhere(board, tmp_path):
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", without)
     assert not any("src" in at for _, at in page.tags)
     targets = {at["href"] for at in page.attributes("a") if not at["href"].startswith("#")}
-    assert targets == {"data.json", "data.csv", *papers}
+    assert targets == {"data.json", "data.csv", "rules.html", *papers}
 
 
 def test_papers_of_built_in_algorithms(record, tmp_path):

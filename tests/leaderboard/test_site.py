@@ -28,19 +28,25 @@ def test_csv_has_a_line_per_row(board, tmp_path):
 def test_same_records_same_bytes(board, tmp_path):
     build(board, tmp_path / "a")
     build(list(reversed(board)), tmp_path / "b")
-    for name in ("index.html", "data.json", "data.csv"):
+    for name in ("index.html", "rules.html", "data.json", "data.csv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["data.csv", "data.json", "index.html"]
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["data.csv", "data.json", "index.html", "rules.html"]
 
 
-@pytest.mark.parametrize("name", ["index.html", "data.csv", "data.json"])
-def test_check_finds_a_changed_file(board, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("index.html", "fedavg", "fedbest"),
+        ("rules.html", "test set is never", "test set is sometimes"),
+        ("data.csv", "fedavg", "fedbest"),
+        ("data.json", "0.9", "0.8"),
+    ],
+)
+def test_check_finds_a_changed_file(board, tmp_path, name, old, new):
     build(board, tmp_path)
     assert check(tmp_path) == []
     path = tmp_path / name
-    path.write_text(
-        path.read_text().replace("0.9", "0.8", 1) if name == "data.json" else path.read_text().replace("fedavg", "fedbest", 1)
-    )
+    path.write_text(path.read_text().replace(old, new, 1))
     assert check(tmp_path)
 
 

@@ -1,0 +1,14 @@
+"""`fedbench rules`."""
+
+from __future__ import annotations
+
+from fedbench import rules
+from fedbench.cli.output import say
+
+
+def command() -> None:
+    """Print the rules of suites.
+
+    What a valid row is, and what voids one. Markdown.
+    """
+    say(rules.TEXT.removesuffix("\n"))

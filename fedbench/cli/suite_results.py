@@ -1,0 +1,127 @@
+"""`fedbench suite pack|unpack|freeze|report`: from the records of a suite to what is published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench import rules
+from fedbench.analysis import profiles
+from fedbench.analysis.profiles import Reference
+from fedbench.cli.output import show
+from fedbench.cli.suite import StoreOption, SuiteArgument, TunedOption, compared, opened, options_of
+from fedbench.errors import UsageError
+from fedbench.results import archive
+from fedbench.results.store import write_atomically
+from fedbench.suites import suite as suites
+from fedbench.suites import tuned
+from fedbench.suites.findings.page import page
+from fedbench.suites.findings.results import REFERENCES, Results, reference_file, reference_of
+from fedbench.suites.seats import seats
+from fedbench.suites.suite import Suite
+from fedbench.suites.tuned import Tuned
+
+app = typer.Typer()  # its verbs stand beside those of `fedbench.cli.suite`
+
+ArchivesOption = Annotated[Path, typer.Option("--archives", help="Folder of the archives.")]
+ARCHIVES, TUNED, PAGE = Path("results/suites"), Path("results/tuned"), Path("results/findings.md")
+
+
+@app.command("pack")
+def pack(
+    suite: SuiteArgument, options: TunedOption = None, store: StoreOption = None, archives: ArchivesOption = ARCHIVES
+) -> None:
+    """Put a suite's records into one small archive.
+
+    Runs that have no record are counted and left out.
+    """
+    found, where = opened(suite, store)
+    wanted = compared(found, options_of(found, options), found.points, found.selectors())
+    records = [
+        record for spec in wanted if (record := where.find(spec.scenario.name, spec.algorithm.name, spec.run_id)) is not None
+    ]
+    if not records:
+        raise UsageError(f"store {where.root}: it has none of the {len(wanted):,} runs of suite {found.name}")
+    archive.write(archives / found.name, records)
+    show(f"{len(records):,} of {len(wanted):,} runs -> {archives / found.name}")
+
+
+@app.command("unpack")
+def unpack(suite: SuiteArgument, store: StoreOption = None, archives: ArchivesOption = ARCHIVES) -> None:
+    """Put an archive's records into a store.
+
+    `suite run` finds them there. Records that the store has stay as they are.
+    """
+    found, where = opened(suite, store)
+    records = archive.read(archives / found.name)
+    absent = [one for one in records if not where.has(one.scenario, one.meta["spec"]["algorithm"]["name"], one.run_id)]
+    for record in absent:
+        where.write(record)
+    show(f"{len(absent):,} of {len(records):,} runs -> {where.root}")
+
+
+@app.command("freeze")
+def freeze(
+    suite: SuiteArgument,
+    options: TunedOption = None,
+    archives: ArchivesOption = ARCHIVES,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="File; by default the one that fedbench brings.")] = None,
+) -> None:
+    """Make reference times and resolutions of a suite.
+
+    From its tuned rows. Profiles are relative to them, so a new entrant moves nobody.
+    """
+    found = suites.load(suite)
+    results = _results(found, options_of(found, options), archives)
+    file = output or reference_file(found.name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    reference = reference_of(results)
+    write_atomically(file, profiles.as_json(reference).encode())
+    show(f"{len(reference.seconds)} problems of {len(results.tuned)} points -> {file}")
+
+
+@app.command("report")
+def report(
+    several: Annotated[list[str], typer.Argument(metavar="SUITE...", help="Names of suites, or paths to .yaml files.")],
+    folder: Annotated[Path, typer.Option("--tuned", help="Folder of the files of chosen options.")] = TUNED,
+    archives: ArchivesOption = ARCHIVES,
+    references: Annotated[Path, typer.Option(help="Folder of the files of reference times.")] = REFERENCES,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page, Markdown.")] = PAGE,
+) -> None:
+    """Write a page on what the records of suites say.
+
+    Who is first at which point, how sure that is, and what options have to do with it.
+    """
+    parts = []
+    for suite in several:
+        found = suites.load(suite)
+        frozen = tuned.read(folder / f"{found.name}.yaml", found) if found.tuning is not None else None
+        parts.append((_results(found, frozen, archives), _reference(references / f"{found.name}.json", suite)))
+    given = {
+        "--tuned": (folder, TUNED),
+        "--archives": (archives, ARCHIVES),
+        "--references": (references, REFERENCES),
+        "-o": (output, PAGE),
+    }
+    words = [f"{name} {value}" for name, (value, default) in given.items() if value != default]
+    text = page(parts, " ".join(["fedbench suite report", *several, *words]), rules.VERSION)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(output, text.encode())
+    show(f"{sum(len(results.runs) for results, _ in parts):,} runs -> {output}")
+
+
+def _reference(file: Path, suite: str) -> Reference:
+    if not file.exists():
+        raise UsageError(
+            f"reference {file}: there is no such file; `fedbench suite freeze {suite}` makes it from the suite's tuned rows"
+        )
+    return profiles.read(file)
+
+
+def _results(suite: Suite, frozen: Tuned | None, archives: Path) -> Results:
+    several = seats(suite, frozen, archive.read(archives / suite.name, check=False))
+    if not several:
+        raise UsageError(f"archive {archives / suite.name}: it has no run of suite {suite.name}")
+    return Results(suite, frozen, several)

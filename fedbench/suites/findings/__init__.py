@@ -1,0 +1,1 @@
+"""Findings: what the runs of suites say, with intervals."""

@@ -1,0 +1,27 @@
+"""Numbers, intervals and tables in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fedbench.analysis.bootstrap import Interval
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def seconds(value: float | None) -> str:
+    """Returns a time with one digit; nothing for None."""
+    return "" if value is None else f"{value:.1f}"
+
+
+def interval(found: Interval | None, scale: float = 1) -> str:
+    """Returns a value and its interval with two digits, or scaled with none; nothing for None."""
+    if found is None:
+        return ""
+    digits = 2 if scale == 1 else 0
+    middle, low, high = (f"{scale * value:.{digits}f}" for value in found)
+    return f"{middle} [{low}, {high}]"

@@ -1,0 +1,67 @@
+"""Results of a suite whose truth is known: a row arrives at a second that the test states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fedbench.results.record import Record
+from fedbench.suites.findings.results import Results
+from fedbench.suites.suite import Suite
+from fedbench.suites.tuned import TUNED, Tuned
+from tests.conftest import BUDGET, TARGET, record
+
+SCATTER = (0.0, 0.5, 1.0, 0.25, 0.75, 0.1, 0.6, 0.9, 0.3, 0.4)
+SEEDS = len(SCATTER)
+Seconds = Mapping[str, float | None]
+"""By selector the mean second at which its runs arrive; None: never."""
+
+
+def suite(name: str = "made-up", points: tuple[str, ...] = ("calm", "rough"), algorithms: tuple[str, ...] = ("all",)) -> Suite:
+    return Suite.model_validate(
+        {
+            "schema": 1,
+            "name": name,
+            "about": "Made up.",
+            "scenario": "digits-demo",
+            "points": [{"name": point} for point in points],
+            "algorithms": algorithms,
+            "options": {"concurrency": 10},
+            "seeds": {"count": SEEDS},
+            "tuning": {"space": "axes", "trials": 4, "seeds": {"first": 100, "count": 2}},
+        }
+    )
+
+
+def runs(selector: str, point: str, second: float | None, tuned: bool, **more: Any) -> list[Record]:
+    """One run a seed. `ace` keeps 90 clients at work, everybody else 8."""
+    found = []
+    for seed, late in enumerate(SCATTER):
+        at = 10.0 if second is None else second + late
+        curve = (0.1, 0.5, 0.6) if second is None else (0.1, TARGET, 0.9)
+        one = record(selector, seed, curve, seconds=(0, at, BUDGET), scenario=point, scenario_hash=point, **more)
+        one.meta["ledger"] |= {"busy_seconds": (90 if selector == "ace" else 8) * BUDGET, "end_seconds": BUDGET}
+        one.meta["run_id"] += "-tuned" * tuned
+        one.meta["digests"]["result"] = f"{selector} {point} {seed} {tuned}"
+        found.append(one)
+    return found
+
+
+def results(tuned: Mapping[str, Seconds], published: Mapping[str, Seconds], of: Suite | None = None) -> Results:
+    """By point, then by selector."""
+    seats: dict[str, dict[str, list[Record]]] = {}
+    for kind, given in (("", published), (TUNED, tuned)):
+        for point, by_selector in given.items():
+            for selector, second in by_selector.items():
+                seats.setdefault(point, {})[selector + kind] = runs(selector, point, second, bool(kind))
+    return Results(of or suite(), frozen(tuned), seats)
+
+
+def frozen(tuned: Mapping[str, Seconds]) -> Tuned:
+    """The best trial of everybody needs 4 s and the median trial 8 s."""
+    spread = {"restricted_mean_seconds": [4.0, 6.0, 8.0, 9.0, 9.0], "validation_accuracy": [0.1] * 5}
+    score = {"misses": 0, "restricted_mean_seconds": 4.0, "validation_accuracy": 0.1, "unfinished": 0}
+    choice = {"trial": 0, "options": {}, "score": score, "trials": 5, "unfinished": 0, "spread": spread, "digest": "0" * 32}
+    points = {point: dict.fromkeys(by_selector, choice) for point, by_selector in tuned.items()}
+    head = {"schema": 1, "suite": "made-up", "design_hash": "", "space": "axes", "space_hash": "", "rule": 1}
+    return Tuned.model_validate({**head, "points": points})

@@ -170,13 +170,20 @@ def options_of(suite: Suite, file: Path | None) -> tuned.Tuned | None:
 
 
 @app.command("status")
-def status(suite: SuiteArgument, points: PointOption = None, algorithms: OnlyOption = None, store: StoreOption = None) -> None:
+def status(
+    suite: SuiteArgument,
+    points: PointOption = None,
+    algorithms: OnlyOption = None,
+    options: TunedOption = None,
+    store: StoreOption = None,
+) -> None:
     """How many runs of a suite have a record, and what failed."""
     found, where = opened(suite, store)
+    frozen = options_of(found, options)
     some, selectors = chosen(found, points, algorithms)
     rows = []
     for point in some:
-        wanted = compared(found, None, [point], selectors)
+        wanted = compared(found, frozen, [point], selectors)
         row = [point.name, f"{len(wanted) - len(campaign.missing(where, wanted)):,} of {len(wanted):,}"]
         if found.tuning is not None:
             tried = [

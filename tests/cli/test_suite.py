@@ -58,6 +58,8 @@ def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPa
     assert set(frozen["points"]["calm"]) == {"fedavg", "fedbuff"}
     said("suite", "run", suite, "--quiet", "--tuned", "tuned/small.yaml")
     assert "6 of 6" in said("suite", "status", suite)
+    both = {one.run_id for one in Store(Path("runs/small")) if "validation" not in json.dumps(one.meta["spec"]["overrides"])}
+    assert f"{len(both)} of {len(both)}" in said("suite", "status", suite, "--tuned", "tuned/small.yaml")
 
     said("suite", "pack", suite, "--tuned", "tuned/small.yaml", "--archives", "results")
     assert said("verify", "results/small", "--sample", "1").endswith("identical\n")

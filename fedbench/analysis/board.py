@@ -16,10 +16,10 @@ import numpy as np
 from fedbench.analysis.axes import AXES
 from fedbench.analysis.duel import restricted
 from fedbench.analysis.hits import first_hit
-from fedbench.analysis.paired import BySeed, pairs, resolution, tie_classes
+from fedbench.analysis.paired import BySeed, Pair, pairs, resolution, tie_classes
 from fedbench.analysis.profiles import Problem, Times, pareto
 from fedbench.analysis.statistics import Estimate, estimate
-from fedbench.analysis.survival import arrivals, share_interval
+from fedbench.analysis.survival import arrivals
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 
@@ -27,14 +27,13 @@ from fedbench.results.record import Record
 @dataclass(frozen=True)
 class Arrival:
     """One row and one target. `reached`: by seed the virtual seconds, infinite for a miss; a run that does not finish misses all.
-    `restricted`: over seeds, a miss with the budget; `median`: Kaplan-Meier's, None if fewer than half arrive; `share`: Wilson's interval
-    of the share that arrives; `bytes`: mean of what was sent until then, None unless every seed arrives."""
+    `restricted`: over seeds, a miss with the budget. `median`: Kaplan-Meier's, None if fewer than half arrive. `bytes`: the mean of what
+    was sent until then, None unless every seed arrives."""
 
     target: float
     reached: BySeed
     restricted: Estimate
     median: float | None
-    share: tuple[float, float]
     bytes: float | None
 
     @property
@@ -62,23 +61,21 @@ class Standing:
 
 @dataclass(frozen=True)
 class Board:
-    """Standings from the earliest to the latest, references among them. `resolution`: the smallest difference in the time to the targets
-    that such a board shows with probability 0.8."""
+    """Standings from the earliest to the latest, references among them. `first`: the earliest ranked row and all ranked rows that cannot be
+    told from it, without those that reach no target at all. `resolution`: the smallest difference in the time to the targets that such a
+    board shows with probability 0.8."""
 
     standings: tuple[Standing, ...]
+    first: tuple[Standing, ...]
     budget: float
     resolution: float | None
 
-    @property
-    def first(self) -> list[Standing]:
-        """Those that cannot be told from the earliest, without those that reach no target at all."""
-        return [one for one in self.standings if one.place == 0 and one.solved > 0]
-
     def of(self, row: str) -> Standing | None:
+        """Returns the standing of a row, None if it is not on the board."""
         return next((one for one in self.standings if one.row == row), None)
 
     def front(self, target: float) -> list[str]:
-        """Rows that no other beats in both seconds and bytes to a target, among those whose seeds all reach it, references left out."""
+        """Returns the ranked rows that no other beats in both seconds and bytes to a target, among those whose seeds all reach it."""
         costs = {}
         for standing in self.standings:
             for one in standing.arrivals:
@@ -93,7 +90,7 @@ class Board:
 
 
 def board(rows: Mapping[str, Sequence[Record]], *, references: frozenset[str] = frozenset()) -> Board:
-    """Of the runs of every row, all of one scenario, one run a seed. `references`: rows that are not ranked.
+    """Returns the board of one scenario from the runs of its rows, one run a seed. `references`: rows that are not ranked.
 
     UsageError if the scenario has no targets; RecordError without rows, for a row without runs, or for rows of several scenarios.
     """
@@ -108,7 +105,8 @@ def board(rows: Mapping[str, Sequence[Record]], *, references: frozenset[str] = 
     seconds = {row: _over_targets(several, budget) for row, several in found.items()}
     ranked = {row: own for row, own in seconds.items() if row not in references}
     least = float(scenario["evaluation"]["every_seconds"])
-    classes = tie_classes(ranked, pairs(ranked, least=least), higher_is_better=False)
+    compared = pairs(ranked, least=least)
+    classes = tie_classes(ranked, compared, higher_is_better=False)
     place = {row: number for number, several in enumerate(classes) for row in several}
     standings = [
         Standing(
@@ -121,7 +119,16 @@ def board(rows: Mapping[str, Sequence[Record]], *, references: frozenset[str] = 
         )
         for row in sorted(rows, key=lambda row: float(np.mean(list(seconds[row].values()))))
     ]
-    return Board(tuple(standings), budget, resolution(ranked, len(ranked), least=least))
+    never = {one.row for one in standings if one.solved == 0}
+    shows = resolution(ranked, len(ranked), least=least, still=never)
+    return Board(tuple(standings), _first(standings, compared), budget, shows)
+
+
+def _first(standings: Sequence[Standing], compared: Sequence[Pair]) -> tuple[Standing, ...]:
+    """Classes do not say this: a class ends at its first row that is told apart, behind which a row that scatters more may not be."""
+    ranked = [one for one in standings if one.place is not None and one.solved > 0]
+    apart = {frozenset((pair.a, pair.b)) for pair in compared if pair.differs}
+    return tuple(one for one in ranked if frozenset((ranked[0].row, one.row)) not in apart)
 
 
 def _arrival(runs: Sequence[Record], target: Mapping[str, float | str], budget: float) -> Arrival:
@@ -134,7 +141,6 @@ def _arrival(runs: Sequence[Record], target: Mapping[str, float | str], budget: 
         reached={seed: second if hit else math.inf for seed, (hit, second) in attempts.items()},
         restricted=estimate(second for _, second in attempts.values()),
         median=curve.median,
-        share=share_interval(hits, len(runs)),
         bytes=float(np.mean([one for one in sent if one is not None])) if hits == len(runs) else None,
     )
 
@@ -145,7 +151,7 @@ def _over_targets(several: Sequence[Arrival], budget: float) -> BySeed:
 
 
 def times(boards: Mapping[str, Board], row: str) -> Times:
-    """What profiles need of a row: the seconds of all targets of all boards on which it is, each with a name."""
+    """Returns what profiles need of a row: the seconds of all targets of all boards on which it is, by the boards' names."""
     seconds, budget = {}, {}
     for name, one in boards.items():
         found = one.of(row)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,16 +74,26 @@ def tie_classes(values: Mapping[str, BySeed], found: Sequence[Pair], *, higher_i
     return classes
 
 
-def resolution(values: Mapping[str, BySeed], entrants: int, *, least: float = 0.0, alpha: float = 1 - LEVEL) -> float | None:
+def resolution(
+    values: Mapping[str, BySeed],
+    entrants: int,
+    *,
+    least: float = 0.0,
+    alpha: float = 1 - LEVEL,
+    still: Set[str] = frozenset(),
+) -> float | None:
     """The smallest true difference that a pair of a board with so many entrants shows with probability 0.8, if its differences scatter over
-    seeds as the median pair of `values` does; None with fewer than two names or seeds.
+    seeds as the median pair of `values` does; None with fewer than two names or seeds. `still`: names whose pairs with each other say
+    nothing about scatter, such as those of rows that never arrive.
 
-    (t(1 - alpha / 2m) + t(0.8)) s / sqrt(n) with n - 1 degrees of freedom, m = entrants (entrants - 1) / 2.
+    h + t(0.8) s / sqrt(n) with n - 1 degrees of freedom, where h, at least `least`, is the half-width of the pair's interval,
+    t(1 - alpha / 2m) s / sqrt(n), and m = entrants (entrants - 1) / 2.
     """
-    differences = [paired_difference(values[a], values[b]) for a, b in itertools.combinations(values, 2)]
+    differences = [paired_difference(values[a], values[b]) for a, b in itertools.combinations(values, 2) if {a, b} - still]
     scatter = [one.std for one in differences if one.std is not None]
     if not scatter:
         return None
     s, n = float(np.median(scatter)), min(one.n for one in differences if one.std is not None)
     m = max(1, entrants * (entrants - 1) // 2)
-    return max(least, (t_factor(n, 1 - alpha / m) + t_factor(n, 2 * POWER - 1)) * s / math.sqrt(n))
+    error = s / math.sqrt(n)
+    return max(least, t_factor(n, 1 - alpha / m) * error) + t_factor(n, 2 * POWER - 1) * error

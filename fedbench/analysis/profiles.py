@@ -45,24 +45,30 @@ class Times:
 class Reference:
     """Seconds by which a problem counts as solved in reference time; problems that no reference algorithm solves have none. `made_of`:
     names of the algorithms, with the digest of their results. `resolution`: by scenario the smallest difference in the time to the targets
-    that the seeds of these algorithms show, which an entrant may want to know beforehand."""
+    that the seeds of these algorithms show, which an entrant may want to know beforehand. `hashes`: of the scenarios, by their names."""
 
     name: str
     seconds: Mapping[Problem, float]
     made_of: Mapping[str, str]
     resolution: Mapping[str, float] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
 
 def freeze(
-    name: str, entrants: Mapping[str, Times], digests: Mapping[str, str], resolution: Mapping[str, float] | None = None
+    name: str,
+    entrants: Mapping[str, Times],
+    digests: Mapping[str, str],
+    *,
+    resolution: Mapping[str, float] | None = None,
+    hashes: Mapping[str, str] | None = None,
 ) -> Reference:
-    """The smallest median time of the given algorithms on every problem that one of them solves with more than half of its seeds."""
+    """Returns the smallest median time of the given algorithms on every problem that one of them solves with most of its seeds."""
     problems = sorted({problem for times in entrants.values() for problem in times.seconds})
     best = {
         p: min(float(np.median(list(times.seconds[p]))) for times in entrants.values() if p in times.seconds) for p in problems
     }
     solved = {p: seconds for p, seconds in best.items() if np.isfinite(seconds)}
-    return Reference(name, solved, dict(sorted(digests.items())), dict(resolution or {}))
+    return Reference(name, solved, dict(sorted(digests.items())), dict(resolution or {}), dict(hashes or {}))
 
 
 def as_json(reference: Reference) -> str:
@@ -71,6 +77,7 @@ def as_json(reference: Reference) -> str:
         "name": reference.name,
         "made_of": dict(reference.made_of),
         "resolution": dict(reference.resolution),
+        "hashes": dict(reference.hashes),
         "problems": [{"scenario": p.scenario, "target": p.target, "seconds": s} for p, s in sorted(reference.seconds.items())],
     }
     return json.dumps(content, indent=1) + "\n"
@@ -82,10 +89,11 @@ def read(file: Path) -> Reference:
         content: dict[str, Any] = json.loads(plain_files.text(file, 1 << 20, "reference"))
         seconds = {Problem(str(one["scenario"]), float(one["target"])): float(one["seconds"]) for one in content["problems"]}
         resolution = {str(k): float(v) for k, v in content.get("resolution", {}).items()}
-        return Reference(str(content["name"]), seconds, {str(k): str(v) for k, v in content["made_of"].items()}, resolution)
+        made_of, hashes = ({str(k): str(v) for k, v in content[key].items()} for key in ("made_of", "hashes"))
+        return Reference(str(content["name"]), seconds, made_of, resolution, hashes)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
-            f"reference {file}: expected name, made_of and problems with scenario, target and seconds ({error})"
+            f"reference {file}: expected name, made_of, hashes and problems with scenario, target and seconds ({error})"
         ) from None
 
 
@@ -102,8 +110,8 @@ def profile(times: Times, reference: Reference, factors: Floats) -> Floats:
         raise UsageError(f"reference {reference.name}: it has no problem that was solved")
     shares = []
     for problem, least in sorted(reference.seconds.items()):
-        ratios = np.asarray(times.seconds.get(problem, [np.inf]), np.float64) / least
-        shares.append([(ratios <= factor).mean() for factor in factors])
+        seconds = np.asarray(times.seconds.get(problem, [np.inf]), np.float64)
+        shares.append([(seconds <= factor * least).mean() for factor in factors])
     return np.asarray(np.mean(shares, axis=0))
 
 

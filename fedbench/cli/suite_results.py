@@ -21,12 +21,12 @@ from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import REFERENCES, Results, reference_file, reference_of
 from fedbench.suites.seats import seats
 from fedbench.suites.suite import Suite
-from fedbench.suites.tuned import Tuned
 
 app = typer.Typer()  # its verbs stand beside those of `fedbench.cli.suite`
 
-ArchivesOption = Annotated[Path, typer.Option("--archives", help="Folder of the archives.")]
 ARCHIVES, TUNED, PAGE = Path("results/suites"), Path("results/tuned"), Path("results/findings.md")
+FolderOption = Annotated[Path, typer.Option("--tuned-in", help="Folder of the files of chosen options.")]
+ArchivesOption = Annotated[Path, typer.Option("--archives", help="Folder of the archives.")]
 
 
 @app.command("pack")
@@ -65,7 +65,7 @@ def unpack(suite: SuiteArgument, store: StoreOption = None, archives: ArchivesOp
 @app.command("freeze")
 def freeze(
     suite: SuiteArgument,
-    options: TunedOption = None,
+    folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File; by default the one that fedbench brings.")] = None,
 ) -> None:
@@ -74,18 +74,17 @@ def freeze(
     From its tuned rows. Profiles are relative to them, so a new entrant moves nobody.
     """
     found = suites.load(suite)
-    results = _results(found, options_of(found, options), archives)
+    reference = reference_of(_results(found, folder, archives))
     file = output or reference_file(found.name)
     file.parent.mkdir(parents=True, exist_ok=True)
-    reference = reference_of(results)
     write_atomically(file, profiles.as_json(reference).encode())
-    show(f"{len(reference.seconds)} problems of {len(results.tuned)} points -> {file}")
+    show(f"{len(reference.seconds)} problems of {len(reference.hashes)} points -> {file}")
 
 
 @app.command("report")
 def report(
     several: Annotated[list[str], typer.Argument(metavar="SUITE...", help="Names of suites, or paths to .yaml files.")],
-    folder: Annotated[Path, typer.Option("--tuned", help="Folder of the files of chosen options.")] = TUNED,
+    folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
     references: Annotated[Path, typer.Option(help="Folder of the files of reference times.")] = REFERENCES,
     output: Annotated[Path, typer.Option("-o", "--output", help="The page, Markdown.")] = PAGE,
@@ -94,13 +93,9 @@ def report(
 
     Who is first at which point, how sure that is, and what options have to do with it.
     """
-    parts = []
-    for suite in several:
-        found = suites.load(suite)
-        frozen = tuned.read(folder / f"{found.name}.yaml", found) if found.tuning is not None else None
-        parts.append((_results(found, frozen, archives), _reference(references / f"{found.name}.json", suite)))
+    parts = [_with_reference(_results(suites.load(suite), folder, archives), references, suite) for suite in several]
     given = {
-        "--tuned": (folder, TUNED),
+        "--tuned-in": (folder, TUNED),
         "--archives": (archives, ARCHIVES),
         "--references": (references, REFERENCES),
         "-o": (output, PAGE),
@@ -112,16 +107,19 @@ def report(
     show(f"{sum(len(results.runs) for results, _ in parts):,} runs -> {output}")
 
 
-def _reference(file: Path, suite: str) -> Reference:
-    if not file.exists():
-        raise UsageError(
-            f"reference {file}: there is no such file; `fedbench suite freeze {suite}` makes it from the suite's tuned rows"
-        )
-    return profiles.read(file)
-
-
-def _results(suite: Suite, frozen: Tuned | None, archives: Path) -> Results:
-    several = seats(suite, frozen, archive.read(archives / suite.name, check=False))
+def _results(suite: Suite, folder: Path, archives: Path) -> Results:
+    """All records are looked at: a page is published."""
+    frozen = None if suite.tuning is None else tuned.read(folder / f"{suite.name}.yaml", suite)
+    several = seats(suite, frozen, archive.read(archives / suite.name))
     if not several:
         raise UsageError(f"archive {archives / suite.name}: it has no run of suite {suite.name}")
     return Results(suite, frozen, several)
+
+
+def _with_reference(results: Results, references: Path, suite: str) -> tuple[Results, Reference | None]:
+    if not results.tuned:
+        return results, None
+    file = references / f"{results.suite.name}.json"
+    if not file.exists():
+        raise UsageError(f"reference {file}: there is no such file; `fedbench suite freeze {suite} -o {file}` makes it")
+    return results, profiles.read(file)

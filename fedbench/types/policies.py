@@ -20,6 +20,10 @@ class Dispatch:
     """Does a client's next job always start from a version after the update that consumed its last? Only then may `step` overwrite
     rows of `state.memory`."""
 
+    def at_a_time(self, clients: int) -> int:
+        """Returns how many of so many clients may work at a time: all of them, unless the policy draws a cohort or says a number."""
+        return clients
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds(Dispatch):
@@ -41,6 +45,10 @@ class Rounds(Dispatch):
     over_selection: int = 0
     everybody: bool = False
 
+    def at_a_time(self, clients: int) -> int:
+        drawn = max(map(len, self.selections), default=self.cohort_size) + self.over_selection
+        return clients if self.select == "all" else min(clients, drawn)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Stream(Dispatch):
@@ -52,6 +60,9 @@ class Stream(Dispatch):
     order: Literal["after_update", "before_update"] = "after_update"
     initial: tuple[int, ...] = ()
     replacements: tuple[int, ...] | None = None
+
+    def at_a_time(self, clients: int) -> int:
+        return min(clients, self.concurrency)
 
 
 @dataclass(frozen=True, kw_only=True)

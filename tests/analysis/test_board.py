@@ -50,9 +50,20 @@ def test_what_seeds_cannot_tell_apart_is_first_together() -> None:
     assert found.resolution >= 1.0, "no difference below a step of the grid is shown"
 
 
+def test_a_row_that_scatters_is_first_though_its_class_has_ended() -> None:
+    """B is told from A, and C, later than B, is not."""
+    a, b, c = row("a", 4), row("b", 8), row("c", 4)
+    c[0], c[1] = row("c", None)[0], row("c", None)[1]
+    for run in c[2:]:
+        run.curves["seconds"][1] += 1.5
+    found = of(a=a, b=b, c=c)
+    assert [one.row for one in found.standings] == ["a", "c", "b"] or [one.row for one in found.standings] == ["a", "b", "c"]
+    assert [one.row for one in found.first] == ["a", "c"]
+
+
 def test_nobody_is_first_where_nobody_arrives() -> None:
     found = of(a=row("a", None), b=row("b", None))
-    assert found.first == []
+    assert found.first == ()
     assert {one.place for one in found.standings} == {0}
 
 

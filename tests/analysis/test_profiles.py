@@ -57,7 +57,7 @@ def test_a_reference_comes_back_from_its_file(tmp_path: Path) -> None:
     (tmp_path / "axes.json").write_text(as_json(reference))
     assert read(tmp_path / "axes.json") == reference
     (tmp_path / "axes.json").write_text(json.dumps({"name": "axes"}))
-    with pytest.raises(UsageError, match=r"reference .*axes.json: expected name, made_of and problems"):
+    with pytest.raises(UsageError, match=r"reference .*axes.json: expected name, made_of, hashes and problems"):
         read(tmp_path / "axes.json")
 
 

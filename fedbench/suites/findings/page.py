@@ -9,8 +9,10 @@ import numpy as np
 
 from fedbench.analysis.board import Board, times
 from fedbench.analysis.profiles import Reference, ecdf, profile
+from fedbench.errors import UsageError
 from fedbench.suites.findings.markdown import interval, seconds, table
-from fedbench.suites.findings.results import BASELINE, Results, agreement, first_at, gain, ratio, solved
+from fedbench.suites.findings.numbers import BASELINE, agreement, common, first_at, gap, misses, points_of, ratio, solved
+from fedbench.suites.findings.results import Results, check_reference
 from fedbench.suites.findings.sentences import hardest, in_short, of_limited
 
 HALF_WAY = 0.3  # of the budget, by which a second share is shown
@@ -18,52 +20,77 @@ FACTOR = 2.0  # of the reference time
 
 WORDS = """\
 **Time to the targets** is in virtual seconds. It is the mean over the targets; a target that is not reached counts with the whole
-budget. Smaller is better. **First** at a point are the earliest row and all rows that the seeds cannot tell from it, which does not say
-that they are equal. Brackets are 95 % intervals over seeds, for these scenarios. `docs/rules.md` has the rules, which were fixed before
-the runs."""
+budget, so a time, or a ratio of times, says too little of a row that misses targets. Smaller is better. **First** at a point are the
+earliest row and all rows that the seeds cannot tell from it. That does not say that they are equal, and a row that scatters more is harder
+to tell from the earliest. Brackets are 95 % intervals over seeds, each by itself, for these scenarios. The rules are `docs/rules.md`."""
 
 LIMITS = """\
 - Options are the best of a few trials, chosen on tuning seeds and held-out training data. More trials, or other ranges, can change who is
   first. The search spaces are `fedbench/suites/spaces`.
 - Seeds draw shards, speeds, absences and orders of examples anew. Intervals over seeds say nothing about other data, other models, or
   other strengths of the same factor.
-- The earliest row of a point is found in the runs that its lead is measured on, so the lead is a little overstated.
-- Time is virtual: of the stated speeds and links. Who computes or sends more in the same time is not charged for it. Some algorithms keep
-  all clients at work by definition, so they are also compared without these.
-- The times depend on which targets and budgets were set. They were set before the runs.
-- Rows that cannot be told apart are not shown to be equal. `resolves` is what a difference must be to be seen with probability 0.8."""
+- The earliest row of a point, and the largest and smallest of several numbers, are found in the runs that measure them. So a lead is
+  overstated.
+- Time is virtual: of the stated speeds and links. Who computes or sends more in the same time is not charged for it.
+- The times depend on which targets and budgets the suite sets."""
 
 
-def page(suites: Sequence[tuple[Results, Reference]], command: str, rules_version: int) -> str:
-    """Returns the whole page. `command`: what makes it again from the committed records."""
-    sections = ["# Findings", f"Made by `{command}` from committed records, under version {rules_version} of the rules.", WORDS]
+def page(suites: Sequence[tuple[Results, Reference | None]], command: str, rules_version: int) -> str:
+    """Returns the whole page.
+
+    Args:
+        suites: results, and the reference times of each, None for a suite without tuned rows.
+        command: what makes the page again from the committed records.
+        rules_version: of the rules as they are now.
+
+    Raises:
+        UsageError: for a suite with one seed, or a reference that is of other scenarios.
+    """
+    sections = ["# Findings", f"Made by `{command}` from committed records; version {rules_version} of the rules.", WORDS]
     for results, reference in suites:
+        if results.suite.seeds.count < 2:
+            raise UsageError(f"findings of suite {results.suite.name}: intervals need at least 2 seeds, it has 1")
+        if reference is not None:
+            check_reference(reference, results)
         sections += [_head(results), in_short(results), _by_point(results), hardest(results), _by_algorithm(results, reference)]
     sections += [_agreements(one, other) for (one, _), (other, _) in itertools.pairwise(suites)]
-    own = [line for results, _ in suites for line in _of_suite(results)]
+    own = [line for results, _ in suites for line in _limits(results)]
     sections.append("\n\n".join(["## What this does not say", "\n".join([LIMITS, *own])]))
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _of_suite(results: Results) -> Iterator[str]:
+def _limits(results: Results) -> Iterator[str]:
     name = results.suite.name
+    everybody = [label for label in sorted(results.names) if results.all_at_work(label)]
+    if everybody:
+        yield f"- {name}: {', '.join(everybody)} keep more than {results.limit:g} clients at work by definition, and so compute more."
     if results.flattered:
         yield f"- {name}: unlabelled public data, held out of the training data, flatter {', '.join(results.flattered)}."
-    if results.incomplete:
-        yield f"- {name}: rows that lack a seed are left out: {', '.join(results.incomplete)}."
+    dirty = sum(bool(run.meta["provenance"].get("dirty")) for run in results.runs.values())
+    if dirty:
+        yield f"- {name}: {dirty:,} runs were made with local changes, and are not valid by the rules."
+    for reason, rows in results.absent.items():
+        yield f"- {name}: left out, {reason}: {', '.join(rows)}."
 
 
 def _head(results: Results) -> str:
     suite, runs = results.suite, results.runs.values()
-    commits = sorted({str(run.meta["provenance"]["commit"])[:12] for run in runs})
+    commits = sorted({str(run.meta["provenance"].get("commit") or "unknown")[:12] for run in runs})
     states = {state: sum(run.state == state for run in runs) for state in sorted({run.state for run in runs})}
-    tried = f" Tuned rows have the best of {suite.tuning.trials + 1} trials each." if suite.tuning is not None else ""
+    tried = (
+        f" Tuned rows have the best of {suite.tuning.trials + 1} trials each."
+        if suite.tuning is not None and results.tuned
+        else ""
+    )
+    boards = [*results.tuned.values(), *results.published.values()]
+    rows = {one.row for found in boards for one in found.standings}
+    targets = sorted({arrival.target for found in boards for one in found.standings for arrival in one.arrivals})
     return "\n\n".join(
         [
             f"## {suite.name} (`{suite.content_hash()}`)",
-            f"{suite.about} {len(runs):,} runs ({', '.join(f'{number:,} {state}' for state, number in states.items())}) of "
-            f"{len(results.labels)} algorithms, {suite.seeds.count} seeds a row, at commit {', '.join(commits)}.{tried} Targets: "
-            f"{', '.join(f'{100 * value:g} %' for value in results.targets)} test accuracy.",
+            f"{suite.about} {len(runs):,} runs ({', '.join(f'{number:,} {state}' for state, number in states.items())}) of {len(rows)} "
+            f"algorithms, {suite.seeds.count} seeds a row, at commit {', '.join(commits)}.{tried} Targets: "
+            f"{', '.join(f'{100 * value:g} %' for value in targets)} test accuracy.",
         ]
     )
 
@@ -72,10 +99,16 @@ def _head(results: Results) -> str:
 
 
 def _by_point(results: Results) -> str:
-    head = (
-        "point", "first", "seconds", f"first{of_limited(results)}", "seconds", f"`{BASELINE}`", f"`{BASELINE}` / earliest of these",
-        "first, published options", "resolves",
-    )  # fmt: skip
+    """A column that would be empty, or twice the same, is left out."""
+    has_limit = bool(np.isfinite(results.limit))
+    head = ["point", "first", "seconds"]
+    head += [f"first{of_limited(results)}", "seconds"] if has_limit else []
+    head += [
+        f"`{BASELINE}`",
+        f"`{BASELINE}` / earliest{' of these' if has_limit else ''}",
+        "first, published options",
+        "resolves",
+    ]
     rows = []
     for point in results.suite.points:
         tuned, limited = results.tuned.get(point.name), results.limited.get(point.name)
@@ -84,63 +117,67 @@ def _by_point(results: Results) -> str:
             (
                 point.name,
                 *_first(tuned),
-                *_first(limited),
+                *(_first(limited) if has_limit else ()),
                 seconds(base.mean.mean) if base else "",
-                interval(gain(limited)) if limited and base else "",
+                _gap(limited),
                 _first(results.published.get(point.name))[0],
                 seconds(tuned.resolution) if tuned else "",
             )
         )
     text = (
-        "Options are tuned unless it says published. `seconds` are those of the earliest row. `resolves` is the smallest difference that "
-        "such a board shows with probability 0.8."
+        "Options are tuned unless it says published. `seconds` are those of the earliest row. `resolves` is the smallest difference that a "
+        "board of all tuned rows shows with probability 0.8. ≥: the row misses targets."
     )
     return "\n\n".join(["### Who is first at which point", text, table(head, rows)])
 
 
 def _first(board: Board | None) -> tuple[str, str]:
-    """Names of the first and the seconds of the earliest."""
+    """Returns the names of the first and the seconds of the earliest."""
     if board is None:
         return "", ""
     first = board.first
     return (", ".join(one.row for one in first), seconds(first[0].mean.mean)) if first else ("nobody reaches a target", "")
 
 
+def _gap(board: Board | None) -> str:
+    found = None if board is None else gap(board)
+    return "" if board is None or found is None else f"{'≥ ' if misses(board, BASELINE) else ''}{interval(found)}"
+
+
 # ---- by algorithm ----
 
 
-def _by_algorithm(results: Results, reference: Reference) -> str:
-    head = (
-        "algorithm", "clients at work", "first at", "targets reached, %", f"by {100 * HALF_WAY:g} % of the budget",
-        f"within {FACTOR:g}x of the reference", "published: targets reached, %", f"time / `{BASELINE}`'s", "published / tuned",
-        "typical trial / best",
-    )  # fmt: skip
+def _by_algorithm(results: Results, reference: Reference | None) -> str:
     tuned, published = results.tuned, results.published
+    if not tuned:
+        return ""
+    head = (
+        "algorithm", "first at", "targets reached, %", f"by {100 * HALF_WAY:g} % of the budget", f"within {FACTOR:g}x of the reference",
+        "published: targets reached, %", f"time / `{BASELINE}`'s", "published / tuned", "median trial / best trial",
+    )  # fmt: skip
     rows = []
     for name in results.names:
         own = times(tuned, name)
         if not own.seconds:
             continue
-        at = sum(found.of(name) is not None for found in tuned.values())
         rows.append(
             (
                 name,
-                f"{results.at_work(name):.0f}",
-                f"{first_at(tuned, name)} of {at}",
+                f"{first_at(tuned, name)} of {len(points_of(tuned, name))}",
                 interval(solved(tuned, name), 100),
                 f"{100 * ecdf(own, np.array([HALF_WAY]))[0]:.0f}",
-                f"{100 * profile(own, reference, np.array([FACTOR]))[0]:.0f}" if reference.seconds else "",
-                interval(solved(published, name), 100) if times(published, name).seconds else "",
+                f"{100 * profile(own, reference, np.array([FACTOR]))[0]:.0f}" if reference and reference.seconds else "",
+                interval(solved(published, name), 100) if points_of(published, name) else "",
                 interval(ratio(tuned, BASELINE, tuned, name)),
                 interval(ratio(tuned, name, published, name)),
                 _sensitivity(results, name),
             )
         )
     text = (
-        "Every point counts alike. Shares are in percent of targets and seeds. Where an interval has no width, all seeds gave the same. "
-        f"The last three columns are geometric means over the points: tuned time over that of tuned `{BASELINE}`, published time over "
-        "tuned, and the median trial's time over the best one's, on the validation part. The reference times are the frozen ones of "
-        f"`{reference.name}`: a new entrant moves nobody's numbers."
+        "Shares are in percent of targets and seeds, over the points where a row is. The last three columns are geometric means over "
+        f"points: the time over that of tuned `{BASELINE}`, the published time over the tuned one, and the median trial's time over the "
+        "best one's, on the validation part. `within` counts the targets that a reference row reaches; where a row is not, it has reached "
+        "none. The reference times are frozen: a new entrant moves nobody's share."
     )
     return "\n\n".join(["### All points together", text, table(head, rows)])
 
@@ -154,19 +191,19 @@ def _sensitivity(results: Results, name: str) -> str:
 
 
 def _agreements(one: Results, other: Results) -> str:
-    head = ("point", "rows", "Kendall's tau", f"first in {one.suite.name}", f"first in {other.suite.name}")
+    head = ("point", "rows", "Kendall's tau", f"earliest in {one.suite.name}", f"earliest in {other.suite.name}")
     rows = []
     for point in one.suite.points:
         first, second = one.tuned.get(point.name), other.tuned.get(point.name)
         found = agreement(first, second) if first and second else None
         if first and second and found is not None:
-            tau, common = found
-            earliest = next(row.row for row in first.standings if row.place is not None and second.of(row.row))
-            rows.append((point.name, f"{common}", interval(tau), earliest, _first(second)[0]))
+            here, there = common(first, second)
+            rows.append((point.name, f"{len(here)}", interval(found), here[0].row, there[0].row))
     if not rows:
         return ""
     text = (
-        "Rows with tuned options that both suites have, in the order of their times to the targets. Tau is 1 where the orders are the same "
-        f"and 0 where they have nothing in common. First in {one.suite.name}: the earliest of the rows that both have."
+        "Points of the same name, and the rows with tuned options that both suites have there, in the order of their times to the "
+        "targets. Tau is 1 for the same order, 0 where the orders have nothing in common, and -1 for the opposite one. Rows that cannot be "
+        "told apart lower it."
     )
     return "\n\n".join([f"## Does {other.suite.name} order them as {one.suite.name} does?", text, table(head, rows)])

@@ -6,64 +6,71 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fedbench.analysis.board import Board, Standing
+from fedbench.analysis.board import Board
 from fedbench.suites.findings.markdown import interval
-from fedbench.suites.findings.results import BASELINE, Results, first_at, gain, ratio
+from fedbench.suites.findings.numbers import BASELINE, first_at, gap, misses, ratio
+from fedbench.suites.findings.results import Results
 
 
 def in_short(results: Results) -> str:
-    """Returns what a visitor should know first."""
-    lines = [*_leaders(results), *_gains(results), *_options(results), *_broken(results)]
+    """Returns what a visitor should know first; nothing without tuned rows."""
+    lines = [*_leaders(results), *_gaps(results), *_options(results), *_broken(results)]
     return "\n".join(["### In short", "", *(f"- {line}" for line in lines)]) if lines else ""
 
 
+def of_limited(results: Results) -> str:
+    """Returns which rows `limited` has, to stand behind a noun; nothing if the suite sets no number of clients."""
+    return f" with at most {results.limit:g} clients at a time" if np.isfinite(results.limit) else ""
+
+
 def _leaders(results: Results) -> Iterator[str]:
-    """Who is among the first most often."""
-    groups = {"with tuned options": results.tuned}
+    """Yields who is among the first most often."""
+    groups = {"Of all rows with tuned options": results.tuned}
     if np.isfinite(results.limit):
-        groups[f"among rows that keep {_limit(results)}"] = results.limited
+        groups[f"Of those{of_limited(results)}"] = results.limited
     for words, boards in groups.items():
         counts = {name: first_at(boards, name) for name in results.names}
-        best = sorted(counts, key=lambda name: (-counts[name], name))[:5]
-        if best and counts[best[0]]:
-            told = ", ".join(f"`{name}` {counts[name]}" for name in best if counts[name])
-            yield f"First, or not to be told from the first, most often {words}: {told}, of {len(boards)} points."
+        order = sorted((name for name in counts if counts[name]), key=lambda name: (-counts[name], name))
+        if order:
+            told = ", ".join(f"`{name}` {counts[name]}" for name in order)
+            yield f"{words}, these are first, or cannot be told from the first, at so many of {len(boards)} points: {told}."
 
 
-def _limit(results: Results) -> str:
-    return f"at most {results.limit:g} clients at work"
+def _gaps(results: Results) -> Iterator[str]:
+    """Yields where the baseline is farthest from the earliest row, and where it is nearest."""
+    found = {point: of_point for point, board in results.limited.items() if (of_point := gap(board)) is not None}
+    if len(found) < 2:
+        return
+    order = sorted(found, key=lambda point: found[point].value)
+    most, whole = order[-1], [point for point in order if not misses(results.limited[point], BASELINE)]
+    text = (
+        f"The time of `{BASELINE}` over that of the earliest row{of_limited(results)} is largest at {most}: "
+        f"{_at_least(results, most)}{interval(found[most])}"
+    )
+    if whole and whole[0] != most:
+        text += f". Of the points where `{BASELINE}` misses no target it is smallest at {whole[0]}: {interval(found[whole[0]])}"
+    yield f"{text}."
 
 
-def _gains(results: Results) -> Iterator[str]:
-    """Where another algorithm than the baseline gains most and least."""
-    found = {point: of_point for point, board in results.limited.items() if (of_point := gain(board)) is not None}
-    if len(found) > 1:
-        most, least = max(found, key=lambda point: found[point].value), min(found, key=lambda point: found[point].value)
-        yield (
-            f"`{BASELINE}` needs {interval(found[most])} times as long as the earliest row{of_limited(results)} at {most}, where the gap "
-            f"is largest, and {interval(found[least])} times at {least}, where it is smallest."
-        )
-
-
-def of_limited(results: Results) -> str:
-    """Returns which rows `limited` has, to stand behind a noun; nothing if it has all."""
-    return f" with {_limit(results)}" if np.isfinite(results.limit) else ""
+def _at_least(results: Results, point: str) -> str:
+    return "at least " if misses(results.limited[point], BASELINE) else ""
 
 
 def _options(results: Results) -> Iterator[str]:
-    """What the options are worth."""
+    """Yields what the options are worth."""
     found = {name: both for name in results.names if (both := ratio(results.tuned, name, results.published, name)) is not None}
-    if found:
-        order = sorted(found, key=lambda name: found[name].value)
-        middle, least, most = float(np.median([both.value for both in found.values()])), order[0], order[-1]
-        yield (
-            f"Published options need {middle:.2f} times as long as tuned ones (median over algorithms), from "
-            f"{interval(found[least])} for `{least}` to {interval(found[most])} for `{most}`."
-        )
+    if len(found) < 2:
+        return
+    order = sorted(found, key=lambda name: found[name].value)
+    middle = float(np.median([both.value for both in found.values()]))
+    yield (
+        f"The time with published options over that with tuned ones is {middle:.2f} for the median algorithm, least for `{order[0]}`, "
+        f"{interval(found[order[0]])}, and largest for `{order[-1]}`, {interval(found[order[-1]])}."
+    )
 
 
 def _broken(results: Results) -> Iterator[str]:
-    """Whose runs did not finish."""
+    """Yields whose runs did not finish."""
     for kind, boards in (("tuned", results.tuned), ("published", results.published)):
         broken: dict[str, int] = {}
         for found in boards.values():
@@ -75,30 +82,38 @@ def _broken(results: Results) -> Iterator[str]:
 
 
 def hardest(results: Results) -> str:
-    """Returns who reaches the hardest target, point by point."""
+    """Returns who reaches the hardest target of every point; nothing without tuned rows."""
     if not results.tuned:
         return ""
-    target = max(results.targets)
     lines = [
-        f"- **{point.name}**: {_arrivals(results.tuned[point.name], target)}."
+        f"- **{point.name}**: {_arrivals(results.tuned[point.name])}."
         for point in results.suite.points
         if point.name in results.tuned
     ]
-    return "\n".join([f"### Who reaches {100 * target:g} %, with tuned options", "", *lines])
+    text = (
+        "On the front, of the rows that reach it with every seed: those than which none has both smaller mean seconds and bytes."
+    )
+    return "\n".join(["### Who reaches the hardest target", "", text, "", *lines])
 
 
-def _arrivals(board: Board, target: float) -> str:
-    arrived = [(one, _arrival(one, target)) for one in board.standings if one.place is not None]
-    every = [one.row for one, hits in arrived if hits == len(one.seconds)]
-    never = [one.row for one, hits in arrived if hits == 0]
-    parts = [f"{len(every)} of {len(arrived)} rows reach it with every seed"]
+def _arrivals(board: Board) -> str:
+    target = max(arrival.target for one in board.standings for arrival in one.arrivals)
+    arrived = [
+        (one.row, arrival)
+        for one in board.standings
+        for arrival in one.arrivals
+        if one.place is not None and arrival.target == target
+    ]
+    every = [row for row, arrival in arrived if arrival.hits == len(arrival.reached)]
+    never = [row for row, arrival in arrived if arrival.hits == 0]
+    parts = [f"{100 * target:g} % is reached with every seed by {len(every)} of {len(arrived)} rows"]
     if never:
-        parts.append(f"with no seed {', '.join(never)}")
+        parts.append(f"with no seed by {', '.join(never)}")
+    medians = {row: arrival.median for row, arrival in arrived if arrival.median is not None}
+    if medians:
+        earliest = min(medians, key=lambda row: medians[row])
+        parts.append(f"the earliest median is that of {earliest}, {medians[earliest]:g} s")
     front = board.front(target)
     if front:
-        parts.append(f"nobody is both earlier there and sends less than {' or '.join(front)}")
+        parts.append(f"on the front of seconds and bytes {'is' if len(front) == 1 else 'are'} {', '.join(front)}")
     return "; ".join(parts)
-
-
-def _arrival(one: Standing, target: float) -> int:
-    return sum(arrival.hits for arrival in one.arrivals if arrival.target == target)

@@ -34,13 +34,12 @@ def suite(name: str = "made-up", points: tuple[str, ...] = ("calm", "rough"), al
 
 
 def runs(selector: str, point: str, second: float | None, tuned: bool, **more: Any) -> list[Record]:
-    """One run a seed. `ace` keeps 90 clients at work, everybody else 8."""
+    """Returns one run a seed."""
     found = []
     for seed, late in enumerate(SCATTER):
         at = 10.0 if second is None else second + late
         curve = (0.1, 0.5, 0.6) if second is None else (0.1, TARGET, 0.9)
         one = record(selector, seed, curve, seconds=(0, at, BUDGET), scenario=point, scenario_hash=point, **more)
-        one.meta["ledger"] |= {"busy_seconds": (90 if selector == "ace" else 8) * BUDGET, "end_seconds": BUDGET}
         one.meta["run_id"] += "-tuned" * tuned
         one.meta["digests"]["result"] = f"{selector} {point} {seed} {tuned}"
         found.append(one)

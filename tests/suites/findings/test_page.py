@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
+from fedbench.errors import UsageError
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import Results, reference_of
+from fedbench.suites.suite import Seeds
 from tests.suites.findings.made_up import results, suite
 
 ROWS = {
-    "calm": {"fedavg": 8, "fedbuff": 4, "fedasync": 4, "ace": 1.5, "centralised": 1},
-    "rough": {"fedavg": 12, "fedbuff": 2, "fedasync": None, "ace": 4, "centralised": 1},
+    "calm": {"fedavg": 8, "fedbuff": 4, "fedasync": 4, "asysg": 1.5, "centralised": 1},
+    "rough": {"fedavg": 12, "fedbuff": 2, "fedasync": None, "asysg": 4, "centralised": 1},
 }
 PUBLISHED = {point: {name: None if at is None else at + 4 for name, at in rows.items()} for point, rows in ROWS.items()}
 
@@ -24,30 +28,49 @@ def cells(text: str, name: str) -> list[str]:
 
 def test_who_is_first() -> None:
     text = written(results(ROWS, PUBLISHED))
-    assert "Made by `fedbench suite report made-up` from committed records, under version 1 of the rules." in text
-    assert "200 runs (200 finished) of" in text
-    assert "most often with tuned options: `ace` 1, `fedbuff` 1, of 2 points." in text
-    assert "most often among rows that keep at most 10 clients at work: `fedbuff` 2, `fedasync` 1, of 2 points." in text
-    assert "`fedavg` needs 5.03 [" in text
-    assert (
-        "times as long as the earliest row with at most 10 clients at work at rough, where the gap is largest, and 1.89 [" in text
-    )
+    assert "Made by `fedbench suite report made-up` from committed records; version 1 of the rules." in text
+    assert "200 runs (200 finished) of 5 algorithms" in text
+    assert "Of all rows with tuned options, these are first, or cannot be told from the first, at so many of 2 points: " in text
+    assert "at so many of 2 points: `asysg` 1, `fedbuff` 1." in text
+    assert "Of those with at most 10 clients at a time, these" in text
+    assert "at so many of 2 points: `fedbuff` 2, `fedasync` 1." in text
+    assert "with at most 10 clients at a time is largest at rough: 5.03 [" in text
+    assert "Of the points where `fedavg` misses no target it is smallest at calm: 1.89 [" in text
     first = cells(text, "calm")
-    assert first[1:3] == ["ace", "2.0"]
+    assert first[1:3] == ["asysg", "2.0"]
     assert set(first[3].split(", ")) == {"fedasync", "fedbuff"}
     assert first[4:6] == ["4.5", "8.5"]
+    assert "asysg keep more than 10 clients at work by definition" in text
+
+
+def test_a_gap_to_a_row_that_misses_is_a_lower_bound() -> None:
+    """The budget is all that is known of it, so it is never the smallest gap."""
+    rows = {"calm": {"fedavg": None, "fedbuff": 18}, "rough": {"fedavg": 12, "fedbuff": 4}, "third": {"fedavg": 8, "fedbuff": 4}}
+    text = written(results(rows, {}, suite(points=tuple(rows))))
+    assert cells(text, "calm")[6].startswith("≥ 1.08 [")
+    assert "is largest at rough: 2.79 [" in text
+    assert "it is smallest at third: 1.89 [" in text
+
+
+def test_without_a_number_of_clients_there_is_one_group() -> None:
+    one = results(ROWS, PUBLISHED)
+    free = Results(one.suite.model_copy(update={"options": {}}), one.frozen, one.seats)
+    text = written(free)
+    assert "clients at a time" not in text
+    assert "by definition" not in text
+    assert cells(text, "calm")[1:4] == ["asysg", "2.0", "8.5"]
 
 
 def test_who_reaches_the_hardest_target() -> None:
     text = written(results(ROWS, PUBLISHED))
-    assert "### Who reaches 80 %, with tuned options" in text
-    assert "- **rough**: 3 of 4 rows reach it with every seed; with no seed fedasync; nobody is both earlier there" in text
+    rough = "- **rough**: 80 % is reached with every seed by 3 of 4 rows; with no seed by fedasync; the earliest median is that of fedbuff"
+    assert rough in text
 
 
 def test_all_points_together() -> None:
     found = cells(written(results(ROWS, PUBLISHED)), "fedasync")
-    assert found[1:7] == ["8", "0 of 2", "50 [50, 50]", "50", "0", "50 [50, 50]"]
-    assert cells(written(results(ROWS, PUBLISHED)), "ace")[1:3] == ["90", "1 of 2"]
+    assert found[1:6] == ["0 of 2", "50 [50, 50]", "50", "0", "50 [50, 50]"]
+    assert cells(written(results(ROWS, PUBLISHED)), "asysg")[1] == "1 of 2"
     assert found[-1] == "2.00", "the median trial needs 8 s and the best one 4 s"
 
 
@@ -55,26 +78,38 @@ def test_nobody_arrives() -> None:
     """There is no first one, no gap, and no front."""
     text = written(results({"calm": {"fedavg": None, "fedbuff": None}}, {"calm": {"fedavg": None}}))
     assert cells(text, "calm")[1] == "nobody reaches a target"
-    assert "0 of 2 rows reach it with every seed; with no seed fedavg, fedbuff." in text
-    assert "most often" not in text
+    assert "reached with every seed by 0 of 2 rows; with no seed by fedavg, fedbuff." in text
+    assert "these are first" not in text
 
 
 def test_without_tuned_rows() -> None:
     one = results({}, {"calm": {"fedavg": 4}})
-    text = written(Results(one.suite, None, one.seats))
+    text = page([(Results(one.suite, None, one.seats), None)], "command", 1)
     assert cells(text, "calm")[7] == "fedavg"
-    assert "Who reaches" not in text
+    assert "hardest" not in text
+    assert "All points together" not in text
 
 
 def test_what_is_missing_or_broken_is_said() -> None:
-    one = results(ROWS, PUBLISHED)
+    one = results(ROWS, PUBLISHED, suite(algorithms=("fedavg", "fedbuff", "fedasync", "asysg", "centralised", "fedprox")))
     one.seats["calm"]["fedbuff (tuned)"].pop()
+    one.seats["calm"]["fedavg"][0].meta["provenance"]["dirty"] = True
     for run in one.seats["rough"]["fedasync"]:
         run.meta["outcome"]["state"] = "diverged"
     text = written(one)
-    assert "- made-up: rows that lack a seed are left out: fedbuff (tuned) at calm." in text
+    assert "- made-up: left out, 9 of 10 seeds: fedbuff (tuned) at calm." in text
+    lacking = "fedprox at calm, fedprox (tuned) at calm, fedprox at rough, fedprox (tuned) at rough"
+    assert f"- made-up: left out, no run: {lacking}." in text
+    assert "- made-up: 1 runs were made with local changes, and are not valid by the rules." in text
     assert "189 finished" in text
     assert "Runs with published options that did not finish, over all points: `fedasync` 10." in text
+
+
+def test_what_has_no_intervals_is_refused() -> None:
+    one = results(ROWS, PUBLISHED)
+    single = Results(one.suite.model_copy(update={"seeds": Seeds(count=1)}), one.frozen, one.seats)
+    with pytest.raises(UsageError, match="findings of suite made-up: intervals need at least 2 seeds, it has 1"):
+        page([(single, None)], "command", 1)
 
 
 def test_public_data_that_flatter_are_named() -> None:

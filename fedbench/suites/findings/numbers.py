@@ -1,0 +1,102 @@
+"""Numbers over several points or boards, with their intervals over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fedbench.analysis import bootstrap
+from fedbench.analysis.board import Board, Standing
+from fedbench.analysis.bootstrap import Floats, Interval, Strata
+
+BASELINE = "fedavg"
+
+Boards = Mapping[str, Board]
+"""By point."""
+
+
+def first_at(boards: Boards, row: str) -> int:
+    """Returns at how many points a row is first, or cannot be told from the first."""
+    return sum(any(one.row == row for one in found.first) for found in boards.values())
+
+
+def points_of(boards: Boards, row: str) -> list[str]:
+    """Returns the points at which a row is."""
+    return [point for point, found in boards.items() if found.of(row) is not None]
+
+
+def solved(boards: Boards, row: str) -> Interval:
+    """Returns the share of targets and seeds that a row reaches within the budgets, every point where it is alike."""
+    strata = {
+        point: np.isfinite([list(arrival.reached.values()) for arrival in found.arrivals]).T.astype(np.float64)
+        for point, one in boards.items()
+        if (found := one.of(row)) is not None
+    }
+    return bootstrap.estimate(strata, bootstrap.mean_of_scenarios)
+
+
+def ratio(first: Boards, a: str, second: Boards, b: str) -> Interval | None:
+    """Returns the time to the targets of row b of `second` over that of row a of `first`: the geometric mean over the points that both
+    are at, seeds paired. None if there is no such point."""
+    strata = {}
+    for point in sorted(first.keys() & second.keys()):
+        one, other = first[point].of(a), second[point].of(b)
+        if one is not None and other is not None:
+            strata[point] = np.array([(one.seconds[seed], other.seconds[seed]) for seed in sorted(one.seconds)])
+    return bootstrap.estimate(strata, _ratio) if strata else None
+
+
+def _ratio(means: Strata) -> Floats:
+    """The geometric mean over points of second / first."""
+    return np.asarray(np.exp(np.mean([np.log(both[:, 1] / both[:, 0]) for both in means.values()], axis=0)), np.float64)
+
+
+def gap(board: Board) -> Interval | None:
+    """Returns the baseline's time to the targets over the earliest ranked row's, where every draw of seeds has its own earliest row. None
+    if the board lacks the baseline, or no ranked row reaches a target."""
+    base = board.of(BASELINE)
+    if base is None or not board.first:
+        return None
+    ranked = [one for one in board.standings if one.place is not None]
+    return bootstrap.estimate({"": _seconds([base, *ranked])}, lambda means: means[""][:, 0] / means[""][:, 1:].min(axis=1))
+
+
+def misses(board: Board, row: str) -> bool:
+    """Returns whether a run of a row misses a target, so that its time counts with the budget and says too little."""
+    found = board.of(row)
+    return found is not None and any(math.isinf(second) for one in found.arrivals for second in one.reached.values())
+
+
+def common(first: Board, second: Board) -> tuple[list[Standing], list[Standing]]:
+    """Returns the rows that both boards rank, in the order of either."""
+    both = {one.row for one in first.standings if one.place is not None} & {
+        one.row for one in second.standings if one.place is not None
+    }
+    return [one for one in first.standings if one.row in both], [one for one in second.standings if one.row in both]
+
+
+def agreement(first: Board, second: Board) -> Interval | None:
+    """Returns Kendall's tau-b between the orders of the rows that both boards rank, by their mean times: 1 for the same order, -1 for the
+    opposite one. A draw of seeds in which all rows of a board are alike counts as 0. None with fewer than three such rows.
+
+    Source: Kendall 1945.
+    """
+    ordered, _ = common(first, second)
+    if len(ordered) < 3:
+        return None
+    again = [found for one in ordered if (found := second.of(one.row)) is not None]
+    return bootstrap.estimate({"first": _seconds(ordered), "second": _seconds(again)}, _tau)
+
+
+def _tau(means: Strata) -> Floats:
+    first, second = (np.sign(means[name][:, :, None] - means[name][:, None, :]) for name in ("first", "second"))
+    agree = (first * second).sum(axis=(1, 2))
+    most = np.sqrt((first**2).sum(axis=(1, 2)) * (second**2).sum(axis=(1, 2)))
+    return np.asarray(np.divide(agree, most, out=np.zeros_like(agree), where=most > 0), np.float64)
+
+
+def _seconds(rows: Sequence[Standing]) -> Floats:
+    """Returns (seeds, rows)."""
+    return np.array([[one.seconds[seed] for one in rows] for seed in sorted(rows[0].seconds)])

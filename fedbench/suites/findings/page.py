@@ -13,7 +13,7 @@ from fedbench.errors import UsageError
 from fedbench.suites.findings.markdown import interval, seconds, table
 from fedbench.suites.findings.numbers import BASELINE, agreement, common, first_at, gap, misses, points_of, ratio, solved
 from fedbench.suites.findings.results import Results, check_reference
-from fedbench.suites.findings.sentences import hardest, in_short, of_limited
+from fedbench.suites.findings.sentences import hardest, in_short
 
 HALF_WAY = 0.3  # of the budget, by which a second share is shown
 FACTOR = 2.0  # of the reference time
@@ -22,7 +22,8 @@ WORDS = """\
 **Time to the targets** is in virtual seconds. It is the mean over the targets; a target that is not reached counts with the whole
 budget, so a time, or a ratio of times, says too little of a row that misses targets. Smaller is better. **First** at a point are the
 earliest row and all rows that the seeds cannot tell from it. That does not say that they are equal, and a row that scatters more is harder
-to tell from the earliest. Brackets are 95 % intervals over seeds, each by itself, for these scenarios. The rules are `docs/rules.md`."""
+to tell from the earliest. **Like for like** are the rows without public data that let no more clients work at a time than the suite sets.
+Brackets are 95 % intervals over seeds, each by itself, for these scenarios. The rules are `docs/rules.md`."""
 
 LIMITS = """\
 - Options are the best of a few trials, chosen on tuning seeds and held-out training data. More trials, or other ranges, can change who is
@@ -61,11 +62,10 @@ def page(suites: Sequence[tuple[Results, Reference | None]], command: str, rules
 
 def _limits(results: Results) -> Iterator[str]:
     name = results.suite.name
-    everybody = [label for label in sorted(results.names) if results.all_at_work(label)]
-    if everybody:
-        yield f"- {name}: {', '.join(everybody)} keep more than {results.limit:g} clients at work by definition, and so compute more."
-    if results.flattered:
-        yield f"- {name}: unlabelled public data, held out of the training data, flatter {', '.join(results.flattered)}."
+    for words, labels in results.advantaged.items():
+        yield f"- {name}: with {words}, by definition: {', '.join(labels)}. These are not like for like."
+    if any((run.meta["spec"]["scenario"].get("public") or {}).get("source") == "held_out" for run in results.runs.values()):
+        yield f"- {name}: public data are held out of the training data, which flatters who uses them."
     dirty = sum(bool(run.meta["provenance"].get("dirty")) for run in results.runs.values())
     if dirty:
         yield f"- {name}: {dirty:,} runs were made with local changes, and are not valid by the rules."
@@ -99,27 +99,27 @@ def _head(results: Results) -> str:
 
 
 def _by_point(results: Results) -> str:
-    """A column that would be empty, or twice the same, is left out."""
-    has_limit = bool(np.isfinite(results.limit))
+    """Returns the table of points. The columns of like for like are left out if no row has an advantage."""
+    has_groups = bool(results.advantaged)
     head = ["point", "first", "seconds"]
-    head += [f"first{of_limited(results)}", "seconds"] if has_limit else []
+    head += ["first, like for like", "seconds"] if has_groups else []
     head += [
         f"`{BASELINE}`",
-        f"`{BASELINE}` / earliest{' of these' if has_limit else ''}",
+        f"`{BASELINE}` / earliest{' of these' if has_groups else ''}",
         "first, published options",
         "resolves",
     ]
     rows = []
     for point in results.suite.points:
-        tuned, limited = results.tuned.get(point.name), results.limited.get(point.name)
+        tuned, alike = results.tuned.get(point.name), results.like_for_like.get(point.name)
         base = tuned.of(BASELINE) if tuned else None
         rows.append(
             (
                 point.name,
                 *_first(tuned),
-                *(_first(limited) if has_limit else ()),
+                *(_first(alike) if has_groups else ()),
                 seconds(base.mean.mean) if base else "",
-                _gap(limited),
+                _gap(alike),
                 _first(results.published.get(point.name))[0],
                 seconds(tuned.resolution) if tuned else "",
             )

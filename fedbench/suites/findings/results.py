@@ -21,7 +21,6 @@ from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import TUNED, Tuned
 from fedbench.types import Info
 
-PUBLIC = "public_data"
 REFERENCES = Path(__file__).parents[1] / "references"
 
 
@@ -52,15 +51,9 @@ class Results:
         return self._boards(tuned=False)
 
     @cached_property
-    def limited(self) -> dict[str, Board]:
-        """By point, the complete rows with tuned options that let no more clients work at a time than the suite sets. Others compute more
-        in the same time. All rows if the suite sets no number."""
-        return self._boards(tuned=True, limit=self.limit)
-
-    @property
-    def limit(self) -> float:
-        """How many clients the suite lets work at a time, where an algorithm has a choice; infinite if it sets no number."""
-        return float(self.suite.options.get("concurrency") or np.inf)
+    def like_for_like(self) -> dict[str, Board]:
+        """By point, the complete rows with tuned options that have no advantage."""
+        return self._boards(tuned=True, only_alike=True)
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -91,17 +84,6 @@ class Results:
         return {point.name: self.suite.scenario_at(point).content_hash() for point in self.suite.points}
 
     @cached_property
-    def flattered(self) -> list[str]:
-        """Returns the labels whose algorithm uses public data, where these are held out of the training data of a scenario."""
-        runs = [
-            run for run in self.runs.values() if (run.meta["spec"]["scenario"].get("public") or {}).get("source") == "held_out"
-        ]
-        names = {
-            run.meta["spec"]["algorithm"]["name"] for run in runs if PUBLIC in run.meta["spec"]["algorithm"].get("requires", ())
-        }
-        return sorted(label for selector, label in self.labels.items() if registry.parse_selector(selector)[0] in names)
-
-    @cached_property
     def absent(self) -> dict[str, list[str]]:
         """Returns what the board lacks, by the reason: labels and points. Both rows of every algorithm are looked for, the tuned one if
         the suite says how options are looked for."""
@@ -115,16 +97,25 @@ class Results:
                         found.setdefault(reason, []).append(f"{label}{TUNED if row.endswith(TUNED) else ''} at {point.name}")
         return found
 
-    def at_a_time(self, point: str, selector: str, *, tuned: bool) -> int:
-        """Returns how many clients an algorithm lets work at a time."""
-        clients = self.suite.scenario_at(self.suite.point(point)).clients
+    def advantages(self, point: str, selector: str, *, tuned: bool) -> list[str]:
+        """Returns what an algorithm has by definition beyond what the suite gives to all: more clients at work at a time than the suite
+        sets, where it sets a number, and public data."""
         algorithm = self.suite.algorithm(selector, self._options(point, selector) if tuned else None)
-        return algorithm.dispatch(Info(clients, lambda: np.ones(clients))).at_a_time(clients)
+        clients, limit = self.suite.scenario_at(self.suite.point(point)).clients, self.suite.options.get("concurrency")
+        at_a_time = algorithm.dispatch(Info(clients, lambda: np.ones(clients))).at_a_time(clients)
+        more = [f"more than {limit} clients at work at a time"] if limit is not None and at_a_time > limit else []
+        return [*more, *(["unlabelled public data"] if "public_data" in algorithm.requires else [])]
 
-    def all_at_work(self, label: str) -> bool:
-        """Returns whether a row with tuned options lets more clients work at a time than the suite sets, somewhere."""
-        rows = [(point, selector) for point in self.tuned for selector in self._selectors(label)]
-        return any(self.at_a_time(point, selector, tuned=True) > self.limit for point, selector in rows)
+    @cached_property
+    def advantaged(self) -> dict[str, list[str]]:
+        """Returns by advantage the labels that have it somewhere, with tuned options, references left out."""
+        found: dict[str, set[str]] = {}
+        for point, one in self.tuned.items():
+            for selector, label in self.labels.items():
+                standing = one.of(label)
+                for words in self.advantages(point, selector, tuned=True) if standing and standing.place is not None else ():
+                    found.setdefault(words, set()).add(label)
+        return {words: sorted(labels) for words, labels in sorted(found.items())}
 
     def spread(self, label: str) -> list[tuple[float, float]]:
         """Returns, by point where options were looked for, the restricted mean seconds of the best and of the median trial, on the
@@ -143,14 +134,16 @@ class Results:
     def _complete(self, runs: Sequence[Record]) -> bool:
         return len(runs) == self.suite.seeds.count
 
-    def _boards(self, *, tuned: bool, limit: float = np.inf) -> dict[str, Board]:
+    def _boards(self, *, tuned: bool, only_alike: bool = False) -> dict[str, Board]:
         names = {selector: registry.parse_selector(selector)[0] for selector in self.labels}
         pooled = frozenset(self.labels[selector] for selector, name in names.items() if registry.find("algorithm", name).pooled)
         found: dict[str, dict[str, Sequence[Record]]] = {}
         for point, rows in self.seats.items():
             for row, runs in rows.items():
                 selector = row.removesuffix(TUNED)
-                if (row != selector) == tuned and self._complete(runs) and self.at_a_time(point, selector, tuned=tuned) <= limit:
+                if (row != selector) != tuned or not self._complete(runs):
+                    continue
+                if not only_alike or not self.advantages(point, selector, tuned=tuned):
                     found.setdefault(point, {})[self.labels[selector]] = runs
         return {point: board(rows, references=pooled) for point, rows in found.items()}
 

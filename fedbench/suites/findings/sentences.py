@@ -18,16 +18,11 @@ def in_short(results: Results) -> str:
     return "\n".join(["### In short", "", *(f"- {line}" for line in lines)]) if lines else ""
 
 
-def of_limited(results: Results) -> str:
-    """Returns which rows `limited` has, to stand behind a noun; nothing if the suite sets no number of clients."""
-    return f" with at most {results.limit:g} clients at a time" if np.isfinite(results.limit) else ""
-
-
 def _leaders(results: Results) -> Iterator[str]:
     """Yields who is among the first most often."""
     groups = {"Of all rows with tuned options": results.tuned}
-    if np.isfinite(results.limit):
-        groups[f"Of those{of_limited(results)}"] = results.limited
+    if results.advantaged:
+        groups["Like for like"] = results.like_for_like
     for words, boards in groups.items():
         counts = {name: first_at(boards, name) for name in results.names}
         order = sorted((name for name in counts if counts[name]), key=lambda name: (-counts[name], name))
@@ -38,13 +33,13 @@ def _leaders(results: Results) -> Iterator[str]:
 
 def _gaps(results: Results) -> Iterator[str]:
     """Yields where the baseline is farthest from the earliest row, and where it is nearest."""
-    found = {point: of_point for point, board in results.limited.items() if (of_point := gap(board)) is not None}
+    found = {point: of_point for point, board in results.like_for_like.items() if (of_point := gap(board)) is not None}
     if len(found) < 2:
         return
     order = sorted(found, key=lambda point: found[point].value)
-    most, whole = order[-1], [point for point in order if not misses(results.limited[point], BASELINE)]
+    most, whole = order[-1], [point for point in order if not misses(results.like_for_like[point], BASELINE)]
     text = (
-        f"The time of `{BASELINE}` over that of the earliest row{of_limited(results)} is largest at {most}: "
+        f"The time of `{BASELINE}` over that of the earliest row{', like for like,' if results.advantaged else ''} is largest at {most}: "
         f"{_at_least(results, most)}{interval(found[most])}"
     )
     if whole and whole[0] != most:
@@ -53,7 +48,7 @@ def _gaps(results: Results) -> Iterator[str]:
 
 
 def _at_least(results: Results, point: str) -> str:
-    return "at least " if misses(results.limited[point], BASELINE) else ""
+    return "at least " if misses(results.like_for_like[point], BASELINE) else ""
 
 
 def _options(results: Results) -> Iterator[str]:

@@ -61,10 +61,12 @@ def test_a_reference_of_other_scenarios_is_refused() -> None:
         check_reference(reference, results(TUNED, PUBLISHED, other))
 
 
-def test_who_lets_more_clients_work_than_the_suite_sets() -> None:
+def test_who_has_more_than_the_suite_gives() -> None:
     """By definition, whatever they happen to do: FedLin waits for the slowest of all, and so for most of the time few of them work."""
-    found = results({"calm": {"fedavg": 8, "asysg": 4, "fedlin": 12, "fedbuff": 4, "favano": 4}}, {})
-    assert {one.row for one in found.limited["calm"].standings} == {"fedavg", "fedbuff"}
-    assert found.at_a_time("calm", "fedbuff", tuned=True) == 10
-    assert found.at_a_time("calm", "fedlin", tuned=True) == 20
-    assert [label for label in found.names if found.all_at_work(label)] == ["asysg", "favano", "fedlin"]
+    found = results(
+        {"calm": {"fedavg": 8, "asysg": 4, "fedlin": 12, "fedbuff": 4, "favano": 4, "fedecho": 3, "centralised": 1}}, {}
+    )
+    assert {one.row for one in found.like_for_like["calm"].standings} == {"fedavg", "fedbuff"}
+    more, public = "more than 10 clients at work at a time", "unlabelled public data"
+    assert found.advantaged == {more: ["asysg", "favano", "fedlin"], public: ["fedecho"]}
+    assert found.advantages("calm", "centralised", tuned=True) == [more], "a reference is shown and not ranked"

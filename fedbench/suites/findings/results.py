@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,17 +86,23 @@ class Results:
 
     @cached_property
     def absent(self) -> dict[str, list[str]]:
-        """Returns what the board lacks, by the reason: labels and points. Both rows of every algorithm are looked for, the tuned one if
-        the suite says how options are looked for."""
+        """Returns what the boards lack, by the reason: labels and points. The tuned row is looked for if the suite says how options are
+        looked for; where both rows of an algorithm lack the same, its label stands for both."""
         found: dict[str, list[str]] = {}
-        for point in self.suite.points:
-            for selector, label in self.labels.items():
-                for row in (selector, *([f"{selector}{TUNED}"] if self.suite.tuning is not None else [])):
-                    runs = self.seats.get(point.name, {}).get(row, [])
-                    if not self._complete(runs):
-                        reason = f"{len(runs)} of {self.suite.seeds.count} seeds" if runs else "no run"
-                        found.setdefault(reason, []).append(f"{label}{TUNED if row.endswith(TUNED) else ''} at {point.name}")
+        for point, (selector, label) in itertools.product(self.suite.points, self.labels.items()):
+            rows = self.seats.get(point.name, {})
+            lacks = {"published": self._lacks(rows.get(selector, []))}
+            if self.suite.tuning is not None:
+                lacks["tuned"] = self._lacks(rows.get(f"{selector}{TUNED}", []))
+            for reason in sorted({reason for reason in lacks.values() if reason}):
+                kinds = [kind for kind, other in lacks.items() if other == reason]
+                row = label if len(kinds) == len(lacks) else f"{label} ({kinds[0]})"
+                found.setdefault(reason, []).append(f"{row} at {point.name}")
         return found
+
+    def _lacks(self, runs: Sequence[Record]) -> str:
+        """Returns why a row with these runs is not compared; nothing if it is."""
+        return "" if self._complete(runs) else f"{len(runs)} of {self.suite.seeds.count} seeds" if runs else "no run"
 
     def advantages(self, point: str, selector: str, *, tuned: bool) -> list[str]:
         """Returns what an algorithm has by definition beyond what the suite gives to all: more clients at work at a time than the suite

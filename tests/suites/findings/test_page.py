@@ -98,8 +98,7 @@ def test_what_is_missing_or_broken_is_said() -> None:
         run.meta["outcome"]["state"] = "diverged"
     text = written(one)
     assert "- made-up: left out, 9 of 10 seeds: fedbuff (tuned) at calm." in text
-    lacking = "fedprox at calm, fedprox (tuned) at calm, fedprox at rough, fedprox (tuned) at rough"
-    assert f"- made-up: left out, no run: {lacking}." in text
+    assert "- made-up: left out, no run: fedprox at calm, fedprox at rough." in text
     assert "- made-up: 1 runs were made with local changes, and are not valid by the rules." in text
     assert "189 finished" in text
     assert "Runs with published options that did not finish, over all points: `fedasync` 10." in text

@@ -10,6 +10,7 @@ from fedbench.analysis.board import Board
 from fedbench.suites.findings.markdown import interval
 from fedbench.suites.findings.numbers import BASELINE, first_at, gap, misses, ratio
 from fedbench.suites.findings.results import Results
+from fedbench.suites.suite import Point
 
 
 def in_short(results: Results) -> str:
@@ -81,7 +82,7 @@ def hardest(results: Results) -> str:
     if not results.tuned:
         return ""
     lines = [
-        f"- **{point.name}**: {_arrivals(results.tuned[point.name])}."
+        f"- **{point.name}**{_described(point)}. {_arrivals(results.tuned[point.name])}."
         for point in results.suite.points
         if point.name in results.tuned
     ]
@@ -89,6 +90,11 @@ def hardest(results: Results) -> str:
         "On the front, of the rows that reach it with every seed: those than which none has both smaller mean seconds and bytes."
     )
     return "\n".join(["### Who reaches the hardest target", "", text, "", *lines])
+
+
+def _described(point: Point) -> str:
+    axis, about = f" ({point.axis})" if point.axis else "", point.about.strip().removesuffix(".")
+    return f"{axis}: {about}" if about else axis
 
 
 def _arrivals(board: Board) -> str:

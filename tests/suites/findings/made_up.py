@@ -24,7 +24,7 @@ def suite(name: str = "made-up", points: tuple[str, ...] = ("calm", "rough"), al
             "name": name,
             "about": "Made up.",
             "scenario": "digits-demo",
-            "points": [{"name": point} for point in points],
+            "points": [{"name": point, "axis": "delay", "about": f"It is {point}."} for point in points],
             "algorithms": algorithms,
             "options": {"concurrency": 10},
             "seeds": {"count": SEEDS},

@@ -16,11 +16,8 @@ from fedbench.errors import UsageError
 from fedbench.results import archive
 from fedbench.results.store import write_atomically
 from fedbench.suites import suite as suites
-from fedbench.suites import tuned
 from fedbench.suites.findings.page import page
-from fedbench.suites.findings.results import REFERENCES, Results, reference_file, reference_of
-from fedbench.suites.seats import seats
-from fedbench.suites.suite import Suite
+from fedbench.suites.findings.results import REFERENCES, Results, load, reference_file, reference_of
 
 app = typer.Typer()  # its verbs stand beside those of `fedbench.cli.suite`
 
@@ -74,7 +71,7 @@ def freeze(
     From its tuned rows. Profiles are relative to them, so a new entrant moves nobody.
     """
     found = suites.load(suite)
-    reference = reference_of(_results(found, folder, archives))
+    reference = reference_of(load(found, folder, archives))
     file = output or reference_file(found.name)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, profiles.as_json(reference).encode())
@@ -93,7 +90,7 @@ def report(
 
     Who is first at which point, how sure that is, and what options have to do with it.
     """
-    parts = [_with_reference(_results(suites.load(suite), folder, archives), references, suite) for suite in several]
+    parts = [_with_reference(load(suites.load(suite), folder, archives), references, suite) for suite in several]
     given = {
         "--tuned-in": (folder, TUNED),
         "--archives": (archives, ARCHIVES),
@@ -105,15 +102,6 @@ def report(
     output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(output, text.encode())
     show(f"{sum(len(results.runs) for results, _ in parts):,} runs -> {output}")
-
-
-def _results(suite: Suite, folder: Path, archives: Path) -> Results:
-    """All records are looked at: a page is published."""
-    frozen = None if suite.tuning is None else tuned.read(folder / f"{suite.name}.yaml", suite)
-    several = seats(suite, frozen, archive.read(archives / suite.name))
-    if not several:
-        raise UsageError(f"archive {archives / suite.name}: it has no run of suite {suite.name}")
-    return Results(suite, frozen, several)
 
 
 def _with_reference(results: Results, references: Path, suite: str) -> tuple[Results, Reference | None]:

@@ -1,5 +1,5 @@
 """The leaderboard: a static page made from records, with the data beside it."""
 
-from fedbench.leaderboard.site import build, check
+from fedbench.leaderboard.site import build, build_suites, check
 
-__all__ = ["build", "check"]
+__all__ = ["build", "build_suites", "check"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from jinja2 import TemplateError
 from fedbench import plain_files
 from fedbench.analysis.axes import SECONDS, Axis
 from fedbench.errors import UsageError
-from fedbench.leaderboard import rules
+from fedbench.leaderboard import rules, suite_page
 from fedbench.leaderboard.document import SCHEMA, document
 from fedbench.leaderboard.form import problem
 from fedbench.leaderboard.page import render
@@ -43,10 +43,31 @@ def build(records: Iterable[Record], out: str | Path, *, title: str = TITLE, not
     data = document(records, title, note, axis)
     if not data["scenarios"]:
         raise UsageError("leaderboard: there are no finished records to show; `fedbench run` writes some")
-    folder = Path(out)
+    return _write(Path(out), _files(data))
+
+
+def build_suites(documents: Sequence[Mapping[str, Any]], out: str | Path) -> Path:
+    """Write the overview of suites into `out`, which is made if need be, and return the path of its `index.html`.
+
+    Args:
+        documents: of the suites; the first one is `index.html`, another one `NAME.html`. `NAME.json` has what a page is made from.
+        out: the folder.
+
+    The same documents give the same bytes. UsageError if `out` cannot be written.
+    """
+    names = [one["suite"]["name"] for one in documents]
+    pages = {name: "index.html" if name == names[0] else f"{name}.html" for name in names}
+    files = {"rules.html": rules.render()}
+    for name, one in zip(names, documents, strict=True):
+        text = json.dumps(one, ensure_ascii=False, allow_nan=False) + "\n"
+        files |= {f"{name}.json": text, pages[name]: suite_page.render(json.loads(text), pages)}
+    return _write(Path(out), files)
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in _files(data).items():
+        for name, text in files.items():
             _replace(folder / name, text)
     except OSError as error:
         raise UsageError(

@@ -75,7 +75,6 @@ def _limits(results: Results) -> Iterator[str]:
 
 def _head(results: Results) -> str:
     suite, runs = results.suite, results.runs.values()
-    commits = sorted({str(run.meta["provenance"].get("commit") or "unknown")[:12] for run in runs})
     states = {state: sum(run.state == state for run in runs) for state in sorted({run.state for run in runs})}
     tried = (
         f" Tuned rows have the best of {suite.tuning.trials + 1} trials each."
@@ -89,7 +88,7 @@ def _head(results: Results) -> str:
         [
             f"## {suite.name} (`{suite.content_hash()}`)",
             f"{suite.about} {len(runs):,} runs ({', '.join(f'{number:,} {state}' for state, number in states.items())}) of {len(rows)} "
-            f"algorithms, {suite.seeds.count} seeds a row, at commit {', '.join(commits)}.{tried} Targets: "
+            f"algorithms, {suite.seeds.count} seeds a row, at commit {', '.join(one[:12] for one in results.commits)}.{tried} Targets: "
             f"{', '.join(f'{100 * value:g} %' for value in targets)} test accuracy.",
         ]
     )

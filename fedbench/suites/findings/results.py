@@ -16,8 +16,10 @@ from fedbench import registry
 from fedbench.analysis.board import Board, board, times
 from fedbench.analysis.profiles import Reference, freeze
 from fedbench.errors import UsageError
+from fedbench.results import archive
 from fedbench.results.record import Record
-from fedbench.suites.seats import Seats
+from fedbench.suites import tuned
+from fedbench.suites.seats import Seats, seats
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import TUNED, Tuned
 from fedbench.types import Info
@@ -78,6 +80,11 @@ class Results:
     def runs(self) -> dict[str, Record]:
         """Returns the runs of all rows by their ids."""
         return {run.run_id: run for rows in self.seats.values() for runs in rows.values() for run in runs}
+
+    @property
+    def commits(self) -> list[str]:
+        """Returns the commits at which the runs were made."""
+        return sorted({str(run.meta["provenance"].get("commit") or "unknown") for run in self.runs.values()})
 
     @cached_property
     def hashes(self) -> dict[str, str]:
@@ -153,6 +160,25 @@ class Results:
                 if not only_alike or not self.advantages(point, selector, tuned=tuned):
                     found.setdefault(point, {})[self.labels[selector]] = runs
         return {point: board(rows, references=pooled) for point, rows in found.items()}
+
+
+def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
+    """Returns what the archive of a suite in a folder of archives holds. All its records are looked at.
+
+    Args:
+        suite: the suite.
+        tuned_in: folder of the files of chosen options; not looked at for a suite that does not say how options are looked for.
+        archives: folder of the archives.
+
+    Raises:
+        UsageError: if the file of options is missing or of another design, or if the archive has no run of the suite.
+        RecordError: if the archive is missing or damaged.
+    """
+    frozen = None if suite.tuning is None else tuned.read(tuned_in / f"{suite.name}.yaml", suite)
+    found = seats(suite, frozen, archive.read(archives / suite.name))
+    if not found:
+        raise UsageError(f"archive {archives / suite.name}: it has no run of suite {suite.name}")
+    return Results(suite, frozen, found)
 
 
 def reference_of(results: Results) -> Reference:

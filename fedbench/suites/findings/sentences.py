@@ -13,9 +13,14 @@ from fedbench.suites.findings.results import Results
 from fedbench.suites.suite import Point
 
 
+def short_lines(results: Results) -> list[str]:
+    """Returns what a visitor should know first, a sentence each, in Markdown; none without tuned rows."""
+    return [*_leaders(results), *_gaps(results), *_options(results), *_broken(results)]
+
+
 def in_short(results: Results) -> str:
-    """Returns what a visitor should know first; nothing without tuned rows."""
-    lines = [*_leaders(results), *_gaps(results), *_options(results), *_broken(results)]
+    """Returns the same as a section; nothing without tuned rows."""
+    lines = short_lines(results)
     return "\n".join(["### In short", "", *(f"- {line}" for line in lines)]) if lines else ""
 
 

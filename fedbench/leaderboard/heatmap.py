@@ -1,0 +1,117 @@
+"""The table of algorithms x points of a suite: what a cell says in words, and how dark it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fedbench.leaderboard import words
+
+LEVELS = 7  # classes h0 .. h6 in style.css
+PER_DOUBLING = 2  # levels from one time to twice as much
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One algorithm at one point.
+
+    text: its time, or a dash where it reaches no target or has no row.
+    note: what the number does not say.
+    level: 0 for the earliest, one more for every factor of the square root of two, None where there is no time.
+    mark: `first` for the earliest and for whoever cannot be told from it, `alike` for the same among the rows without an advantage.
+    title: all of it in words.
+    """
+
+    text: str
+    note: str
+    level: int | None
+    mark: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One algorithm with its cells in the order of the points."""
+
+    label: str
+    family: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Algorithms that are alike in what they have beyond the others. `title` is empty for those that have nothing beyond."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+
+def groups(document: Mapping[str, Any], kind: str) -> list[Group]:
+    """Returns the algorithms in groups: like for like, then by advantage, then references. Within a group those come first that reach the
+    most targets and, among equals, need the least time compared with the earliest rows."""
+    titles: dict[str, list[Mapping[str, Any]]] = {"": []}
+    for algorithm in sorted(document["algorithms"], key=lambda one: one["advantages"]):
+        titles.setdefault(_title(algorithm), []).append(algorithm)
+    references = titles.pop("Reference", [])
+    found = []
+    for title, several in [*titles.items(), ("Reference", references)]:
+        order = sorted(several, key=lambda one: _rank(document, kind, one["label"]))
+        lines = tuple(_line(document, kind, one) for one in order if _row_of(document, kind, one["label"]))
+        if lines:
+            found.append(Group(title, lines))
+    return found
+
+
+def _title(algorithm: Mapping[str, Any]) -> str:
+    if algorithm["family"] == "reference":
+        return "Reference"
+    return " and ".join(algorithm["advantages"]).capitalize()
+
+
+def _row_of(document: Mapping[str, Any], kind: str, label: str) -> dict[str, Mapping[str, Any]]:
+    """Returns the rows of an algorithm by point."""
+    return {point: row for point, rows in document["boards"][kind].items() for row in rows if row["label"] == label}
+
+
+def _rank(document: Mapping[str, Any], kind: str, label: str) -> tuple[float, float, str]:
+    rows = _row_of(document, kind, label)
+    if not rows:
+        return 1.0, math.inf, label
+    solved = sum(row["solved"] for row in rows.values()) / len(rows)
+    ratios = [math.log(row["mean"] / earliest(document["boards"][kind][point])) for point, row in rows.items()]
+    return -solved, sum(ratios) / len(ratios), label
+
+
+def earliest(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Returns the least mean time of the ranked rows of a board; of all rows if none is ranked."""
+    ranked = [row["mean"] for row in rows if row["place"] is not None]
+    return float(min(ranked or [row["mean"] for row in rows]))
+
+
+def _line(document: Mapping[str, Any], kind: str, algorithm: Mapping[str, Any]) -> Line:
+    rows = _row_of(document, kind, algorithm["label"])
+    cells = tuple(
+        _cell(rows.get(point["name"]), document["boards"][kind].get(point["name"], []), point) for point in document["points"]
+    )
+    return Line(algorithm["label"], algorithm["family"], cells)
+
+
+def _cell(row: Mapping[str, Any] | None, board: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> Cell:
+    if row is None:
+        return Cell(words.NONE, "no row", None, mark="", title=f"{point['name']}: no row; it is not applicable, or lacks runs")
+    seeds = len(row["seconds"])
+    targets = ", ".join(f"{100 * one['target']:g} % by {one['hits']} of {seeds} seeds" for one in row["targets"])
+    title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s ± {row['half_width']:.1f} s; {targets}"
+    if row["solved"] == 0:
+        return Cell(words.NONE, "no target", None, mark="", title=title)
+    ratio = row["mean"] / earliest(board)
+    level = min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(ratio) + 1e-9)))
+    missed = "" if row["solved"] == 1 else f"{words.percent(row['solved'])} of targets"
+    mark = "first" if row["first"] else "alike" if row["first_alike"] else ""
+    return Cell(_three(row["mean"]), missed, level, mark=mark, title=title)
+
+
+def _three(value: float) -> str:
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}"

@@ -1,0 +1,34 @@
+"""A suite's overview as one HTML page: a pure function of its document."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from fedbench.leaderboard.heatmap import groups
+from fedbench.leaderboard.page import environment
+
+KINDS = {"tuned": "Tuned options", "published": "Published options"}
+
+
+def render(document: Mapping[str, Any], pages: Mapping[str, str]) -> str:
+    """Returns the page of a suite's document; the same document gives the same bytes. `pages`: by suite, the files of all pages."""
+    markdown = MarkdownIt("commonmark", {"html": False})
+    axes = [(axis, len(list(points))) for axis, points in itertools.groupby(document["points"], key=lambda point: point["axis"])]
+    return (
+        environment()
+        .get_template("suite.html")
+        .render(
+            suite=document["suite"],
+            pages=pages,
+            points=document["points"],
+            axes=axes,
+            sentences=[Markup(markdown.renderInline(line)) for line in document["sentences"]],
+            boards=[(kind, title, groups(document, kind)) for kind, title in KINDS.items() if document["boards"][kind]],
+            absent=document["absent"],
+        )
+    )

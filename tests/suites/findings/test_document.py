@@ -1,0 +1,40 @@
+"""The document of a suite: what the boards hold, as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from fedbench.suites.findings.document import document
+from tests.suites.findings.made_up import results, suite
+
+TUNED = {
+    "calm": {"fedavg": 8, "fedbuff": 4, "asysg": 2, "centralised": 1},
+    "rough": {"fedavg": 12, "fedbuff": None},
+}
+
+
+def test_it_is_json_and_has_what_the_boards_have() -> None:
+    found = document(results(TUNED, {"calm": {"fedavg": 16}}, suite(algorithms=("fedavg", "fedbuff", "asysg", "centralised"))))
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert [one["name"] for one in found["points"]] == ["calm", "rough"]
+    rows = {row["label"]: row for row in found["boards"]["tuned"]["calm"]}
+    assert list(rows) == ["centralised", "asysg", "fedbuff", "fedavg"]
+    assert [rows[name]["first"] for name in rows] == [False, True, False, False]
+    assert [rows[name]["first_alike"] for name in rows] == [False, False, True, False]
+    assert rows["fedbuff"]["seconds"]["1"] == 4.5
+    assert rows["fedbuff"]["targets"] == [{"target": 0.8, "hits": 10, "median": 4.4, "bytes": 1000.0}]
+    missed = found["boards"]["tuned"]["rough"][1]
+    assert (missed["label"], missed["solved"], missed["targets"][0]["median"]) == ("fedbuff", 0.0, None)
+    assert [row["label"] for row in found["boards"]["published"]["calm"]] == ["fedavg"]
+
+
+def test_what_algorithms_are() -> None:
+    found = {one["label"]: one for one in document(results(TUNED, {}))["algorithms"]}
+    assert [found[name]["family"] for name in ("fedavg", "fedbuff", "centralised")] == [
+        "synchronous",
+        "asynchronous",
+        "reference",
+    ]
+    assert found["asysg"]["advantages"] == ["more than 10 clients at work at a time"]
+    assert found["fedecho"]["advantages"] == ["unlabelled public data"]
+    assert found["centralised"]["advantages"] == []

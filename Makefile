@@ -1,6 +1,6 @@
 # make demo    fresh machine to leaderboard page        make test    the test suite
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
-# make smoke   the suite `smoke` from the first run to the last, and some committed records run again
+# make smoke   the suite `smoke` from the first run to the last, some committed records run again, the page of findings made again
 # make asan    of native what .ci/run takes: addresses and undefined behaviour, with the emulated CUDA kernels
 # make aarch64 the core's golden bits on aarch64, under qemu, where it and a cross compiler are installed
 # make regress BASE=commit    is the core slower than there?     make history COMMITS="a b"    asv over commits, into results/asv
@@ -48,6 +48,7 @@ smoke: $(STAMP)
 	store=$$(mktemp -d) && $(BIN)/fedbench suite run smoke --store $$store -j 2 --quiet && rm -r $$store
 	$(BIN)/fedbench verify results/records --sample 3 --tolerant-torch --draw $$(date +%s)
 	$(BIN)/fedbench verify $(wildcard results/suites/*) --sample 3 --draw $$(date +%s)
+	$(BIN)/python -m pytest -q -m slow tests/suites/findings/test_published.py
 
 lint: $(STAMP) types
 	$(BIN)/ruff check

@@ -97,9 +97,9 @@ def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pyte
     said("suite", "freeze", suite, "-o", "references/small.json")
     frozen = json.loads(Path("references/small.json").read_text())
     assert set(frozen["made_of"]) == {"fedavg", "fedbuff"}
-    assert re.search(r"calm .* -\n", said("suite", "plan", suite, "--untimed")), "nothing is known of it yet"
+    assert re.search(r"calm .* - *\n", said("suite", "plan", suite, "--untimed")), "nothing is known of it yet"
     monkeypatch.setattr("fedbench.cli.suite.reference_file", lambda name: Path(f"references/{name}.json"))
-    assert re.search(rf"calm .* {frozen['resolution']['calm']:.1f} s\n", said("suite", "plan", suite, "--untimed"))
+    assert re.search(rf"calm .* {frozen['resolution']['calm']:.1f} s *\n", said("suite", "plan", suite, "--untimed"))
     said("suite", "report", suite, "--references", "references")
     page = Path("results/findings.md").read_text()
     assert f"Made by `fedbench suite report {suite} --references references`" in page

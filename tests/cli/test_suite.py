@@ -31,7 +31,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The smoke suite with one point and two trials, of which some seconds are enough."""
     folder = tmp_path_factory.mktemp("suite")
     changes = {
-        "points": SMOKE["points"][:1],
+        "points": [{**SMOKE["points"][0], "set": {"budget.seconds": 10, "targets": [{"value": 0.3}]}}],
         "algorithms": ["fedavg", "fedbuff"],
         "tuning": {**SMOKE["tuning"], "trials": 2, "seeds": {"first": 100, "count": 1}},
     }
@@ -66,7 +66,7 @@ def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPa
     assert said("verify", "results/small", "--sample", "1").endswith("identical\n")
     for records in ("runs/small", "results/small"):
         text = said("compare", "fedavg", "fedbuff (tuned)", "-r", records, "--suite", suite, "--tuned", "tuned/small.yaml")
-        assert text.startswith("calm, 90 %: ")
+        assert text.startswith("calm, 30 %: ")
     assert (
         json.loads(said("compare", "fedavg", "fedbuff", "-r", "results/small", "--suite", suite, "--json"))["scenario"] == "calm"
     )

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from fedbench import registry, rules
+from fedbench import rules
 from fedbench.analysis.board import Board, Standing
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import short_lines
 from fedbench.suites.tuned import TUNED
-from fedbench.types import Info, Rounds
 
 SCHEMA = 1
 KINDS = ("tuned", "published")
@@ -70,15 +67,13 @@ def _point(results: Results, name: str) -> Document:
 
 def _algorithm(results: Results, selector: str, label: str) -> Document:
     """Advantages are those that it has at some point, with published options."""
-    cls = registry.find("algorithm", registry.parse_selector(selector)[0])
-    algorithm = results.suite.algorithm(selector)
-    dispatch = algorithm.dispatch(Info(100, lambda: np.ones(100)))
+    family = results.families[label]
     found = {words for point in results.suite.points for words in results.advantages(point.name, selector, tuned=False)}
     return {
         "label": label,
         "selector": selector,
-        "family": "reference" if cls.pooled else "synchronous" if isinstance(dispatch, Rounds) else "asynchronous",
-        "advantages": [] if cls.pooled else sorted(found),
+        "family": family,
+        "advantages": [] if family == "reference" else sorted(found),
     }
 
 

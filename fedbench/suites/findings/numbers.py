@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -61,6 +61,20 @@ def gap(board: Board) -> Interval | None:
         return None
     ranked = [one for one in board.standings if one.place is not None]
     return bootstrap.estimate({"": _seconds([base, *ranked])}, lambda means: means[""][:, 0] / means[""][:, 1:].min(axis=1))
+
+
+def family_gap(board: Board, synchronous: Collection[str]) -> Interval | None:
+    """Returns the earliest synchronous row's time to the targets over that of the earliest other ranked row, where every draw of seeds has
+    its own earliest rows. None if a side has no row, or none that reaches a target."""
+    sides = [
+        [one for one in board.standings if one.place is not None and (one.row in synchronous) == side] for side in (True, False)
+    ]
+    if not all(any(one.solved > 0 for one in side) for side in sides):
+        return None
+    count = len(sides[0])
+    return bootstrap.estimate(
+        {"": _seconds([*sides[0], *sides[1]])}, lambda means: means[""][:, :count].min(axis=1) / means[""][:, count:].min(axis=1)
+    )
 
 
 def misses(board: Board, row: str) -> bool:

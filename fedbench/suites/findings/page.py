@@ -11,7 +11,18 @@ from fedbench.analysis.board import Board, times
 from fedbench.analysis.profiles import Reference, ecdf, profile
 from fedbench.errors import UsageError
 from fedbench.suites.findings.markdown import interval, seconds, table
-from fedbench.suites.findings.numbers import BASELINE, agreement, common, first_at, gap, misses, points_of, ratio, solved
+from fedbench.suites.findings.numbers import (
+    BASELINE,
+    agreement,
+    common,
+    family_gap,
+    first_at,
+    gap,
+    misses,
+    points_of,
+    ratio,
+    solved,
+)
 from fedbench.suites.findings.results import Results, check_reference
 from fedbench.suites.findings.sentences import hardest, in_short
 
@@ -102,12 +113,8 @@ def _by_point(results: Results) -> str:
     has_groups = bool(results.advantaged)
     head = ["point", "first", "seconds"]
     head += ["first, like for like", "seconds"] if has_groups else []
-    head += [
-        f"`{BASELINE}`",
-        f"`{BASELINE}` / earliest{' of these' if has_groups else ''}",
-        "first, published options",
-        "resolves",
-    ]
+    head += [f"`{BASELINE}`", f"`{BASELINE}` / earliest{' of these' if has_groups else ''}"]
+    head += ["synchronous / asynchronous", "first, published options", "resolves"]
     rows = []
     for point in results.suite.points:
         tuned, alike = results.tuned.get(point.name), results.like_for_like.get(point.name)
@@ -119,13 +126,15 @@ def _by_point(results: Results) -> str:
                 *(_first(alike) if has_groups else ()),
                 seconds(base.mean.mean) if base else "",
                 _gap(alike),
+                interval(family_gap(alike, results.synchronous)) if alike else "",
                 _first(results.published.get(point.name))[0],
                 seconds(tuned.resolution) if tuned else "",
             )
         )
     text = (
-        "Options are tuned unless it says published. `seconds` are those of the earliest row. `resolves` is the smallest difference that a "
-        "board of all tuned rows shows with probability 0.8. ≥: the row misses targets."
+        "Options are tuned unless it says published. `seconds` are those of the earliest row. `synchronous / asynchronous` is the time of "
+        f"the earliest row in rounds over that of the earliest one without{', like for like' if has_groups else ''}. `resolves` is the "
+        "smallest difference that a board of all tuned rows shows with probability 0.8. ≥: the row misses targets."
     )
     return "\n\n".join(["### Who is first at which point", text, table(head, rows)])
 
@@ -155,14 +164,15 @@ def _by_algorithm(results: Results, reference: Reference | None) -> str:
         "published: targets reached, %", f"time / `{BASELINE}`'s", "published / tuned", "median trial / best trial",
     )  # fmt: skip
     rows = []
-    for name in results.names:
+    references = [label for label, family in results.families.items() if family == "reference"]
+    for name in [*results.names, *references]:
         own = times(tuned, name)
         if not own.seconds:
             continue
         rows.append(
             (
                 name,
-                f"{first_at(tuned, name)} of {len(points_of(tuned, name))}",
+                "reference" if name in references else f"{first_at(tuned, name)} of {len(points_of(tuned, name))}",
                 interval(solved(tuned, name), 100),
                 f"{100 * ecdf(own, np.array([HALF_WAY]))[0]:.0f}",
                 f"{100 * profile(own, reference, np.array([FACTOR]))[0]:.0f}" if reference and reference.seconds else "",

@@ -22,7 +22,7 @@ from fedbench.suites import tuned
 from fedbench.suites.seats import Seats, seats
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import TUNED, Tuned
-from fedbench.types import Info
+from fedbench.types import Info, Rounds
 
 REFERENCES = Path(__file__).parents[1] / "references"
 
@@ -64,6 +64,21 @@ class Results:
         names = {selector: registry.parse_selector(selector)[0] for selector in self.suite.selectors()}
         shared = {name for name in names.values() if list(names.values()).count(name) > 1}
         return {selector: selector if name in shared else name for selector, name in names.items()}
+
+    @cached_property
+    def families(self) -> dict[str, str]:
+        """By label: reference, for one that is shown and not ranked; synchronous, for one in rounds; asynchronous."""
+        found = {}
+        for selector, label in self.labels.items():
+            algorithm = self.suite.algorithm(selector)
+            kind = "synchronous" if isinstance(algorithm.dispatch(Info(100, lambda: np.ones(100))), Rounds) else "asynchronous"
+            found[label] = "reference" if algorithm.pooled else kind
+        return found
+
+    @property
+    def synchronous(self) -> list[str]:
+        """Returns the labels of the synchronous algorithms."""
+        return [label for label, family in self.families.items() if family == "synchronous"]
 
     @cached_property
     def names(self) -> list[str]:
@@ -149,8 +164,7 @@ class Results:
         return len(runs) == self.suite.seeds.count
 
     def _boards(self, *, tuned: bool, only_alike: bool = False) -> dict[str, Board]:
-        names = {selector: registry.parse_selector(selector)[0] for selector in self.labels}
-        pooled = frozenset(self.labels[selector] for selector, name in names.items() if registry.find("algorithm", name).pooled)
+        pooled = frozenset(label for label, family in self.families.items() if family == "reference")
         found: dict[str, dict[str, Sequence[Record]]] = {}
         for point, rows in self.seats.items():
             for row, runs in rows.items():

@@ -8,14 +8,14 @@ import numpy as np
 
 from fedbench.analysis.board import Board
 from fedbench.suites.findings.markdown import interval
-from fedbench.suites.findings.numbers import BASELINE, first_at, gap, misses, ratio
+from fedbench.suites.findings.numbers import BASELINE, family_gap, first_at, gap, misses, ratio
 from fedbench.suites.findings.results import Results
 from fedbench.suites.suite import Point
 
 
 def short_lines(results: Results) -> list[str]:
     """Returns what a visitor should know first, a sentence each, in Markdown; none without tuned rows."""
-    return [*_leaders(results), *_gaps(results), *_options(results), *_broken(results)]
+    return [*_leaders(results), *_gaps(results), *_families(results), *_options(results), *_broken(results)]
 
 
 def in_short(results: Results) -> str:
@@ -51,6 +51,20 @@ def _gaps(results: Results) -> Iterator[str]:
     if whole and whole[0] != most:
         text += f". Of the points where `{BASELINE}` misses no target it is smallest at {whole[0]}: {interval(found[whole[0]])}"
     yield f"{text}."
+
+
+def _families(results: Results) -> Iterator[str]:
+    """Yields where rounds cost most, and where least."""
+    boards = results.like_for_like.items()
+    found = {point: of_point for point, board in boards if (of_point := family_gap(board, results.synchronous)) is not None}
+    if len(found) < 2:
+        return
+    order = sorted(found, key=lambda point: found[point].value)
+    alike = ", like for like," if results.advantaged else ""
+    yield (
+        f"The time of the earliest synchronous row over that of the earliest asynchronous one{alike} is largest at {order[-1]}, "
+        f"{interval(found[order[-1]])}, and smallest at {order[0]}, {interval(found[order[0]])}."
+    )
 
 
 def _at_least(results: Results, point: str) -> str:

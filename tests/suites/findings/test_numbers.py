@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from fedbench.suites.findings.numbers import _tau, agreement, first_at, gap, misses, points_of, ratio, solved
+from fedbench.suites.findings.numbers import _tau, agreement, family_gap, first_at, gap, misses, points_of, ratio, solved
 from tests.suites.findings.made_up import results, runs
 
 TUNED = {
@@ -68,6 +68,15 @@ def test_the_gap_to_the_earliest_knows_that_it_was_chosen() -> None:
     assert 1 < low < value < high
     assert gap(results({"calm": {"fedbuff": 4}}, {}).tuned["calm"]) is None
     assert gap(results({"calm": {"fedavg": None}}, {}).tuned["calm"]) is None
+
+
+def test_the_gap_between_families() -> None:
+    one = results({"calm": {"fedavg": 8, "fedprox": 12, "fedbuff": 4, "fedasync": 6}}, {}).tuned["calm"]
+    value, low, high = family_gap(one, ["fedavg", "fedprox"]) or (0, 0, 0)
+    assert value == pytest.approx(8.48 / 4.48)
+    assert low < value < high
+    assert family_gap(one, ["fedavg", "fedprox", "fedbuff", "fedasync"]) is None
+    assert family_gap(results({"calm": {"fedavg": None, "fedbuff": 4}}, {}).tuned["calm"], ["fedavg"]) is None
 
 
 def test_a_row_is_first_where_the_seeds_cannot_tell() -> None:

@@ -35,11 +35,14 @@ def test_who_is_first() -> None:
     assert "Like for like, these are first" in text
     assert "at so many of 2 points: `fedbuff` 2, `fedasync` 1." in text
     assert "earliest row, like for like, is largest at rough: 5.03 [" in text
+    assert "over that of the earliest asynchronous one, like for like, is largest at rough, 5.03 [" in text
     assert "Of the points where `fedavg` misses no target it is smallest at calm: 1.89 [" in text
     first = cells(text, "calm")
     assert first[1:3] == ["asysg", "2.0"]
     assert set(first[3].split(", ")) == {"fedasync", "fedbuff"}
     assert first[4:6] == ["4.5", "8.5"]
+    assert first[7].startswith("1.89 ["), "FedAvg is the only synchronous one"
+    assert cells(text, "centralised")[1] == "reference"
     assert "- made-up: with more than 10 clients at work at a time, by definition: asysg. These are not like for like." in text
 
 
@@ -85,7 +88,7 @@ def test_nobody_arrives() -> None:
 def test_without_tuned_rows() -> None:
     one = results({}, {"calm": {"fedavg": 4}})
     text = page([(Results(one.suite, None, one.seats), None)], "command", 1)
-    assert cells(text, "calm")[5] == "fedavg"
+    assert cells(text, "calm")[6] == "fedavg"
     assert "hardest" not in text
     assert "All points together" not in text
 

@@ -61,6 +61,13 @@ def test_a_reference_of_other_scenarios_is_refused() -> None:
         check_reference(reference, results(TUNED, PUBLISHED, other))
 
 
+def test_families() -> None:
+    found = results({}, {}).families
+    assert [found[name] for name in ("fedavg", "fedlin", "fedbuff", "favano", "centralised")] == [
+        "synchronous", "synchronous", "asynchronous", "asynchronous", "reference",
+    ]  # fmt: skip
+
+
 def test_who_has_more_than_the_suite_gives() -> None:
     """By definition, whatever they happen to do: FedLin waits for the slowest of all, and so for most of the time few of them work."""
     found = results(

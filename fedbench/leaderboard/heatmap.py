@@ -108,7 +108,7 @@ def _cell(row: Mapping[str, Any] | None, board: Sequence[Mapping[str, Any]], poi
         return Cell(words.NONE, "no target", None, mark="", title=title)
     ratio = row["mean"] / earliest(board)
     level = min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(ratio) + 1e-9)))
-    missed = "" if row["solved"] == 1 else f"{words.percent(row['solved'])} of targets"
+    missed = "" if row["solved"] == 1 else f"{words.percent(row['solved'])} hit"
     mark = "first" if row["first"] else "alike" if row["first_alike"] else ""
     return Cell(_three(row["mean"]), missed, level, mark=mark, title=title)
 

@@ -79,7 +79,7 @@ def test_cells() -> None:
         ("20.0", "", 0, "first"),
     ]
     assert [(cell.text, cell.note, cell.level) for cell in lines["slow"]] == [
-        ("41.0", "50 % of targets", 6),
+        ("41.0", "50 % hit", 6),
         ("–", "no target", None),
     ]
     assert [(cell.text, cell.note, cell.level) for cell in lines["crowd"]] == [("5.0", "", 0), ("–", "no row", None)]

@@ -1,4 +1,4 @@
-"""The published page is what the published records say."""
+"""The published pages are what the published records say."""
 
 from __future__ import annotations
 
@@ -9,18 +9,36 @@ import pytest
 
 from fedbench import rules
 from fedbench.analysis import profiles
+from fedbench.leaderboard import build_suites
 from fedbench.suites import suite as suites
+from fedbench.suites.findings.document import document
 from fedbench.suites.findings.page import page
-from fedbench.suites.findings.results import load, reference_file
+from fedbench.suites.findings.results import Results, load, reference_file
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 
 
+PUBLISHED = (RESULTS / "findings.md").read_text()
+
+
+@pytest.fixture(scope="module", name="found")
+def _found() -> list[Results]:
+    """The suites that the page names, from thousands of records."""
+    names = re.search(r"Made by `fedbench suite report ([a-z -]+)`", PUBLISHED)
+    assert names is not None
+    return [load(suites.load(name), RESULTS / "tuned", RESULTS / "suites") for name in names[1].split()]
+
+
 @pytest.mark.slow
-def test_the_page_is_of_the_records() -> None:
-    """Read thousands of records, and the page is made again to the last digit."""
-    published = (RESULTS / "findings.md").read_text()
-    command = re.search(r"Made by `(fedbench suite report ([a-z -]+))`", published)
-    assert command is not None
-    found = [load(suites.load(name), RESULTS / "tuned", RESULTS / "suites") for name in command[2].split()]
-    assert page([(one, profiles.read(reference_file(one.suite.name))) for one in found], command[1], rules.VERSION) == published
+def test_the_page_is_of_the_records(found: list[Results]) -> None:
+    """To the last digit."""
+    command = f"fedbench suite report {' '.join(one.suite.name for one in found)}"
+    assert page([(one, profiles.read(reference_file(one.suite.name))) for one in found], command, rules.VERSION) == PUBLISHED
+
+
+@pytest.mark.slow
+def test_the_site_is_of_the_records(found: list[Results], tmp_path: Path) -> None:
+    build_suites([document(one) for one in found], tmp_path)
+    files = {file.name for file in tmp_path.iterdir()}
+    assert files == {file.name for file in (RESULTS / "site").iterdir()}
+    assert [name for name in files if (tmp_path / name).read_bytes() != (RESULTS / "site" / name).read_bytes()] == []

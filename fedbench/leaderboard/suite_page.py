@@ -25,7 +25,7 @@ def render(document: Mapping[str, Any], pages: Mapping[str, str]) -> str:
         .render(
             suite=document["suite"],
             pages=pages,
-            points=document["points"],
+            points=[{**point, "sentence": Markup(markdown.renderInline(point["sentence"]))} for point in document["points"]],
             axes=axes,
             sentences=[Markup(markdown.renderInline(line)) for line in document["sentences"]],
             boards=[(kind, title, groups(document, kind)) for kind, title in KINDS.items() if document["boards"][kind]],

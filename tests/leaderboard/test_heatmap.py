@@ -16,6 +16,7 @@ POINTS = [
         "name": name,
         "axis": "delay",
         "about": f"It is {name}.",
+        "sentence": "First: `fast`.",
         "budget_seconds": 100.0,
         "scenario_hash": "c0ffee",
         "resolution": {"tuned": 2.0},
@@ -92,6 +93,7 @@ def test_the_page_says_it_without_colour_and_escapes_texts() -> None:
     assert "<code>a</code> is first; &lt;b&gt;never&lt;/b&gt; run." in page
     assert '<span class="hidden">first, like for like: </span>10.0' in page
     assert '<span class="hidden">first: </span>5.0' in page
+    assert "<code>fast</code>." in page
     assert "Left out, no run: untried at calm." in page
     assert "Published options" not in page, "there is no such board"
     assert '<a href="other.html">other</a>' in page

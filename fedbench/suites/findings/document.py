@@ -7,7 +7,7 @@ from typing import Any
 from fedbench import rules
 from fedbench.analysis.board import Board, Standing
 from fedbench.suites.findings.results import Results
-from fedbench.suites.findings.sentences import short_lines
+from fedbench.suites.findings.sentences import of_point, short_lines
 from fedbench.suites.tuned import TUNED
 
 SCHEMA = 1
@@ -55,6 +55,7 @@ def _point(results: Results, name: str) -> Document:
         "name": name,
         "axis": point.axis,
         "about": point.about,
+        "sentence": of_point(results, name),
         "scenario": scenario.name,
         "scenario_hash": results.hashes[name],
         "settings": point.set,

@@ -96,6 +96,32 @@ def _broken(results: Results) -> Iterator[str]:
             yield f"Runs with {kind} options that did not finish, over all points: {told}. They count as having reached nothing."
 
 
+def of_point(results: Results, point: str) -> str:
+    """Returns who is first at a point with tuned options, by how much, and what rounds cost there, in Markdown; nothing without rows."""
+    board, alike = results.tuned.get(point), results.like_for_like.get(point)
+    if board is None:
+        return ""
+    parts = [f"First: {_told(board)}"]
+    if alike is not None and results.advantaged:
+        parts.append(f"Like for like: {_told(alike)}")
+    lead = gap(alike) if alike is not None else None
+    if lead is not None:
+        parts.append(f"`{BASELINE}` takes {_at_least(results, point)}{interval(lead)} times as long as the earliest of these")
+    rounds = family_gap(alike, results.synchronous) if alike is not None else None
+    if rounds is not None:
+        parts.append(f"The earliest synchronous row takes {interval(rounds)} times as long as the earliest asynchronous one")
+    return ". ".join(parts) + "."
+
+
+def _told(board: Board) -> str:
+    """Names those that are first."""
+    names = [f"`{one.row}`" for one in board.first]
+    if not names:
+        return "nobody reaches a target"
+    told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}, which cannot be told from the earliest"
+    return f"{told} ({board.first[0].mean.mean:.1f} s)"
+
+
 def hardest(results: Results) -> str:
     """Returns who reaches the hardest target of every point; nothing without tuned rows."""
     if not results.tuned:

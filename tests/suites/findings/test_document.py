@@ -17,6 +17,11 @@ def test_it_is_json_and_has_what_the_boards_have() -> None:
     found = document(results(TUNED, {"calm": {"fedavg": 16}}, suite(algorithms=("fedavg", "fedbuff", "asysg", "centralised"))))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert [one["name"] for one in found["points"]] == ["calm", "rough"]
+    words = "First: `asysg` (2.5 s). Like for like: `fedbuff` (4.5 s). `fedavg` takes 1.89 ["
+    assert found["points"][0]["sentence"].startswith(words)
+    assert found["points"][1]["sentence"].startswith(
+        "First: `fedavg` (12.5 s). Like for like: `fedavg` (12.5 s). `fedavg` takes 1.00 ["
+    )
     rows = {row["label"]: row for row in found["boards"]["tuned"]["calm"]}
     assert list(rows) == ["centralised", "asysg", "fedbuff", "fedavg"]
     assert [rows[name]["first"] for name in rows] == [False, True, False, False]

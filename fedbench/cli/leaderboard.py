@@ -10,10 +10,11 @@ import typer
 from fedbench.analysis.axes import AXES
 from fedbench.cli.output import say, show
 from fedbench.cli.run import StoreOption
-from fedbench.cli.suite_results import ARCHIVES, TUNED, ArchivesOption, FolderOption
+from fedbench.cli.suite_results import ARCHIVES, TUNED, ArchivesOption, FolderOption, ReferencesOption
 from fedbench.errors import UsageError
 from fedbench.results.store import Store
 from fedbench.suites import suite as suites
+from fedbench.suites.findings.results import REFERENCES
 
 app = typer.Typer(help="The static leaderboard page.", no_args_is_help=True)
 
@@ -50,6 +51,7 @@ def build_suites(
     several: Annotated[list[str], typer.Argument(metavar="SUITE...", help="Names of suites, or paths to .yaml files.")],
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
+    references: ReferencesOption = REFERENCES,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path("leaderboard"),
 ) -> None:
     """Write the pages of suites from their archives. The first one is index.html; they need no network.
@@ -60,9 +62,10 @@ def build_suites(
     """
     from fedbench.leaderboard import build_suites as build_pages  # the other verbs start faster without it
     from fedbench.suites.findings.document import document
-    from fedbench.suites.findings.results import load
+    from fedbench.suites.findings.results import load, reference_for
 
-    page = build_pages([document(load(suites.load(suite), folder, archives)) for suite in several], output)
+    found = [load(suites.load(suite), folder, archives) for suite in several]
+    page = build_pages([document(one, reference_for(one, references)) for one in found], output)
     say(f"{len(several)} suites -> {page}")
 
 

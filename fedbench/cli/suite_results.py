@@ -9,7 +9,6 @@ import typer
 
 from fedbench import rules
 from fedbench.analysis import profiles
-from fedbench.analysis.profiles import Reference
 from fedbench.cli.output import show
 from fedbench.cli.suite import StoreOption, SuiteArgument, TunedOption, compared, opened, options_of
 from fedbench.errors import UsageError
@@ -17,12 +16,13 @@ from fedbench.results import archive
 from fedbench.results.store import write_atomically
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.page import page
-from fedbench.suites.findings.results import REFERENCES, Results, load, reference_file, reference_of
+from fedbench.suites.findings.results import REFERENCES, load, reference_file, reference_for, reference_of
 
 app = typer.Typer()  # its verbs stand beside those of `fedbench.cli.suite`
 
 ARCHIVES, TUNED, PAGE = Path("results/suites"), Path("results/tuned"), Path("results/findings.md")
 FolderOption = Annotated[Path, typer.Option("--tuned-in", help="Folder of the files of chosen options.")]
+ReferencesOption = Annotated[Path, typer.Option("--references", help="Folder of the files of reference times.")]
 ArchivesOption = Annotated[Path, typer.Option("--archives", help="Folder of the archives.")]
 
 
@@ -83,14 +83,15 @@ def report(
     several: Annotated[list[str], typer.Argument(metavar="SUITE...", help="Names of suites, or paths to .yaml files.")],
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
-    references: Annotated[Path, typer.Option(help="Folder of the files of reference times.")] = REFERENCES,
+    references: ReferencesOption = REFERENCES,
     output: Annotated[Path, typer.Option("-o", "--output", help="The page, Markdown.")] = PAGE,
 ) -> None:
     """Write a page on what the records of suites say.
 
     Who is first at which point, how sure that is, and what options have to do with it.
     """
-    parts = [_with_reference(load(suites.load(suite), folder, archives), references, suite) for suite in several]
+    found = [load(suites.load(suite), folder, archives) for suite in several]
+    parts = [(one, reference_for(one, references)) for one in found]
     given = {
         "--tuned-in": (folder, TUNED),
         "--archives": (archives, ARCHIVES),
@@ -102,12 +103,3 @@ def report(
     output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(output, text.encode())
     show(f"{sum(len(results.runs) for results, _ in parts):,} runs -> {output}")
-
-
-def _with_reference(results: Results, references: Path, suite: str) -> tuple[Results, Reference | None]:
-    if not results.tuned:
-        return results, None
-    file = references / f"{results.suite.name}.json"
-    if not file.exists():
-        raise UsageError(f"reference {file}: there is no such file; `fedbench suite freeze {suite} -o {file}` makes it")
-    return results, profiles.read(file)

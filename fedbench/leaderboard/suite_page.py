@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from fedbench.leaderboard.heatmap import groups
 from fedbench.leaderboard.page import environment
+from fedbench.leaderboard.profile_chart import pictures
 
 KINDS = {"tuned": "Tuned options", "published": "Published options"}
 
@@ -19,6 +20,8 @@ def render(document: Mapping[str, Any], pages: Mapping[str, str]) -> str:
     """Returns the page of a suite's document; the same document gives the same bytes. `pages`: by suite, the files of all pages."""
     markdown = MarkdownIt("commonmark", {"html": False})
     axes = [(axis, len(list(points))) for axis, points in itertools.groupby(document["points"], key=lambda point: point["axis"])]
+    boards = [(kind, title, groups(document, kind)) for kind, title in KINDS.items() if document["boards"][kind]]
+    labels = [line.label for _, _, found in boards[:1] for group in found for line in group.lines]
     return (
         environment()
         .get_template("suite.html")
@@ -28,7 +31,8 @@ def render(document: Mapping[str, Any], pages: Mapping[str, str]) -> str:
             points=[{**point, "sentence": Markup(markdown.renderInline(point["sentence"]))} for point in document["points"]],
             axes=axes,
             sentences=[Markup(markdown.renderInline(line)) for line in document["sentences"]],
-            boards=[(kind, title, groups(document, kind)) for kind, title in KINDS.items() if document["boards"][kind]],
+            boards=boards,
+            profiles=pictures(document["profiles"], boards[0][0], labels) if boards else [],
             absent=document["absent"],
         )
     )

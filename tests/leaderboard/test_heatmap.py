@@ -60,6 +60,7 @@ DOCUMENT: dict[str, Any] = {
         },
         "published": {},
     },
+    "profiles": {"factors": [0.5, 1.0, 2.0, 4.0], "shares": {"tuned": {"fast": [0, 0.5, 1, 1], "slow": [0, 0, 0, 0.25]}, "published": {}}},
     "absent": {"no run": ["untried at calm"]},
 }  # fmt: skip
 

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fedbench import rules
-from fedbench.analysis.board import Board, Standing
+from fedbench.analysis.board import Board, Standing, times
+from fedbench.analysis.profiles import Reference, profile
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import of_point, short_lines
 from fedbench.suites.tuned import TUNED
 
 SCHEMA = 1
 KINDS = ("tuned", "published")
+FACTORS = 2.0 ** np.arange(-2, 5.25, 0.25)
+"""Of reference times: a quarter to 32 times."""
 
 Document = dict[str, Any]
 
 
-def document(results: Results) -> Document:
+def document(results: Results, reference: Reference | None) -> Document:
     """Returns the suite, its points, its algorithms and, by kind of row and by point, the rows of every board; JSON values only, no NaN.
 
     A row has its mean time to the targets in virtual seconds with the half-width of its 95 % interval over seeds, the time of every seed,
     and for every target how many seeds reach it, the median second and the bytes until then. `first`: it is the earliest of its board, or
     the seeds cannot tell it from the earliest. `first_alike`: the same among the tuned rows without an advantage.
+    `profiles`: for factors of the frozen reference times, the share of targets and seeds that a row reaches within them.
     """
     suite = results.suite
     return {
@@ -43,8 +49,19 @@ def document(results: Results) -> Document:
             "tuned": {point: _rows(results, point, found, tuned=True) for point, found in results.tuned.items()},
             "published": {point: _rows(results, point, found, tuned=False) for point, found in results.published.items()},
         },
+        "profiles": _profiles(results, reference),
         "absent": results.absent,
     }
+
+
+def _profiles(results: Results, reference: Reference | None) -> Document:
+    if reference is None or not reference.seconds:
+        return {"factors": [], "shares": {kind: {} for kind in KINDS}}
+    shares = {}
+    for kind, boards in (("tuned", results.tuned), ("published", results.published)):
+        found = {label: times(boards, label) for label in results.labels.values()}
+        shares[kind] = {label: profile(own, reference, FACTORS).round(4).tolist() for label, own in found.items() if own.seconds}
+    return {"factors": FACTORS.tolist(), "shares": shares}
 
 
 def _point(results: Results, name: str) -> Document:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fedbench import registry
+from fedbench.analysis import profiles
 from fedbench.analysis.board import Board, board, times
 from fedbench.analysis.profiles import Reference, freeze
 from fedbench.errors import UsageError
@@ -219,6 +220,23 @@ def reference_of(results: Results) -> Reference:
 def _digest(runs: Iterable[Record]) -> str:
     lines = sorted(f"{run.run_id} {run.meta['digests']['result']}\n" for run in runs)
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:32]
+
+
+def reference_for(results: Results, references: Path = REFERENCES) -> Reference | None:
+    """Returns the reference times of a suite from a folder; None for a suite without tuned rows.
+
+    UsageError if the file is missing, or if it is of other scenarios than those of the suite.
+    """
+    if not results.tuned:
+        return None
+    file = references / f"{results.suite.name}.json"
+    if not file.exists():
+        raise UsageError(
+            f"reference {file}: there is no such file; `fedbench suite freeze {results.suite.name} -o {file}` makes it from tuned rows"
+        )
+    found = profiles.read(file)
+    check_reference(found, results)
+    return found
 
 
 def check_reference(reference: Reference, results: Results) -> None:

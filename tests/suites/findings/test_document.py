@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from fedbench.suites.findings.document import document
+from fedbench.suites.findings.results import reference_of
 from tests.suites.findings.made_up import results, suite
 
 TUNED = {
@@ -14,7 +15,8 @@ TUNED = {
 
 
 def test_it_is_json_and_has_what_the_boards_have() -> None:
-    found = document(results(TUNED, {"calm": {"fedavg": 16}}, suite(algorithms=("fedavg", "fedbuff", "asysg", "centralised"))))
+    one = results(TUNED, {"calm": {"fedavg": 16}}, suite(algorithms=("fedavg", "fedbuff", "asysg", "centralised")))
+    found = document(one, reference_of(one))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert [one["name"] for one in found["points"]] == ["calm", "rough"]
     words = "First: `asysg` (2.5 s). Like for like: `fedbuff` (4.5 s). `fedavg` takes 1.89 ["
@@ -34,7 +36,7 @@ def test_it_is_json_and_has_what_the_boards_have() -> None:
 
 
 def test_what_algorithms_are() -> None:
-    found = {one["label"]: one for one in document(results(TUNED, {}))["algorithms"]}
+    found = {one["label"]: one for one in document(results(TUNED, {}), None)["algorithms"]}
     assert [found[name]["family"] for name in ("fedavg", "fedbuff", "centralised")] == [
         "synchronous",
         "asynchronous",
@@ -43,3 +45,16 @@ def test_what_algorithms_are() -> None:
     assert found["asysg"]["advantages"] == ["more than 10 clients at work at a time"]
     assert found["fedecho"]["advantages"] == ["unlabelled public data"]
     assert found["centralised"]["advantages"] == []
+
+
+def test_profiles_are_against_the_frozen_reference() -> None:
+    one = results(TUNED, {"calm": {"fedavg": 16}})
+    found = document(one, reference_of(one))["profiles"]
+    at = found["factors"].index(4)
+    assert found["shares"]["tuned"]["fedbuff"][at] == 0.5, "it arrives at one of two points"
+    assert found["shares"]["tuned"]["fedavg"][at] == 1.0
+    assert found["shares"]["tuned"]["fedavg"][found["factors"].index(1)] == 0.25, (
+        "half of the seeds at one point are no later than the median"
+    )
+    assert list(found["shares"]["published"]) == ["fedavg"]
+    assert document(one, None)["profiles"] == {"factors": [], "shares": {"tuned": {}, "published": {}}}

@@ -1,0 +1,82 @@
+"""How many targets every algorithm reaches within a factor of the reference times: one small picture each, the others in grey behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape
+
+from markupsafe import Markup
+
+WIDTH, HEIGHT = 168, 96
+LEFT, RIGHT, TOP, BOTTOM = 26, 6, 6, 18  # pixels around the picture
+TICKS = (0.5, 1, 2, 4, 8, 16, 32)
+CONTEXT = "profiles-context"
+
+
+@dataclass(frozen=True)
+class Small:
+    """One picture. `within`: what it says in words."""
+
+    label: str
+    svg: Markup
+    within: str
+
+
+def pictures(profiles: Mapping[str, Any], kind: str, labels: Sequence[str]) -> list[Small]:
+    """Returns a picture for each of the labels that have a profile; none if there are no reference times. The first one brings the grey
+    lines, which the others use."""
+    factors, shares = profiles["factors"], profiles["shares"][kind]
+    known = [label for label in labels if label in shares]
+    if not factors or not known:
+        return []
+    ident = f"{CONTEXT}-{kind}"
+    grey = f'<g id="{ident}" class="context">{"".join(_path(factors, shares[label]) for label in sorted(shares))}</g>'
+    found = []
+    for i, label in enumerate(known):
+        behind = grey if i == 0 else f'<use href="#{ident}"/>'
+        soon, late = (100 * _at(factors, shares[label], factor) for factor in (1, 4))
+        within = f"{soon:.0f} % within the reference time, {late:.0f} % within 4x"
+        svg = (
+            f'<svg class="profile" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+            f'aria-label="{escape(label)}: {within}">{_frame()}{behind}{_path(factors, shares[label], "own")}</svg>'
+        )
+        found.append(Small(label, Markup(svg), within))
+    return found
+
+
+def _at(factors: Sequence[float], shares: Sequence[float], factor: float) -> float:
+    """Returns the share at the largest given factor up to this one."""
+    return max((share for one, share in zip(factors, shares, strict=True) if one <= factor), default=0.0)
+
+
+def _x(factor: float) -> float:
+    low, high = math.log2(TICKS[0]), math.log2(TICKS[-1])
+    return LEFT + (WIDTH - LEFT - RIGHT) * (math.log2(factor) - low) / (high - low)
+
+
+def _y(share: float) -> float:
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - share)
+
+
+def _path(factors: Sequence[float], shares: Sequence[float], name: str = "other") -> str:
+    points = " ".join(
+        f"{_x(factor):.1f},{_y(share):.1f}"
+        for factor, share in zip(factors, shares, strict=True)
+        if TICKS[0] <= factor <= TICKS[-1]
+    )
+    return f'<polyline class="{name}" points="{points}"/>'
+
+
+def _frame() -> str:
+    lines = [
+        f'<line class="rule" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(share):.1f}" y2="{_y(share):.1f}"/>'
+        for share in (0, 0.5, 1)
+    ]
+    lines += [
+        f'<text x="{LEFT - 4}" y="{_y(share):.1f}" dy=".32em" text-anchor="end">{100 * share:.0f}</text>' for share in (0, 0.5, 1)
+    ]
+    lines += [f'<text x="{_x(tick):.1f}" y="{HEIGHT - 5}" text-anchor="middle">{tick:g}</text>' for tick in TICKS]
+    return "".join(lines)

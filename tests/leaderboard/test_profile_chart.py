@@ -1,0 +1,35 @@
+"""Small pictures of shares reached within factors of the reference times."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+from fedbench.leaderboard.profile_chart import pictures
+
+PROFILES: dict[str, Any] = {
+    "factors": [0.25, 0.5, 1.0, 2.0, 4.0, 32.0],
+    "shares": {"tuned": {"a": [0, 0, 0.5, 0.75, 1, 1], "b<": [0, 0, 0, 0, 0.25, 0.5]}, "published": {}},
+}
+
+
+def test_one_picture_an_algorithm() -> None:
+    first, second = pictures(PROFILES, "tuned", ["a", "b<", "untried"])
+    assert (first.label, first.within) == ("a", "50 % within the reference time, 100 % within 4x")
+    assert second.within == "0 % within the reference time, 25 % within 4x"
+    for one in (first, second):
+        assert len(ElementTree.fromstring(str(one.svg)).findall(".//*[@class='own']")) == 1
+    assert str(first.svg).count("<polyline") == 3, "both lines in grey, and its own"
+    assert '<use href="#profiles-context-tuned"/>' in second.svg
+    assert 'aria-label="b&lt;: ' in second.svg
+
+
+def test_lines_rise_within_the_frame() -> None:
+    (own,) = re.findall(r'class="own" points="([^"]+)"', str(pictures(PROFILES, "tuned", ["a"])[0].svg))
+    points = [tuple(map(float, point.split(","))) for point in own.split()]
+    assert points == [(26.0, 78.0), (48.7, 42.0), (71.3, 24.0), (94.0, 6.0), (162.0, 6.0)]
+
+
+def test_without_reference_times_there_is_no_picture() -> None:
+    assert pictures({"factors": [], "shares": {"tuned": {}, "published": {}}}, "tuned", ["a"]) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,9 +48,28 @@ class Group:
     lines: tuple[Line, ...]
 
 
-def groups(document: Mapping[str, Any], kind: str) -> list[Group]:
-    """Returns the algorithms in groups: like for like, then by advantage, then references. Within a group those come first that reach the
-    most targets and, among equals, need the least time compared with the earliest rows."""
+Rows = Mapping[str, Mapping[str, Any]]
+"""The rows of an algorithm by point."""
+Board = Sequence[Mapping[str, Any]]
+"""The rows of a point."""
+
+
+def times(document: Mapping[str, Any], kind: str) -> list[Group]:
+    """Returns the time of every algorithm at every point, shaded by its ratio to the earliest of the point.
+
+    Groups are: like for like, then by advantage, then references. Within a group those come first that reach the most targets and, among
+    equals, need the least time compared with the earliest rows.
+    """
+    return _groups(document, kind, lambda rows, board, point: _time(rows.get(point["name"]), board, point))
+
+
+def costs(document: Mapping[str, Any], kind: str) -> list[Group]:
+    """Returns, in the same groups, the time at every point over the algorithm's own time at the first point, which is the base."""
+    base = document["points"][0]["name"]
+    return _groups(document, kind, lambda rows, board, point: _cost(rows.get(point["name"]), rows.get(base), point))
+
+
+def _groups(document: Mapping[str, Any], kind: str, cell: Callable[[Rows, Board, Mapping[str, Any]], Cell]) -> list[Group]:
     titles: dict[str, list[Mapping[str, Any]]] = {"": []}
     for algorithm in sorted(document["algorithms"], key=lambda one: one["advantages"]):
         titles.setdefault(_title(algorithm), []).append(algorithm)
@@ -58,7 +77,7 @@ def groups(document: Mapping[str, Any], kind: str) -> list[Group]:
     found = []
     for title, several in [*titles.items(), ("Reference", references)]:
         order = sorted(several, key=lambda one: _rank(document, kind, one["label"]))
-        lines = tuple(_line(document, kind, one) for one in order if _row_of(document, kind, one["label"]))
+        lines = tuple(_line(document, kind, one, cell) for one in order if _row_of(document, kind, one["label"]))
         if lines:
             found.append(Group(title, lines))
     return found
@@ -90,15 +109,15 @@ def earliest(rows: Sequence[Mapping[str, Any]]) -> float:
     return float(min(ranked or [row["mean"] for row in rows]))
 
 
-def _line(document: Mapping[str, Any], kind: str, algorithm: Mapping[str, Any]) -> Line:
-    rows = _row_of(document, kind, algorithm["label"])
-    cells = tuple(
-        _cell(rows.get(point["name"]), document["boards"][kind].get(point["name"], []), point) for point in document["points"]
-    )
+def _line(
+    document: Mapping[str, Any], kind: str, algorithm: Mapping[str, Any], cell: Callable[[Rows, Board, Mapping[str, Any]], Cell]
+) -> Line:
+    rows, boards = _row_of(document, kind, algorithm["label"]), document["boards"][kind]
+    cells = tuple(cell(rows, boards.get(point["name"], []), point) for point in document["points"])
     return Line(algorithm["label"], algorithm["family"], cells)
 
 
-def _cell(row: Mapping[str, Any] | None, board: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> Cell:
+def _time(row: Mapping[str, Any] | None, board: Board, point: Mapping[str, Any]) -> Cell:
     if row is None:
         return Cell(words.NONE, "no row", None, mark="", title=f"{point['name']}: no row; it is not applicable, or lacks runs")
     seeds = len(row["seconds"])
@@ -106,11 +125,23 @@ def _cell(row: Mapping[str, Any] | None, board: Sequence[Mapping[str, Any]], poi
     title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s ± {row['half_width']:.1f} s; {targets}"
     if row["solved"] == 0:
         return Cell(words.NONE, "no target", None, mark="", title=title)
-    ratio = row["mean"] / earliest(board)
-    level = min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(ratio) + 1e-9)))
     missed = "" if row["solved"] == 1 else f"{words.percent(row['solved'])} hit"
     mark = "first" if row["first"] else "alike" if row["first_alike"] else ""
-    return Cell(_three(row["mean"]), missed, level, mark=mark, title=title)
+    return Cell(_three(row["mean"]), missed, _level(row["mean"] / earliest(board)), mark=mark, title=title)
+
+
+def _cost(row: Mapping[str, Any] | None, base: Mapping[str, Any] | None, point: Mapping[str, Any]) -> Cell:
+    """A time that counts a missed target with the budget is a lower bound, of the point or of the base."""
+    if row is None or base is None:
+        return Cell(words.NONE, "no row", None, mark="", title=f"{point['name']}: no row here, or at the base")
+    ratio = row["mean"] / base["mean"]
+    bound = {(True, False): "≥ ", (False, True): "≤ ", (True, True): "? "}.get((row["solved"] < 1, base["solved"] < 1), "")
+    title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s, at the base {base['mean']:.1f} s"
+    return Cell(f"{bound}{ratio:.1f}", "", _level(ratio), mark="", title=title)
+
+
+def _level(ratio: float) -> int:
+    return min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(ratio) + 1e-9)))
 
 
 def _three(value: float) -> str:

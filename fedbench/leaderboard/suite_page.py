@@ -9,7 +9,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from fedbench.leaderboard.heatmap import groups
+from fedbench.leaderboard.heatmap import costs, times
 from fedbench.leaderboard.page import environment
 from fedbench.leaderboard.profile_chart import pictures
 
@@ -20,7 +20,7 @@ def render(document: Mapping[str, Any], pages: Mapping[str, str]) -> str:
     """Returns the page of a suite's document; the same document gives the same bytes. `pages`: by suite, the files of all pages."""
     markdown = MarkdownIt("commonmark", {"html": False})
     axes = [(axis, len(list(points))) for axis, points in itertools.groupby(document["points"], key=lambda point: point["axis"])]
-    boards = [(kind, title, groups(document, kind)) for kind, title in KINDS.items() if document["boards"][kind]]
+    boards = [(kind, title, times(document, kind)) for kind, title in KINDS.items() if document["boards"][kind]]
     labels = [line.label for _, _, found in boards[:1] for group in found for line in group.lines]
     return (
         environment()
@@ -32,6 +32,7 @@ def render(document: Mapping[str, Any], pages: Mapping[str, str]) -> str:
             axes=axes,
             sentences=[Markup(markdown.renderInline(line)) for line in document["sentences"]],
             boards=boards,
+            costs=costs(document, boards[0][0]) if boards else [],
             profiles=pictures(document["profiles"], boards[0][0], labels) if boards else [],
             absent=document["absent"],
         )

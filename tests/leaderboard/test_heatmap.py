@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.leaderboard import build_suites
-from fedbench.leaderboard.heatmap import groups
+from fedbench.leaderboard.heatmap import costs, times
 from fedbench.leaderboard.suite_page import render
 
 POINTS = [
@@ -65,8 +65,15 @@ DOCUMENT: dict[str, Any] = {
 }  # fmt: skip
 
 
+MISSED = {
+    **DOCUMENT,
+    "algorithms": [algorithm("fast")],
+    "boards": {"tuned": {"calm": [row("fast", 10)], "rough": [row("fast", 90, solved=0.25)]}, "published": {}},
+}
+
+
 def test_groups_and_order() -> None:
-    found = groups(DOCUMENT, "tuned")
+    found = times(DOCUMENT, "tuned")
     assert [(one.title, [line.label for line in one.lines]) for one in found] == [
         ("", ["fast", "slow"]),
         ("More than 10 clients at work at a time", ["crowd"]),
@@ -75,7 +82,7 @@ def test_groups_and_order() -> None:
 
 
 def test_cells() -> None:
-    lines = {line.label: line.cells for group in groups(DOCUMENT, "tuned") for line in group.lines}
+    lines = {line.label: line.cells for group in times(DOCUMENT, "tuned") for line in group.lines}
     assert [(cell.text, cell.note, cell.level, cell.mark) for cell in lines["fast"]] == [
         ("10.0", "", 2, "alike"),
         ("20.0", "", 0, "first"),
@@ -87,6 +94,14 @@ def test_cells() -> None:
     assert [(cell.text, cell.note, cell.level) for cell in lines["crowd"]] == [("5.0", "", 0), ("–", "no row", None)]
     assert lines["pooled"][0].level == 0, "a reference that is earlier than the earliest is no lighter"
     assert lines["slow"][0].title == "slow at calm: 41.0 s ± 0.5 s; 80 % by 5 of 10 seeds"
+
+
+def test_what_a_point_costs() -> None:
+    lines = {line.label: line.cells for group in costs(DOCUMENT, "tuned") for line in group.lines}
+    assert [(cell.text, cell.level) for cell in lines["fast"]] == [("1.0", 0), ("2.0", 2)]
+    assert [cell.text for cell in lines["slow"]] == ["? 1.0", "? 2.4"], "it misses targets at both"
+    assert [cell.text for cell in lines["crowd"]] == ["1.0", "–"]
+    assert "≥" in costs(MISSED, "tuned")[0].lines[0].cells[1].text
 
 
 def test_the_page_says_it_without_colour_and_escapes_texts() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from fedbench.leaderboard import words
 
 LEVELS = 7  # classes h0 .. h6 in style.css
+POOLED = "Pooled data, not ranked"
 PER_DOUBLING = 2  # levels from one time to twice as much
 
 
@@ -20,7 +21,8 @@ class Cell:
     text: its time, or a dash where it reaches no target or has no row.
     note: what the number does not say.
     level: 0 for the earliest, one more for every factor of the square root of two, None where there is no time.
-    mark: `first` for the earliest and for whoever cannot be told from it, `alike` for the same among the rows without an advantage.
+    mark: `first` for the earliest and for whoever cannot be told from it, `alike` for the same among the rows without an advantage, or
+        `both`.
     title: all of it in words.
     """
 
@@ -73,19 +75,19 @@ def _groups(document: Mapping[str, Any], kind: str, cell: Callable[[Rows, Board,
     titles: dict[str, list[Mapping[str, Any]]] = {"": []}
     for algorithm in sorted(document["algorithms"], key=lambda one: one["advantages"]):
         titles.setdefault(_title(algorithm), []).append(algorithm)
-    references = titles.pop("Reference", [])
+    references = titles.pop(POOLED, [])
     found = []
-    for title, several in [*titles.items(), ("Reference", references)]:
+    for title, several in [*titles.items(), (POOLED, references)]:
         order = sorted(several, key=lambda one: _rank(document, kind, one["label"]))
         lines = tuple(_line(document, kind, one, cell) for one in order if _row_of(document, kind, one["label"]))
         if lines:
             found.append(Group(title, lines))
-    return found
+    return found if len(found) < 2 or found[0].title else [Group("Like for like", found[0].lines), *found[1:]]
 
 
 def _title(algorithm: Mapping[str, Any]) -> str:
     if algorithm["family"] == "reference":
-        return "Reference"
+        return POOLED
     return " and ".join(algorithm["advantages"]).capitalize()
 
 
@@ -99,7 +101,7 @@ def _rank(document: Mapping[str, Any], kind: str, label: str) -> tuple[float, fl
     if not rows:
         return 1.0, math.inf, label
     solved = sum(row["solved"] for row in rows.values()) / len(rows)
-    ratios = [math.log(row["mean"] / earliest(document["boards"][kind][point])) for point, row in rows.items()]
+    ratios = [math.log(_over(row["mean"], earliest(document["boards"][kind][point]))) for point, row in rows.items()]
     return -solved, sum(ratios) / len(ratios), label
 
 
@@ -126,18 +128,25 @@ def _time(row: Mapping[str, Any] | None, board: Board, point: Mapping[str, Any])
     if row["solved"] == 0:
         return Cell(words.NONE, "no target", None, mark="", title=title)
     missed = "" if row["solved"] == 1 else f"{words.percent(row['solved'])} hit"
-    mark = "first" if row["first"] else "alike" if row["first_alike"] else ""
-    return Cell(_three(row["mean"]), missed, _level(row["mean"] / earliest(board)), mark=mark, title=title)
+    mark = {(True, False): "first", (False, True): "alike", (True, True): "both"}.get((row["first"], row["first_alike"]), "")
+    return Cell(_three(row["mean"]), missed, _level(_over(row["mean"], earliest(board))), mark=mark, title=title)
 
 
 def _cost(row: Mapping[str, Any] | None, base: Mapping[str, Any] | None, point: Mapping[str, Any]) -> Cell:
     """A time that counts a missed target with the budget is a lower bound, of the point or of the base."""
     if row is None or base is None:
         return Cell(words.NONE, "no row", None, mark="", title=f"{point['name']}: no row here, or at the base")
-    ratio = row["mean"] / base["mean"]
+    if row["solved"] == 0:
+        return Cell(words.NONE, "no target", None, mark="", title=f"{row['label']} at {point['name']}: it reaches no target")
+    ratio = _over(row["mean"], base["mean"])
     bound = {(True, False): "≥ ", (False, True): "≤ ", (True, True): "? "}.get((row["solved"] < 1, base["solved"] < 1), "")
     title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s, at the base {base['mean']:.1f} s"
     return Cell(f"{bound}{ratio:.1f}", "", _level(ratio), mark="", title=title)
+
+
+def _over(time: float, other: float) -> float:
+    """Returns a ratio of virtual times, none below the resolution of the clock: a target may be met at once."""
+    return max(time, 1e-9) / max(other, 1e-9)
 
 
 def _level(ratio: float) -> int:

@@ -56,6 +56,9 @@ def build_suites(documents: Sequence[Mapping[str, Any]], out: str | Path) -> Pat
     The same documents give the same bytes. UsageError if `out` cannot be written.
     """
     names = [one["suite"]["name"] for one in documents]
+    if not names or len(set(names)) < len(names) or {"index", "rules"} & set(names):
+        told = ", ".join(names) or "none"
+        raise UsageError(f"leaderboard: expected suites with names of their own, none of them index or rules, got {told}")
     pages = {name: "index.html" if name == names[0] else f"{name}.html" for name in names}
     files = {"rules.html": rules.render()}
     for name, one in zip(names, documents, strict=True):

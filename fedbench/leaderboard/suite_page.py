@@ -30,6 +30,8 @@ def render(document: Mapping[str, Any], pages: Mapping[str, str]) -> str:
             pages=pages,
             points=[{**point, "sentence": Markup(markdown.renderInline(point["sentence"]))} for point in document["points"]],
             axes=axes,
+            definitions=[Markup(markdown.renderInline(line)) for line in document["definitions"]],
+            kind=boards[0][1].lower() if boards else "",
             sentences=[Markup(markdown.renderInline(line)) for line in document["sentences"]],
             boards=boards,
             costs=costs(document, boards[0][0]) if boards else [],

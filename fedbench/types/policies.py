@@ -21,7 +21,8 @@ class Dispatch:
     rows of `state.memory`."""
 
     def at_a_time(self, clients: int) -> int:
-        """Returns how many of so many clients may work at a time: all of them, unless the policy draws a cohort or says a number."""
+        """Returns how many of so many clients may work at a time: all of them, unless the policy draws a cohort or says a number. A prelude
+        is not counted."""
         return clients
 
 
@@ -47,7 +48,7 @@ class Rounds(Dispatch):
 
     def at_a_time(self, clients: int) -> int:
         drawn = max(map(len, self.selections), default=self.cohort_size) + self.over_selection
-        return clients if self.select == "all" else min(clients, drawn)
+        return clients if self.select == "all" or drawn == 0 else min(clients, drawn)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from fedbench.errors import UsageError
 from fedbench.leaderboard import build_suites
 from fedbench.leaderboard.heatmap import costs, times
 from fedbench.leaderboard.suite_page import render
@@ -44,6 +47,7 @@ DOCUMENT: dict[str, Any] = {
         "name": "made-up", "hash": "ab", "about": "It is made up.", "runs": 40, "seeds": 10, "trials": 5, "rules": 1,
         "commits": ["0123456789abcdef"],
     },
+    "definitions": ["**First** is the earliest."],
     "sentences": ["`a` is first; <b>never</b> run."],
     "points": POINTS,
     "algorithms": [
@@ -75,9 +79,9 @@ MISSED = {
 def test_groups_and_order() -> None:
     found = times(DOCUMENT, "tuned")
     assert [(one.title, [line.label for line in one.lines]) for one in found] == [
-        ("", ["fast", "slow"]),
+        ("Like for like", ["fast", "slow"]),
         ("More than 10 clients at work at a time", ["crowd"]),
-        ("Reference", ["pooled"]),
+        ("Pooled data, not ranked", ["pooled"]),
     ]
 
 
@@ -99,9 +103,18 @@ def test_cells() -> None:
 def test_what_a_point_costs() -> None:
     lines = {line.label: line.cells for group in costs(DOCUMENT, "tuned") for line in group.lines}
     assert [(cell.text, cell.level) for cell in lines["fast"]] == [("1.0", 0), ("2.0", 2)]
-    assert [cell.text for cell in lines["slow"]] == ["? 1.0", "? 2.4"], "it misses targets at both"
+    assert [cell.text for cell in lines["slow"]] == ["? 1.0", "–"], "it misses targets at both, and reaches none at the second"
     assert [cell.text for cell in lines["crowd"]] == ["1.0", "–"]
     assert "≥" in costs(MISSED, "tuned")[0].lines[0].cells[1].text
+
+
+def test_a_target_that_is_met_at_once() -> None:
+    """There is no time to divide by."""
+    boards = {"tuned": {"calm": [row("fast", 0.0), row("slow", 5)], "rough": [row("fast", 0.0)]}, "published": {}}
+    cells = {line.label: line.cells for group in times({**DOCUMENT, "boards": boards}, "tuned") for line in group.lines}
+    assert [cell.level for cell in cells["fast"]] == [0, 0]
+    assert cells["slow"][0].level == 6
+    assert costs({**DOCUMENT, "boards": boards}, "tuned")[0].lines[0].cells[1].text == "1.0"
 
 
 def test_the_page_says_it_without_colour_and_escapes_texts() -> None:
@@ -110,6 +123,7 @@ def test_the_page_says_it_without_colour_and_escapes_texts() -> None:
     assert '<span class="hidden">first, like for like: </span>10.0' in page
     assert '<span class="hidden">first: </span>5.0' in page
     assert "<code>fast</code>." in page
+    assert "<strong>First</strong> is the earliest." in page
     assert "Left out, no run: untried at calm." in page
     assert "Published options" not in page, "there is no such board"
     assert '<a href="other.html">other</a>' in page
@@ -121,6 +135,9 @@ def test_the_site(tmp_path: Path) -> None:
     assert page == tmp_path / "index.html"
     names = {"index.html", "made-up.json", "other.html", "other.json", "rules.html"}
     assert {file.name for file in tmp_path.iterdir()} == names
+    for names_taken in ([], [DOCUMENT, DOCUMENT], [{**DOCUMENT, "suite": {**DOCUMENT["suite"], "name": "rules"}}]):
+        with pytest.raises(UsageError, match="expected suites with names of their own"):
+            build_suites(names_taken, tmp_path / "other")
     links = set(re.findall(r'href="([^"#]+)"', page.read_text()))
     assert links < names, "nothing is linked that is not there"
     assert json.loads((tmp_path / "other.json").read_text()) == other

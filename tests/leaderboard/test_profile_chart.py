@@ -23,6 +23,8 @@ def test_one_picture_an_algorithm() -> None:
     assert str(first.svg).count("<polyline") == 3, "both lines in grey, and its own"
     assert '<use href="#profiles-context-tuned"/>' in second.svg
     assert 'aria-label="b&lt;: ' in second.svg
+    (quoted,) = pictures({**PROFILES, "shares": {"tuned": {'x" onload="y': [0] * 6}}}, "tuned", ['x" onload="y'])
+    assert set(ElementTree.fromstring(str(quoted.svg)).keys()) == {"class", "width", "height", "viewBox", "role", "aria-label"}
 
 
 def test_lines_rise_within_the_frame() -> None:

@@ -14,6 +14,8 @@ from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
         (Rounds(select="without_replacement", cohort_size=10), 10),
         (Rounds(select="without_replacement", cohort_size=10, over_selection=3), 13),
         (Rounds(select="without_replacement", cohort_size=99, over_selection=3), 100),
+        (Rounds(select="external"), 100),
+        (Rounds(select="without_replacement", cohort_size=10, prelude=True), 10),
         (Rounds(select="scripted", selections=((1,), (2, 3))), 2),
         (Stream(concurrency=10), 10),
         (Stream(concurrency=1000), 100),

@@ -10,7 +10,7 @@ from fedbench import rules
 from fedbench.analysis.board import Board, Standing, times
 from fedbench.analysis.profiles import Reference, profile
 from fedbench.suites.findings.results import Results
-from fedbench.suites.findings.sentences import of_point, short_lines
+from fedbench.suites.findings.sentences import DEFINITIONS, of_point, short_lines
 from fedbench.suites.tuned import TUNED
 
 SCHEMA = 1
@@ -37,11 +37,12 @@ def document(results: Results, reference: Reference | None) -> Document:
             "hash": suite.content_hash(),
             "about": suite.about,
             "seeds": suite.seeds.count,
-            "trials": suite.tuning.trials + 1 if suite.tuning is not None else None,
+            "trials": suite.tuning.trials + 1 if suite.tuning is not None and results.tuned else None,
             "runs": len(results.runs),
             "commits": results.commits,
             "rules": rules.VERSION,
         },
+        "definitions": list(DEFINITIONS),
         "sentences": short_lines(results),
         "points": [_point(results, point.name) for point in suite.points],
         "algorithms": [_algorithm(results, selector, label) for selector, label in results.labels.items()],

@@ -18,10 +18,10 @@ def seconds(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
 
 
-def interval(found: Interval | None, scale: float = 1) -> str:
-    """Returns a value and its interval with two digits, or scaled with none; nothing for None."""
+def interval(found: Interval | None, scale: float = 1, bound: str = "") -> str:
+    """Returns a value and its interval with two digits, or scaled with none; nothing for None. `bound`: what it is a bound of."""
     if found is None:
         return ""
     digits = 2 if scale == 1 else 0
     middle, low, high = (f"{scale * value:.{digits}f}" for value in found)
-    return f"{middle} [{low}, {high}]"
+    return f"{bound}{' ' if bound else ''}{middle} [{low}, {high}]"

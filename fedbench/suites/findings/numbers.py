@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -12,6 +11,7 @@ from fedbench.analysis.board import Board, Standing
 from fedbench.analysis.bootstrap import Floats, Interval, Strata
 
 BASELINE = "fedavg"
+RESOLUTION = 1e-9  # virtual seconds
 
 Boards = Mapping[str, Board]
 """By point."""
@@ -44,7 +44,7 @@ def ratio(first: Boards, a: str, second: Boards, b: str) -> Interval | None:
     for point in sorted(first.keys() & second.keys()):
         one, other = first[point].of(a), second[point].of(b)
         if one is not None and other is not None:
-            strata[point] = np.array([(one.seconds[seed], other.seconds[seed]) for seed in sorted(one.seconds)])
+            strata[point] = _seconds([one, other])
     return bootstrap.estimate(strata, _ratio) if strata else None
 
 
@@ -63,24 +63,39 @@ def gap(board: Board) -> Interval | None:
     return bootstrap.estimate({"": _seconds([base, *ranked])}, lambda means: means[""][:, 0] / means[""][:, 1:].min(axis=1))
 
 
+def gap_bound(board: Board) -> str:
+    """Returns what the gap of a board is a bound of, see `bound`."""
+    return bound(board.of(BASELINE), board.first[0] if board.first else None)
+
+
 def family_gap(board: Board, synchronous: Collection[str]) -> Interval | None:
     """Returns the earliest synchronous row's time to the targets over that of the earliest other ranked row, where every draw of seeds has
     its own earliest rows. None if a side has no row, or none that reaches a target."""
-    sides = [
-        [one for one in board.standings if one.place is not None and (one.row in synchronous) == side] for side in (True, False)
-    ]
-    if not all(any(one.solved > 0 for one in side) for side in sides):
+    first, second = _sides(board, synchronous)
+    if not all(any(one.solved > 0 for one in side) for side in (first, second)):
         return None
-    count = len(sides[0])
+    count = len(first)
     return bootstrap.estimate(
-        {"": _seconds([*sides[0], *sides[1]])}, lambda means: means[""][:, :count].min(axis=1) / means[""][:, count:].min(axis=1)
+        {"": _seconds([*first, *second])}, lambda means: means[""][:, :count].min(axis=1) / means[""][:, count:].min(axis=1)
     )
 
 
-def misses(board: Board, row: str) -> bool:
-    """Returns whether a run of a row misses a target, so that its time counts with the budget and says too little."""
-    found = board.of(row)
-    return found is not None and any(math.isinf(second) for one in found.arrivals for second in one.reached.values())
+def family_bound(board: Board, synchronous: Collection[str]) -> str:
+    """Returns what the gap between families is a bound of, see `bound`."""
+    first, second = _sides(board, synchronous)
+    return bound(first[0] if first else None, second[0] if second else None)
+
+
+def _sides(board: Board, synchronous: Collection[str]) -> tuple[list[Standing], list[Standing]]:
+    ranked = [one for one in board.standings if one.place is not None]
+    return [one for one in ranked if one.row in synchronous], [one for one in ranked if one.row not in synchronous]
+
+
+def bound(first: Standing | None, second: Standing | None) -> str:
+    """Returns what a ratio of two rows' times is, since a missed target counts with the budget: `≥` if the first row misses targets, `≤` if
+    the second one does, `?` if both do, and nothing if none does."""
+    misses = (first is not None and first.solved < 1, second is not None and second.solved < 1)
+    return {(True, False): "≥", (False, True): "≤", (True, True): "?"}.get(misses, "")
 
 
 def common(first: Board, second: Board) -> tuple[list[Standing], list[Standing]]:
@@ -112,5 +127,5 @@ def _tau(means: Strata) -> Floats:
 
 
 def _seconds(rows: Sequence[Standing]) -> Floats:
-    """Returns (seeds, rows)."""
-    return np.array([[one.seconds[seed] for one in rows] for seed in sorted(rows[0].seconds)])
+    """Returns (seeds, rows), none below the resolution of the virtual clock, so that a target that is met at once has a ratio too."""
+    return np.maximum([[one.seconds[seed] for one in rows] for seed in sorted(rows[0].seconds)], RESOLUTION)

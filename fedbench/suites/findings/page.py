@@ -15,26 +15,20 @@ from fedbench.suites.findings.numbers import (
     BASELINE,
     agreement,
     common,
+    family_bound,
     family_gap,
     first_at,
     gap,
-    misses,
+    gap_bound,
     points_of,
     ratio,
     solved,
 )
 from fedbench.suites.findings.results import Results
-from fedbench.suites.findings.sentences import hardest, in_short
+from fedbench.suites.findings.sentences import DEFINITIONS, hardest, in_short
 
 HALF_WAY = 0.3  # of the budget, by which a second share is shown
 FACTOR = 2.0  # of the reference time
-
-WORDS = """\
-**Time to the targets** is in virtual seconds. It is the mean over the targets; a target that is not reached counts with the whole
-budget, so a time, or a ratio of times, says too little of a row that misses targets. Smaller is better. **First** at a point are the
-earliest row and all rows that the seeds cannot tell from it. That does not say that they are equal, and a row that scatters more is harder
-to tell from the earliest. **Like for like** are the rows without public data that let no more clients work at a time than the suite sets.
-Brackets are 95 % intervals over seeds, each by itself, for these scenarios. The rules are `docs/rules.md`."""
 
 LIMITS = """\
 - Options are the best of a few trials, chosen on tuning seeds and held-out training data. More trials, or other ranges, can change who is
@@ -59,7 +53,8 @@ def page(suites: Sequence[tuple[Results, Reference | None]], command: str, rules
     Raises:
         UsageError: for a suite with one seed.
     """
-    sections = ["# Findings", f"Made by `{command}` from committed records; version {rules_version} of the rules.", WORDS]
+    made = f"Made by `{command}` from committed records; version {rules_version} of the rules, `docs/rules.md`."
+    sections = ["# Findings", made, "\n".join(f"- {line}" for line in DEFINITIONS)]
     for results, reference in suites:
         if results.suite.seeds.count < 2:
             raise UsageError(f"findings of suite {results.suite.name}: intervals need at least 2 seeds, it has 1")
@@ -125,7 +120,7 @@ def _by_point(results: Results) -> str:
                 *(_first(alike) if has_groups else ()),
                 seconds(base.mean.mean) if base else "",
                 _gap(alike),
-                interval(family_gap(alike, results.synchronous)) if alike else "",
+                _families(alike, results.synchronous),
                 _first(results.published.get(point.name))[0],
                 seconds(tuned.resolution) if tuned else "",
             )
@@ -133,7 +128,7 @@ def _by_point(results: Results) -> str:
     text = (
         "Options are tuned unless it says published. `seconds` are those of the earliest row. `synchronous / asynchronous` is the time of "
         f"the earliest row in rounds over that of the earliest one without{', like for like' if has_groups else ''}. `resolves` is the "
-        "smallest difference that a board of all tuned rows shows with probability 0.8. ≥: the row misses targets."
+        "smallest difference that a board of all tuned rows shows with probability 0.8."
     )
     return "\n\n".join(["### Who is first at which point", text, table(head, rows)])
 
@@ -147,8 +142,11 @@ def _first(board: Board | None) -> tuple[str, str]:
 
 
 def _gap(board: Board | None) -> str:
-    found = None if board is None else gap(board)
-    return "" if board is None or found is None else f"{'≥ ' if misses(board, BASELINE) else ''}{interval(found)}"
+    return "" if board is None else interval(gap(board), bound=gap_bound(board))
+
+
+def _families(board: Board | None, synchronous: Sequence[str]) -> str:
+    return "" if board is None else interval(family_gap(board, synchronous), bound=family_bound(board, synchronous))
 
 
 # ---- by algorithm ----
@@ -171,7 +169,7 @@ def _by_algorithm(results: Results, reference: Reference | None) -> str:
         rows.append(
             (
                 name,
-                "reference" if name in references else f"{first_at(tuned, name)} of {len(points_of(tuned, name))}",
+                "not ranked" if name in references else f"{first_at(tuned, name)} of {len(points_of(tuned, name))}",
                 interval(solved(tuned, name), 100),
                 f"{100 * ecdf(own, np.array([HALF_WAY]))[0]:.0f}",
                 f"{100 * profile(own, reference, np.array([FACTOR]))[0]:.0f}" if reference and reference.seconds else "",
@@ -184,8 +182,8 @@ def _by_algorithm(results: Results, reference: Reference | None) -> str:
     text = (
         "Shares are in percent of targets and seeds, over the points where a row is. The last three columns are geometric means over "
         f"points: the time over that of tuned `{BASELINE}`, the published time over the tuned one, and the median trial's time over the "
-        "best one's, on the validation part. `within` counts the targets that a reference row reaches; where a row is not, it has reached "
-        "none. The reference times are frozen: a new entrant moves nobody's share."
+        "best one's, on the validation part. `within` is of the best times of tuned rows, which were frozen, so that a new entrant "
+        "moves nobody's share; where a row is not, it has reached none."
     )
     return "\n\n".join(["### All points together", text, table(head, rows)])
 

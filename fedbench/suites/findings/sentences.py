@@ -8,9 +8,22 @@ import numpy as np
 
 from fedbench.analysis.board import Board
 from fedbench.suites.findings.markdown import interval
-from fedbench.suites.findings.numbers import BASELINE, family_gap, first_at, gap, misses, ratio
+from fedbench.suites.findings.numbers import BASELINE, family_bound, family_gap, first_at, gap, gap_bound, points_of, ratio
 from fedbench.suites.findings.results import Results
 from fedbench.suites.suite import Point
+
+DEFINITIONS = (
+    "**Time to the targets**: virtual seconds until a test accuracy is reached, as the mean over the targets; smaller is better. A target "
+    "that is not reached counts with the whole budget, so the time of a row that misses targets says too little.",
+    "A **ratio** of times is marked ≥ if the first-named row misses targets, ≤ if the other one does, and ? if both do. Ratios over "
+    "several points are not marked.",
+    "**First** at a point are the earliest row and all rows that the seeds cannot tell from it. That does not say that they are equal, and "
+    "a row that scatters more is harder to tell from the earliest.",
+    "**Like for like** are the rows without public data that let no more clients work at a time than the suite sets.",
+    "**Synchronous** algorithms work in rounds, and a round waits for its clients. **Asynchronous** ones do not wait.",
+    "**Brackets** are 95 % intervals over seeds, each by itself, for these scenarios.",
+)
+"""What the words of findings mean, in Markdown."""
 
 
 def short_lines(results: Results) -> list[str]:
@@ -33,8 +46,13 @@ def _leaders(results: Results) -> Iterator[str]:
         counts = {name: first_at(boards, name) for name in results.names}
         order = sorted((name for name in counts if counts[name]), key=lambda name: (-counts[name], name))
         if order:
-            told = ", ".join(f"`{name}` {counts[name]}" for name in order)
+            told = ", ".join(f"`{name}` {_of(counts[name], len(points_of(boards, name)), len(boards))}" for name in order)
             yield f"{words}, these are first, or cannot be told from the first, at so many of {len(boards)} points: {told}."
+
+
+def _of(count: int, points: int, all_points: int) -> str:
+    """Returns the count, and of how many points where a row is not at all of them."""
+    return f"{count}" if points == all_points else f"{count} (of {points})"
 
 
 def _gaps(results: Results) -> Iterator[str]:
@@ -43,13 +61,13 @@ def _gaps(results: Results) -> Iterator[str]:
     if len(found) < 2:
         return
     order = sorted(found, key=lambda point: found[point].value)
-    most, whole = order[-1], [point for point in order if not misses(results.like_for_like[point], BASELINE)]
+    most, whole = order[-1], [point for point in order if not gap_bound(results.like_for_like[point])]
     text = (
         f"The time of `{BASELINE}` over that of the earliest row{', like for like,' if results.advantaged else ''} is largest at {most}: "
-        f"{_at_least(results, most)}{interval(found[most])}"
+        f"{interval(found[most], bound=gap_bound(results.like_for_like[most]))}"
     )
     if whole and whole[0] != most:
-        text += f". Of the points where `{BASELINE}` misses no target it is smallest at {whole[0]}: {interval(found[whole[0]])}"
+        text += f". Of the points where neither misses a target it is smallest at {whole[0]}: {interval(found[whole[0]])}"
     yield f"{text}."
 
 
@@ -63,12 +81,13 @@ def _families(results: Results) -> Iterator[str]:
     alike = ", like for like," if results.advantaged else ""
     yield (
         f"The time of the earliest synchronous row over that of the earliest asynchronous one{alike} is largest at {order[-1]}, "
-        f"{interval(found[order[-1]])}, and smallest at {order[0]}, {interval(found[order[0]])}."
+        f"{_families_at(results, order[-1])}, and smallest at {order[0]}, {_families_at(results, order[0])}."
     )
 
 
-def _at_least(results: Results, point: str) -> str:
-    return "at least " if misses(results.like_for_like[point], BASELINE) else ""
+def _families_at(results: Results, point: str) -> str:
+    board = results.like_for_like[point]
+    return interval(family_gap(board, results.synchronous), bound=family_bound(board, results.synchronous))
 
 
 def _options(results: Results) -> Iterator[str]:
@@ -101,25 +120,32 @@ def of_point(results: Results, point: str) -> str:
     board, alike = results.tuned.get(point), results.like_for_like.get(point)
     if board is None:
         return ""
-    parts = [f"First: {_told(board)}"]
-    if alike is not None and results.advantaged:
-        parts.append(f"Like for like: {_told(alike)}")
-    lead = gap(alike) if alike is not None else None
-    if lead is not None:
-        parts.append(f"`{BASELINE}` takes {_at_least(results, point)}{interval(lead)} times as long as the earliest of these")
-    rounds = family_gap(alike, results.synchronous) if alike is not None else None
-    if rounds is not None:
-        parts.append(f"The earliest synchronous row takes {interval(rounds)} times as long as the earliest asynchronous one")
-    return ". ".join(parts) + "."
+    lines = [f"First: {_told(board)}."]
+    if alike is None:
+        return lines[0]
+    words = "Like for like" if results.advantaged else "Of all rows"
+    if results.advantaged:
+        lines.append(f"Like for like, first: {_told(alike)}.")
+    if (lead := gap(alike)) is not None:
+        lines.append(f"{words}, the time of `{BASELINE}` over the earliest row's is {interval(lead, bound=gap_bound(alike))}.")
+    if family_gap(alike, results.synchronous) is not None:
+        lines.append(
+            f"{words}, the earliest synchronous row's over the earliest asynchronous one's is {_families_at(results, point)}."
+        )
+    return " ".join(lines)
 
 
 def _told(board: Board) -> str:
-    """Names those that are first."""
-    names = [f"`{one.row}`" for one in board.first]
-    if not names:
+    """Names the earliest row, and those that cannot be told from it."""
+    if not board.first:
         return "nobody reaches a target"
-    told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}, which cannot be told from the earliest"
-    return f"{told} ({board.first[0].mean.mean:.1f} s)"
+    earliest, *others = [f"`{one.row}`" for one in board.first]
+    told = f"{earliest} ({board.first[0].mean.mean:.1f} s)"
+    return f"{told}. The seeds cannot tell {_listed(others)} from it" if others else told
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def hardest(results: Results) -> str:

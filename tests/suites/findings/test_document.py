@@ -19,11 +19,15 @@ def test_it_is_json_and_has_what_the_boards_have() -> None:
     found = document(one, reference_of(one))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert [one["name"] for one in found["points"]] == ["calm", "rough"]
-    words = "First: `asysg` (2.5 s). Like for like: `fedbuff` (4.5 s). `fedavg` takes 1.89 ["
-    assert found["points"][0]["sentence"].startswith(words)
-    assert found["points"][1]["sentence"].startswith(
-        "First: `fedavg` (12.5 s). Like for like: `fedavg` (12.5 s). `fedavg` takes 1.00 ["
+    words = (
+        "First: `asysg` (2.5 s). Like for like, first: `fedbuff` (4.5 s). Like for like, the time of `fedavg` over the earliest"
     )
+    assert found["points"][0]["sentence"].startswith(words)
+    assert (
+        "Like for like, the earliest synchronous row's over the earliest asynchronous one's is 1.89 ["
+        in found["points"][0]["sentence"]
+    )
+    assert found["points"][1]["sentence"].startswith("First: `fedavg` (12.5 s). Like for like, first: `fedavg` (12.5 s).")
     rows = {row["label"]: row for row in found["boards"]["tuned"]["calm"]}
     assert list(rows) == ["centralised", "asysg", "fedbuff", "fedavg"]
     assert [rows[name]["first"] for name in rows] == [False, True, False, False]

@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from fedbench.suites.findings.numbers import _tau, agreement, family_gap, first_at, gap, misses, points_of, ratio, solved
+from fedbench.suites.findings.numbers import (
+    _tau,
+    agreement,
+    bound,
+    family_bound,
+    family_gap,
+    first_at,
+    gap,
+    gap_bound,
+    points_of,
+    ratio,
+    solved,
+)
 from tests.suites.findings.made_up import results, runs
 
 TUNED = {
@@ -83,4 +95,24 @@ def test_a_row_is_first_where_the_seeds_cannot_tell() -> None:
     found = results({"calm": {"fedavg": 8, "fedbuff": 4, "fedasync": 4}, "rough": {"fedavg": 2}}, {})
     assert [first_at(found.tuned, row) for row in ("fedavg", "fedbuff", "fedasync")] == [1, 1, 1]
     assert points_of(found.tuned, "fedavg") == ["calm", "rough"]
-    assert not misses(found.tuned["calm"], "fedavg")
+
+
+def test_bounds() -> None:
+    """A missed target counts with the budget."""
+    board = results({"calm": {"fedavg": None, "fedprox": 8, "fedbuff": 4}}, {}).tuned["calm"]
+    assert gap_bound(board) == "≥"
+    assert family_bound(board, ["fedavg", "fedprox"]) == ""
+    assert family_bound(board, ["fedavg"]) == "≥"
+    assert family_bound(board, ["fedbuff", "fedprox"]) == "≤"
+    assert bound(board.of("fedavg"), board.of("fedavg")) == "?"
+    assert bound(board.of("fedprox"), board.of("fedbuff")) == ""
+
+
+def test_a_target_that_is_met_at_once_has_a_ratio() -> None:
+    """As a target below the accuracy of the first model."""
+    one = results({"calm": {"fedavg": 8, "fedbuff": 4}}, {})
+    for run in one.seats["calm"]["fedbuff (tuned)"]:
+        run.curves["test_accuracy"][:] = 0.9
+    found = gap(one.tuned["calm"])
+    assert found is not None
+    assert np.isfinite(found).all()

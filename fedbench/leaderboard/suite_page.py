@@ -28,7 +28,7 @@ def render(document: Mapping[str, Any], pages: Mapping[str, str]) -> str:
         .render(
             suite=document["suite"],
             pages=pages,
-            points=[{**point, "sentence": Markup(markdown.renderInline(point["sentence"]))} for point in document["points"]],
+            points=[_point(document, point, markdown) for point in document["points"]],
             axes=axes,
             definitions=[Markup(markdown.renderInline(line)) for line in document["definitions"]],
             kind=boards[0][1].lower() if boards else "",
@@ -39,3 +39,9 @@ def render(document: Mapping[str, Any], pages: Mapping[str, str]) -> str:
             absent=document["absent"],
         )
     )
+
+
+def _point(document: Mapping[str, Any], point: Mapping[str, Any], markdown: MarkdownIt) -> dict[str, Any]:
+    """A point with its sentence as HTML and the rows of its boards, by the kind of options."""
+    rows = {title: found for kind, title in KINDS.items() if (found := document["boards"][kind].get(point["name"], []))}
+    return {**point, "sentence": Markup(markdown.renderInline(point["sentence"])), "rows": rows}

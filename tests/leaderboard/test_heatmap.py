@@ -124,6 +124,10 @@ def test_the_page_says_it_without_colour_and_escapes_texts() -> None:
     assert '<span class="hidden">first: </span>5.0' in page
     assert "<code>fast</code>." in page
     assert "<strong>First</strong> is the earliest." in page
+    assert (
+        '<th scope="row">slow</th><td class="number">41.0 ± 0.5</td><td class="number">5 of 10</td><td class="number">41</td>'
+        in page
+    )
     assert "Left out, no run: untried at calm." in page
     assert "Published options" not in page, "there is no such board"
     assert '<a href="other.html">other</a>' in page

@@ -70,6 +70,11 @@ class Board:
     budget: float
     resolution: float | None
 
+    @property
+    def ranked(self) -> list[Standing]:
+        """Returns the standings without the references."""
+        return [one for one in self.standings if one.place is not None]
+
     def of(self, row: str) -> Standing | None:
         """Returns the standing of a row, None if it is not on the board."""
         return next((one for one in self.standings if one.row == row), None)

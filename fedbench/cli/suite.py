@@ -106,10 +106,12 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
     by_point: dict[str, list[Cell]] = {}
     for cell in cells:
         by_point.setdefault(cell.point, []).append(cell)
+    file = reference_file(suite.name)
+    resolves = profiles.read(file).resolution if file.exists() else {}
     print_table(
         f"suite {suite.name} ({suite.content_hash()})",
         ("point", "runs", "trials", "steps", "core minutes", "resolves"),
-        [_priced_row(several, _resolves(suite, point)) for point, several in by_point.items()],
+        [_priced_row(several, resolves.get(point)) for point, several in by_point.items()],
     )
     total = Total.of(cells)
     say(f"\n{total.runs:,} runs to compare, {total.tried:,} to find options, {total.steps:,} trained steps")
@@ -122,17 +124,18 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
             say(f"not applicable: {cell.selector} at {cell.point}: {cell.refused}")
 
 
-def _priced_row(cells: Sequence[Cell], resolves: str) -> tuple[str, ...]:
+def _priced_row(cells: Sequence[Cell], resolves: float | None) -> tuple[str, ...]:
+    """`resolves`: the smallest difference in the time to the targets that the suite's seeds show, where a reference says."""
     total = Total.of(cells)
     seconds = "-" if total.core_seconds is None else f"{total.core_seconds / 60:.1f}"
-    return cells[0].point, f"{total.runs:,}", f"{total.tried:,}", f"{total.steps:,}", seconds, resolves
-
-
-def _resolves(suite: Suite, point: str) -> str:
-    """The smallest difference in the time to the targets that the suite's seeds show, where a reference says."""
-    file = reference_file(suite.name)
-    seconds = profiles.read(file).resolution.get(point) if file.exists() else None
-    return "-" if seconds is None else f"{seconds:.1f} s"
+    return (
+        cells[0].point,
+        f"{total.runs:,}",
+        f"{total.tried:,}",
+        f"{total.steps:,}",
+        seconds,
+        "-" if resolves is None else f"{resolves:.1f} s",
+    )
 
 
 @app.command("run")

@@ -59,8 +59,7 @@ def gap(board: Board) -> Interval | None:
     base = board.of(BASELINE)
     if base is None or not board.first:
         return None
-    ranked = [one for one in board.standings if one.place is not None]
-    return bootstrap.estimate({"": _seconds([base, *ranked])}, lambda means: means[""][:, 0] / means[""][:, 1:].min(axis=1))
+    return bootstrap.estimate({"": _seconds([base, *board.ranked])}, lambda means: means[""][:, 0] / means[""][:, 1:].min(axis=1))
 
 
 def gap_bound(board: Board) -> str:
@@ -87,8 +86,7 @@ def family_bound(board: Board, synchronous: Collection[str]) -> str:
 
 
 def _sides(board: Board, synchronous: Collection[str]) -> tuple[list[Standing], list[Standing]]:
-    ranked = [one for one in board.standings if one.place is not None]
-    return [one for one in ranked if one.row in synchronous], [one for one in ranked if one.row not in synchronous]
+    return [one for one in board.ranked if one.row in synchronous], [one for one in board.ranked if one.row not in synchronous]
 
 
 def bound(first: Standing | None, second: Standing | None) -> str:
@@ -100,9 +98,7 @@ def bound(first: Standing | None, second: Standing | None) -> str:
 
 def common(first: Board, second: Board) -> tuple[list[Standing], list[Standing]]:
     """Returns the rows that both boards rank, in the order of either."""
-    both = {one.row for one in first.standings if one.place is not None} & {
-        one.row for one in second.standings if one.place is not None
-    }
+    both = {one.row for one in first.ranked} & {one.row for one in second.ranked}
     return [one for one in first.standings if one.row in both], [one for one in second.standings if one.row in both]
 
 

@@ -86,7 +86,7 @@ class Results:
         """Returns the labels that are ranked somewhere, from the one that reaches the largest share of targets to the one that reaches
         least, with tuned options."""
         boards = [*self.tuned.values(), *self.published.values()]
-        ranked = {one.row for found in boards for one in found.standings if one.place is not None}
+        ranked = {one.row for found in boards for one in found.ranked}
         shares = {
             name: np.mean([one.solved for found in self.tuned.values() if (one := found.of(name))] or [0]) for name in ranked
         }

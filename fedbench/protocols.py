@@ -138,6 +138,8 @@ class Algorithm:
     """What a job sends if the algorithm has no `reply` of its own, named as in Work and in the update's Batch."""
     pooled: ClassVar[bool] = False
     """A reference that is not federated: the scenario becomes that of one worker with everybody's examples."""
+    clients_remember: ClassVar[bool] = False
+    """Do clients keep a vector from job to job? It is their row of `state.memory`. Who takes part once only cannot."""
 
     local_lr: Positive = option(0.05, "The clients' learning rate.")
     weight_decay: NonNegative = option(0.0, "Weight decay of local training.")

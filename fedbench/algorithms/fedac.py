@@ -32,6 +32,7 @@ class FedAC(Buffered):
 
     name = "fedac"
     source = cited(zang2024="after public code")
+    clients_remember = True
 
     server_lr: Positive = option(1e-3, "The server's learning rate.")
     beta1: BelowOne = option(0.6, "Decay of the first moment m.")

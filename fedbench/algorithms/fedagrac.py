@@ -54,6 +54,7 @@ class FedaGrac(Algorithm):
 
     name = "fedagrac"
     source = cited(wu2021="Alg. 1")
+    clients_remember = True
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
     cohort_size: Count = option(10, "How many clients a round draws.")

@@ -29,6 +29,7 @@ class FedDyn(Algorithm):
 
     name = "feddyn"
     source = cited(acar2021="Alg. 1")
+    clients_remember = True
 
     regularization: Positive = option(0.01, "Strength a of the dynamic regulariser.")
     cohort_size: Count = option(10, "How many clients a round draws.")

@@ -25,6 +25,7 @@ class QuAFL(Algorithm):
 
     name = "quafl"
     source = cited(zakerinia2024="Alg. 1, and the authors' code; not quantised")
+    clients_remember = True
 
     cohort_size: Count = option(10, "How many clients a poll asks (s).")
     period_seconds: Positive | None = option(

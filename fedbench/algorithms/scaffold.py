@@ -45,6 +45,7 @@ class Scaffold(Algorithm):
 
     name = "scaffold"
     source = cited(karimireddy2020="Alg. 1")
+    clients_remember = True
 
     server_lr: Positive = described(1.0, "The server's learning rate.")
     cohort_size: Count = described(10, "How many clients a round draws.")

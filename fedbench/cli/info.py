@@ -47,6 +47,7 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
         "traffic": traffic_text(cls().traffic(few)),
         "gradient_work": work_text(cls().gradient_work(few)),
         "server_memory": memory_text(cls().server_memory(few)),
+        "clients_remember": cls.clients_remember,
         "scenario_rounds": "applicable" if policy is Rounds else f"not applicable ({policy.__name__})",
         "about": inspect.cleandoc(cls.__doc__ or ""),
         "options": options,
@@ -107,7 +108,7 @@ def command(
             say(source["text"])
         say(f"\ndispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n")
         say(f"traffic of a job: {facts['traffic']}\ngradients of a job: {facts['gradient_work']}")
-        say(f"server memory: {facts['server_memory']}\n")
+        say(f"server memory: {facts['server_memory']}; clients keep {'a vector' if facts['clients_remember'] else 'nothing'}\n")
         if facts["requires"]:
             say(f"requires of the scenario: {', '.join(facts['requires'])}\n")
         columns = ["name", "default", "allowed", "about"]

@@ -92,6 +92,11 @@ def costs_declared(algorithm: Algorithm) -> str:
     _check_gradients(world, metered)
     memory = declared.server_memory(algorithm, world.info)
     kept = ServerMemory(*kept_in(state), per_version=memory.per_version)
+    remembers = "memory" in state
+    expect(
+        algorithm.clients_remember == remembers,
+        f"clients_remember: says {algorithm.clients_remember}, the state has {'a' if remembers else 'no'} memory of clients",
+    )
     expect(memory == kept, f"server_memory: says {_named(memory)}, the state has {_named(kept)}")
     looks = "needs models of old versions" if metered.looks_back else "needs no model of an old version"
     expect(

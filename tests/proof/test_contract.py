@@ -152,6 +152,15 @@ class KeepsMomentum(Base):
         return State(x=x0, m=np.zeros_like(x0))
 
 
+class ForgetsToSayThatClientsRemember(Base):
+    def init(self, x0: Vector, tools: Tools) -> State:
+        return State(x=x0, memory=ClientTable(tools.info.clients, np.zeros_like(x0)))
+
+
+class ClaimsThatClientsRemember(Base):
+    clients_remember = True
+
+
 class KeepsATable(Base):
     def init(self, x0: Vector, tools: Tools) -> State:
         return State(x=x0, h=ClientTable(tools.info.clients, np.zeros_like(x0)))
@@ -185,6 +194,8 @@ BROKEN: dict[type[Algorithm], tuple[str, str]] = {
     AsksEveryRound: ("costs declared", "says prelude=False, full gradients of clients are asked for by broadcast: 'every_round'"),
     KeepsMomentum: ("costs declared", "says own=1, per_client=0, per_version=0, the state has own=2"),
     KeepsATable: ("costs declared", "the state has own=1, per_client=1"),
+    ForgetsToSayThatClientsRemember: ("costs declared", "clients_remember: says False, the state has a memory of clients"),
+    ClaimsThatClientsRemember: ("costs declared", "clients_remember: says True, the state has no memory of clients"),
     LooksBack: ("costs declared", "says per_version=0, the server needs models of old versions"),
 }
 

@@ -9,8 +9,8 @@ import typer
 
 import fedbench
 from fedbench import registry
-from fedbench.cli.info import describe_algorithm
 from fedbench.cli.output import say
+from fedbench.descriptions import describe_algorithm
 from fedbench.errors import UsageError
 
 
@@ -21,7 +21,7 @@ def command(
 
     Example: fedbench catalogue -o catalogue.html
     """
-    from fedbench.leaderboard.catalogue import render  # the other verbs start faster without it
+    from fedbench.leaderboard.pages.catalogue import render  # the other verbs start faster without it
 
     facts = [describe_algorithm(registry.find("algorithm", name)) for name in registry.names("algorithm")]
     try:

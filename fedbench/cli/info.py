@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 import yaml
 
 from fedbench import registry, sources
-from fedbench.bibliography import described
 from fedbench.cli import completion
 from fedbench.cli.output import print_json, print_table, say
+from fedbench.descriptions import describe_algorithm
 from fedbench.errors import UsageError, nearest
-from fedbench.options import describe, hints, sentence
-from fedbench.presets import covering
-from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
-from fedbench.types import GradientWork, Info, Rounds, ServerMemory, Traffic
-
-
-def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
-    """Name, source, equations and options of an algorithm; JSON-able."""
-    annotations = hints(cls)
-    few = Info(10, np.ones(10))
-    policy = type(cls().dispatch(few))
-    options = [
-        {"name": f.name, "default": f.default, "allowed": describe(annotations[f.name]), "about": sentence(cls, f.name)}
-        for f in dataclasses.fields(cls)
-    ]
-    sources = described(cls.source)
-    presets = [
-        {"name": one.name, "about": one.about, "options": dict(one.algorithms[cls.name]), "sources": described(one.source)}
-        for one in covering(cls.name)
-    ]
-    return {
-        "name": cls.name,
-        "kind": "algorithm",
-        "source": "; ".join(row["text"] for row in sources),
-        "sources": sources,
-        "requires": sorted(cls.requires),
-        "dispatch": policy.__name__,
-        "traffic": traffic_text(cls().traffic(few)),
-        "gradient_work": work_text(cls().gradient_work(few)),
-        "server_memory": memory_text(cls().server_memory(few)),
-        "clients_remember": cls.clients_remember,
-        "scenario_rounds": "applicable" if policy is Rounds else f"not applicable ({policy.__name__})",
-        "about": inspect.cleandoc(cls.__doc__ or ""),
-        "options": options,
-        "presets": presets,
-    }
 
 
 def describe_task(name: str) -> dict[str, Any]:
@@ -63,28 +25,6 @@ def describe_task(name: str) -> dict[str, Any]:
     module = inspect.getmodule(load_task)
     texts = [inspect.cleandoc(text) for text in (load_task.__doc__, module and module.__doc__) if text]
     return {"name": name, "kind": "task", "about": "\n\n".join(texts), "models": models_for(name), "missing": missing(name)}
-
-
-def traffic_text(traffic: Traffic) -> str:
-    down, up, exchanges = traffic
-    return f"{down:g} model-sized down, {up:g} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
-
-
-def work_text(work: GradientWork) -> str:
-    """Of a job, at the default options."""
-    per_step, full = work
-    return f"{per_step} mini-batch{'es' * (per_step > 1)} a step" + (f", {full} over all examples" if full else "")
-
-
-def memory_text(memory: ServerMemory) -> str:
-    """Of the server, at the default options."""
-    own, per_client, per_version = memory
-    parts = [
-        f"{own} model-sized",
-        f"{per_client} a client" if per_client else "",
-        f"{per_version} a version in flight" * bool(per_version),
-    ]
-    return " + ".join(part for part in parts if part)
 
 
 def command(

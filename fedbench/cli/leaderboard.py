@@ -52,6 +52,10 @@ def build_suites(
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
     references: ReferencesOption = REFERENCES,
+    asv: Annotated[
+        Path | None, typer.Option("--speed", help="Folder of asv's results, for the page of the suite's own speed.")
+    ] = None,
+    log: Annotated[Path | None, typer.Option("--changes", help="YAML file of what changed, for the page of changes.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path("leaderboard"),
 ) -> None:
     """Write the pages of suites from their archives. The first one is index.html; they need no network.
@@ -60,13 +64,19 @@ def build_suites(
 
     Example: fedbench leaderboard suites axes -o site
     """
-    from fedbench.leaderboard import build_suites as build_pages  # the other verbs start faster without it
+    from fedbench.leaderboard import of_suite, write  # the other verbs start faster without it
+    from fedbench.leaderboard.pages import changes, speed
     from fedbench.suites.findings.document import document
     from fedbench.suites.findings.results import load, reference_for
 
-    found = [load(suites.load(suite), folder, archives) for suite in several]
-    page = build_pages([document(one, reference_for(one, references)) for one in found], output)
-    say(f"{len(several)} suites -> {page}")
+    documents = []
+    for suite in several:
+        found = load(suites.load(suite), folder, archives)
+        runs = {"tuned": found.rows(tuned=True), "published": found.rows(tuned=False)}
+        documents.append(of_suite(document(found, reference_for(found, references)), runs))
+    timed = None if asv is None else speed.read(asv)
+    page = write(documents, output, asv=timed, changed=changes.read(log) if log is not None else ())
+    say(f"{len(documents)} suites -> {page}")
 
 
 @app.command()

@@ -1,5 +1,6 @@
-"""The leaderboard: a static page made from records, with the data beside it."""
+"""The leaderboard: a static site made from records, with the data beside it."""
 
-from fedbench.leaderboard.site import build, build_suites, check
+from fedbench.leaderboard.document import of_records, of_suite
+from fedbench.leaderboard.site import build, check, write
 
-__all__ = ["build", "build_suites", "check"]
+__all__ = ["build", "check", "of_records", "of_suite", "write"]

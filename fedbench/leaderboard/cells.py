@@ -31,11 +31,12 @@ class Cell:
     sort: float | str | None = None
 
 
-def columns(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[Column]:
-    """The columns in order; `cells` gives the same order."""
+def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: bool = False) -> list[Column]:
+    """The columns in order; `cells` gives the same order. has_board: rows are ordered by their time to the targets."""
     place = scenario["horizon"]["at"]
     return [
-        Column("Algorithm", "selector", "ascending", numeric=False),
+        Column("Algorithm", "options unfold", "ascending", numeric=False),
+        *([Column("Time to the targets", "mean ± 95 %", "ascending")] if has_board else []),
         Column("Test accuracy", "not compared" if place is None else f"at {words.place(place, axis)}, mean ± 95 %"),
         *(
             Column(
@@ -56,12 +57,13 @@ def columns(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[Column
     ]
 
 
-def cells(row: Mapping[str, Any], axis: Mapping[str, str]) -> list[Cell]:
-    """One row's cells."""
+def cells(row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str, Any] | None = None) -> list[Cell]:
+    """One row's cells. `standing`: the row of the board, if there is one."""
     means = {name: value["mean"] for name, value in row["measures"].items()}
     traffic = None if means["bytes_up"] is None or means["bytes_down"] is None else means["bytes_up"] + means["bytes_down"]
     return [
-        Cell(row["selector"], sort=row["selector"]),
+        Cell(row["label"], sort=row["label"]),
+        *([_time(standing)] if standing is not None else []),
         _accuracy(row),
         *(_to_target(one, axis) for one in row["to_target"]),
         _outcome(row),
@@ -93,6 +95,18 @@ def cells(row: Mapping[str, Any], axis: Mapping[str, str]) -> list[Cell]:
 def loses_jobs(row: Mapping[str, Any]) -> bool:
     """All rows of a scenario alike."""
     return "lost_share" in row["measures"]
+
+
+def _time(standing: Mapping[str, Any]) -> Cell:
+    """A missed target counts with the budget, so the time of a row that misses is a lower bound."""
+    if standing["solved"] == 0:
+        return Cell("no target", sort=None)
+    half, bound = standing["half_width"], "" if standing["solved"] == 1 else "≥ "
+    notes = ["" if standing["solved"] == 1 else f"{words.percent(standing['solved'])} of targets and seeds"]
+    mark = {(True, False): "first", (False, True): "first, like for like", (True, True): "first, also like for like"}
+    text = f"{bound}{standing['mean']:.1f} s" + ("" if half is None else f" ± {half:.1f}")
+    reference = "reference" if standing["place"] is None else ""
+    return Cell(text, notes, mark.get((standing["first"], standing["first_alike"]), reference), sort=standing["mean"])
 
 
 def _accuracy(row: Mapping[str, Any]) -> Cell:

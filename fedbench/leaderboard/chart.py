@@ -8,7 +8,7 @@ page's style sheet (classes s0, s1, ..), so that they follow the light or dark s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -115,22 +115,25 @@ def value_scale(lines: Sequence[Series], targets: Sequence[float]) -> Scale:
     return Scale(math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, step)
 
 
-def draw(lines: Sequence[Series], picture: Picture) -> str:
-    """The SVG element. Lines without points are left out; an empty string if nothing can be drawn."""
-    drawn = [line for line in lines if line.at]
+def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None) -> str:
+    """The SVG element. Lines without points are left out; an empty string if nothing can be drawn. `bold`: the names of the lines that
+    stand out, None: all; the others are thin and grey, behind them and without a band."""
+    drawn = sorted((line for line in lines if line.at), key=lambda line: bold is not None and line.name in bold)
     if not drawn:
         return ""
+    behind = frozenset() if bold is None else frozenset(line.name for line in drawn) - bold
     x, y, ident = place_scale(drawn), value_scale(drawn, picture.targets), picture.ident
     parts = [
         f'<svg class="chart" id="{ident}" width="100%" height="{HEIGHT}" role="img" tabindex="0" '
-        f'aria-labelledby="{ident}-title {ident}-about" data-end="{x.high:.12g}" data-unit="{escape(picture.axis["unit"])}">',
+        f'aria-labelledby="{ident}-title {ident}-about" data-end="{x.high:.12g}" '
+        f'data-low="{y.low:.12g}" data-high="{y.high:.12g}" data-unit="{escape(picture.axis["unit"])}">',
         f'<title id="{ident}-title">{escape(picture.title)}</title>',
         f'<desc id="{ident}-about">{escape(_description(drawn, picture))}</desc>',
         f'<rect width="100%" height="{HEIGHT}" fill="none" pointer-events="all"/>',
         *_grid(x, y, picture.axis["title"]),
         f'<svg width="100%" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" class="curves">',
-        *(_band(line, x, y) for line in drawn),
-        *(_line(line, x, y) for line in drawn),
+        *(_band(line, x, y) for line in drawn if line.name not in behind),
+        *(_line(line, x, y, "line context" if line.name in behind else "line") for line in drawn),
         "</svg>",
         *(_target(value, y) for value in picture.targets),
         *_horizon(picture.horizon, x),
@@ -184,10 +187,10 @@ def _horizon(place: float | None, x: Scale) -> list[str]:
     ]
 
 
-def _line(line: Series, x: Scale, y: Scale) -> str:
+def _line(line: Series, x: Scale, y: Scale, kind: str) -> str:
     path = _path(line.at, line.mean, x, y)
     name, look = quoteattr(line.name), line.look
-    return f'<path class="line s{look.colour}" data-name={name} stroke-dasharray="{look.dash}" d="M{path}"/>'
+    return f'<path class="{kind} s{look.colour}" data-name={name} stroke-dasharray="{look.dash}" d="M{path}"/>'
 
 
 def _band(line: Series, x: Scale, y: Scale) -> str:

@@ -1,149 +1,160 @@
-"""Summaries as plain data: `data.json` is this document, and the page and `data.csv` are made from it alone."""
+"""What is shown together, a suite or the records of a store, as plain data: `data/NAME.json`, from which alone its pages are made."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fedbench import registry
+from fedbench.analysis import plain
 from fedbench.analysis.axes import SECONDS, Axis, find
-from fedbench.analysis.horizon import accuracy_at
-from fedbench.analysis.rows import AT_HORIZON, LOSSES
+from fedbench.analysis.board import Board, board
 from fedbench.analysis.summary import summarize
-from fedbench.bibliography import described
-from fedbench.leaderboard.command import command
+from fedbench.descriptions import describe_algorithm
+from fedbench.leaderboard.places import slug
+from fedbench.leaderboard.sections import section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fedbench.analysis.curves import MeanCurve
-    from fedbench.analysis.hits import Hits
-    from fedbench.analysis.horizon import Horizon
-    from fedbench.analysis.rows import Row
-    from fedbench.analysis.standings import Comparison
-    from fedbench.analysis.statistics import Estimate
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
 
-SCHEMA = 2
-DIGITS = {"at": 12, "mean": 6, "low": 6, "high": 6}  # significant digits of curve points
+SCHEMA = 3
+GIVEN = "given"
+TITLES = {"tuned": "Tuned options", "published": "Published options", GIVEN: "Options as given"}
+"""Of the kinds of rows."""
 
 Document = dict[str, Any]
+Runs = Mapping[str, Mapping[str, Mapping[str, "Sequence[Record]"]]]
+"""By kind of row, point and label: the runs of a row."""
 
 
-def document(records: Iterable[Record], title: str, note: str = "", axis: str | Axis = SECONDS) -> Document:
-    """The whole board: {schema, title, note, axis, scenarios: [{name, hash, .., rows: [..]}]}; JSON values only, no NaN.
+def of_suite(overview: Mapping[str, Any], runs: Runs, axis: str | Axis = SECONDS) -> Document:
+    """Returns the document of a suite.
 
-    note: a sentence about the whole board. axis: on which runs are compared and drawn.
+    Args:
+        overview: the suite, its points, algorithms and boards, as `fedbench.suites.findings.document` gives them.
+        runs: of the rows on the boards.
+        axis: on which accuracies are compared.
+
+    It is {schema, name, title, about, note, axis, suite, kinds, definitions, sentences, points, algorithms, boards, profiles, absent,
+    sections}, where sections are the scenarios by kind of row and point. RecordError if a row's runs are of several scenarios.
     """
-    where = find(axis)
+    where, suite = find(axis), overview["suite"]
+    kinds = [kind for kind in TITLES if overview["boards"].get(kind)]
+    facts = {label: _facts(one[0]) for by_point in runs.values() for rows in by_point.values() for label, one in rows.items()}
     return {
         "schema": SCHEMA,
+        "name": suite["name"],
+        "title": f"Suite {suite['name']}",
+        "note": "",
+        "axis": _axis(where),
+        "kinds": kinds,
+        **{name: value for name, value in overview.items() if name not in ("schema", "algorithms")},
+        "algorithms": [{**facts.get(one["label"], _NOTHING), **one} for one in overview["algorithms"]],
+        "sections": {kind: {point: _section_of(rows, where) for point, rows in runs[kind].items()} for kind in kinds},
+    }
+
+
+def of_records(records: Iterable[Record], title: str, note: str = "", axis: str | Axis = SECONDS) -> Document:
+    """Returns the document of any records: a point for every scenario, a row for every algorithm with its options.
+
+    note: a sentence about all of it. axis: on which runs are compared.
+    """
+    where = find(axis)
+    summaries = dict(_named(summarize(records, where)))
+    labels = {row.selector: row.selector for summary in summaries.values() for row in summary.rows}
+    boards = {point: _board(summary) for point, summary in summaries.items()}
+    return {
+        "schema": SCHEMA,
+        "name": slug(title),
         "title": title,
         "note": note,
-        "axis": {"name": where.name, "words": where.words, "unit": where.unit, "title": where.title},
-        "scenarios": [_scenario(one) for one in summarize(records, where)],
+        "axis": _axis(where),
+        "kinds": [GIVEN],
+        "suite": None,
+        "definitions": [],
+        "sentences": [],
+        "points": [_point(point, summary, boards[point]) for point, summary in summaries.items()],
+        "algorithms": _algorithms(summaries.values()),
+        "boards": {GIVEN: {point: plain.rows(found) for point, found in boards.items() if found is not None}},
+        "profiles": {"factors": [], "shares": {GIVEN: {}}},
+        "absent": {},
+        "sections": {GIVEN: {point: section(summary, labels) for point, summary in summaries.items()}},
     }
 
 
-def _scenario(summary: ScenarioSummary) -> Document:
+def _axis(axis: Axis) -> Document:
+    return {"name": axis.name, "words": axis.words, "unit": axis.unit, "title": axis.title}
+
+
+def _section_of(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Document:
+    (summary,) = summarize([run for runs in rows.values() for run in runs], axis)
+    return section(summary, {runs[0].selector: label for label, runs in rows.items()})
+
+
+def _named(summaries: Sequence[ScenarioSummary]) -> Iterable[tuple[str, ScenarioSummary]]:
+    """Yields scenarios with names of their own."""
+    names = [one.full_name for one in summaries]
+    for name, one in zip(names, summaries, strict=True):
+        yield name if names.count(name) == 1 else f"{name} ({one.scenario_hash[:12]})", one
+
+
+def _board(summary: ScenarioSummary) -> Board | None:
+    """Returns None where no accuracy is a target, or rows have other seeds: times to targets are then not compared."""
+    if not summary.scenario.get("targets") or len({row.seeds for row in summary.rows}) > 1:
+        return None
+    return board(
+        {row.selector: row.runs for row in summary.rows},
+        references=frozenset(row.selector for row in summary.rows if row.is_reference),
+    )
+
+
+def _point(name: str, summary: ScenarioSummary, found: Board | None) -> Document:
     scenario = summary.scenario
     return {
-        "name": summary.name,
-        "full_name": summary.full_name,
+        "name": name,
+        "axis": "",
+        "about": scenario.get("about") or "",
+        "sentence": _told(found),
+        "scenario": summary.name,
+        "scenario_hash": summary.scenario_hash,
         "settings": list(summary.settings),
-        "hash": summary.scenario_hash,
-        "about": scenario.get("about"),
-        "task": summary.task,
         "clients": scenario.get("clients"),
-        "public": scenario.get("public"),
-        "budget": dict(scenario.get("budget") or {}),
-        "targets": [dict(target) for target in scenario.get("targets") or []],
-        "horizon": _horizon(summary.horizon),
-        "rows": [_row(row, summary) for row in sorted(summary.rows, key=_order)],
+        "budget_seconds": float(scenario["budget"]["seconds"]),
+        "targets": [float(one["value"]) for one in scenario.get("targets") or []],
+        "resolution": {GIVEN: None if found is None else found.resolution},
     }
 
 
-def _horizon(horizon: Horizon) -> Document:
-    """Where accuracies are compared, and which runs end there; `is_shared`: all compared runs do."""
-    limits = [{"selector": s, "seed": run.seed, "ended_by": run.meta["outcome"]["ended_by"]} for s, run in horizon.limits]
-    return {"at": horizon.at, "is_shared": horizon.is_shared, "limits": limits}
+def _told(found: Board | None) -> str:
+    """Returns who is first, in Markdown; nothing without a board."""
+    if found is None:
+        return ""
+    if not found.first:
+        return "Nobody reaches a target."
+    earliest, *others = (f"`{one.row}`" for one in found.first)
+    told = f"First: {earliest}."
+    return f"{told} The seeds cannot tell {', '.join(others)} from it." if others else told
 
 
-def _order(row: Row) -> tuple[float, float, float, str]:
-    """How the page is sorted at first: what the first target takes, misses last, then the higher accuracy."""
-    accuracy = row.measures[AT_HORIZON].mean
-    worse = float("inf") if accuracy is None else -accuracy
-    if not row.to_target:
-        return 0.0, 0.0, worse, row.selector
-    median = row.to_target[0].median
-    return float("inf") if median is None else median, -float(row.to_target[0].hits), worse, row.selector
+def _algorithms(summaries: Iterable[ScenarioSummary]) -> list[Document]:
+    rows = {row.selector: row for summary in summaries for row in summary.rows}
+    found = []
+    for selector, row in sorted(rows.items()):
+        facts = _facts(row.runs[0])
+        family = "reference" if row.is_reference else facts["family"]
+        found.append({"label": selector, "selector": selector, "advantages": [], **facts, "family": family})
+    return found
 
 
-def _row(row: Row, summary: ScenarioSummary) -> Document:
-    """Of the measures those that say something here: losses only where jobs can be lost."""
-    again = command(row.runs[0].meta["spec"], row.seeds)
-    measures = {name: value for name, value in row.measures.items() if summary.loses_jobs or name not in LOSSES}
-    return {
-        "selector": row.selector,
-        "algorithm": row.algorithm,
-        "papers": _papers(row.algorithm),
-        "flattered": row.uses_public_data and summary.holds_out_public_data,
-        "seeds": list(row.seeds),
-        "outcomes": row.outcomes,
-        "ended_by": row.ended_by,
-        "left_out": row.left_out,
-        "accuracy": _comparison(row.accuracy),
-        "measures": {name: _estimate(value) for name, value in measures.items()},
-        "staleness_max": row.staleness_max,
-        "to_target": [_hits(hits, comparison) for hits, comparison in zip(row.to_target, row.target_comparisons, strict=True)],
-        "curve": _curve(row.curve),
-        "command": again.line,
-        "command_needs": again.needs,
-        "runs": [_run(run, summary.horizon) for run in row.runs],
-    }
+_NOTHING: Document = {"facts": None, "requires": [], "clients_remember": None}
 
 
-def _run(run: Record, horizon: Horizon) -> Document:
-    sections = {name: run.meta[name] for name in ("outcome", "provenance", "digests")}
-    return {
-        "run_id": run.run_id,
-        "seed": run.seed,
-        "accuracy_at_horizon": accuracy_at(run, horizon),
-        "warnings": list(run.warnings),
-        **sections,
-    }
-
-
-def _papers(algorithm: Document) -> list[Document]:
-    """The papers of a built-in algorithm, as the bibliography has them."""
+def _facts(run: Record) -> Document:
+    """Returns what is known of a run's algorithm: of one that is not built in, what its record says."""
+    algorithm = run.meta["spec"]["algorithm"]
     if algorithm.get("origin") or algorithm["name"] not in registry.names("algorithm"):
-        return []
-    return described(registry.find("algorithm", algorithm["name"]).source)
-
-
-def _comparison(value: Comparison) -> Document:
-    return dict(vars(value))
-
-
-def _estimate(value: Estimate) -> Document:
-    return dict(vars(value))
-
-
-def _hits(hits: Hits, comparison: Comparison) -> Document:
-    return {
-        "metric": hits.metric,
-        "target": hits.target,
-        "hits": hits.hits,
-        "total": hits.total,
-        "median": hits.median,
-        "beyond": hits.beyond,
-        "restricted_mean": _estimate(hits.restricted_mean),
-        "lower_bound": hits.lower_bound,
-        "comparison": _comparison(comparison),
-        "reached": [attempt.reached for attempt in hits.attempts],
-    }
-
-
-def _curve(curve: MeanCurve) -> Document:
-    points = {name: [float(f"{x:.{digits}g}") for x in getattr(curve, name)] for name, digits in DIGITS.items()}
-    return {"band": curve.band, **points}
+        return {**_NOTHING, "family": "", "requires": list(algorithm.get("requires", []))}
+    facts = describe_algorithm(registry.find("algorithm", algorithm["name"]))
+    family = "synchronous" if facts["dispatch"] == "Rounds" else "asynchronous"
+    return {"facts": facts, "family": family, "requires": facts["requires"], "clients_remember": facts["clients_remember"]}

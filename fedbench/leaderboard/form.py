@@ -1,4 +1,4 @@
-"""The form of a data.json that anybody may have written: which parts, of which kinds, how many."""
+"""The form of data that anybody may have written: which parts, of which kinds, how many."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ Word = Annotated[str, Field(max_length=1000)]
 Text = Annotated[str, Field(max_length=20_000)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
 Names = Annotated[dict[Word, Any], Field(max_length=1000)]
 Counts = Annotated[dict[Word, Count], Field(max_length=100)]
 Points = Annotated[list[Number], Field(max_length=10_000)]
@@ -88,6 +89,7 @@ class _Run(_Part):
 
 
 class _Row(_Part):
+    label: Text
     selector: Text
     algorithm: Names
     papers: Annotated[list[Names], Field(max_length=100)]
@@ -100,7 +102,9 @@ class _Row(_Part):
     measures: Annotated[dict[Word, _Estimate], Field(max_length=100)]
     staleness_max: Count | None
     to_target: Annotated[list[_Hits], Field(max_length=100)]
-    curve: _Curve
+    curves: Annotated[dict[Word, _Curve], Field(max_length=20)]
+    staleness: Annotated[list[Number], Field(max_length=1000)]
+    validity: Word
     command: Text | None
     command_needs: Text | None
     runs: Annotated[list[_Run], Field(max_length=10_000)]
@@ -126,18 +130,132 @@ class _Scenario(_Part):
     rows: Annotated[list[_Row], Field(max_length=10_000)]
 
 
+class _Suite(_Part):
+    name: Word
+    hash: Word
+    about: Text
+    seeds: Count
+    trials: Count | None
+    runs: Count
+    commits: Annotated[list[Word], Field(max_length=10_000)]
+    rules: Count
+
+
+class _Point(_Part):
+    name: Word
+    axis: Word
+    about: Text
+    sentence: Text
+    scenario: Word
+    scenario_hash: Annotated[str, Field(max_length=100)]
+    settings: Annotated[list[Text] | dict[Word, Any], Field(max_length=1000)]
+    budget_seconds: Number
+    resolution: dict[Word, Number | None]
+
+
+class _Facts(_Part):
+    about: Text
+    traffic: Text
+    gradient_work: Text
+    server_memory: Text
+    clients_remember: bool
+    requires: Annotated[list[Word], Field(max_length=100)]
+    sources: Annotated[list[Names], Field(max_length=100)]
+    options: Annotated[list[Names], Field(max_length=100)]
+
+
+class _Entrant(_Part):
+    label: Text
+    selector: Text
+    family: Word
+    advantages: Annotated[list[Text], Field(max_length=100)]
+    requires: Annotated[list[Word], Field(max_length=100)]
+    clients_remember: bool | None
+    facts: _Facts | None
+
+
+class _Reach(_Part):
+    target: Number
+    hits: Count
+    median: Number | None
+    bytes: Number | None
+
+
+class _Standing(_Part):
+    label: Text
+    first: bool
+    first_alike: bool
+    place: Count | None
+    mean: Number
+    half_width: Number | None
+    seconds: Annotated[dict[Word, Number], Field(max_length=10_000)]
+    solved: Number
+    unfinished: Count
+    targets: Annotated[list[_Reach], Field(max_length=100)]
+
+
+class _Profiles(_Part):
+    factors: Points
+    shares: Annotated[dict[Word, dict[Text, Points]], Field(max_length=10)]
+
+
+Kind = Literal["tuned", "published", "given"]
+Lines = Annotated[list[Text], Field(max_length=1000)]
+
+
 class _Document(_Part):
-    schema_version: Annotated[Literal[2], Field(alias="schema")]
+    schema_version: Annotated[Literal[3], Field(alias="schema")]
+    name: Slug
     title: Text
     note: Text
     axis: _Axis
-    scenarios: Annotated[list[_Scenario], Field(max_length=1000)]
+    kinds: Annotated[list[Kind], Field(max_length=3)]
+    suite: _Suite | None
+    definitions: Lines
+    sentences: Lines
+    points: Annotated[list[_Point], Field(min_length=1, max_length=1000)]
+    algorithms: Annotated[list[_Entrant], Field(max_length=1000)]
+    boards: dict[Kind, Annotated[dict[Word, Annotated[list[_Standing], Field(max_length=10_000)]], Field(max_length=1000)]]
+    profiles: _Profiles
+    absent: Annotated[dict[Text, Lines], Field(max_length=1000)]
+    sections: dict[Kind, Annotated[dict[Word, _Scenario], Field(max_length=1000)]]
 
 
-def problem(data: Any) -> str:
-    """What is wrong with a document, on one line that names the first field; empty if it has the form."""
+class _Case(_Part):
+    name: Word
+    values: Annotated[list[Number | None], Field(max_length=10_000)]
+
+
+class _Machine(_Part):
+    label: Word
+    cpu: Word
+    commits: Annotated[list[Word], Field(max_length=10_000)]
+    days: Annotated[list[Word], Field(max_length=10_000)]
+    cases: Annotated[list[_Case], Field(max_length=1000)]
+
+
+class _Speed(_Part):
+    machines: Annotated[list[_Machine], Field(max_length=100)]
+
+
+class _Change(_Part):
+    date: Word
+    text: Text
+
+
+class _Site(_Part):
+    documents: Annotated[list[Slug], Field(min_length=1, max_length=100)]
+    speed: _Speed | None
+    changes: Annotated[list[_Change], Field(max_length=10_000)]
+
+
+FORMS: dict[str, type[BaseModel]] = {"document": _Document, "site": _Site}
+
+
+def problem(data: Any, form: Literal["document", "site"]) -> str:
+    """What is wrong with data of a form, on one line that names the first field; empty if nothing is."""
     try:
-        _Document.model_validate(data)
+        FORMS[form].model_validate(data)
     except ValidationError as errors:
         first = errors.errors(include_url=False, include_context=False)[0]
         got = "" if first["type"] == "missing" else f", got {first['input']!r:.60}"

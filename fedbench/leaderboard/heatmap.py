@@ -124,7 +124,8 @@ def _time(row: Mapping[str, Any] | None, board: Board, point: Mapping[str, Any])
         return Cell(words.NONE, "no row", None, mark="", title=f"{point['name']}: no row; it is not applicable, or lacks runs")
     seeds = len(row["seconds"])
     targets = ", ".join(f"{100 * one['target']:g} % by {one['hits']} of {seeds} seeds" for one in row["targets"])
-    title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s ± {row['half_width']:.1f} s; {targets}"
+    half = "" if row["half_width"] is None else f" ± {row['half_width']:.1f} s"
+    title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s{half}; {targets}"
     if row["solved"] == 0:
         return Cell(words.NONE, "no target", None, mark="", title=title)
     missed = "" if row["solved"] == 1 else f"{words.percent(row['solved'])} hit"

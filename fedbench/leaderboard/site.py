@@ -1,11 +1,19 @@
-"""Writing and checking the site: `index.html`, `rules.html`, `data.json` and `data.csv` in one folder."""
+"""Writing and checking a site: pages, what they look like, and the data from which they are made, in one folder.
+
+index.html, NAME.html      overviews                     data/NAME.json, .csv   the documents, and their rows as a table
+NAME/POINT.html            a scenario                    data/rows.js           all rows, as the table reads them
+NAME/POINT/ROW.html        a row with its records        data/site.json         which documents, speed and changes
+algorithms/LABEL.html      an algorithm                  assets/                style and scripts
+table.html, compare.html, algorithms.html, rules.html, speed.html, changes.html
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,65 +21,78 @@ from jinja2 import TemplateError
 
 from fedbench import plain_files
 from fedbench.analysis.axes import SECONDS, Axis
-from fedbench.errors import UsageError
-from fedbench.leaderboard import rules, suite_page
-from fedbench.leaderboard.document import SCHEMA, document
+from fedbench.errors import RecordError, UsageError
+from fedbench.leaderboard import browse
+from fedbench.leaderboard.document import SCHEMA, of_records
+from fedbench.leaderboard.flat import as_csv
 from fedbench.leaderboard.form import problem
-from fedbench.leaderboard.page import render
-from fedbench.leaderboard.table import as_csv
+from fedbench.leaderboard.pages import algorithm, changes, overview, record, rules, scenario, speed, table
+from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.places import RESERVED, slug
 
 if TYPE_CHECKING:
     from fedbench.results.record import Record
 
 TITLE = "fedbench leaderboard"
-LARGEST = 64 << 20  # bytes of a file of a site
+LARGEST = 256 << 20  # bytes of a file of a site
+CONTENT = "data/site.json"
+ASSETS = ("style.css", "common.js", "page.js", "table.js", "compare.js", "parquet.js", "parquet.LICENSE")
 
 
 def build(records: Iterable[Record], out: str | Path, *, title: str = TITLE, note: str = "", axis: str | Axis = SECONDS) -> Path:
-    """Write the site into `out`, which is made if need be, and return the path of its `index.html`.
+    """Write the site of any records into `out`, which is made if need be, and return the path of its `index.html`.
 
     Args:
         records: of any scenarios, in any order.
         out: the folder.
-        title: heading of the page.
+        title: heading of the front page.
         note: a sentence below the heading, such as what the page does not claim.
-        axis: on which runs are compared and drawn: seconds, updates, gradient_evaluations, steps or bytes.
+        axis: on which runs are compared: seconds, updates, gradient_evaluations, steps or bytes.
 
     Each file is replaced in one step; the same records give the same bytes. UsageError without records, for an unknown axis, or if
     `out` cannot be written. RecordError if a record lacks the axis.
     """
-    data = document(records, title, note, axis)
-    if not data["scenarios"]:
+    data = of_records(records, title, note, axis)
+    if not data["points"]:
         raise UsageError("leaderboard: there are no finished records to show; `fedbench run` writes some")
-    return _write(Path(out), _files(data))
+    return write([data], out)
 
 
-def build_suites(documents: Sequence[Mapping[str, Any]], out: str | Path) -> Path:
-    """Write the overview of suites into `out`, which is made if need be, and return the path of its `index.html`.
+def write(
+    documents: Sequence[Mapping[str, Any]],
+    out: str | Path,
+    *,
+    asv: Mapping[str, Any] | None = None,
+    changed: Sequence[Mapping[str, Any]] = (),
+) -> Path:
+    """Write the site of documents into `out`, which is made if need be, and return the path of its `index.html`.
 
     Args:
-        documents: of the suites; the first one is `index.html`, another one `NAME.html`. `NAME.json` has what a page is made from.
-        out: the folder.
+        documents: of suites and stores, see `document`; the first one is the front page.
+        out: the folder. What it holds beside the site stays; pages of rows that are no more are removed.
+        asv: the suite's speed, see `pages.speed.read`.
+        changed: what changed, see `pages.changes.read`.
 
-    The same documents give the same bytes. UsageError if `out` cannot be written.
+    The same documents give the same bytes. UsageError for names that are taken or alike, or if `out` cannot be written.
     """
-    names = [one["suite"]["name"] for one in documents]
-    if not names or len(set(names)) < len(names) or {"index", "rules"} & set(names):
-        told = ", ".join(names) or "none"
-        raise UsageError(f"leaderboard: expected suites with names of their own, none of them index or rules, got {told}")
-    pages = {name: "index.html" if name == names[0] else f"{name}.html" for name in names}
-    files = {"rules.html": rules.render()}
-    for name, one in zip(names, documents, strict=True):
-        text = json.dumps(one, ensure_ascii=False, allow_nan=False) + "\n"
-        files |= {f"{name}.json": text, pages[name]: suite_page.render(json.loads(text), pages)}
-    return _write(Path(out), files)
-
-
-def _write(folder: Path, files: Mapping[str, str]) -> Path:
+    names = [one["name"] for one in documents]
+    if not names or len(set(names)) < len(names) or RESERVED & set(names) or any(slug(name) != name for name in names):
+        told, taken = ", ".join(names) or "none", ", ".join(sorted(RESERVED))
+        raise UsageError(
+            f"leaderboard: expected names of lower case letters, digits and hyphens, each once, none of {taken}; got {told}"
+        )
+    content = {"schema": SCHEMA, "documents": names, "speed": asv, "changes": list(changed)}
+    texts = {CONTENT: _json(content)} | {f"data/{one['name']}.json": _json(one) for one in documents}
+    site = _site({name: json.loads(text) for name, text in texts.items()})
+    folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
+        written = set(texts)
+        for name, text in (*texts.items(), *_made(site)):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             _replace(folder / name, text)
+            written.add(name)
+        _sweep(folder, names, written)
     except OSError as error:
         raise UsageError(
             f"leaderboard {folder}: cannot be written ({error.strerror}); choose a folder that you may write to"
@@ -80,38 +101,88 @@ def _write(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def check(out: str | Path) -> list[str]:
-    """What is wrong with a site, one line each; empty if its page and its table say what its `data.json` says.
+    """What is wrong with a site, one line each; empty if its pages and its tables say what its data say.
 
-    The page is made again from `data.json` and must be the same, so this holds for the version that built it.
+    All of it is made again from the data and must be the same, so this holds for the version that built it.
     """
     folder = Path(out)
-    if not (folder / "data.json").exists():
-        raise UsageError(f"leaderboard {folder}: there is no data.json; `fedbench leaderboard build` writes it")
-    found = {
-        name: plain_files.text(folder / name, LARGEST, "leaderboard")
-        for name in ("data.json", "data.csv", "index.html", "rules.html")
-    }
+    if not (folder / CONTENT).exists():
+        raise UsageError(f"leaderboard {folder}: there is no {CONTENT}; `fedbench leaderboard build` writes it")
     try:
-        data = json.loads(found["data.json"])
-    except (ValueError, RecursionError) as error:
-        return [f"{folder / 'data.json'}: not JSON ({error})"]
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        return [f"{folder / 'data.json'}: expected schema {SCHEMA}; build the leaderboard again"]
-    wrong = problem(data)
-    if wrong:
-        return [f"{folder / 'data.json'}: not what a leaderboard is made from: {wrong}"]
+        content = _load(folder / CONTENT)
+        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+            return [f"{folder / CONTENT}: expected schema {SCHEMA}; build the leaderboard again"]
+        wrong = problem(
+            {"documents": content.get("documents"), "speed": content.get("speed"), "changes": content.get("changes")}, "site"
+        )
+        if wrong:
+            return [f"{folder / CONTENT}: not what a leaderboard is made from: {wrong}"]
+        data = {CONTENT: content}
+        for name in content["documents"]:
+            file = f"data/{name}.json"
+            data[file] = _load(folder / file)
+            wrong = problem(data[file], "document")
+            if wrong:
+                return [f"{folder / file}: not what a leaderboard is made from: {wrong}"]
+    except RecordError as error:
+        return [str(error)]
     try:
-        expected = _files(data)
+        made = dict(_made(_site(data)))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, TemplateError) as error:
-        return [f"{folder / 'data.json'}: not what a leaderboard is made from ({type(error).__name__}: {error})"]
-    return [_difference(folder / name, expected[name], found[name]) for name in found if found[name] != expected[name]]
+        return [f"{folder / 'data'}: not what a leaderboard is made from ({type(error).__name__}: {error})"]
+    return [wrong for name, text in made.items() if (wrong := _difference(folder / name, text))]
 
 
-def _files(data: dict[str, Any]) -> dict[str, str]:
-    """Name to content: functions of the document as JSON gives it back, and the rules."""
-    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    again = json.loads(text)
-    return {"data.json": text, "data.csv": as_csv(again), "index.html": render(again), "rules.html": rules.render()}
+def _load(file: Path) -> Any:
+    """RecordError, one line, if a file is missing, too large or not JSON."""
+    try:
+        return json.loads(plain_files.text(file, LARGEST, "leaderboard", RecordError))
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"{file}: not JSON ({error})") from None
+
+
+def _site(data: Mapping[str, Any]) -> Site:
+    content = data[CONTENT]
+    return Site([data[f"data/{name}.json"] for name in content["documents"]], content["speed"], content["changes"])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _made(site: Site) -> Iterator[tuple[str, str]]:
+    """Yields addresses and contents of all that is made from the data."""
+    for name in ASSETS:
+        yield f"assets/{name}", (files("fedbench.leaderboard") / "assets" / name).read_text(encoding="utf-8")
+    yield "data/rows.js", browse.script(site)
+    for document in site.documents:
+        yield f"data/{document['name']}.csv", as_csv(document)
+        yield site.places.overview(document["name"]), overview.render(site, document)
+        for point in document["points"]:
+            yield from browse.curves(site, document, point)
+            yield site.places.scenario(document["name"], point["name"]), scenario.render(site, document, point)
+            for kind in document["kinds"]:
+                for row in document["sections"][kind].get(point["name"], {}).get("rows", ()):
+                    address = site.places.record(document["name"], point["name"], row["label"], kind)
+                    yield address, record.render(site, document, point, kind, row)
+    for label in algorithm.labels(site):
+        yield site.places.algorithm(label), algorithm.render(site, label)
+    yield "algorithms.html", algorithm.index(site)
+    yield "table.html", table.render(site)
+    yield "compare.html", table.compare(site)
+    yield "rules.html", rules.render(site)
+    if site.speed:
+        yield "speed.html", speed.render(site)
+    if site.changes:
+        yield "changes.html", changes.render(site)
+
+
+def _sweep(folder: Path, names: Sequence[str], written: set[str]) -> None:
+    """Removes pages that an earlier site had in the folders that are this site's own."""
+    for own in (*names, "algorithms"):
+        for file in (folder / own).rglob("*.html"):
+            if file.relative_to(folder).as_posix() not in written:
+                file.unlink()
 
 
 def _replace(path: Path, text: str) -> None:
@@ -126,8 +197,15 @@ def _replace(path: Path, text: str) -> None:
         raise
 
 
-def _difference(path: Path, expected: str, found: str) -> str:
+def _difference(path: Path, expected: str) -> str:
+    """Returns what is wrong with a file; nothing if it says what it should."""
+    try:
+        found = plain_files.text(path, LARGEST, "leaderboard")
+    except UsageError as error:
+        return str(error)
+    if found == expected:
+        return ""
     lines = zip(expected.splitlines(), found.splitlines(), strict=False)
     place = next((number for number, (one, other) in enumerate(lines, start=1) if one != other), None)
     where = f"line {place}" if place else "its end"
-    return f"{path}: {where} is not what data.json gives; build the leaderboard again"
+    return f"{path}: {where} is not what the data give; build the leaderboard again"

@@ -51,12 +51,37 @@ def name(cells):
     return cells[0].partition("options|")[0].replace("|", "")
 
 
+def document(folder):
+    (name,) = json.loads((folder / "data" / "site.json").read_text())["documents"]
+    return json.loads((folder / "data" / f"{name}.json").read_text())
+
+
+def scenarios(data):
+    """The scenarios of a document of records, in the order of its points."""
+    return [data["sections"]["given"][point["name"]] for point in data["points"]]
+
+
+def pages(folder):
+    """The overview and, where it has several points, those of the scenarios: all of them in one text."""
+    files = [folder / "index.html", *sorted((folder / document(folder)["name"]).glob("*.html"))]
+    return "\n".join(file.read_text() for file in (files if len(document(folder)["points"]) > 1 else files[:1]))
+
+
 def read(folder):
-    text = (folder / "index.html").read_text()
-    return text, Page(text), json.loads((folder / "data.json").read_text())
+    text = pages(folder)
+    return text, Page(text), document(folder)
+
+
+def record_pages(folder):
+    """The pages of all rows in one text."""
+    return "\n".join(file.read_text() for file in sorted((folder / document(folder)["name"]).glob("*/*.html")))
+
+
+def data_file(folder):
+    return folder / "data" / f"{document(folder)['name']}.json"
 
 
 def table(folder):
-    """The rows of data.csv by selector."""
-    with (folder / "data.csv").open(newline="") as file:
+    """The rows of the CSV by selector."""
+    with (folder / "data" / f"{document(folder)['name']}.csv").open(newline="") as file:
         return {row["selector"]: row for row in csv.DictReader(file)}

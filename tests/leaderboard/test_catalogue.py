@@ -6,8 +6,8 @@ import html
 from pathlib import Path
 
 from fedbench import registry
-from fedbench.cli.info import describe_algorithm, memory_text, traffic_text, work_text
-from fedbench.leaderboard.catalogue import paragraphs, render, source
+from fedbench.descriptions import describe_algorithm, memory_text, traffic_text, work_text
+from fedbench.leaderboard.pages.catalogue import paragraphs, render, source
 from fedbench.types import GradientWork
 from tests.cli.commands import fedbench
 

@@ -2,72 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
-from typing import Any
-
-import pytest
-
-from fedbench.errors import UsageError
-from fedbench.leaderboard import build_suites
 from fedbench.leaderboard.heatmap import costs, times
-from fedbench.leaderboard.suite_page import render
-
-POINTS = [
-    {
-        "name": name,
-        "axis": "delay",
-        "about": f"It is {name}.",
-        "sentence": "First: `fast`.",
-        "budget_seconds": 100.0,
-        "scenario_hash": "c0ffee",
-        "resolution": {"tuned": 2.0},
-    }
-    for name in ("calm", "rough")
-]
-
-
-def row(
-    label: str, mean: float, *, solved: float = 1.0, first: bool = False, alike: bool = False, place: int | None = 0
-) -> dict[str, Any]:
-    targets = [{"target": 0.8, "hits": round(10 * solved), "median": mean, "bytes": 1.0}]
-    return {
-        "label": label, "mean": mean, "half_width": 0.5, "solved": solved, "first": first, "first_alike": alike, "place": place,
-        "seconds": {str(seed): mean for seed in range(10)}, "targets": targets, "unfinished": 0,
-    }  # fmt: skip
-
-
-def algorithm(label: str, *advantages: str, family: str = "asynchronous") -> dict[str, Any]:
-    return {"label": label, "selector": label, "family": family, "advantages": list(advantages)}
-
-
-DOCUMENT: dict[str, Any] = {
-    "suite": {
-        "name": "made-up", "hash": "ab", "about": "It is made up.", "runs": 40, "seeds": 10, "trials": 5, "rules": 1,
-        "commits": ["0123456789abcdef"],
-    },
-    "definitions": ["**First** is the earliest."],
-    "sentences": ["`a` is first; <b>never</b> run."],
-    "points": POINTS,
-    "algorithms": [
-        algorithm("slow"), algorithm("fast"), algorithm("crowd", "more than 10 clients at work at a time"),
-        algorithm("pooled", family="reference"), algorithm("untried"),
-    ],
-    "boards": {
-        "tuned": {
-            "calm": [
-                row("pooled", 1, place=None), row("crowd", 5, first=True), row("fast", 10, alike=True),
-                row("slow", 41, solved=0.5, place=2),
-            ],
-            "rough": [row("fast", 20, first=True), row("slow", 100, solved=0.0, place=1)],
-        },
-        "published": {},
-    },
-    "profiles": {"factors": [0.5, 1.0, 2.0, 4.0], "shares": {"tuned": {"fast": [0, 0.5, 1, 1], "slow": [0, 0, 0, 0.25]}, "published": {}}},
-    "absent": {"no run": ["untried at calm"]},
-}  # fmt: skip
-
+from tests.leaderboard.suite import DOCUMENT, algorithm, row
 
 MISSED = {
     **DOCUMENT,
@@ -115,33 +51,3 @@ def test_a_target_that_is_met_at_once() -> None:
     assert [cell.level for cell in cells["fast"]] == [0, 0]
     assert cells["slow"][0].level == 6
     assert costs({**DOCUMENT, "boards": boards}, "tuned")[0].lines[0].cells[1].text == "1.0"
-
-
-def test_the_page_says_it_without_colour_and_escapes_texts() -> None:
-    page = render(DOCUMENT, {"made-up": "index.html", "other": "other.html"})
-    assert "<code>a</code> is first; &lt;b&gt;never&lt;/b&gt; run." in page
-    assert '<span class="hidden">first, like for like: </span>10.0' in page
-    assert '<span class="hidden">first: </span>5.0' in page
-    assert "<code>fast</code>." in page
-    assert "<strong>First</strong> is the earliest." in page
-    assert (
-        '<th scope="row">slow</th><td class="number">41.0 ± 0.5</td><td class="number">5 of 10</td><td class="number">41</td>'
-        in page
-    )
-    assert "Left out, no run: untried at calm." in page
-    assert "Published options" not in page, "there is no such board"
-    assert '<a href="other.html">other</a>' in page
-
-
-def test_the_site(tmp_path: Path) -> None:
-    other = {**DOCUMENT, "suite": {**DOCUMENT["suite"], "name": "other"}}
-    page = build_suites([DOCUMENT, other], tmp_path)
-    assert page == tmp_path / "index.html"
-    names = {"index.html", "made-up.json", "other.html", "other.json", "rules.html"}
-    assert {file.name for file in tmp_path.iterdir()} == names
-    for names_taken in ([], [DOCUMENT, DOCUMENT], [{**DOCUMENT, "suite": {**DOCUMENT["suite"], "name": "rules"}}]):
-        with pytest.raises(UsageError, match="expected suites with names of their own"):
-            build_suites(names_taken, tmp_path / "other")
-    links = set(re.findall(r'href="([^"#]+)"', page.read_text()))
-    assert links < names, "nothing is linked that is not there"
-    assert json.loads((tmp_path / "other.json").read_text()) == other

@@ -13,7 +13,7 @@ from fedbench.errors import UsageError
 from fedbench.leaderboard import build, check
 from fedbench.results.store import Store
 from tests.changes import GONE, put
-from tests.leaderboard.reading import HOSTILE, read, table
+from tests.leaderboard.reading import HOSTILE, data_file, read, record_pages, scenarios, table
 
 
 def test_csv_has_a_line_per_row(board, tmp_path):
@@ -28,9 +28,10 @@ def test_csv_has_a_line_per_row(board, tmp_path):
 def test_same_records_same_bytes(board, tmp_path):
     build(board, tmp_path / "a")
     build(list(reversed(board)), tmp_path / "b")
-    for name in ("index.html", "rules.html", "data.json", "data.csv"):
+    files = {file.relative_to(tmp_path / "a") for file in (tmp_path / "a").rglob("*") if file.is_file()}
+    assert files == {file.relative_to(tmp_path / "b") for file in (tmp_path / "b").rglob("*") if file.is_file()}
+    for name in files:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["data.csv", "data.json", "index.html", "rules.html"]
 
 
 @pytest.mark.parametrize(
@@ -38,8 +39,14 @@ def test_same_records_same_bytes(board, tmp_path):
     [
         ("index.html", "fedavg", "fedbest"),
         ("rules.html", "test set is never", "test set is sometimes"),
-        ("data.csv", "fedavg", "fedbest"),
-        ("data.json", "0.9", "0.8"),
+        ("table.html", "All rows", "Some rows"),
+        ("algorithms/slow.html", "slow", "fast"),
+        ("fedbench-leaderboard/slow-tail/slow-given.html", "slow", "fast"),
+        ("assets/table.js", "ascending", "descending"),
+        ("data/rows.js", "fedavg", "fedbest"),
+        ("data/curves/fedbench-leaderboard/slow-tail.js", "0.5", "0.6"),
+        ("data/fedbench-leaderboard.csv", "fedavg", "fedbest"),
+        ("data/fedbench-leaderboard.json", "0.9", "0.8"),
     ],
 )
 def test_check_finds_a_changed_file(board, tmp_path, name, old, new):
@@ -50,12 +57,28 @@ def test_check_finds_a_changed_file(board, tmp_path, name, old, new):
     assert check(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 2, "title": "t", "scenarios": [{}]}'])
-def test_check_reports_broken_data(board, tmp_path, text):
+def test_check_finds_a_missing_file(board, tmp_path):
     build(board, tmp_path)
-    (tmp_path / "data.json").write_text(text)
+    (tmp_path / "compare.html").unlink()
     (problem,) = check(tmp_path)
-    assert "data.json" in problem
+    assert "compare.html: cannot be read" in problem
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 3, "title": "t", "points": [{}]}', "[" * 100_000])
+@pytest.mark.parametrize("name", ["site", "fedbench-leaderboard"])
+def test_check_reports_broken_data(board, tmp_path, name, text):
+    build(board, tmp_path)
+    (tmp_path / "data" / f"{name}.json").write_text(text)
+    (problem,) = check(tmp_path)
+    assert f"{name}.json" in problem
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "A", "", 7])
+def test_check_reads_no_file_of_another_folder(board, tmp_path, name):
+    build(board, tmp_path)
+    (tmp_path / "data" / "site.json").write_text(json.dumps({"schema": 3, "documents": [name], "speed": None, "changes": []}))
+    (problem,) = check(tmp_path)
+    assert "site.json: not what a leaderboard is made from: documents.0" in problem
 
 
 def test_check_of_nothing(tmp_path):
@@ -88,8 +111,8 @@ def test_another_axis(board, tmp_path):
     assert "30 updates, where " in text
     assert "compared on server updates" in text
     assert ">Updates to 0.8<" in text
-    assert next(row for row in page.rows if row)[2].startswith("10 (3/3)")
-    assert data["scenarios"][0]["rows"][0]["curve"]["at"] == [0, 10, 20, 30]
+    assert next(row for row in page.rows if row)[3].startswith("10 (3/3)")
+    assert scenarios(data)[0]["rows"][0]["curves"]["updates"]["at"] == [0, 10, 20, 30]
     assert table(tmp_path)["slow"]["updates_to_test_accuracy_0.8_hits"] == "1"
     assert check(tmp_path) == []
     with pytest.raises(UsageError, match="unknown axis 'byte'"):
@@ -99,7 +122,7 @@ def test_another_axis(board, tmp_path):
 def test_commands(board, tmp_path):
     build(board, tmp_path)
     data = read(tmp_path)[2]
-    commands = {row["selector"]: row["command"] for scenario in data["scenarios"] for row in scenario["rows"]}
+    commands = {row["selector"]: row["command"] for scenario in scenarios(data) for row in scenario["rows"]}
     assert commands["fedbuff[buffer_size=10]"] == "fedbench run slow_tail -a 'fedbuff[buffer_size=10]' --seeds 3"
     assert commands[HOSTILE].endswith(" --seeds 1 --first-seed 7")
 
@@ -108,7 +131,8 @@ def test_an_object_has_no_command(record, tmp_path):
     run = record("mine")
     run.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
     build([run], tmp_path)
-    text, page, _ = read(tmp_path)
+    _, page, _ = read(tmp_path)
+    text = record_pages(tmp_path)
     assert "no command" in next(row for row in page.rows if row)[0]
     assert "given in Python as an object of class Mine: put the class into a file" in text
     assert not any("data-copy" in at for at in page.attributes("button"))
@@ -140,36 +164,42 @@ RESTRUCTURED = [
     ("note", None),
     ("axis", []),
     ("axis.unit", {}),
-    ("scenarios", {}),
-    ("scenarios", None),
-    ("scenarios.0", []),
-    ("scenarios.0.name", None),
-    ("scenarios.0.settings", "a=1"),
-    ("scenarios.0.hash", 7),
-    ("scenarios.0.clients", "20"),
-    ("scenarios.0.clients", -1),
-    ("scenarios.0.targets", [1]),
-    ("scenarios.0.horizon", GONE),
-    ("scenarios.0.horizon.at", "1"),
-    ("scenarios.0.horizon.limits", [{}]),
-    ("scenarios.0.rows", "rows"),
-    ("scenarios.0.rows.0", {}),
-    ("scenarios.0.rows.0.selector", ["x"]),
-    ("scenarios.0.rows.0.seeds", [-1]),
-    ("scenarios.0.rows.0.seeds", 3),
-    ("scenarios.0.rows.0.papers", [{}]),
-    ("scenarios.0.rows.0.outcomes", {"finished": "3"}),
-    ("scenarios.0.rows.0.accuracy.p", "0.05"),
-    ("scenarios.0.rows.0.accuracy.standing", GONE),
-    ("scenarios.0.rows.0.measures", []),
-    ("scenarios.0.rows.0.measures.test_accuracy", None),
-    ("scenarios.0.rows.0.curve.at", [None]),
-    ("scenarios.0.rows.0.curve", {"band": "range"}),
-    ("scenarios.0.rows.0.to_target", [[]]),
-    ("scenarios.0.rows.0.runs.0.run_id", ["a"]),
-    ("scenarios.0.rows.0.runs.0.provenance", "mine"),
-    ("scenarios.0.rows.0.runs.0.outcome", {}),
-    ("scenarios.0.rows.0.algorithm", {}),
+    ("points", {}),
+    ("points", []),
+    ("points.0.name", None),
+    ("algorithms.0.facts", 7),
+    ("boards.given.slow_tail.0.mean", "5"),
+    ("boards.other", {}),
+    ("profiles.factors", [None]),
+    ("sections", {}),
+    ("sections.given.slow_tail", []),
+    ("sections.given.slow_tail.name", None),
+    ("sections.given.slow_tail.settings", "a=1"),
+    ("sections.given.slow_tail.hash", 7),
+    ("sections.given.slow_tail.clients", "20"),
+    ("sections.given.slow_tail.clients", -1),
+    ("sections.given.slow_tail.targets", [1]),
+    ("sections.given.slow_tail.horizon", GONE),
+    ("sections.given.slow_tail.horizon.at", "1"),
+    ("sections.given.slow_tail.horizon.limits", [{}]),
+    ("sections.given.slow_tail.rows", "rows"),
+    ("sections.given.slow_tail.rows.0", {}),
+    ("sections.given.slow_tail.rows.0.selector", ["x"]),
+    ("sections.given.slow_tail.rows.0.seeds", [-1]),
+    ("sections.given.slow_tail.rows.0.seeds", 3),
+    ("sections.given.slow_tail.rows.0.papers", [{}]),
+    ("sections.given.slow_tail.rows.0.outcomes", {"finished": "3"}),
+    ("sections.given.slow_tail.rows.0.accuracy.p", "0.05"),
+    ("sections.given.slow_tail.rows.0.accuracy.standing", GONE),
+    ("sections.given.slow_tail.rows.0.measures", []),
+    ("sections.given.slow_tail.rows.0.measures.test_accuracy", None),
+    ("sections.given.slow_tail.rows.0.curves.seconds.at", [None]),
+    ("sections.given.slow_tail.rows.0.curves.seconds", {"band": "range"}),
+    ("sections.given.slow_tail.rows.0.to_target", [[]]),
+    ("sections.given.slow_tail.rows.0.runs.0.run_id", ["a"]),
+    ("sections.given.slow_tail.rows.0.runs.0.provenance", "mine"),
+    ("sections.given.slow_tail.rows.0.runs.0.outcome", {}),
+    ("sections.given.slow_tail.rows.0.algorithm", {}),
 ]
 
 
@@ -177,9 +207,9 @@ RESTRUCTURED = [
 def test_check_names_what_is_not_of_the_form(board, tmp_path, path, value):
     """One line, whatever stands in the place of a part."""
     build(board, tmp_path)
-    data = json.loads((tmp_path / "data.json").read_text())
+    data = json.loads(data_file(tmp_path).read_text())
     put(data, path, value)
-    (tmp_path / "data.json").write_text(json.dumps(data))
+    data_file(tmp_path).write_text(json.dumps(data))
     (problem,) = check(tmp_path)
-    assert "data.json: not what a leaderboard is made from" in problem
+    assert "not what a leaderboard is made from" in problem
     assert "\n" not in problem

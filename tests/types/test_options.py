@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from fedbench import registry
-from fedbench.cli.info import describe_algorithm
+from fedbench.descriptions import describe_algorithm
 from fedbench.errors import UsageError
 from fedbench.options import describe, sentence
 from fedbench.protocols import Algorithm, Buffered, Count, Positive, option

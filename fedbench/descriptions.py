@@ -1,0 +1,69 @@
+"""An algorithm in words: what `fedbench info`, the catalogue and the site say of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+import numpy as np
+
+from fedbench.bibliography import described
+from fedbench.options import describe, hints, sentence
+from fedbench.presets import covering
+from fedbench.protocols import Algorithm
+from fedbench.types import GradientWork, Info, Rounds, ServerMemory, Traffic
+
+
+def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
+    """Name, source, equations and options of an algorithm; JSON-able."""
+    annotations = hints(cls)
+    few = Info(10, np.ones(10))
+    policy = type(cls().dispatch(few))
+    options = [
+        {"name": f.name, "default": f.default, "allowed": describe(annotations[f.name]), "about": sentence(cls, f.name)}
+        for f in dataclasses.fields(cls)
+    ]
+    sources = described(cls.source)
+    presets = [
+        {"name": one.name, "about": one.about, "options": dict(one.algorithms[cls.name]), "sources": described(one.source)}
+        for one in covering(cls.name)
+    ]
+    return {
+        "name": cls.name,
+        "kind": "algorithm",
+        "source": "; ".join(row["text"] for row in sources),
+        "sources": sources,
+        "requires": sorted(cls.requires),
+        "dispatch": policy.__name__,
+        "traffic": traffic_text(cls().traffic(few)),
+        "gradient_work": work_text(cls().gradient_work(few)),
+        "server_memory": memory_text(cls().server_memory(few)),
+        "clients_remember": cls.clients_remember,
+        "scenario_rounds": "applicable" if policy is Rounds else f"not applicable ({policy.__name__})",
+        "about": inspect.cleandoc(cls.__doc__ or ""),
+        "options": options,
+        "presets": presets,
+    }
+
+
+def traffic_text(traffic: Traffic) -> str:
+    down, up, exchanges = traffic
+    return f"{down:g} model-sized down, {up:g} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
+
+
+def work_text(work: GradientWork) -> str:
+    """Of a job, at the default options."""
+    per_step, full = work
+    return f"{per_step} mini-batch{'es' * (per_step > 1)} a step" + (f", {full} over all examples" if full else "")
+
+
+def memory_text(memory: ServerMemory) -> str:
+    """Of the server, at the default options."""
+    own, per_client, per_version = memory
+    parts = [
+        f"{own} model-sized",
+        f"{per_client} a client" if per_client else "",
+        f"{per_version} a version in flight" * bool(per_version),
+    ]
+    return " + ".join(part for part in parts if part)

@@ -1,0 +1,185 @@
+// Two to four rows side by side, and their paired differences.
+"use strict";
+(() => {
+  const { make, draw, state, number, size, percent, standing, time, endOf, bar, three, say } = window.fedbenchPage;
+  const all = window.fedbenchPage.rows(), byId = new Map(all.map((row) => [row.id, row]));
+  const { kinds, factors } = window.fedbench;
+  const box = document.getElementById("comparison"), form = document.getElementById("choose"), MOST = 4;
+  let ids = [];
+
+  const decode = (text) => {
+    try {
+      return decodeURIComponent(text.replaceAll("+", "%20"));
+    } catch {
+      return "";
+    }
+  };
+  const encode = (id) => encodeURIComponent(id).replaceAll("%20", "+");
+  const known = (texts) => [...new Set(texts.map(decode))].filter((id) => byId.has(id)).slice(0, MOST);
+
+  const options = (row) => Object.fromEntries(row.options.split(" ").filter(Boolean).map((one) => [one.slice(0, one.indexOf("=")), one.slice(one.indexOf("=") + 1)]));
+
+  function facts(rows) {
+    const targets = [...new Set(rows.flatMap((row) => row.targets.map(([target]) => target)))].sort((a, b) => a - b);
+    const names = [...new Set(rows.flatMap((row) => Object.keys(options(row))))].sort();
+    const fixed = (value) => (value === null ? "–" : value.toFixed(3));
+    return [
+      ["Time to the targets", (row) => make("span", {}, time(row), row.seconds !== null && row.solved > 0 ? bar(row, endOf(rows)) : null)],
+      ["Standing at its point", standing],
+      ["Targets and seeds reached", (row) => percent(row.solved)],
+      ...targets.map((target) => [`${Number((100 * target).toPrecision(6))} %: seeds, median s`, (row) => {
+        const found = row.targets.find(([one]) => one === target);
+        return found ? `${found[1]} of ${row.seeds.length}${found[2] === null ? "" : `, ${found[2]}`}` : "–";
+      }]),
+      ["Test accuracy", (row) => fixed(row.accuracy) + (row.accuracy_half_width === null ? "" : ` ± ${row.accuracy_half_width.toFixed(3)}`)],
+      ["Worst tenth of clients", (row) => fixed(row.worst_clients)],
+      ["Updates", (row) => number(row.updates)], ["Gradients", (row) => number(row.gradients)], ["Traffic", (row) => size(row.bytes)],
+      ["Mean staleness", (row) => number(row.staleness)], ["Clients busy", (row) => percent(row.busy)],
+      ["Family", (row) => row.family], ["Public data", (row) => (row.public_data ? "yes" : "no")],
+      ["Clients keep state", (row) => (row.clients_remember === null ? "–" : row.clients_remember ? "yes" : "no")],
+      ["Outcome", (row) => row.outcomes], ["Validity", (row) => row.validity], ["Seeds", (row) => `${row.seeds.length}`],
+      ["Scenario", (row) => make("code", {}, row.scenario_hash)], ["Command", (row) => make("code", {}, row.command ?? "none")],
+      ...names.map((name) => [name, (row) => options(row)[name] ?? "–", true]),
+    ];
+  }
+
+  function sideBySide(rows) {
+    const head = rows.map((row) => {
+      const off = make("button", { type: "button" }, "×");
+      off.setAttribute("aria-label", `Take ${row.id} away`);
+      off.addEventListener("click", () => { ids = ids.filter((id) => id !== row.id); show(); });
+      return make("th", { scope: "col" }, make("a", { href: row.page }, row.algorithm), " ", off, make("small", {}, `${row.point}, ${(kinds[row.options_kind] ?? row.options_kind).toLowerCase()}, ${row.suite}`));
+    });
+    const lines = facts(rows).map(([name, cell, isOption]) => {
+      const texts = rows.map((row) => cell(row));
+      const differs = isOption && new Set(texts).size > 1;
+      return make("tr", { className: differs ? "differs" : "" }, make("th", { scope: "row" }, isOption ? make("code", {}, name) : name), ...texts.map((text) => make("td", {}, text)));
+    });
+    return make("div", { className: "scroll", role: "region", tabIndex: 0, ariaLabel: "Side by side" },
+      make("table", { className: "rows side" }, make("caption", { className: "hidden" }, "Side by side"), make("thead", {}, make("tr", {}, make("td"), ...head)), make("tbody", {}, ...lines)));
+  }
+
+  /** One pair in words. The m intervals of the pairs hold together at 95 %. */
+  function difference(a, b, pairs) {
+    const names = `${a.algorithm} (${a.point}, ${a.options_kind}) and ${b.algorithm} (${b.point}, ${b.options_kind})`;
+    if (a.scenario_hash !== b.scenario_hash) return `${names}: of different scenarios; their times are not compared.`;
+    const seeds = Object.keys(a.seconds_by_seed).filter((seed) => seed in b.seconds_by_seed);
+    if (seeds.length < 2) return `${names}: fewer than two seeds in common; not compared.`;
+    if (a.solved === 0 && b.solved === 0) return `${names}: neither reaches a target.`;
+    const differences = seeds.map((seed) => a.seconds_by_seed[seed] - b.seconds_by_seed[seed]), n = seeds.length;
+    const mean = differences.reduce((sum, one) => sum + one, 0) / n;
+    const spread = Math.sqrt(differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (n - 1));
+    const factor = factors[pairs]?.[n];
+    if (factor === undefined) return `${names}: ${n} seeds in common; no interval is known for so many.`;
+    const half = factor * spread / Math.sqrt(n);
+    const [early, late] = mean < 0 ? [a, b] : [b, a];
+    const bound = early.solved < 1 || late.solved < 1 ? " Misses count with the budget, so the difference is not the whole one." : "";
+    const numbers = `${three(Math.abs(mean))} s [${(Math.abs(mean) - half).toFixed(1)}, ${(Math.abs(mean) + half).toFixed(1)}] over ${n} seeds.`;
+    const who = (row) => `${row.algorithm} (${row.options_kind})`;
+    if (Math.abs(mean) > half) return `${who(early)} reaches the targets earlier than ${who(late)}, by ${numbers}${bound}`;
+    return `${who(a)} and ${who(b)}: the seeds cannot tell them apart. The mean difference is ${numbers}${bound}`;
+  }
+
+  function differences(rows) {
+    const pairs = rows.flatMap((a, i) => rows.slice(i + 1).map((b) => [a, b]));
+    return [
+      make("h2", {}, "Differences in the time to the targets"),
+      make("p", { className: "caption" }, "Paired over seeds; the brackets are 95 % intervals that hold together over the pairs shown here. Rows were chosen by who looks at them, so what looks largest among many is overstated."),
+      make("ul", { className: "sentences" }, ...pairs.map(([a, b]) => make("li", {}, difference(a, b, pairs.length)))),
+    ];
+  }
+
+  // ---- curves, which come in a script for each point ----
+
+  const waiting = new Map();
+  window.fedbenchCurves = (key, curves) => waiting.get(key)?.resolve(curves);
+
+  function curvesOf(row) {
+    const key = `${row.suite}/${row.point}`;
+    if (!waiting.has(key)) {
+      const one = {};
+      one.promise = new Promise((resolve, reject) => Object.assign(one, { resolve, reject }));
+      waiting.set(key, one);
+      const script = make("script", { src: row.point_page.replace(/^(.*)\.html$/, "data/curves/$1.js") });
+      script.addEventListener("error", () => one.reject(new Error(`${script.src} is missing`)));
+      document.head.append(script);
+    }
+    return waiting.get(key).promise;
+  }
+
+  const WIDE = 900, HIGH = 320, LEFT = 48, RIGHT = 10, TOP = 10, BOTTOM = 40, DASHES = ["none", "7 3", "2 3", "9 3 2 3"];
+
+  async function picture(rows) {
+    const found = await Promise.all(rows.map(async (row) => (await curvesOf(row))[`${row.algorithm}/${row.options_kind}`]));
+    const lines = found.map((curve, i) => ({ curve, row: rows[i] })).filter(({ curve }) => curve?.at.length);
+    if (!lines.length) return null;
+    const end = Math.max(...lines.map(({ curve }) => curve.at.at(-1)));
+    const values = lines.flatMap(({ curve }) => [...curve.low, ...curve.high]);
+    const low = Math.max(0, Math.floor(Math.min(...values) * 10) / 10), high = Math.min(1, Math.ceil(Math.max(...values) * 10) / 10);
+    const x = (value) => LEFT + (WIDE - LEFT - RIGHT) * value / end, y = (value) => TOP + (HIGH - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1));
+    const path = (at, there) => at.map((one, i) => `${x(one).toFixed(1)},${y(there[i]).toFixed(1)}`).join("L");
+    const svg = draw("svg", { class: "side-chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Mean test accuracy against virtual time: ${lines.map(({ row, curve }) => `${row.algorithm} ends at ${curve.mean.at(-1).toFixed(3)}`).join(", ")}` });
+    for (let i = 0; i <= 4; i += 1) {
+      const value = low + (high - low) * i / 4, place = end * i / 4;
+      const tick = draw("text", { x: LEFT - 6, y: y(value), dy: ".32em", "text-anchor": "end" }), below = draw("text", { x: x(place), y: HIGH - BOTTOM + 16, "text-anchor": "middle" });
+      tick.textContent = value.toFixed(2);
+      below.textContent = number(place);
+      svg.append(draw("line", { class: "rule", x1: LEFT, x2: WIDE - RIGHT, y1: y(value), y2: y(value) }), tick, below);
+    }
+    const name = draw("text", { x: WIDE / 2, y: HIGH - 6, "text-anchor": "middle" });
+    name.textContent = "virtual time (s)";
+    svg.append(name);
+    lines.forEach(({ curve }, i) => {
+      svg.append(draw("path", { class: `band s${i}`, d: `M${path(curve.at, curve.high)}L${path([...curve.at].reverse(), [...curve.low].reverse())}Z` }));
+      svg.append(draw("path", { class: `line s${i}`, "stroke-dasharray": DASHES[i], d: `M${path(curve.at, curve.mean)}` }));
+    });
+    const keys = lines.map(({ row }, i) => {
+      const swatch = draw("svg", { class: "swatch", width: 34, height: 10, "aria-hidden": "true" }, draw("line", { class: `line s${i}`, x1: 1, x2: 33, y1: 5, y2: 5, "stroke-dasharray": DASHES[i] }));
+      return make("li", {}, swatch, ` ${row.algorithm}, ${row.point}, ${row.options_kind}`);
+    });
+    return make("figure", {}, svg, make("ul", { className: "keys" }, ...keys), make("figcaption", {}, "Mean test accuracy over seeds with its 95 % interval."));
+  }
+
+  async function show() {
+    state.write({ rows: ids.map(encode).join(" ") });
+    const rows = ids.map((id) => byId.get(id));
+    form.querySelector("input").disabled = form.querySelector("button").disabled = rows.length >= MOST;
+    if (!rows.length) {
+      box.replaceChildren(make("p", { className: "soft" }, "Pin rows in the ", make("a", { href: "table.html" }, "table"), ", or choose them here."));
+      return;
+    }
+    const place = make("div");
+    box.replaceChildren(...(rows.length > 1 ? differences(rows) : [make("p", { className: "soft" }, "Add another row to compare.")]), place, make("h2", {}, "Side by side"), sideBySide(rows));
+    say(`${rows.length} rows`);
+    try {
+      const drawn = await picture(rows);
+      if (drawn) place.replaceChildren(drawn);
+    } catch (error) {
+      place.replaceChildren(make("p", { className: "soft" }, `No curves: ${error.message}.`));
+    }
+  }
+
+  function load() {
+    ids = known((state.read().rows ?? "").split(" "));
+    show();
+  }
+
+  form.querySelector("datalist").append(...all.map((row) => make("option", { value: row.id })));
+  form.hidden = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const id = form.elements.row.value;
+    if (!byId.has(id)) {
+      say(`There is no row ${id}`);
+      form.elements.row.setCustomValidity("There is no such row");
+      form.elements.row.reportValidity();
+      return;
+    }
+    if (!ids.includes(id)) ids = [...ids, id].slice(0, MOST);
+    form.reset();
+    show();
+  });
+  form.elements.row.addEventListener("input", () => form.elements.row.setCustomValidity(""));
+  window.addEventListener("hashchange", load);
+  load();
+})();

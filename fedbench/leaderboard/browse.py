@@ -1,0 +1,132 @@
+"""All rows of all documents in the form in which the table and the comparison read them: `data/rows.js` and, a point each, `data/curves`.
+They are scripts, since a page that was opened from a file may not fetch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fedbench.analysis.statistics import LEVEL, t_factor
+from fedbench.leaderboard import words
+from fedbench.leaderboard.document import TITLES
+from fedbench.leaderboard.pages.frame import Site
+
+PAIRS = (1, 3, 6)
+"""How many pairs two, three and four rows make."""
+MOST_SEEDS = 50
+ALPHA = 1 - LEVEL
+
+
+def rows(site: Site) -> list[dict[str, Any]]:
+    """Returns a flat row per document, point, kind and label. None is what is not known."""
+    return [row for document in site.documents for row in _of_document(site, document)]
+
+
+def script(site: Site) -> str:
+    """Returns the script. Rows are lists in the order of `fields`, so names are not repeated."""
+    found = rows(site)
+    content = {
+        "fields": list(found[0]) if found else [],
+        "rows": [list(row.values()) for row in found],
+        "kinds": {kind: TITLES[kind] for document in site.documents for kind in document["kinds"]},
+        "documents": {document["name"]: document["title"] for document in site.documents},
+        "factors": {m: {n: float(f"{t_factor(n, 1 - ALPHA / m):.6g}") for n in range(2, MOST_SEEDS + 1)} for m in PAIRS},
+    }
+    return f"window.fedbench = {json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(',', ':'))};\n"
+
+
+def curves(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields the address and the script of a point's curves against virtual time, by label and kind."""
+    found = {
+        f"{row['label']}/{kind}": {name: row["curves"]["seconds"][name] for name in ("at", "mean", "low", "high")}
+        for kind in document["kinds"]
+        for row in document["sections"][kind].get(point["name"], {}).get("rows", ())
+    }
+    key = json.dumps(f"{document['name']}/{point['name']}")
+    text = json.dumps(found, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    address = site.places.scenario(document["name"], point["name"]).removesuffix(".html")
+    yield f"data/curves/{address}.js", f"window.fedbenchCurves({key}, {text});\n"
+
+
+def _of_document(site: Site, document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    algorithms = {one["label"]: one for one in document["algorithms"]}
+    for point in document["points"]:
+        for kind in document["kinds"]:
+            section = document["sections"][kind].get(point["name"])
+            board = {one["label"]: one for one in document["boards"][kind].get(point["name"], [])}
+            for row in section["rows"] if section else ():
+                yield {
+                    "id": "/".join((document["name"], point["name"], row["label"], kind)),
+                    "page": site.places.record(document["name"], point["name"], row["label"], kind),
+                    "suite": document["name"],
+                    "point": point["name"],
+                    "factor": point["axis"],
+                    "point_page": site.places.scenario(document["name"], point["name"]),
+                    "algorithm": row["label"],
+                    "options_kind": kind,
+                    **_of_algorithm(algorithms[row["label"]], document),
+                    "budget_seconds": point["budget_seconds"],
+                    **_of_standing(board.get(row["label"])),
+                    **_of_row(row, section),
+                }
+
+
+def _of_algorithm(algorithm: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "family": algorithm["family"],
+        "public_data": "public_data" in algorithm["requires"],
+        "clients_remember": algorithm["clients_remember"],
+        "like_for_like": not algorithm["advantages"],
+        "rules": document["suite"]["rules"] if document["suite"] else None,
+    }
+
+
+def _of_standing(standing: Mapping[str, Any] | None) -> dict[str, Any]:
+    if standing is None:
+        return {**dict.fromkeys(("seconds", "half_width", "solved", "place")), "first": False, "first_alike": False,
+                "targets": [], "seconds_by_seed": {}}  # fmt: skip
+    return {
+        "seconds": _short(standing["mean"]),
+        "half_width": _short(standing["half_width"]),
+        "solved": _short(standing["solved"]),
+        "place": standing["place"],
+        "first": standing["first"],
+        "first_alike": standing["first_alike"],
+        "targets": [[one["target"], one["hits"], one["median"]] for one in standing["targets"]],
+        "seconds_by_seed": {seed: _short(second) for seed, second in standing["seconds"].items()},
+    }
+
+
+def _of_row(row: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any]:
+    measures = row["measures"]
+    means = {name: _short(value["mean"]) for name, value in measures.items()}
+    sent = None if means["bytes_up"] is None or means["bytes_down"] is None else _short(means["bytes_up"] + means["bytes_down"])
+    wall = [run["provenance"].get("wall_seconds") for run in row["runs"]]
+    return {
+        "accuracy": means["test_accuracy_at_horizon"],
+        "accuracy_half_width": _short(measures["test_accuracy_at_horizon"]["half_width"]),
+        "final_accuracy": means["test_accuracy"],
+        "worst_clients": means["client_accuracy_worst_decile"],
+        "updates": means["updates"],
+        "gradients": means["gradient_evaluations"],
+        "steps": means["trained_steps"],
+        "bytes": sent,
+        "staleness": means["staleness_mean"],
+        "busy": means["busy_fraction"],
+        "wall_seconds": _short(sum(wall) / len(wall)) if all(one is not None for one in wall) else None,
+        "outcomes": words.outcomes(row["outcomes"]),
+        "validity": row["validity"],
+        "seeds": row["seeds"],
+        "scenario_hash": section["hash"],
+        "commits": sorted({str(run["provenance"].get("commit") or "unknown") for run in row["runs"]}),
+        "trainers": sorted({str(run["provenance"].get("trainer")) for run in row["runs"]}),
+        "options": " ".join(f"{name}={words.option(value)}" for name, value in sorted(row["algorithm"]["options"].items())),
+        "digests": [(run["digests"].get("result") or "")[:16] for run in row["runs"]],
+        "command": row["command"],
+        "command_needs": row["command_needs"],
+    }
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")

@@ -1,0 +1,41 @@
+"""How stale the consumed jobs were, as an inline SVG of bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+WIDTH, HEIGHT = 420, 150
+LEFT, RIGHT, TOP, BOTTOM = 44, 8, 8, 34
+
+
+def histogram(shares: Sequence[float], title: str) -> Markup:
+    """Returns the picture of shares by staleness 0, 1, ..; nothing without any. What is missing from 1 is said in words."""
+    if not shares:
+        return Markup("")
+    most, rest = max(shares), 1 - sum(shares)
+    beyond = f"; {100 * rest:.2g} % are beyond {len(shares) - 1}" if rest > 0.0005 else ""
+    wide = (WIDTH - LEFT - RIGHT) / len(shares)
+    bars = [
+        f'<rect class="share" x="{LEFT + wide * i:.1f}" y="{_y(share / most):.1f}" width="{max(0.5, wide - 1):.1f}" '
+        f'height="{HEIGHT - BOTTOM - _y(share / most):.1f}"><title>staleness {i}: {100 * share:.2g} %</title></rect>'
+        for i, share in enumerate(shares)
+        if share
+    ]
+    ticks = range(0, len(shares), max(1, len(shares) // 8))
+    marks = [f'<text x="{LEFT + wide * (i + 0.5):.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">{i}</text>' for i in ticks]
+    marks += [
+        f'<text x="{LEFT - 6}" y="{_y(part):.1f}" dy=".32em" text-anchor="end">{100 * most * part:.2g} %</text>'
+        for part in (0.5, 1)
+    ]
+    return Markup(
+        f'<svg class="histogram" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(title)}">{"".join(bars)}'
+        f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM}"/>{"".join(marks)}'
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 4}" text-anchor="middle">staleness, in updates{beyond}</text></svg>'
+    )
+
+
+def _y(part: float) -> float:
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - part)

@@ -1,0 +1,65 @@
+"""An algorithm: what it is, and how it stands at every point of every document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fedbench.leaderboard.bars import bar, end_of
+from fedbench.leaderboard.document import TITLES
+from fedbench.leaderboard.pages.catalogue import entry
+from fedbench.leaderboard.pages.frame import Site
+
+
+def labels(site: Site) -> list[str]:
+    """Returns the labels of all documents in alphabetical order."""
+    return sorted({one["label"] for document in site.documents for one in document["algorithms"]})
+
+
+def render(site: Site, label: str) -> str:
+    """Returns the page of an algorithm."""
+    known = [one for document in site.documents for one in document["algorithms"] if one["label"] == label]
+    return site.page(
+        "algorithm.html",
+        site.places.algorithm(label),
+        label=label,
+        given=known[0],
+        entry=entry(known[0]["facts"]) if known[0]["facts"] else None,
+        tables=[one for document in site.documents if (one := _table(site, document, label))["rows"]],
+    )
+
+
+def index(site: Site) -> str:
+    """Returns the list of algorithms."""
+    known = {one["label"]: one for document in reversed(site.documents) for one in document["algorithms"]}
+    entries = [(known[label], entry(known[label]["facts"]) if known[label]["facts"] else None) for label in labels(site)]
+    return site.page("algorithms.html", "algorithms.html", entries=entries)
+
+
+def _table(site: Site, document: Mapping[str, Any], label: str) -> dict[str, Any]:
+    """Returns the rows of an algorithm at all points of a document."""
+    rows = []
+    for point in document["points"]:
+        for kind in document["kinds"]:
+            section = document["sections"][kind].get(point["name"])
+            row = next((one for one in section["rows"] if one["label"] == label), None) if section else None
+            if row is None:
+                continue
+            standing = _of(document["boards"][kind].get(point["name"], []), label)
+            rows.append(
+                {
+                    "point": point,
+                    "kind": TITLES[kind],
+                    "page": site.places.record(document["name"], point["name"], label, kind),
+                    "row": row,
+                    "standing": standing,
+                }
+            )
+    end = end_of(row["standing"] for row in rows if row["standing"])
+    rows = [{**row, "bar": bar(row["standing"], end) if row["standing"] else ""} for row in rows]
+    targets = sorted({one["target"] for row in rows if row["standing"] for one in row["standing"]["targets"]})
+    return {"document": document, "rows": rows, "targets": targets}
+
+
+def _of(board: Sequence[Mapping[str, Any]], label: str) -> Mapping[str, Any] | None:
+    return next((one for one in board if one["label"] == label), None)

@@ -1,0 +1,93 @@
+"""A row: the records behind it, seed by seed, with all that is needed to run and to check them again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from fedbench.analysis.axes import AXES
+from fedbench.leaderboard import chart, words
+from fedbench.leaderboard.document import TITLES
+from fedbench.leaderboard.histogram import histogram
+from fedbench.leaderboard.pages.frame import Site
+
+MEASURES = {
+    "test_accuracy": ("Test accuracy at the end", words.interval),
+    "test_accuracy_last_10": ("Mean of the last ten evaluations", words.interval),
+    "client_accuracy_worst_decile": ("Worst tenth of the clients", words.interval),
+    "updates": ("Server updates", lambda value: words.number(value["mean"])),
+    "gradient_evaluations": ("Mini-batch gradients", lambda value: words.number(value["mean"])),
+    "trained_steps": ("Local steps trained", lambda value: words.number(value["mean"])),
+    "bytes_up": ("Sent by clients", lambda value: words.size(value["mean"])),
+    "bytes_down": ("Sent to clients", lambda value: words.size(value["mean"])),
+    "busy_fraction": ("Clients busy", lambda value: words.percent(value["mean"])),
+    "staleness_mean": ("Mean staleness", lambda value: words.number(value["mean"])),
+    "participation_gini": ("Gini index of participation", lambda value: words.number(value["mean"])),
+    "lost_share": ("Jobs lost or late", lambda value: words.percent(value["mean"])),
+    "wasted_share": ("Local steps in vain", lambda value: words.percent(value["mean"])),
+}
+"""What a row's facts are called, and how they are written."""
+PROVENANCE = ("commit", "dirty", "trainer", "gpu", "instruction_set", "cpu", "wall_seconds")
+DIGESTS = ("result", "inputs", "plan", "model")
+
+
+def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], kind: str, row: Mapping[str, Any]) -> str:
+    """Returns the page of a row of a document."""
+    scenario = document["sections"][kind][point["name"]]
+    board = {one["label"]: one for one in document["boards"][kind].get(point["name"], [])}
+    return site.page(
+        "record.html",
+        site.places.record(document["name"], point["name"], row["label"], kind),
+        document=document,
+        point=point,
+        scenario=scenario,
+        row=row,
+        kind=TITLES[kind],
+        standing=board.get(row["label"]),
+        options=[(name, words.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
+        measures=[
+            (title, written(value))
+            for name, (title, written) in MEASURES.items()
+            if (value := row["measures"].get(name)) is not None and value["mean"] is not None
+        ],
+        figures=[one for axis in AXES.values() if (one := _figure(scenario, row, axis))],
+        staleness=histogram(row["staleness"], f"{row['label']}: share of the consumed jobs by staleness"),
+        runs=[_run(run, [one["reached"][i] for one in row["to_target"]]) for i, run in enumerate(row["runs"])],
+        built=_built(row["runs"]),
+    )
+
+
+def _figure(scenario: Mapping[str, Any], row: Mapping[str, Any], on: Any) -> dict[str, Any] | None:
+    curve = row["curves"].get(on.name)
+    if not curve or not curve["at"]:
+        return None
+    axis = {"name": on.name, "words": on.words, "unit": on.unit, "title": on.title}
+    goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
+    ident = f"chart-{on.name}"
+    line = chart.series(row["label"], chart.look_of(0), curve)
+    title = f"{row['label']}: test accuracy against {on.words}"
+    svg = chart.draw([line], chart.Picture(ident, title, goals, axis))
+    return {"axis": axis, "ident": ident, "svg": Markup(svg), "band": curve["band"]}
+
+
+def _run(run: Mapping[str, Any], reached: Sequence[float | None]) -> dict[str, Any]:
+    """Returns a run whose optional fields are all there, empty where the record has none."""
+    return {
+        **run,
+        "reached": reached,
+        "outcome": {name: run["outcome"].get(name) for name in ("state", "ended_by", "message")},
+        "provenance": {name: run["provenance"].get(name) for name in PROVENANCE},
+        "digests": {name: run["digests"].get(name) for name in DIGESTS},
+    }
+
+
+def _built(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns the versions behind the runs, each distinct set once."""
+    sets = []
+    for run in runs:
+        given = run["provenance"]
+        named = {"fedbench": given.get("version"), **(given.get("libraries") or {})}
+        sets.append(" · ".join(f"{name} {version}" for name, version in named.items() if version))
+    return list(dict.fromkeys(sets))

@@ -1,0 +1,136 @@
+"""A scenario: its facts, the curves of its rows against every axis, and the table of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from fedbench.analysis.axes import AXES
+from fedbench.leaderboard import chart, words
+from fedbench.leaderboard.bars import bar, end_of
+from fedbench.leaderboard.cells import cells, columns, loses_jobs
+from fedbench.leaderboard.document import TITLES
+from fedbench.leaderboard.pages.frame import Site
+
+BANDS = {
+    "t": "bands: 95 % t-interval",
+    "range": "bands: lowest to highest seed (fewer than five seeds)",
+    "none": "one seed: no band",
+}
+BOLD = 8
+"""Lines that stand out at first: more cannot be told apart. The others are grey, and a click brings one out."""
+
+
+def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) -> str:
+    """Returns the page of a point of a document."""
+    address = site.places.scenario(document["name"], point["name"])
+    names = [one["name"] for one in document["points"]]
+    i = names.index(point["name"])
+    return site.page(
+        "scenario.html",
+        address,
+        document=document,
+        point=point,
+        before=names[i - 1] if i else None,
+        after=names[i + 1] if i + 1 < len(names) else None,
+        parts=parts(site, document, point["name"]),
+        **remarks(
+            [row for kind in document["kinds"] for row in document["sections"][kind].get(point["name"], {}).get("rows", ())]
+        ),
+    )
+
+
+def remarks(rows: Sequence[Mapping[str, Any]]) -> dict[str, bool]:
+    """Returns what the rows make it necessary to explain."""
+    return {"flattered": any(row["flattered"] for row in rows), "losses": any(loses_jobs(row) for row in rows)}
+
+
+def parts(site: Site, document: Mapping[str, Any], point: str) -> list[dict[str, Any]]:
+    """Returns what the template needs of every kind of rows at a point."""
+    looks = looks_of(document)
+    kinds = [kind for kind in document["kinds"] if point in document["sections"][kind]]
+    return [_part(site, document, point, kind, looks) for kind in kinds]
+
+
+def looks_of(document: Mapping[str, Any]) -> dict[str, chart.Look]:
+    """Returns how a label is drawn: the same on all pages."""
+    labels = sorted(one["label"] for one in document["algorithms"])
+    return {label: chart.look_of(i) for i, label in enumerate(labels)}
+
+
+def _part(site: Site, document: Mapping[str, Any], point: str, kind: str, looks: Mapping[str, chart.Look]) -> dict[str, Any]:
+    scenario, axis = document["sections"][kind][point], document["axis"]
+    board = {row["label"]: row for row in document["boards"][kind].get(point, [])}
+    order = list(board)
+    rows = sorted(scenario["rows"], key=lambda row: order.index(row["label"]) if order else 0)
+    kept = [row for row in rows if not row["algorithm"].get("reference")] + [
+        row for row in rows if row["algorithm"].get("reference")
+    ]
+    figures = [
+        _figure(f"chart-{kind}-{one.name}", scenario, kept, looks, one)
+        for one in AXES.values()
+        if all(one.name in row["curves"] for row in rows) and (kind == document["kinds"][0] or one.name == axis["name"])
+    ]
+    figures.sort(key=lambda figure: figure["axis"]["name"] != axis["name"])
+    end = end_of(board.values())
+    heads = columns(scenario, axis, has_board=bool(board))
+    return {
+        "kind": kind,
+        "title": TITLES[kind],
+        "given": scenario,
+        "facts": _facts(scenario, axis),
+        "columns": heads,
+        "sorted_by": 1 if board else 2 if scenario["targets"] else 1,
+        "figures": [figure for figure in figures if figure["lines"]],
+        "rows": [
+            {
+                "given": row,
+                "page": site.places.record(document["name"], point, row["label"], kind),
+                "options": [(name, words.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
+                "cells": cells(row, axis, board.get(row["label"]) if board else None),
+                "bar": bar(board[row["label"]], end) if row["label"] in board else "",
+            }
+            for row in rows
+        ],
+        "flattered": [row["label"] for row in rows if row["flattered"]],
+        "early": [note for row in rows for note in _early(row)],
+        "undrawn": [row["label"] for row in rows if not row["curves"][axis["name"]]["at"]],
+    }
+
+
+def _figure(
+    ident: str, scenario: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], looks: Mapping[str, chart.Look], on: Any
+) -> dict[str, Any]:
+    """Returns the picture of all rows against one axis."""
+    axis = {"name": on.name, "words": on.words, "unit": on.unit, "title": on.title}
+    goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
+    lines = [chart.series(row["label"], looks[row["label"]], row["curves"][on.name]) for row in rows]
+    drawn = [line for line in lines if line.at]
+    end = max((line.at[-1] for line in drawn), default=0.0)
+    title = f"{scenario['full_name']}: test accuracy against {on.words}"
+    bold = frozenset(line.name for line in drawn[:BOLD])
+    return {
+        "axis": axis,
+        "ident": ident,
+        "svg": Markup(chart.draw(drawn, chart.Picture(ident, title, goals, axis), bold)),
+        "lines": [(line, line.at[-1] < end, line.name in bold, line.mean[-1]) for line in drawn],
+        "bands": "; ".join(BANDS[band] for band in sorted({row["curves"][on.name]["band"] for row in rows}, reverse=True)),
+    }
+
+
+def _facts(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[tuple[str, str]]:
+    counts = sorted({len(row["seeds"]) for row in scenario["rows"]})
+    seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    task = " · ".join(str(part) for part in (scenario["task"]["name"], scenario["task"].get("model")) if part)
+    clients = words.NONE if scenario["clients"] is None else f"{scenario['clients']:,}"
+    facts = [("Task", task), ("Clients", clients), ("Budget", words.budget(scenario))]
+    facts += [("Targets", words.targets(scenario)), ("Seeds per row", seeds)]
+    return [*facts, ("Accuracy is compared at", words.horizon(scenario, axis))]
+
+
+def _early(row: Mapping[str, Any]) -> list[str]:
+    """Why a mean curve may stop before the budget does."""
+    broken = [run for run in row["runs"] if run["outcome"]["state"] != "finished"]
+    return [f"{row['label']}: seed {run['seed']} {run['outcome']['state']}" for run in broken]

@@ -1,0 +1,109 @@
+"""The suite's own speed, commit by commit, from the history that asv keeps."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from fedbench import plain_files
+from fedbench.errors import UsageError
+from fedbench.leaderboard.pages.frame import Site
+
+WIDTH, HEIGHT = 220, 72
+LARGEST = 16 << 20
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """Returns the history in a folder of asv's results, or None if it has none.
+
+    It is {machines: [{label, cpu, commits, days, cases: [{name, values}]}]}: seconds of a case at every commit, in order of time, None
+    where it was not timed. UsageError for a file that is none of asv's.
+    """
+    machines = [_machine(file.parent) for file in sorted(folder.glob("*/machine.json"))]
+    known = [one for one in machines if one["cases"]]
+    return {"machines": known} if known else None
+
+
+def _machine(folder: Path) -> dict[str, Any]:
+    files = [file for file in sorted(folder.glob("*.json")) if file.name != "machine.json"]
+    try:
+        about = _load(folder / "machine.json")
+        found = sorted((_load(file) for file in files), key=lambda one: one["date"])
+        timed = [_cases(one) for one in found]
+        days = [datetime.datetime.fromtimestamp(one["date"] / 1000, datetime.UTC).date().isoformat() for one in found]
+        names = list(dict.fromkeys(name for one in timed for name in one))
+        return {
+            "label": str(about["machine"]),
+            "cpu": str(about.get("cpu", "")),
+            "commits": [str(one["commit_hash"]) for one in found],
+            "days": days,
+            "cases": [{"name": name, "values": [one.get(name) for one in timed]} for name in names],
+        }
+    except (LookupError, TypeError, ValueError) as error:
+        raise UsageError(f"speed {folder}: expected results of asv ({type(error).__name__}: {error})") from None
+
+
+def _load(file: Path) -> Any:
+    return json.loads(plain_files.text(file, LARGEST, "speed"))
+
+
+def _cases(result: Mapping[str, Any]) -> dict[str, float]:
+    """Returns the seconds of every case that was timed; a case is a benchmark, or one value of its parameter."""
+    found = {}
+    columns = result["result_columns"]
+    for name, row in result["results"].items():
+        given = dict(zip(columns, row, strict=False))
+        values, params = given["result"] or [], given["params"]
+        titles = [one.strip("'") for one in params[0]] if params else [name]
+        if not name.rpartition(".")[2].startswith("time_"):
+            continue
+        for title, value in zip(titles, values, strict=False):
+            if value is not None and math.isfinite(value):
+                found[title] = float(f"{value:.4g}")
+    return found
+
+
+def render(site: Site) -> str:
+    """Returns the page; a case that was timed once has a number and no line."""
+    machines = [
+        {**machine, "pictures": [(case, _picture(case, machine["commits"]), _told(case)) for case in machine["cases"]]}
+        for machine in (site.speed or {})["machines"]
+    ]
+    return site.page("speed.html", "speed.html", machines=machines)
+
+
+def _told(case: Mapping[str, Any]) -> str:
+    known = [value for value in case["values"] if value is not None]
+    text = f"now {_seconds(known[-1])}"
+    return text if len(known) < 2 else f"{text}, at first {_seconds(known[0])}"
+
+
+def _seconds(value: float) -> str:
+    for limit, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if value >= limit:
+            return f"{value / limit:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
+def _picture(case: Mapping[str, Any], commits: Sequence[str]) -> Markup:
+    """Returns the line of a case over commits, from 0 upwards."""
+    known = [(i, value) for i, value in enumerate(case["values"]) if value is not None]
+    most, last = max(value for _, value in known), max(1, len(commits) - 1)
+    places = [(6 + (WIDTH - 12) * i / last, 8 + (HEIGHT - 16) * (1 - value / most), i, value) for i, value in known]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in places)
+    dots = "".join(
+        f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(commits[i][:10])}: {_seconds(value)}</title></circle>'
+        for x, y, i, value in places
+    )
+    return Markup(
+        f'<svg class="profile" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(case["name"])}: {_told(case)}">'
+        f'<line class="rule" x1="6" x2="{WIDTH - 6}" y1="{HEIGHT - 8}" y2="{HEIGHT - 8}"/>'
+        f'<polyline class="own" points="{line}"/>{dots}</svg>'
+    )

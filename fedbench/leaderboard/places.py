@@ -1,0 +1,48 @@
+"""Where the pages of a site are, relative to its folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+RESERVED = frozenset({"index", "table", "compare", "algorithms", "rules", "speed", "changes", "data", "assets"})
+
+
+def slug(text: str) -> str:
+    """Returns a text as a part of an address: lower case letters, digits and hyphens, at most 80."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80].strip("-") or "x"
+
+
+def slugs(texts: Iterable[str]) -> dict[str, str]:
+    """Returns distinct slugs of distinct texts; the second of a kind ends in -2."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for text in texts:
+        plain = slug(text)
+        own = next(one for n in range(1, len(taken) + 2) if (one := plain if n == 1 else f"{plain}-{n}") not in taken)
+        taken.add(own)
+        found[text] = own
+    return found
+
+
+class Places:
+    """Addresses of the pages of some documents. The first document's overview is `index.html`."""
+
+    def __init__(self, documents: Sequence[Mapping[str, Any]]) -> None:
+        self._first = documents[0]["name"]
+        labels = sorted({one["label"] for document in documents for one in document["algorithms"]})
+        self._labels = slugs(labels)
+        self._points = {document["name"]: slugs(point["name"] for point in document["points"]) for document in documents}
+
+    def overview(self, name: str) -> str:
+        return "index.html" if name == self._first else f"{name}.html"
+
+    def scenario(self, name: str, point: str) -> str:
+        return f"{name}/{self._points[name][point]}.html"
+
+    def record(self, name: str, point: str, label: str, kind: str) -> str:
+        return f"{name}/{self._points[name][point]}/{self._labels[label]}-{kind}.html"
+
+    def algorithm(self, label: str) -> str:
+        return f"algorithms/{self._labels[label]}.html"

@@ -1,0 +1,173 @@
+"""A scenario with its rows as plain data: JSON values only, no NaN."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbench import registry
+from fedbench.analysis.axes import AXES
+from fedbench.analysis.curves import mean_curve
+from fedbench.analysis.horizon import accuracy_at
+from fedbench.analysis.rows import AT_HORIZON, LOSSES
+from fedbench.bibliography import described
+from fedbench.leaderboard.command import command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fedbench.analysis.axes import Axis
+    from fedbench.analysis.curves import MeanCurve
+    from fedbench.analysis.hits import Hits
+    from fedbench.analysis.horizon import Horizon
+    from fedbench.analysis.rows import Row
+    from fedbench.analysis.standings import Comparison
+    from fedbench.analysis.statistics import Estimate
+    from fedbench.analysis.summary import ScenarioSummary
+    from fedbench.results.record import Record
+
+DIGITS = {"at": 6, "mean": 4, "low": 4, "high": 4}  # significant digits of curve points
+MOST_POINTS = 120  # of a curve
+MOST_STALE = 60  # bars of a histogram
+
+Document = dict[str, Any]
+
+
+def section(summary: ScenarioSummary, labels: Mapping[str, str]) -> Document:
+    """Returns a scenario with its rows; `labels`: of the selectors."""
+    scenario = summary.scenario
+    return {
+        "name": summary.name,
+        "full_name": summary.full_name,
+        "settings": list(summary.settings),
+        "hash": summary.scenario_hash,
+        "about": scenario.get("about"),
+        "task": summary.task,
+        "clients": scenario.get("clients"),
+        "public": scenario.get("public"),
+        "budget": dict(scenario.get("budget") or {}),
+        "targets": [dict(target) for target in scenario.get("targets") or []],
+        "horizon": _horizon(summary.horizon),
+        "rows": [_row(row, summary, labels[row.selector]) for row in sorted(summary.rows, key=_order)],
+    }
+
+
+def _horizon(horizon: Horizon) -> Document:
+    """Where accuracies are compared, and which runs end there; `is_shared`: all compared runs do."""
+    limits = [{"selector": s, "seed": run.seed, "ended_by": run.meta["outcome"]["ended_by"]} for s, run in horizon.limits]
+    return {"at": horizon.at, "is_shared": horizon.is_shared, "limits": limits}
+
+
+def _order(row: Row) -> tuple[float, float, float, str]:
+    """How the page is sorted at first: what the first target takes, misses last, then the higher accuracy."""
+    accuracy = row.measures[AT_HORIZON].mean
+    worse = float("inf") if accuracy is None else -accuracy
+    if not row.to_target:
+        return 0.0, 0.0, worse, row.selector
+    median = row.to_target[0].median
+    return float("inf") if median is None else median, -float(row.to_target[0].hits), worse, row.selector
+
+
+def _row(row: Row, summary: ScenarioSummary, label: str) -> Document:
+    """Of the measures those that say something here: losses only where jobs can be lost."""
+    again = command(row.runs[0].meta["spec"], row.seeds)
+    measures = {name: value for name, value in row.measures.items() if summary.loses_jobs or name not in LOSSES}
+    return {
+        "label": label,
+        "selector": row.selector,
+        "algorithm": row.algorithm,
+        "papers": _papers(row.algorithm),
+        "flattered": row.uses_public_data and summary.holds_out_public_data,
+        "seeds": list(row.seeds),
+        "outcomes": row.outcomes,
+        "ended_by": row.ended_by,
+        "left_out": row.left_out,
+        "accuracy": _comparison(row.accuracy),
+        "measures": {name: _estimate(value) for name, value in measures.items()},
+        "staleness_max": row.staleness_max,
+        "to_target": [_hits(hits, comparison) for hits, comparison in zip(row.to_target, row.target_comparisons, strict=True)],
+        "curves": {
+            axis.name: _curve(row.curve if axis == row.curve.axis else mean_curve(row.runs, axis=axis)) for axis in _axes(row)
+        },
+        "staleness": _staleness(row),
+        "validity": validity(row.runs),
+        "command": again.line,
+        "command_needs": again.needs,
+        "runs": [_run(run, summary.horizon) for run in row.runs],
+    }
+
+
+def _run(run: Record, horizon: Horizon) -> Document:
+    sections = {name: run.meta[name] for name in ("outcome", "provenance", "digests")}
+    return {
+        "run_id": run.run_id,
+        "seed": run.seed,
+        "accuracy_at_horizon": accuracy_at(run, horizon),
+        "warnings": list(run.warnings),
+        **sections,
+    }
+
+
+def _axes(row: Row) -> list[Axis]:
+    """Returns those that all runs have counted."""
+    return [axis for axis in AXES.values() if all(axis.column in run.curves for run in row.runs)]
+
+
+def _staleness(row: Row) -> list[float]:
+    """Returns the shares of the consumed jobs with staleness 0, 1, .., the mean over seeds; what is missing from 1 is staler than the last.
+    Empty if nothing was consumed, or a record has no histogram."""
+    shares = []
+    for run in row.runs:
+        counts, consumed = run.meta["ledger"].get("staleness_histogram"), run.meta["ledger"].get("jobs_consumed")
+        if not counts or not consumed:
+            return []
+        shares.append(np.array([*counts, *[0] * MOST_STALE][:MOST_STALE], np.float64) / consumed)
+    return [round(float(share), 5) for share in np.trim_zeros(np.mean(shares, axis=0), "b")]
+
+
+def validity(runs: Sequence[Record]) -> str:
+    """Returns the step of the ladder of the rules on which a row stands: its records were checked when they were read, and are worth that
+    if they name a commit without local changes."""
+    made = [run.meta["provenance"] for run in runs]
+    return "checked" if all(one.get("commit") and one.get("dirty") is False for one in made) else "self-reported"
+
+
+def _papers(algorithm: Document) -> list[Document]:
+    """The papers of a built-in algorithm, as the bibliography has them."""
+    if algorithm.get("origin") or algorithm["name"] not in registry.names("algorithm"):
+        return []
+    return described(registry.find("algorithm", algorithm["name"]).source)
+
+
+def _comparison(value: Comparison) -> Document:
+    return dict(vars(value))
+
+
+def _estimate(value: Estimate) -> Document:
+    return dict(vars(value))
+
+
+def _hits(hits: Hits, comparison: Comparison) -> Document:
+    return {
+        "metric": hits.metric,
+        "target": hits.target,
+        "hits": hits.hits,
+        "total": hits.total,
+        "median": hits.median,
+        "beyond": hits.beyond,
+        "restricted_mean": _estimate(hits.restricted_mean),
+        "lower_bound": hits.lower_bound,
+        "comparison": _comparison(comparison),
+        "reached": [attempt.reached for attempt in hits.attempts],
+    }
+
+
+def _curve(curve: MeanCurve) -> Document:
+    """A long one keeps so many points that a picture as wide as a screen does not show the difference, the last one among them."""
+    length = len(curve.at)
+    keep = list(range(0, length, max(1, math.ceil(length / MOST_POINTS))))
+    keep += [length - 1] if length and keep[-1] != length - 1 else []
+    points = {name: [float(f"{getattr(curve, name)[i]:.{digits}g}") for i in keep] for name, digits in DIGITS.items()}
+    return {"band": curve.band, **points}

@@ -1,0 +1,113 @@
+"""A real browser, Debian's Chromium, and sites for it to open."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+from fedbench.leaderboard import build, write
+from fedbench.results.record import Record
+from tests.conftest import record
+from tests.leaderboard.reading import HOSTILE
+from tests.leaderboard.suite import full
+
+CHROMIUM = shutil.which("chromium")
+SCENARIOS = ("calm", "rough", "wild")
+ALGORITHMS = (
+    "fedavg",
+    "fedbuff[buffer_size=5]",
+    "scaffold",
+    "fedasync",
+    "feddyn",
+    "fedecho",
+    "fedprox",
+    "fednova",
+    "fadas",
+    HOSTILE,
+)
+
+
+def board() -> list[Record]:
+    """Ten algorithms under three scenarios with five seeds: one that misses with some seeds, one with all, one that diverges."""
+    draw = np.random.Generator(np.random.Philox(7))
+    runs = []
+    for place, scenario in enumerate(SCENARIOS):
+        for number, selector in enumerate(ALGORITHMS):
+            for seed in range(5):
+                end = 0.99 - 0.02 * number + 0.01 * draw.standard_normal()
+                curve = [0.1, *(min(0.99, end * (1 - np.exp(-t / (1 + number / 3 + place)))) for t in (1, 2, 4, 8))]
+                if selector == "fadas":
+                    curve = [0.1, 0.2, 0.3, 0.4, 0.8 if seed else 0.5]
+                if selector == "fednova":
+                    curve = [0.1, 0.2, 0.2, 0.2, 0.2]
+                state = "diverged" if (selector, seed) == ("fedprox", 3) else "finished"
+                runs.append(record(selector, seed, curve, scenario=scenario, scenario_hash=f"c0ffee{place}", state=state))
+    return runs
+
+
+@pytest.fixture(scope="session", name="site")
+def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of records: three scenarios, ten algorithms."""
+    folder = tmp_path_factory.mktemp("site")
+    build(board(), folder, title="A board", note="made up for tests")
+    return folder
+
+
+@pytest.fixture(scope="session", name="suites")
+def _suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of two suites, with the pages of speed and changes."""
+    folder = tmp_path_factory.mktemp("suites")
+    cases = [{"name": "sum", "values": [2e-3, 1e-3]}]
+    asv = {
+        "machines": [{"label": "m", "cpu": "c", "commits": ["ab", "cd"], "days": ["2026-01-01", "2026-01-02"], "cases": cases}]
+    }
+    write([full(record), full(record, "other")], folder, asv=asv, changed=[{"date": "2026-01-01", "text": "It began."}])
+    return folder
+
+
+@pytest.fixture(scope="session", name="browser")
+def _browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("no chromium; Debian: apt-get install chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(name="visit")
+def _visit(browser: Browser) -> Iterator[Open]:
+    """Opens a page of a site from its file. Whatever the console says, every error of a script and every request beyond the folder makes
+    the test fail."""
+    contexts, wrong = [], []
+
+    def visit(folder: Path, address: str = "index.html", **more: object) -> Page:
+        context = browser.new_context(accept_downloads=True, **{"viewport": {"width": 1280, "height": 900}, **more})  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+
+        def ask(request: Request) -> None:
+            if not request.url.startswith((folder.as_uri(), "blob:", "data:")):
+                wrong.append(f"request for {request.url}")
+
+        def hear(message: ConsoleMessage) -> None:
+            wrong.append(f"console: {message.text}")
+
+        page.on("request", ask)
+        page.on("console", hear)
+        page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
+        page.goto(f"{folder.as_uri()}/{address}")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert wrong == []

@@ -1,0 +1,103 @@
+"""Every page in a real browser: no error, nothing from elsewhere, readable without scripts, and fit for keyboards and screen readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.leaderboard.browser.conftest import Open
+
+PAGES = (
+    "index.html", "other.html", "table.html", "compare.html", "algorithms.html", "rules.html", "speed.html", "changes.html",
+    "made-up/calm.html", "made-up/calm/fast-tuned.html", "algorithms/fast.html",
+)  # fmt: skip
+COMPARED = "compare.html#rows=made-up%2Fcalm%2Ffast%2Ftuned+made-up%2Fcalm%2Fslow%2Ftuned"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("address", [*PAGES, COMPARED])
+def test_axe_finds_nothing_serious(visit: Open, suites: Path, address: str, scheme: str) -> None:
+    page = visit(suites, address, color_scheme=scheme)
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+    assert serious == []
+
+
+@pytest.mark.parametrize("address", ["index.html", "a-board/calm.html", "table.html", "a-board/calm/fedavg-given.html"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_page_is_wider_than_the_screen(visit: Open, site: Path, address: str, width: int) -> None:
+    page = visit(site, address, viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("address", ["index.html", "table.html", "compare.html", "a-board/calm.html"])
+def test_without_scripts(visit: Open, site: Path, address: str) -> None:
+    """There is a way to the rows from everywhere."""
+    page = visit(site, address, java_script_enabled=False)
+    if address == "table.html":
+        assert page.get_by_text("This page needs JavaScript").is_visible()
+        page.get_by_role("link", name="calm").click()
+    elif address != "a-board/calm.html":
+        page.get_by_role("link", name="Overview").click()
+        page.get_by_role("link", name="calm").first.click()
+    assert page.get_by_role("heading", name="calm", level=1).is_visible()
+    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="fedavg"))
+    assert "5 finished" in row.inner_text()
+
+
+def test_the_axis_of_the_curves_changes_without_scripts(visit: Open, site: Path) -> None:
+    page = visit(site, "a-board/calm.html", java_script_enabled=False)
+    figures = page.locator(".figures figure")
+    assert [figures.nth(i).is_visible() for i in range(figures.count())] == [True, False, False, False, False]
+    page.locator(".figures label", has_text="traffic").click()
+    assert [figures.nth(i).is_visible() for i in range(figures.count())] == [False, False, False, False, True]
+
+
+def test_at_most_eight_lines_stand_out(visit: Open, site: Path) -> None:
+    page = visit(site, "a-board/calm.html")
+    keys = page.locator("figure:visible .key")
+    bold = [key for key in keys.all() if key.get_attribute("aria-pressed") == "true"]
+    assert (keys.count(), len(bold)) == (10, 8)
+    others = [key for key in keys.all() if key not in bold and key.get_attribute("aria-pressed") == "false"]
+    others[0].click()
+    assert others[0].get_attribute("aria-pressed") == "false", "an eighth stands out already"
+    assert page.locator("#said").inner_text() == "At most 8 lines stand out; put one back first"
+    bold[0].click()
+    others[0].click()
+    assert others[0].get_attribute("aria-pressed") == "true"
+    shown = page.locator("figure:visible path.line:not(.context)")
+    assert shown.count() == 8
+
+
+def test_curves_are_read_with_the_keyboard(visit: Open, site: Path) -> None:
+    page = visit(site, "a-board/calm.html")
+    page.locator("figure:visible .chart").focus()
+    page.keyboard.press("Home")
+    values = page.locator("figure:visible .value").all_inner_texts()
+    assert set(values) == {"0.100"}, "all begin at 0.1"
+    assert page.locator("figure:visible output").inner_text() == "at 0 s"
+    page.keyboard.press("End")
+    assert page.locator("figure:visible output").inner_text() == "at 20 s"
+    page.keyboard.press("Escape")
+    assert page.locator("figure:visible output").inner_text() == "at the end of each line"
+
+
+def test_a_scenario_is_sorted_by_keyboard(visit: Open, site: Path) -> None:
+    page = visit(site, "a-board/calm.html")
+    names = page.locator(".results tbody th > a")
+    before = names.all_inner_texts()
+    page.locator(".results thead button", has_text="Algorithm").focus()
+    page.keyboard.press("Enter")
+    assert names.all_inner_texts() == sorted(before, key=str.lower)
+    assert page.locator("#said").inner_text() == "Sorted by Algorithm, ascending"
+    page.keyboard.press("Enter")
+    assert names.all_inner_texts() == sorted(before, key=str.lower, reverse=True)
+
+
+def test_the_first_stop_of_the_keyboard_leads_to_the_content(visit: Open, site: Path) -> None:
+    page = visit(site)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    assert page.locator(".skip").is_visible()

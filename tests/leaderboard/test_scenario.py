@@ -1,0 +1,238 @@
+"""What the page says, and that the data beside it say the same."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from fedbench.leaderboard import build, site, words
+from tests.leaderboard.reading import HOSTILE, Page, data_file, document, name, read, record_pages, scenarios, table
+
+
+def test_table_says_what_the_data_says(board, tmp_path):
+    assert build(board, tmp_path / "site") == tmp_path / "site" / "index.html"
+    _, page, data = read(tmp_path / "site")
+    shown = [row for row in page.rows if row]
+    rows = {row["label"]: row for scenario in scenarios(data) for row in scenario["rows"]}
+    assert len(shown) == len(rows) == 5
+    for cells in shown:
+        row = rows[name(cells)]
+        standing = next(one for found in data["boards"]["given"].values() for one in found if one["label"] == row["label"])
+        assert f"{standing['mean']:.1f} s" in cells[1] or standing["solved"] == 0
+        assert cells[2].startswith(words.interval(row["measures"]["test_accuracy_at_horizon"]) + "|")
+        assert cells[3].startswith(words.hits(row["to_target"][0], data["axis"]) + "|")
+        assert ("cannot be told apart" in cells[2]) == (row["accuracy"]["standing"] == "tied")
+        assert cells[4].startswith(words.outcomes(row["outcomes"]) + "|")
+        assert cells[5].startswith(words.interval(row["measures"]["test_accuracy"]) + "|")
+        assert {"data-copy": row["command"]}.items() <= next(
+            at for at in page.attributes("button") if at.get("data-copy") == row["command"]
+        ).items()
+
+
+def test_what_a_reader_must_be_told(board, tmp_path):
+    build(board, tmp_path)
+    _, page, _ = read(tmp_path)
+    rows = {name(row): row for row in page.rows if row}
+    assert rows["fedbuff[buffer_size=10]"][1] == "5.0 s ± 0.0|first|"
+    assert rows["slow"][1].startswith("≥ 16.7 s ± ")
+    assert "|33 % of targets and seeds|" in rows["slow"][1]
+    assert "best mean" in rows["fedavg"][2]
+    assert "to best|cannot be told apart with 3 seeds" in rows["fedbuff[buffer_size=10]"][2]
+    assert rows["slow"][3].startswith("> 20.0 s (1/3)|mean ≥ ")
+    assert rows["wild"][4] == "2 finished, 1 diverged|2 by time|"
+    assert "not compared: 1 of 3 seeds diverged" in rows["wild"][2]
+    assert "2 of 3 seeds have a value" in rows["wild"][2]
+    assert not any("best" in mark for mark in rows["wild"][2].split("|")[2:])
+    assert "1 seed, no interval" in rows[HOSTILE][2]
+    assert "±" not in rows[HOSTILE][1] + rows[HOSTILE][2]
+
+
+def test_where_accuracies_are_compared_and_why_there(record, tmp_path):
+    """The page, the data and the table all say it; `short` was ended by the cap on updates."""
+    runs = [record("long", seed, [0.1, 0.2, 0.3, 0.99]) for seed in (0, 1)]
+    runs += [record("short", seed, [0.1, 0.5], ended_by="updates") for seed in (0, 1)]
+    build(runs, tmp_path)
+    text, page, data = read(tmp_path)
+    assert "5 s of virtual time, where short, seed 0 (ended by updates) and 1 other run end" in text
+    assert "at 5 s, mean ± 95 %" in text
+    assert data["axis"]["name"] == "seconds"
+    assert scenarios(data)[0]["horizon"] == {
+        "at": 5.0,
+        "is_shared": False,
+        "limits": [{"selector": "short", "seed": seed, "ended_by": "updates"} for seed in (0, 1)],
+    }
+    accuracies = {row["selector"]: [run["accuracy_at_horizon"] for run in row["runs"]] for row in scenarios(data)[0]["rows"]}
+    assert accuracies == {"short": [0.5, 0.5], "long": pytest.approx([0.2, 0.2])}
+    rows = {name(row): row for row in page.rows if row}
+    assert rows["short"][2].startswith("0.500 ± 0.000|n = 2|best mean")
+    assert rows["long"][2].startswith("0.200 ± 0.000|n = 2|−0.300")
+    assert rows["short"][4] == "2 finished|by updates|"
+    flat = table(tmp_path)
+    assert (flat["long"]["axis"], flat["long"]["horizon"], flat["long"]["ended_by"]) == ("seconds", "5.0", "time=2")
+    assert float(flat["long"]["test_accuracy_at_horizon_mean"]) == pytest.approx(0.2)
+    assert (flat["long"]["accuracy_standing"], flat["short"]["accuracy_standing"]) == ("behind", "best")
+
+
+def test_a_note_is_below_the_heading(board, tmp_path):
+    build(board, tmp_path, note="default options: a demonstration, not a ranking")
+    text, _, data = read(tmp_path)
+    assert '<p class="note" role="note">default options: a demonstration, not a ranking</p>' in text
+    assert data["note"] == table(tmp_path)["slow"]["note"] == "default options: a demonstration, not a ranking"
+    build(board, tmp_path)
+    assert '<p class="note"' not in read(tmp_path)[0]
+
+
+def test_every_row_shows_all_its_options(record, tmp_path):
+    run = record("fedbuff[buffer_size=10]")
+    run.meta["spec"]["algorithm"]["options"] = {"server_lr": 1.0, "buffer_size": 10, "momentum": None, "optimizer": "sgd"}
+    build([run], tmp_path)
+    _, page, data = read(tmp_path)
+    shown = next(row for row in page.rows if row)[0]
+    assert "options|buffer_size=10|momentum=null|optimizer=sgd|server_lr=1.0|" in shown
+    options = scenarios(data)[0]["rows"][0]["algorithm"]["options"]
+    assert json.loads(table(tmp_path)["fedbuff[buffer_size=10]"]["options"]) == options
+
+
+def test_scenarios_of_one_name_are_told_apart(record, tmp_path):
+    small, large = record(), record(scenario_hash="beef")
+    large.meta["spec"]["scenario"]["clients"] = 500
+    build([small, large], tmp_path)
+    text, page, _ = read(tmp_path)
+    for clients in (100, 500):
+        assert f"<h1>slow_tail with clients={clients} <code" in text
+        assert (tmp_path / "fedbench-leaderboard" / f"slow-tail-with-clients-{clients}.html").is_file()
+    assert len({at["aria-label"] for at in page.attributes("div") if at.get("aria-label", "").startswith("Results")}) == 2
+
+
+def test_public_data_of_the_task_itself_are_marked(record, tmp_path):
+    run, other = record("fedecho"), record("fedavg")
+    run.meta["spec"]["algorithm"]["requires"] = ["public_data"]
+    for one in (run, other):
+        one.meta["spec"]["scenario"]["public"] = {"source": "held_out", "size": 1420}
+    build([run, other], tmp_path)
+    text, page, data = read(tmp_path)
+    assert "† fedecho also had 1,420 public examples held out of this task’s own training data, which flatters it" in text
+    assert [name(row) for row in page.rows if row] == ["fedavg", "fedecho†"]
+    assert [row["flattered"] for row in scenarios(data)[0]["rows"]] == [False, True]
+    assert table(tmp_path)["fedecho"]["flattered_by_public_data"] == "True"
+    for one in (run, other):
+        one.meta["spec"]["scenario"]["public"]["source"] = "fashion_mnist"
+    build([run, other], tmp_path)
+    assert "†" not in read(tmp_path)[0]
+
+
+def test_nothing_is_wider_than_its_box():
+    """What is absolutely placed inside a box that scrolls must belong to it, or it makes a phone's page as wide as the table."""
+    style = (Path(site.__file__).parent / "assets" / "style.css").read_text()
+    assert re.search(r"\.scroll \{[^}]*position: relative", style)
+
+
+def test_hostile_names_stay_text(board, tmp_path):
+    build(board, tmp_path, title=f"{HOSTILE} & more")
+    for file in tmp_path.rglob("*.html"):
+        text = file.read_text()
+        assert "alert('x')</script>" not in text
+        assert "<script>" not in text
+        page = Page(text)
+        assert all("src" in at for at in page.attributes("script"))
+        idents = [at["id"] for _, at in page.tags if "id" in at]
+        assert len(idents) == len(set(idents))
+
+
+def test_nothing_comes_from_elsewhere(board, tmp_path):
+    """Links to papers are for the reader; the pages themselves load nothing from outside."""
+    build(board, tmp_path)
+    data = document(tmp_path)
+    papers = {paper["link"] for scenario in scenarios(data) for row in scenario["rows"] for paper in row["papers"]}
+    papers |= {paper["link"] for one in data["algorithms"] if one["facts"] for paper in one["facts"]["sources"]}
+    without_papers = "|".join(f'href="{re.escape(link)}"' for link in papers - {""})
+    for file in [*tmp_path.rglob("*.html"), tmp_path / "assets" / "style.css"]:
+        text = re.sub(without_papers, "", file.read_text())
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", text), file
+
+
+def test_papers_of_built_in_algorithms(record, tmp_path):
+    own = record("fedprox")
+    own.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}
+    build([record("fedavg"), own, record("unknown_here")], tmp_path)
+    text, data = record_pages(tmp_path), document(tmp_path)
+    papers = {row["selector"]: [paper["short"] for paper in row["papers"]][:1] for row in scenarios(data)[0]["rows"]}
+    assert papers == {"fedavg": ["McMahan et al. 2017"], "fedprox": [], "unknown_here": []}
+    assert "McMahan et al. 2017, <a href=" in text
+
+
+def test_accessible(board, tmp_path):
+    build(board, tmp_path)
+    _, page, _ = read(tmp_path)
+    assert all(at.get("scope") in ("col", "row") for at in page.attributes("th"))
+    assert len(page.attributes("caption")) == len(page.attributes("table"))
+    assert sum("aria-sort" in at for at in page.attributes("th")) == 2  # one column in each result table
+    assert sum(at.get("role") == "img" and "aria-labelledby" in at for at in page.attributes("svg")) == 2 * 5  # an axis each
+    assert len(page.attributes("title")) == 3 + 2 * 5
+
+
+def test_losses_are_shown_where_jobs_can_be_lost_and_nowhere_else(board, record, tmp_path):
+    """Seeds with 3 + 2 + 0 of 40 jobs and 3 + 2 + 10 of 60 lost or late; another algorithm of the scenario lost none."""
+    flaky = [record(name, seed, scenario="flaky", scenario_hash="f1a") for name in ("fedavg", "fedbuff") for seed in (0, 1)]
+    for run in flaky:
+        run.meta["spec"]["scenario"]["dropout"] = 0.05
+        run.meta["ledger"] |= {
+            "jobs": 40,
+            "jobs_left": 0,
+            "jobs_dropped_out": 0,
+            "jobs_late": 0,
+            "steps_done": 0,
+            "steps_wasted": 0,
+        }
+    for run in flaky[:2]:
+        run.meta["ledger"] |= {"jobs_left": 3, "jobs_dropped_out": 2, "steps_done": 100, "steps_wasted": 30, "busy_fraction": 0.5}
+    flaky[1].meta["ledger"] |= {"jobs": 60, "jobs_late": 10, "steps_done": 200}
+    build([*board, *flaky], tmp_path)
+    text, page, data = read(tmp_path)
+    tables = re.findall(r'<table class="results".*?</table>', text, re.DOTALL)
+    assert [len(re.findall(r"<th scope=.col", table)) for table in tables] == [12, 11, 11]
+    assert ["Lost or late" in table for table in tables] == [True, False, False]
+    rows = {name(row): row for row in page.rows[:3] if row}
+    assert rows["fedavg"][7:10] == ["19 %|3 left|2 dropped out|5 late|", "3.00 kB|", "50 %|22 % in vain|"]
+    assert rows["fedbuff"][7:10] == ["0 %|", "3.00 kB|", "–|"]
+    assert "lost_share" not in scenarios(data)[1]["rows"][0]["measures"]
+    assert text.count("<dt>Lost or late, in vain</dt>") == 2, "on the overview and on one of the scenarios"
+    with data_file(tmp_path).with_suffix(".csv").open(newline="") as file:
+        shares = {(row["scenario"], row["selector"]): row["lost_share_mean"] for row in csv.DictReader(file)}
+    assert (shares["flaky", "fedavg"], shares["flaky", "fedbuff"], shares["slow_tail", "fedavg"]) == ("0.1875", "0.0", "")
+
+
+def test_losses_are_not_explained_where_there_are_none(board, tmp_path):
+    build(board, tmp_path)
+    assert "Lost or late" not in read(tmp_path)[0]
+
+
+def test_a_run_without_any_curve(record, tmp_path):
+    build([record(curve=[], state="failed")], tmp_path)
+    text, page, _ = read(tmp_path)
+    assert "<figure>" not in text
+    row = next(row for row in page.rows if row)
+    assert (row[1], row[4]) == ("no target|", "1 failed|")
+
+
+def test_a_mean_over_other_seeds_than_its_comparison(record, tmp_path):
+    """What is not compared says so, since a row without a mark is behind; a mark's seeds spare the mean's note only if alike."""
+    runs = [record("best", seed, [0.1, 0.90 + 0.01 * seed]) for seed in range(3)]
+    runs += [record("one", 2, [0.1, 0.9]), *(record("other", seed, [0.1, 0.91 - 0.004 * seed]) for seed in (1, 2, 3))]
+    build(runs, tmp_path)
+    _, page, _ = read(tmp_path)
+    cells = {name(row): row[1] for row in page.rows if row}  # other seeds, so there is no board
+    assert cells["one"] == "0.900|1 seed, no interval|not compared|"
+    assert "|n = 3|" in cells["other"]
+    assert cells["other"].endswith(" to best|cannot be told apart with 2 seeds|")
+
+
+def test_warnings_are_in_the_details_of_their_run(record, tmp_path):
+    quiet, loud = record("fedecho", 0), record("fedecho", 1)
+    loud.meta["warnings"] = [f"moved nothing {HOSTILE}"]
+    build([quiet, loud], tmp_path)
+    text, data = record_pages(tmp_path), document(tmp_path)
+    assert [run["warnings"] for run in scenarios(data)[0]["rows"][0]["runs"]] == [[], [f"moved nothing {HOSTILE}"]]
+    assert text.count("<small>moved nothing &lt;script&gt;") == 1

@@ -1,0 +1,63 @@
+"""Rows as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fedbench.leaderboard.document import of_records
+from fedbench.leaderboard.histogram import histogram
+from fedbench.results.record import Record
+from tests.leaderboard.reading import scenarios
+
+Make = Callable[..., Record]
+
+
+def row_of(*runs: Record) -> dict[str, Any]:
+    (scenario,) = scenarios(of_records(runs, "title"))
+    (row,) = scenario["rows"]
+    return dict(row)
+
+
+@pytest.mark.parametrize(
+    ("provenance", "expected"),
+    [
+        ({}, "checked"),
+        ({"dirty": True}, "self-reported"),
+        ({"dirty": None}, "self-reported"),
+        ({"commit": None}, "self-reported"),
+    ],
+)
+def test_a_row_is_worth_what_its_worst_record_is(record: Make, provenance: dict[str, Any], expected: str) -> None:
+    good, other = record(seed=0), record(seed=1)
+    other.meta["provenance"] |= provenance
+    assert row_of(good, other)["validity"] == expected
+
+
+def test_staleness_is_of_all_consumed_jobs(record: Make) -> None:
+    """A ledger's histogram ends somewhere; what is staler is missing from the shares, and said."""
+    one, other = record(seed=0), record(seed=1)
+    one.meta["ledger"] |= {"staleness_histogram": [5, 3], "jobs_consumed": 10}
+    other.meta["ledger"] |= {"staleness_histogram": [10], "jobs_consumed": 10}
+    shares = row_of(one, other)["staleness"]
+    assert shares == [0.75, 0.15]
+    assert "; 10 % are beyond 1" in histogram(shares, "title")
+    assert "beyond" not in histogram([0.5, 0.5], "title")
+
+
+@pytest.mark.parametrize("ledger", [{}, {"staleness_histogram": [0, 0], "jobs_consumed": 0}, {"staleness_histogram": []}])
+def test_nothing_consumed_has_no_histogram(record: Make, ledger: dict[str, Any]) -> None:
+    run = record()
+    run.meta["ledger"] |= ledger
+    assert row_of(run)["staleness"] == []
+    assert histogram([], "title") == ""
+
+
+def test_curves_are_there_for_every_axis_and_long_ones_are_thinned(record: Make) -> None:
+    run = record(curve=[0.5] * 1000)
+    curves = row_of(run)["curves"]
+    assert set(curves) == {"seconds", "updates", "gradient_evaluations", "steps", "bytes"}
+    assert len(curves["seconds"]["at"]) <= 121
+    assert curves["seconds"]["at"][-1] == 4995.0

@@ -119,12 +119,16 @@
     const x = (value) => LEFT + (WIDE - LEFT - RIGHT) * value / end, y = (value) => TOP + (HIGH - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1));
     const path = (at, there) => at.map((one, i) => `${x(one).toFixed(1)},${y(there[i]).toFixed(1)}`).join("L");
     const svg = draw("svg", { class: "side-chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Mean test accuracy against virtual time: ${lines.map(({ row, curve }) => `${row.algorithm} ends at ${curve.mean.at(-1).toFixed(3)}`).join(", ")}` });
+    const step = high - low > 0.5 ? 0.2 : 0.1;
+    for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9; i += 1) {
+      const tick = draw("text", { x: LEFT - 6, y: y(i * step), dy: ".32em", "text-anchor": "end" });
+      tick.textContent = (i * step).toFixed(1);
+      svg.append(draw("line", { class: "rule", x1: LEFT, x2: WIDE - RIGHT, y1: y(i * step), y2: y(i * step) }), tick);
+    }
     for (let i = 0; i <= 4; i += 1) {
-      const value = low + (high - low) * i / 4, place = end * i / 4;
-      const tick = draw("text", { x: LEFT - 6, y: y(value), dy: ".32em", "text-anchor": "end" }), below = draw("text", { x: x(place), y: HIGH - BOTTOM + 16, "text-anchor": "middle" });
-      tick.textContent = value.toFixed(2);
-      below.textContent = number(place);
-      svg.append(draw("line", { class: "rule", x1: LEFT, x2: WIDE - RIGHT, y1: y(value), y2: y(value) }), tick, below);
+      const tick = draw("text", { x: x((end * i) / 4), y: HIGH - BOTTOM + 16, "text-anchor": "middle" });
+      tick.textContent = number((end * i) / 4);
+      svg.append(tick);
     }
     const name = draw("text", { x: WIDE / 2, y: HIGH - 6, "text-anchor": "middle" });
     name.textContent = "virtual time (s)";

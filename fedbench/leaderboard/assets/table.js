@@ -195,7 +195,7 @@
     copy.addEventListener("click", () => copyText(row.command, copy));
     const close = make("button", { type: "button", className: "close" }, "Close");
     close.addEventListener("click", () => drawer.close());
-    drawer.replaceChildren(
+    const parts = [
       make("h2", { id: "drawer-title" }, `${row.algorithm} at ${row.point}, ${(kinds[row.options_kind] ?? row.options_kind).toLowerCase()}`),
       make("p", {}, `${time(row)}; ${standing(row)}; ${row.outcomes}.`),
       row.command ? make("p", { className: "command" }, code(row.command), copy) : null,
@@ -206,7 +206,8 @@
         ...fact("Seeds", row.seeds.join(", ")), ...fact("Options", code(row.options || "none")),
         ...fact("Digests of the results, a seed each", code(row.digests.join(" ")))),
       make("p", {}, make("a", { href: row.page }, "All records of this row")), close,
-    );
+    ];
+    drawer.replaceChildren(...parts.filter((part) => part !== null));
     drawer.showModal();
   }
 

@@ -93,6 +93,7 @@ def test_a_drawer_says_where_a_row_is_from(visit: Open, site: Path) -> None:
         "local_lr=0.1",
     ):
         assert part in text
+    assert "null" not in text
     page.keyboard.press("Escape")
     assert drawer.count() == 0
     assert page.evaluate("document.activeElement.dataset.row") == "a-board/calm/fedavg/given", "the focus is where it was"

@@ -164,8 +164,8 @@ class Results:
     def _complete(self, runs: Sequence[Record]) -> bool:
         return len(runs) == self.suite.seeds.count
 
-    def _boards(self, *, tuned: bool, only_alike: bool = False) -> dict[str, Board]:
-        pooled = frozenset(label for label, family in self.families.items() if family == "reference")
+    def complete(self, *, tuned: bool, only_alike: bool = False) -> dict[str, dict[str, Sequence[Record]]]:
+        """Returns by point and by label the runs of the complete rows; with `only_alike`, of those that have no advantage."""
         found: dict[str, dict[str, Sequence[Record]]] = {}
         for point, rows in self.seats.items():
             for row, runs in rows.items():
@@ -174,6 +174,11 @@ class Results:
                     continue
                 if not only_alike or not self.advantages(point, selector, tuned=tuned):
                     found.setdefault(point, {})[self.labels[selector]] = runs
+        return found
+
+    def _boards(self, *, tuned: bool, only_alike: bool = False) -> dict[str, Board]:
+        pooled = frozenset(label for label, family in self.families.items() if family == "reference")
+        found = self.complete(tuned=tuned, only_alike=only_alike)
         return {point: board(rows, references=pooled) for point, rows in found.items()}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedbench.analysis.pictures.boards import Profiles
 from fedbench.analysis.pictures.learning_curves import LearningCurves, Line
-from fedbench.figures.style import CONTEXT, FAINT, MILLIMETRES, Drawn, Look, canvas, looks
+from fedbench.figures.style import CONTEXT, FAINT, MILLIMETRES, Drawn, Look, canvas, looks, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ HEIGHT = 0.62  # of the width
 BANDS = {"t": "95 % intervals over seeds", "range": "the least and the largest seed", "none": "absent with one seed"}
 
 
+@styled
 def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Drawn:
     """Returns the figure of learning curves.
 
@@ -111,6 +112,7 @@ def _caption(data: LearningCurves, bold: Sequence[str]) -> str:
     return " ".join(words)
 
 
+@styled
 def draw_profiles(data: Profiles, bold: Sequence[str], width: float) -> Drawn:
     """Returns the figure of profiles: the share of targets and seeds that a row reaches within a factor of the reference times, or within
     a share of the budgets. The arguments are those of `draw_curves`."""
@@ -140,7 +142,5 @@ def draw_profiles(data: Profiles, bold: Sequence[str], width: float) -> Drawn:
     _legend(figure, axes, own, missed, len(data.lines) - len(bold))
     of = "a factor of the frozen reference times" if data.relative else "a share of the budgets"
     end = "within 32 times the reference" if data.relative else "within the budget"
-    return Drawn(
-        figure,
-        f"Share of {data.problems} targets, each with every seed, that are reached within {of}. Misses are what is not reached {end}.",
-    )
+    caption = f"Share of {data.problems} targets, each with every seed, that are reached within {of}. Misses are what is not reached {end}."
+    return Drawn(figure, caption)

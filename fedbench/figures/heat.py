@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fedbench.analysis.pictures.boards import Cell, Heat
-from fedbench.figures.style import INK, Drawn, canvas
+from fedbench.figures.style import INK, Drawn, canvas, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ DARK = 0.55  # of the scale, from which on letters are white
 FIRST, FIRST_ALIKE, AT_LEAST = "●", "○", "≥"
 
 
+@styled
 def draw_heat(data: Heat, width: float) -> Drawn:
     """Returns the figure. Cells have numbers where there is room for them: from about 10 mm a point on."""
     import matplotlib as mpl
@@ -41,7 +42,7 @@ def draw_heat(data: Heat, width: float) -> Drawn:
     bar = figure.colorbar(shades, ax=axes, orientation="horizontal", shrink=0.5, aspect=40, pad=0.01, extend="max")
     bar.set_ticks([1, 2, 4, 8], labels=["1", "2", "4", "8"])
     bar.minorticks_off()
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     bar.set_label("time to the targets / that of the earliest ranked row of the point", fontsize=6)
     return Drawn(figure, _caption(data, has_room=has_room))
 
@@ -64,7 +65,7 @@ def _draw_cell(axes: Axes, cell: Cell, at: tuple[float, float], colour: tuple[fl
         axes.text(x + 0.66, y + 0.55, AT_LEAST, ha="center", va="center", fontsize=4.5, color=ink)
     mark = FIRST if cell.first else FIRST_ALIKE if cell.first_alike else ""
     if mark and not is_missed:
-        axes.text(x + (0.12 if has_room else 0.3), y + 0.53, mark, ha="center", va="center", fontsize=4.5, color=ink)
+        axes.text(x + (0.12 if has_room else 0.3), y + 0.53, mark, ha="center", va="center", fontsize=5.5, color=ink)
 
 
 def _seconds(value: float) -> str:
@@ -81,6 +82,8 @@ def _caption(data: Heat, *, has_room: bool) -> str:
         words.append(
             f"{AT_LEAST}: some targets are missed and count with the budget; {'miss' if has_room else '×'}: all are missed."
         )
+    if any(cell is None for row in data.rows for cell in row.cells):
+        words.append("Empty: no row.")
     if not all(row.ranked for row in data.rows):
         words.append("Rows in parentheses are references and not ranked.")
     return " ".join(words)

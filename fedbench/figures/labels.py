@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from fedbench.engine.label_map import LabelMap
-from fedbench.figures.style import LOOKS, Drawn, canvas
+from fedbench.figures.style import LOOKS, Drawn, canvas, styled
 
-BARS, CLASS, FRAME = 12.0, 3.2, 16.0  # mm: of the numbers of examples, of a class, around all
+BARS, CLASS, FRAME = 12.0, 3.6, 16.0  # mm: of the numbers of examples, of a class, around all
 
 
+@styled
 def draw_labels(data: LabelMap, width: float) -> Drawn:
-    """Returns classes x clients, the fastest client at the left: how much of a client's examples is of each class, and above how many it has."""
+    """Returns classes x clients, the fastest client at the left: how much of a client's examples is of each class. Above is how many it
+    has."""
     counts = np.array(data.counts)
     clients, classes = counts.shape
     sizes = counts.sum(axis=1)
@@ -29,9 +31,10 @@ def draw_labels(data: LabelMap, width: float) -> Drawn:
         spine.set_visible(False)
     bar = figure.colorbar(image, ax=axes, pad=0.01, aspect=15)
     bar.set_label("share of a client (%)", fontsize=6)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     slow = max(data.step_seconds) / max(min(data.step_seconds), 1e-12)
-    return Drawn(
-        figure, f"Examples of {clients} clients by class, seed {data.seed}, as shares of a client's examples, and their number above; the slowest "
-        f"client takes {slow:.3g} times as long for a step as the fastest.",
-    )  # fmt: skip
+    caption = (
+        f"Examples of {clients} clients by class, seed {data.seed}, as shares of a client's examples, and their number above; the "
+        f"slowest client takes {slow:.3g} times as long for a step as the fastest."
+    )
+    return Drawn(figure, caption)

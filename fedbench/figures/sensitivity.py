@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 from fedbench.analysis.pictures.sensitivity import Sensitivity, Sought, Tried
 from fedbench.errors import UsageError
-from fedbench.figures.style import CONTEXT, FAINT, INK, LOOKS, Drawn, canvas
+from fedbench.figures.style import CONTEXT, FAINT, LOOKS, Drawn, canvas, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 4  # algorithms below each other
 PANEL, FRAME = 30.0, 10.0  # mm
+FEW_POWERS = 50  # high over low, below which an axis needs more ticks than powers of ten
 
 
+@styled
 def draw_sensitivity(data: Sequence[Sensitivity], width: float) -> Drawn:
     """Returns one line of panels an algorithm, and a panel an option. UsageError for no algorithm, or for more than four."""
     if not 1 <= len(data) <= MOST:
@@ -32,22 +34,33 @@ def draw_sensitivity(data: Sequence[Sensitivity], width: float) -> Drawn:
         own[0].set_ylabel("time to targets (s)")
     figure.legend(handles=_handles(), loc="outside lower center", ncols=4, handletextpad=0.2)
     trials = sorted({len(one.trials) for one in data})
-    return Drawn(
-        figure, f"Mean time to the targets of {' or '.join(map(str, trials))} trials on tuning seeds and held-out examples, against each option "
+    caption = (
+        f"Mean time to the targets of {' or '.join(map(str, trials))} trials on tuning seeds and held-out examples, against each option "
         "that was looked for. An open dot misses targets, which count with the budget, so it is a lower bound; the dotted line is the "
-        "budget.",
-    )  # fmt: skip
+        "budget."
+    )
+    return Drawn(figure, caption)
 
 
 def _draw(axes: Axes, one: Sensitivity, sought: Sought) -> None:
     if sought.scale == "log":
-        axes.set_xscale("log")
+        _log_scale(axes, sought.high / sought.low)
     for trial in one.trials:
         _draw_trial(axes, trial, sought.name, is_chosen=trial.trial == one.chosen)
     axes.axhline(one.budget_seconds, color=CONTEXT, linewidth=0.7, linestyle=(0, (1, 2)), zorder=0)
     axes.set_ylim(0, 1.06 * one.budget_seconds)
     axes.grid(axis="y", color=FAINT)
     axes.set_xlabel(sought.name)
+
+
+def _log_scale(axes: Axes, ratio: float) -> None:
+    """Powers of ten, and 2 and 5 between them where there are few."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if ratio < FEW_POWERS else (1,), numticks=12))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw_trial(axes: Axes, trial: Tried, option: str, *, is_chosen: bool) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from fedbench.errors import UsageError, nearest
 from fedbench.results.store import write_atomically
@@ -19,6 +20,7 @@ WIDTHS = {"column": 85.0, "page": 175.0}
 """Millimetres: of one column of two, and of both."""
 NARROWEST, WIDEST = 40.0, 500.0
 MILLIMETRES = 25.4  # of an inch
+PAD = 0.03  # inches around everything
 SUFFIXES = (".pdf", ".svg", ".png")
 MOST_BOLD = 8
 INK, FAINT, CONTEXT = "#222222", "#dddddd", "#c4c4c4"
@@ -96,6 +98,22 @@ class Drawn:
     caption: str
 
 
+Given = ParamSpec("Given")
+
+
+def styled(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
+    """Returns a function that draws in the style of all figures, whatever matplotlib's settings are."""
+
+    @functools.wraps(draw)
+    def in_style(*args: Given.args, **more: Given.kwargs) -> Drawn:
+        import matplotlib as mpl
+
+        with mpl.rc_context(STYLE):
+            return draw(*args, **more)
+
+    return in_style
+
+
 def width_of(text: str) -> float:
     """Returns millimetres from `column`, `page` or a number. UsageError for anything else."""
     if text in WIDTHS:
@@ -112,9 +130,10 @@ def width_of(text: str) -> float:
 def canvas(width: float, height: float, rows: int = 1, columns: int = 1, **more: Any) -> tuple[Figure, list[Axes]]:
     """Returns a figure of a size in millimetres and its axes, row by row."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(width / MILLIMETRES, height / MILLIMETRES), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)  # type: ignore[union-attr]
+    layout = ConstrainedLayoutEngine(w_pad=PAD, h_pad=PAD)
+    figure = Figure(figsize=(width / MILLIMETRES, height / MILLIMETRES), layout=layout)
     return figure, list(figure.subplots(rows, columns, squeeze=False, **more).flat)
 
 

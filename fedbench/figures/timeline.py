@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedbench.engine.timeline import ClientTimeline, Job
 from fedbench.errors import UsageError
-from fedbench.figures.style import CONTEXT, INK, Drawn, canvas
+from fedbench.figures.style import CONTEXT, INK, Drawn, canvas, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,7 @@ WORDS = {"used": "used", "unused": "not used by the end", "late": "late", "lost"
 AWAY = "#e4e4e4"
 
 
+@styled
 def draw_timelines(data: Sequence[ClientTimeline], width: float) -> Drawn:
     """Returns timelines below each other, on one scale of time. UsageError for none, or for more than four."""
     if not 1 <= len(data) <= MOST:
@@ -37,10 +38,11 @@ def draw_timelines(data: Sequence[ClientTimeline], width: float) -> Drawn:
     fates = [fate for fate in FACES if any(job.fate == fate and job.train is not None for one in data for job in one.jobs)]
     figure.legend(handles=_handles(fates, is_away=any(one.absences for one in data)), loc="outside lower center", ncols=6)
     shown = sorted({f"{len(one.clients)} of {one.of_clients}" for one in data})
-    return Drawn(
-        figure, f"Training of {' and '.join(shown)} clients, the fastest at the top. Thin lines are downloads, uploads and waiting; ticks above "
-        "are server updates.",
-    )  # fmt: skip
+    caption = (
+        f"Training of {' and '.join(shown)} clients, the fastest at the top. Thin lines are downloads, uploads and waiting; ticks "
+        "above are server updates."
+    )
+    return Drawn(figure, caption)
 
 
 def _draw(axes: Axes, one: ClientTimeline) -> None:

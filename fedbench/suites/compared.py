@@ -43,8 +43,8 @@ class Compared:
     def at(self, points: Sequence[str]) -> Compared:
         """Returns only these points, in this order; all if none is given. UsageError for one that there is not."""
         names = [self.point(name) for name in points] or list(self.rows)
-        parts = ({name: part[name] for name in names if name in part} for part in (self.rows, self.boards, self.alike))
-        return Compared(self.title, *parts, self.advantages)  # type: ignore[arg-type]
+        boards, alike = ({name: part[name] for name in names if name in part} for part in (self.boards, self.alike))
+        return Compared(self.title, {name: self.rows[name] for name in names}, boards, alike, self.advantages)
 
     def labels(self, wanted: Sequence[str]) -> list[str]:
         """Returns the labels of rows that are asked for. UsageError for one that no point has."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,12 +101,13 @@ class Heat:
     rows: tuple[HeatRow, ...]
 
 
-def heat(boards: Boards, alike: Boards | None = None) -> Heat:
+def heat(boards: Boards, alike: Boards | None = None, *, only: Collection[str] = ()) -> Heat:
     """Returns every row at every point. Ranked rows come first, in the order of `order`.
 
     Args:
         boards: by point.
         alike: the boards of the rows without an advantage, if there are others.
+        only: rows to be shown; all if there is none. Ratios are to the earliest row of the whole board.
 
     Raises:
         UsageError: without boards.
@@ -114,7 +115,7 @@ def heat(boards: Boards, alike: Boards | None = None) -> Heat:
     if not boards:
         raise UsageError("heat: expected at least one board, got none")
     found = []
-    for row in order(boards):
+    for row in (one for one in order(boards) if not only or one in only):
         cells = tuple(_cell(one, row, (alike or {}).get(point)) for point, one in boards.items())
         found.append(HeatRow(row, _is_ranked(boards, row), cells))
     return Heat(tuple(boards), tuple(sorted(found, key=lambda one: not one.ranked)))

@@ -71,7 +71,7 @@ def learning_curves(rows: Rows, axis: str | Axis = SECONDS, metric: str = "test_
 
 def _line(row: str, runs: Sequence[Record], axis: Axis, metric: str, targets: Sequence[float]) -> Line:
     curve = mean_curve(runs, metric, axis)
-    columns = (tuple(column.tolist()) for column in (curve.at, curve.mean, curve.low, curve.high))
+    at, mean, low, high = (tuple(column.tolist()) for column in (curve.at, curve.mean, curve.low, curve.high))
     finished = [run for run in runs if run.state == "finished"]
     hits = tuple(sum(first_hit(run, metric, value).reached is not None for run in finished) for value in targets)
-    return Line(row, *columns, curve.band, len(runs), len(runs) - len(finished), hits)
+    return Line(row, at, mean, low, high, curve.band, len(runs), len(runs) - len(finished), hits)

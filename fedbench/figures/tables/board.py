@@ -74,7 +74,7 @@ def over_points(lines: Sequence[BoardLine], rows: Sequence[str], advantages: Map
     """Returns the table of several points: rows x points, each cell with the time to all targets of the point. `rows`: their order, behind
     which references stand last."""
     points = list(dict.fromkeys(line.point for line in lines))
-    found = {(line.row, line.point): line for line in lines if line.target is None}
+    found: dict[tuple[str, Column], BoardLine] = {(line.row, line.point): line for line in lines if line.target is None}
     ranked = {line.row for line in lines if line.place is not None}
     shown = [row for row in sorted(rows, key=lambda row: row not in ranked) if any(line.row == row for line in lines)]
     return _grid(tuple(points), shown, found, points, advantages)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.analysis import profiles
-from fedbench.analysis.pictures import Rows
+from fedbench.analysis.pictures import Rows, is_reference
 from fedbench.analysis.pictures.boards import heat, solved_profiles
 from fedbench.analysis.pictures.learning_curves import learning_curves
 from fedbench.analysis.pictures.ledgers import participation, staleness
@@ -55,7 +55,7 @@ Made = tuple[Any, Callable[[], Drawn]]
 def _curves(asked: Asked) -> Made:
     found = asked.source.compared()
     rows = _at_one_point(found, asked.source.points)
-    bold = _bold(found, asked, list(rows))
+    bold = _bold(found, asked, [row for row, runs in rows.items() if not is_reference(runs)])
     data = learning_curves(rows, asked.axis, asked.metric)
     return data, lambda: draw_curves(data, bold, asked.width)
 
@@ -65,7 +65,8 @@ def _profiles(asked: Asked) -> Made:
     file = None if asked.source.suite is None else asked.references / f"{asked.source.given_suite().name}.json"
     reference = None if file is None or not file.exists() else profiles.read(file).at(found.boards)
     data = solved_profiles(found.boards, reference)
-    bold = _bold(found, asked, [line.row for line in data.lines])
+    ranked = {one.row for board in found.boards.values() for one in board.ranked}
+    bold = _bold(found, asked, [line.row for line in data.lines if line.row in ranked])
     return data, lambda: draw_profiles(data, bold, asked.width)
 
 

@@ -59,7 +59,7 @@ def command(
         write_atomically(output, text.encode())
     except OSError as error:
         raise UsageError(f"table: {output} cannot be written ({error.strerror}); choose another --output") from None
-    show(f"{len(found.boards)} boards -> {output}")
+    show(f"{len(found.boards)} point{'s' * (len(found.boards) > 1)} -> {output}")
 
 
 def _head(found: Compared, command: str) -> list[str]:

@@ -17,6 +17,7 @@ MARKERS = 7  # on a line
 SIDE_LEGEND = 120.0  # mm; a narrower figure has its legend below
 LEGEND_LINE = 3.4  # mm
 HEIGHT = 0.62  # of the width
+MANY = 10_000  # from which on numbers at the axis have a letter: 20 k, 300 M
 BANDS = {"t": "95 % intervals over seeds", "range": "the least and the largest seed", "none": "absent with one seed"}
 
 
@@ -29,6 +30,8 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
         bold: rows whose lines are bold, at most eight.
         width: millimetres.
     """
+    from matplotlib.ticker import EngFormatter
+
     own = looks(bold)
     figure, (axes,) = canvas(width, _height(width, len(bold)))
     for line in data.lines:
@@ -43,6 +46,8 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
         axes.axhline(target, color=FAINT, linewidth=0.8, zorder=0)
         axes.annotate(f"{target:g}", (1.01, target), xycoords=axes.get_yaxis_transform(), fontsize=5, va="center")
     axes.set_xlabel(data.axis_title)
+    if axes.get_xlim()[1] >= MANY:
+        axes.xaxis.set_major_formatter(EngFormatter())
     axes.set_ylabel(data.metric.replace("_", " "))
     axes.margins(x=0)
     if is_accuracy:
@@ -142,5 +147,6 @@ def draw_profiles(data: Profiles, bold: Sequence[str], width: float) -> Drawn:
     _legend(figure, axes, own, missed, len(data.lines) - len(bold))
     of = "a factor of the frozen reference times" if data.relative else "a share of the budgets"
     end = "within 32 times the reference" if data.relative else "within the budget"
-    caption = f"Share of {data.problems} targets, each with every seed, that are reached within {of}. Misses are what is not reached {end}."
+    many = f"{data.problems} targets, each" if data.problems > 1 else "one target"
+    caption = f"Share of {many} with every seed, reached within {of}. Misses are what is not reached {end}."
     return Drawn(figure, caption)

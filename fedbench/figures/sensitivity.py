@@ -39,6 +39,8 @@ def draw_sensitivity(data: Sequence[Sensitivity], width: float) -> Drawn:
         "that was looked for. An open dot misses targets, which count with the budget, so it is a lower bound; the dotted line is the "
         "budget."
     )
+    if any(sought.name not in trial.options for one in data for sought in one.sought for trial in one.trials):
+        caption += " A line across is the published time, where the published option is no number."
     return Drawn(figure, caption)
 
 

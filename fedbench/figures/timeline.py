@@ -64,7 +64,7 @@ def _draw(axes: Axes, one: ClientTimeline) -> None:
     axes.set_yticks([])
     axes.set_ylabel("clients")
     axes.spines["left"].set_color(CONTEXT)
-    axes.set_title(f"{one.algorithm}: {len(one.updates):,} updates", fontsize=7, loc="left")
+    axes.set_title(f"{one.algorithm}: {len(one.updates):,} update{'s' * (len(one.updates) != 1)}", fontsize=7, loc="left")
 
 
 def _training(job: Job) -> list[tuple[float, float]]:

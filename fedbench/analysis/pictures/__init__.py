@@ -11,3 +11,8 @@ from fedbench.results.record import Record
 
 Rows = Mapping[str, Sequence[Record]]
 """The runs of one scenario by the name of their row, one run a seed."""
+
+
+def is_reference(runs: Sequence[Record]) -> bool:
+    """Are these the runs of one worker with everybody's data, which is shown and not ranked?"""
+    return bool(runs[0].meta["spec"]["algorithm"].get("reference"))

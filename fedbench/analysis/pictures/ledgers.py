@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from fedbench.analysis.pictures import Rows
+from fedbench.analysis.pictures import Rows, is_reference
 from fedbench.analysis.statistics import Estimate, estimate
 from fedbench.errors import RecordError
 from fedbench.results.record import Record
@@ -53,9 +53,7 @@ def staleness(rows: Rows) -> tuple[Staleness, ...]:
 def participation(rows: Rows) -> tuple[Participation, ...]:
     """Returns the participation of every row but the references, which are one worker with everybody's data. RecordError for a record
     whose ledger lacks it."""
-    return tuple(
-        _participation(row, runs) for row, runs in rows.items() if not runs[0].meta["spec"]["algorithm"].get("reference")
-    )
+    return tuple(_participation(row, runs) for row, runs in rows.items() if not is_reference(runs))
 
 
 def _staleness(row: str, runs: Sequence[Record]) -> Staleness:

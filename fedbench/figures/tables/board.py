@@ -9,7 +9,7 @@ from fedbench.analysis.board_table import BoardLine
 
 Column = float | str | None
 """A target, a point, or all targets together."""
-NO_ROW = "–"
+ALL_TARGETS, NO_ROW = "all targets", "–"
 FIRST, FIRST_ALIKE, AT_LEAST = "●", "○", "≥"
 
 
@@ -63,9 +63,12 @@ class Grid:
 
 
 def over_targets(lines: Sequence[BoardLine], advantages: Mapping[str, Sequence[str]]) -> Grid:
-    """Returns the table of one point: rows x targets, the time to all of them first. Rows are in the order of the board."""
+    """Returns the table of one point: rows x targets, the time to all of them first; a single target has one column. Rows are in the order
+    of the board."""
     targets = list(dict.fromkeys(line.target for line in lines))
-    heads = tuple("all targets" if target is None else f"{100 * target:g} %" for target in targets)
+    heads = tuple(ALL_TARGETS if target is None else f"{100 * target:g} %" for target in targets)
+    if len(targets) == 2:
+        targets, heads = targets[:1], heads[1:]
     rows = list(dict.fromkeys(line.row for line in lines))
     return _grid(heads, rows, {(line.row, line.target): line for line in lines}, targets, advantages)
 

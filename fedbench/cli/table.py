@@ -66,7 +66,8 @@ def _head(found: Compared, command: str) -> list[str]:
     """Returns what made the table, and of what."""
     runs = [run for point in found.boards for several in found.rows[point].values() for run in several]
     commits = sorted({str(run.meta["provenance"].get("commit") or "unknown")[:12] for run in runs})
-    return [command, f"{found.title}; {len(runs):,} runs at commit {', '.join(commits)}; fedbench {fedbench.__version__}"]
+    about = f"{found.title}; {len(runs):,} runs at commit {', '.join(commits)}; fedbench {fedbench.__version__}"
+    return [" ".join(line.split()) for line in (command, about)]  # a comment ends with its line
 
 
 def _text(found: Compared, rows: Sequence[str], layout: str, head: Sequence[str]) -> str:

@@ -41,10 +41,11 @@ def command(
     archives: ArchivesOption = ARCHIVES,
     references: ReferencesOption = REFERENCES,
 ) -> None:
-    """Draw a figure for a paper, and say what its caption must say.
+    """Draw a figure for a paper as PDF, SVG or PNG.
 
-    In curves and profiles the rows named with -a are bold, at most eight, and all others grey; elsewhere only they are shown.
-    Without -a, curves, profiles and staleness have the first eight. timeline, labels and sensitivity of a suite need no runs.
+    It prints what the caption must say. In curves and profiles the rows named with -a are bold, at most eight, and all others
+    grey; elsewhere only they are shown. Without -a, curves, profiles and staleness have the first eight.
+    timeline, labels and sensitivity of a suite need no runs.
 
     Example: fedbench plot curves --suite axes --point base -a fedavg -a fedbuff -o curves.pdf
     """

@@ -36,10 +36,11 @@ def command(
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
 ) -> None:
-    """Write a board as a table: who reaches the targets when, and who is first.
+    """Write a board as LaTeX, Markdown or CSV.
 
-    One point: algorithms x targets. Several: algorithms x points. CSV has a line for each algorithm, point and target.
-    LaTeX needs booktabs. With -a only these rows are shown; who is first is said of the whole board.
+    Who reaches the targets when, and who is first. One point: algorithms x targets. Several:
+    algorithms x points. CSV has a line for each algorithm, point and target. LaTeX needs booktabs.
+    With -a only these rows are shown; who is first is said of the whole board.
 
     Example: fedbench table --suite axes --point base --format latex -o base.tex
     """

@@ -23,7 +23,7 @@ BANDS = {"t": "95 % intervals over seeds", "range": "the least and the largest s
 
 @styled
 def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Drawn:
-    """Returns the figure of learning curves.
+    """Returns the figure of learning curves. It ends where the longest bold line does.
 
     Args:
         data: the lines.
@@ -46,10 +46,10 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
         axes.axhline(target, color=FAINT, linewidth=0.8, zorder=0)
         axes.annotate(f"{target:g}", (1.01, target), xycoords=axes.get_yaxis_transform(), fontsize=5, va="center")
     axes.set_xlabel(data.axis_title)
+    axes.set_ylabel(data.metric.replace("_", " "))
+    axes.set_xlim(0, max((line.at[-1] for line in data.lines if line.at and line.row in own), default=None))
     if axes.get_xlim()[1] >= MANY:
         axes.xaxis.set_major_formatter(EngFormatter())
-    axes.set_ylabel(data.metric.replace("_", " "))
-    axes.margins(x=0)
     if is_accuracy:
         axes.set_ylim(*_limits([value for line in data.lines for value in line.mean]))
     _legend(figure, axes, own, names, len(data.lines) - len(bold))

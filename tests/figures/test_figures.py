@@ -58,6 +58,12 @@ def test_curves_of_runs_that_broke_off_have_a_cross(rows: Rows) -> None:
     assert "cross" not in draw_curves(learning_curves(rows), ["fast"], 175).caption
 
 
+def test_a_long_grey_line_does_not_make_the_bold_ones_short(rows: Rows) -> None:
+    rows["fast"][0].curves["seconds"] = rows["fast"][0].curves["seconds"] / 2  # the mean ends with its first seed
+    assert draw_curves(learning_curves(rows), ["fast"], 85).figure.axes[0].get_xlim() == (0, 10)
+    assert draw_curves(learning_curves(rows), ["fast", "never"], 85).figure.axes[0].get_xlim() == (0, 20)
+
+
 def test_large_numbers_at_an_axis_have_letters(rows: Rows, tmp_path: Path) -> None:
     for several in rows.values():
         for run in several:

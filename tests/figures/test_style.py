@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import matplotlib as mpl
@@ -32,7 +33,7 @@ def test_a_number_is_a_width(value: float) -> None:
 def test_looks_differ_in_colour_in_marker_and_beside_neighbours_in_dashes() -> None:
     assert len(LOOKS) == MOST_BOLD
     assert len({look.colour for look in LOOKS}) == len({look.marker for look in LOOKS}) == MOST_BOLD
-    assert all(one.dashes != other.dashes for one, other in zip(LOOKS, LOOKS[1:], strict=False))
+    assert all(one.dashes != other.dashes for one, other in itertools.pairwise(LOOKS))
 
 
 def test_looks_are_given_in_order() -> None:

@@ -131,6 +131,21 @@ def marks(cell: Cell) -> str:
     return FIRST * cell.first + FIRST_ALIKE * cell.first_alike
 
 
+def plain(cell: Cell) -> str:
+    """Returns a cell as plain text, such as `● ≥ 12.3 ± 0.6, miss 3/40`."""
+    miss = missed(cell)
+    if cell.mean is None:
+        return cell.words or miss
+    number = seconds(cell.mean) if cell.half_width is None else f"{seconds(cell.mean)} ± {seconds(cell.half_width)}"
+    signs = marks(cell)
+    return f"{signs}{' ' if signs else ''}{f'{AT_LEAST} ' if miss else ''}{number}{', ' if miss else ''}{miss}"
+
+
+def missed(cell: Cell) -> str:
+    """Returns what was missed in words; nothing if nothing was."""
+    return f"miss {cell.missed}/{cell.attempts}" if cell.missed else ""
+
+
 def notes(grid: Grid) -> list[str]:
     """Returns what the table's signs mean, a sentence each."""
     lines = ["Mean virtual seconds over seeds, ± their 95 % interval."]

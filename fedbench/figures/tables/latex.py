@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
 
-from fedbench.figures.tables.board import Cell, Grid, Row, marks, notes, seconds
+from fedbench.figures.tables.board import Cell, Grid, Row, marks, missed, notes, plain, seconds
 
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -29,8 +27,8 @@ ESCAPES = {
     "●": r"$\bullet$",
     "○": r"$\circ$",
 }
-COLUMNS = 4
-"""Of numbers side by side; a wider table goes on below."""
+LETTERS = 96
+"""Side by side, about 14 cm; a wider table goes on below."""
 BEGIN, END = r"\begingroup\footnotesize\setlength{\parindent}{0pt}", r"\endgroup"
 
 
@@ -39,22 +37,32 @@ def escaped(text: str) -> str:
     return "".join(ESCAPES.get(one) or (one if one.isascii() and one.isprintable() else "?") for one in text)
 
 
-def latex(grid: Grid, head: Sequence[str], columns: int = COLUMNS) -> str:
-    """Returns one `tabular` for every few columns, and the notes below them.
+def latex(grid: Grid, head: Sequence[str], letters: int = LETTERS) -> str:
+    """Returns one `tabular`, or several below each other where one would be too wide, and the notes below them.
 
     Args:
         grid: the table.
         head: lines of the comment on top.
-        columns: of numbers that are side by side at most.
+        letters: how wide a `tabular` may be; one column of numbers it always has.
     """
     comments = [f"% {line}" for line in (*head, r"Needs \usepackage{booktabs}.")]
-    count = math.ceil(len(grid.heads) / columns)
-    ends = [round(i * len(grid.heads) / count) for i in range(count + 1)]
-    blocks = [_block(grid, range(begin, end)) for begin, end in itertools.pairwise(ends)]
+    blocks = [_block(grid, picked) for picked in _packed(grid, letters)]
     return "\n".join([*comments, BEGIN, "\n\n\\medskip\n".join(blocks), _notes(grid), END, ""])
 
 
-def _block(grid: Grid, picked: range) -> str:
+def _packed(grid: Grid, letters: int) -> list[list[int]]:
+    """Returns the columns of every `tabular`."""
+    names = max(len(row.name) for row in grid.rows) + 3
+    widths = [max(len(head), *(len(plain(row.cells[i])) for row in grid.rows)) for i, head in enumerate(grid.heads)]
+    packed: list[list[int]] = []
+    for i, width in enumerate(widths):
+        if not packed or names + sum(widths[j] for j in packed[-1]) + width > letters:
+            packed.append([])
+        packed[-1].append(i)
+    return packed
+
+
+def _block(grid: Grid, picked: Sequence[int]) -> str:
     """A number and what was missed are columns of their own, so that numbers stand below each other."""
     heads = [rf"\multicolumn{{2}}{{c}}{{{escaped(grid.heads[i])}}}" for i in picked]
     rows = [[_name(row), *(_cell(row.cells[i]) for i in picked)] for row in grid.rows]
@@ -82,7 +90,7 @@ def _name(row: Row) -> str:
 
 def _cell(cell: Cell) -> str:
     """Returns two columns: the number with its signs, and what was missed."""
-    miss = f"miss {cell.missed}/{cell.attempts}" if cell.missed else ""
+    miss = missed(cell)
     if cell.mean is None:
         return rf"\multicolumn{{2}}{{c}}{{{escaped(cell.words) or miss}}}"
     number = seconds(cell.mean) if cell.half_width is None else rf"{seconds(cell.mean)} \pm {seconds(cell.half_width)}"

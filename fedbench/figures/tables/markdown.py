@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fedbench.figures.tables.board import AT_LEAST, Cell, Grid, Row, marks, notes, seconds
+from fedbench.figures.tables.board import Grid, Row, notes, plain
 
 
 def markdown(grid: Grid, head: Sequence[str]) -> str:
     """Returns the table and the notes below it. `head`: lines of the comment on top."""
     table = [("algorithm", *map(escaped, grid.heads)), ("---", *("---:" for _ in grid.heads))]
-    table += [(_name(row), *map(_cell, row.cells)) for row in grid.rows]
+    table += [(_name(row), *map(plain, row.cells)) for row in grid.rows]
     comment = "\n".join(["<!--", *(line.replace("-->", "--") for line in head), "-->"])
     numbered = [f"<sup>{number}</sup> {escaped(words)}." for number, words in enumerate(grid.advantages, 1)]
     lines = "\n".join(f"| {' | '.join(line)} |" for line in table)
@@ -25,14 +25,3 @@ def escaped(text: str) -> str:
 def _name(row: Row) -> str:
     name = escaped(row.name) if row.ranked else f"({escaped(row.name)})"
     return name + (f"<sup>{','.join(map(str, row.advantages))}</sup>" if row.advantages else "")
-
-
-def _cell(cell: Cell) -> str:
-    if cell.words:
-        return cell.words
-    miss = f"miss {cell.missed}/{cell.attempts}" if cell.missed else ""
-    if cell.mean is None:
-        return miss
-    number = seconds(cell.mean) if cell.half_width is None else f"{seconds(cell.mean)} ± {seconds(cell.half_width)}"
-    signs = marks(cell)
-    return f"{signs}{' ' if signs else ''}{f'{AT_LEAST} ' if cell.missed else ''}{number}{', ' if miss else ''}{miss}"

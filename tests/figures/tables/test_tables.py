@@ -74,10 +74,11 @@ def test_points_side_by_side_and_references_last(lines: list[BoardLine]) -> None
 
 
 def test_a_wide_table_goes_on_below() -> None:
-    lines = [of("a", f"p{i}") for i in range(9)]
-    text = latex(over_points(lines, ["a"], {}), [])
-    assert text.count(r"\begin{tabular}") == 3
-    assert all(text.count(f"{{p{i}}}") == 1 for i in range(9))
+    grid = over_points([of("a", f"p{i}") for i in range(9)], ["a"], {})
+    for letters, count in ((200, 1), (50, 3), (1, 9)):
+        text = latex(grid, [], letters)
+        assert text.count(r"\begin{tabular}") == count
+        assert all(text.count(f"{{p{i}}}") == 1 for i in range(9))
 
 
 def test_csv_has_all_digits_and_is_tidy(lines: list[BoardLine]) -> None:

@@ -50,7 +50,7 @@ def command(
     found = source.compared()
     if not found.boards:
         raise UsageError(f"table: {found.title} has no scenario with targets and a budget in seconds, so there is no board")
-    asked = [*source.words(), *(("--algorithm", row) for row in rows or ()), ("--format", layout), ("--output", output)]
+    asked = [*source.words(), *(("--algorithm", row) for row in rows or ()), ("--format", layout)]
     text = _text(found, found.labels(rows or ()), layout, _head(found, told("table", asked)))
     if output is None:
         say(text, end="")

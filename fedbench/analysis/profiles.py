@@ -8,7 +8,7 @@ entrants is the reference, here it is a file.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,13 @@ class Reference:
     made_of: Mapping[str, str]
     resolution: Mapping[str, float] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, scenarios: Collection[str]) -> Reference:
+        """Returns only what it says of these scenarios."""
+        kept = {problem: seconds for problem, seconds in self.seconds.items() if problem.scenario in scenarios}
+        resolution = {name: one for name, one in self.resolution.items() if name in scenarios}
+        hashes = {name: one for name, one in self.hashes.items() if name in scenarios}
+        return Reference(self.name, kept, self.made_of, resolution, hashes)
 
 
 def freeze(

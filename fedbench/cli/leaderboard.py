@@ -72,7 +72,7 @@ def build_suites(
     documents = []
     for suite in several:
         found = load(suites.load(suite), folder, archives)
-        runs = {"tuned": found.rows(tuned=True), "published": found.rows(tuned=False)}
+        runs = {"tuned": found.complete(tuned=True), "published": found.complete(tuned=False)}
         documents.append(of_suite(document(found, reference_for(found, references)), runs))
     timed = None if asv is None else speed.read(asv)
     page = write(documents, output, asv=timed, changed=changes.read(log) if log is not None else ())

@@ -25,10 +25,12 @@ from fedbench.cli import (
     listing,
     new,
     plan,
+    plot,
     rules,
     run,
     suite,
     suite_results,
+    table,
     test,
     theory,
     trace,
@@ -70,6 +72,8 @@ app.command("applicability")(applicability.command)
 app.command("run")(run.command)
 app.command("verify")(verify.command)
 app.command("compare")(compare.command)
+app.command("plot")(plot.command)
+app.command("table")(table.command)
 app.command("test")(test.command)
 app.command("theory")(theory.command)
 app.command("trace")(trace.command)

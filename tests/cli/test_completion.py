@@ -19,7 +19,7 @@ def bash(line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("fedbench pl", ["plan"]),
+        ("fedbench pla", ["plan"]),
         ("fedbench run digits", ["digits-demo", "digits-flaky"]),
         ("fedbench plan digits-demo -a fedb", ["fedbuff"]),
         ("fedbench run digits-demo -a fedbuff[buff", ["fedbuff[buffer_size="]),

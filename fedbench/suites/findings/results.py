@@ -154,16 +154,6 @@ class Results:
         several = [of_point[selector] for of_point in chosen for selector in self._selectors(label) if selector in of_point]
         return [(one.spread["restricted_mean_seconds"][0], one.spread["restricted_mean_seconds"][2]) for one in several]
 
-    def rows(self, *, tuned: bool) -> dict[str, dict[str, list[Record]]]:
-        """Returns, by point and label, the runs of the complete rows with tuned or with published options."""
-        found: dict[str, dict[str, list[Record]]] = {}
-        for point, rows in self.seats.items():
-            for row, runs in rows.items():
-                selector = row.removesuffix(TUNED)
-                if (row != selector) == tuned and self._complete(runs):
-                    found.setdefault(point, {})[self.labels[selector]] = runs
-        return found
-
     def _options(self, point: str, selector: str) -> dict[str, Any] | None:
         choice = None if self.frozen is None else self.frozen.points.get(point, {}).get(selector)
         return None if choice is None else choice.options
@@ -174,19 +164,22 @@ class Results:
     def _complete(self, runs: Sequence[Record]) -> bool:
         return len(runs) == self.suite.seeds.count
 
+    def complete(self, *, tuned: bool, only_alike: bool = False) -> dict[str, dict[str, Sequence[Record]]]:
+        """Returns by point and by label the runs of the complete rows; with `only_alike`, of those that have no advantage."""
+        found: dict[str, dict[str, Sequence[Record]]] = {}
+        for point, rows in self.seats.items():
+            for row, runs in rows.items():
+                selector = row.removesuffix(TUNED)
+                if (row != selector) != tuned or not self._complete(runs):
+                    continue
+                if not only_alike or not self.advantages(point, selector, tuned=tuned):
+                    found.setdefault(point, {})[self.labels[selector]] = runs
+        return found
+
     def _boards(self, *, tuned: bool, only_alike: bool = False) -> dict[str, Board]:
         pooled = frozenset(label for label, family in self.families.items() if family == "reference")
-        selectors = {label: selector for selector, label in self.labels.items()}
-        found = {}
-        for point, rows in self.rows(tuned=tuned).items():
-            kept = {
-                label: runs
-                for label, runs in rows.items()
-                if not only_alike or not self.advantages(point, selectors[label], tuned=tuned)
-            }
-            if kept:
-                found[point] = board(kept, references=pooled)
-        return found
+        found = self.complete(tuned=tuned, only_alike=only_alike)
+        return {point: board(rows, references=pooled) for point, rows in found.items()}
 
 
 def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:

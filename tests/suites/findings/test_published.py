@@ -40,13 +40,13 @@ def test_the_page_is_of_the_records(found: list[Results]) -> None:
 def test_a_site_is_made_of_the_records(found: list[Results], tmp_path: Path) -> None:
     """Every page of it, and nothing is on it that its data do not say."""
     documents = [
-        of_suite(document(one, reference_for(one)), {"tuned": one.rows(tuned=True), "published": one.rows(tuned=False)})
+        of_suite(document(one, reference_for(one)), {"tuned": one.complete(tuned=True), "published": one.complete(tuned=False)})
         for one in found
     ]
     changed = changes.read(RESULTS / "changes.yaml")
     index = write(documents, tmp_path, asv=speed.read(RESULTS / "asv"), changed=changed)
     assert check(tmp_path) == []
     assert f"{len(found[0].runs):,} runs" in index.read_text()
-    rows = sum(len(of_point) for one in found for kind in (True, False) for of_point in one.rows(tuned=kind).values())
+    rows = sum(len(of_point) for one in found for kind in (True, False) for of_point in one.complete(tuned=kind).values())
     pages = sum(1 for one in found for _ in (tmp_path / one.suite.name).glob("*/*.html"))
     assert pages == rows, "a page a row"

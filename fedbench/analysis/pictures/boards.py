@@ -1,0 +1,163 @@
+"""What boards of several points say together: who reaches how many targets by when, and who is how fast where."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbench.analysis.board import Board, Standing, times
+from fedbench.analysis.profiles import Reference, ecdf, profile
+from fedbench.errors import UsageError
+
+FACTORS = 2.0 ** np.arange(-2, 5 + 1 / 32, 1 / 16)
+"""Of reference times: a quarter to 32 times."""
+SHARES = np.linspace(0, 1, 101)
+"""Of budgets."""
+CLOCK = 1e-9
+"""Virtual seconds. No time counts as less in a ratio, since a target may be met at once."""
+
+Boards = Mapping[str, Board]
+"""By point."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One row: the share of targets and seeds that it reaches, for every place."""
+
+    row: str
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """at: factors of the frozen reference times, or shares of the budgets if there is no reference; `relative` says which. problems:
+    targets of all points."""
+
+    relative: bool
+    at: tuple[float, ...]
+    problems: int
+    lines: tuple[Profile, ...]
+
+
+def solved_profiles(boards: Boards, reference: Reference | None) -> Profiles:
+    """Returns the profile of every row, from the row that reaches the largest share of its targets to the one that reaches least.
+
+    Args:
+        boards: by point.
+        reference: frozen times, see `fedbench.analysis.profiles`. A row that was not run at one of its points has solved nothing there.
+
+    Raises:
+        UsageError: without boards, or for a reference without times.
+    """
+    if not boards:
+        raise UsageError("profiles: expected at least one board, got none")
+    at = SHARES if reference is None else FACTORS
+    lines = []
+    for row in order(boards):
+        own = times(boards, row)
+        lines.append(Profile(row, tuple((ecdf(own, at) if reference is None else profile(own, reference, at)).tolist())))
+    known = {(point, arrival.target) for point, one in boards.items() for row in one.standings for arrival in row.arrivals}
+    problems = len(known) if reference is None else len(reference.seconds)
+    return Profiles(reference is not None, tuple(at.tolist()), problems, tuple(lines))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row at one point.
+
+    mean: virtual seconds to the targets, a miss with the budget. half_width: of its 95 % interval, None with one seed.
+    ratio: the mean over that of the earliest ranked row of the point.
+    hits: pairs of a seed and a target that it reaches, of `attempts`; with fewer, mean and ratio are lower bounds.
+    first: it is the earliest ranked row, or the seeds cannot tell it from the earliest.
+    first_alike: the same among the rows without an advantage.
+    """
+
+    mean: float
+    half_width: float | None
+    ratio: float
+    hits: int
+    attempts: int
+    first: bool
+    first_alike: bool
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """One row, with a cell for each point, None where it was not run. `ranked`: it is no reference."""
+
+    row: str
+    ranked: bool
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Rows x points."""
+
+    points: tuple[str, ...]
+    rows: tuple[HeatRow, ...]
+
+
+def heat(boards: Boards, alike: Boards | None = None, *, only: Collection[str] = ()) -> Heat:
+    """Returns every row at every point. Ranked rows come first, in the order of `order`.
+
+    Args:
+        boards: by point.
+        alike: the boards of the rows without an advantage, if there are others.
+        only: rows to be shown; all if there is none. Ratios are to the earliest row of the whole board.
+
+    Raises:
+        UsageError: without boards.
+    """
+    if not boards:
+        raise UsageError("heat: expected at least one board, got none")
+    found = []
+    for row in (one for one in order(boards) if not only or one in only):
+        cells = tuple(_cell(one, row, (alike or {}).get(point)) for point, one in boards.items())
+        found.append(HeatRow(row, _is_ranked(boards, row), cells))
+    return Heat(tuple(boards), tuple(sorted(found, key=lambda one: not one.ranked)))
+
+
+def order(boards: Boards) -> list[str]:
+    """Returns all rows, from the one that reaches the largest share of its targets to the one that reaches least; among equals those come
+    first that need the least time compared with the earliest rows."""
+
+    def key(row: str) -> tuple[float, float, str]:
+        at = [(board, found) for board in boards.values() if (found := board.of(row)) is not None]
+        solved = sum(found.solved for _, found in at) / len(at)
+        return -solved, sum(math.log(ratio_to_earliest(board, found)) for board, found in at) / len(at), row
+
+    return sorted({one.row for board in boards.values() for one in board.standings}, key=key)
+
+
+def ratio_to_earliest(board: Board, standing: Standing) -> float:
+    """Returns a row's mean time over that of the earliest ranked row; of the earliest row if none is ranked."""
+    earliest = (board.ranked or list(board.standings))[0]
+    return max(_mean(standing), CLOCK) / max(_mean(earliest), CLOCK)
+
+
+def _mean(standing: Standing) -> float:
+    """Returns the mean over seeds, of which every standing has one: a miss counts with the budget."""
+    return math.inf if standing.mean.mean is None else standing.mean.mean
+
+
+def _is_ranked(boards: Boards, row: str) -> bool:
+    return any((found := board.of(row)) is not None and found.place is not None for board in boards.values())
+
+
+def _cell(board: Board, row: str, alike: Board | None) -> Cell | None:
+    found = board.of(row)
+    if found is None:
+        return None
+    return Cell(
+        mean=_mean(found),
+        half_width=found.mean.half_width,
+        ratio=ratio_to_earliest(board, found),
+        hits=sum(arrival.hits for arrival in found.arrivals),
+        attempts=sum(len(arrival.reached) for arrival in found.arrivals),
+        first=any(one.row == row for one in board.first),
+        first_alike=alike is not None and any(one.row == row for one in alike.first),
+    )

@@ -1,0 +1,77 @@
+"""How a metric moves along an axis: the mean over seeds of every row, with its band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fedbench.analysis import metrics
+from fedbench.analysis.axes import SECONDS, Axis, find
+from fedbench.analysis.curves import Band, mean_curve
+from fedbench.analysis.hits import first_hit
+from fedbench.analysis.pictures import Rows
+from fedbench.errors import RecordError
+from fedbench.results.record import Record
+
+
+@dataclass(frozen=True)
+class Line:
+    """The mean curve of one row.
+
+    at: places on the axis, ascending. mean, low, high: there. All are empty if a seed has no value.
+    band: what low and high are: `t`, a 95 % interval; `range`, the least and the largest seed; `none`, one seed.
+    seeds: runs of the row. unfinished: those of them that diverged, stalled or failed; the line ends where the first one ends.
+    hits: for every target the number of seeds that reach it; a run that did not finish reaches none.
+    """
+
+    row: str
+    at: tuple[float, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    band: Band
+    seeds: int
+    unfinished: int
+    hits: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LearningCurves:
+    """The lines of one scenario in the order of its rows. targets: those of the metric, ascending."""
+
+    axis: str
+    axis_title: str
+    unit: str
+    metric: str
+    targets: tuple[float, ...]
+    lines: tuple[Line, ...]
+
+
+def learning_curves(rows: Rows, axis: str | Axis = SECONDS, metric: str = "test_accuracy") -> LearningCurves:
+    """Returns the mean curve of every row, see `fedbench.analysis.curves.mean_curve`.
+
+    Args:
+        rows: the runs of one scenario by row.
+        axis: seconds, updates, gradient_evaluations, steps or bytes.
+        metric: test_accuracy, test_loss or train_loss.
+
+    Raises:
+        UsageError: for an unknown axis or metric.
+        RecordError: without rows, for a row without runs, or for records that lack the axis.
+    """
+    metrics.check(metric)
+    where = find(axis)
+    if not rows or not all(rows.values()):
+        raise RecordError(f"learning curves: expected rows with at least one run each, got {len(rows)} rows")
+    scenario = next(iter(rows.values()))[0].meta["spec"]["scenario"]
+    targets = sorted(float(one["value"]) for one in scenario.get("targets") or () if one["metric"] == metric)
+    lines = tuple(_line(row, runs, where, metric, targets) for row, runs in rows.items())
+    return LearningCurves(where.name, where.title, where.unit, metric, tuple(targets), lines)
+
+
+def _line(row: str, runs: Sequence[Record], axis: Axis, metric: str, targets: Sequence[float]) -> Line:
+    curve = mean_curve(runs, metric, axis)
+    at, mean, low, high = (tuple(column.tolist()) for column in (curve.at, curve.mean, curve.low, curve.high))
+    finished = [run for run in runs if run.state == "finished"]
+    hits = tuple(sum(first_hit(run, metric, value).reached is not None for run in finished) for value in targets)
+    return Line(row, at, mean, low, high, curve.band, len(runs), len(runs) - len(finished), hits)

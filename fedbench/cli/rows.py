@@ -1,0 +1,112 @@
+"""From what `plot` and `table` are given to the rows that they show: of a suite, of an archive or of a store."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.cli import completion
+from fedbench.cli.suite_results import ARCHIVES, TUNED
+from fedbench.errors import UsageError, nearest
+from fedbench.results import archive
+from fedbench.suites import suite as suites
+from fedbench.suites import tuned
+from fedbench.suites.compared import Compared, of_records, of_suite
+from fedbench.suites.findings.results import Results, load
+from fedbench.suites.records import Records
+from fedbench.suites.seats import seats
+from fedbench.suites.suite import Suite
+
+KINDS = ("tuned", "published")
+STORE = Path("runs")
+
+RecordsOption = Annotated[
+    Path | None,
+    typer.Option("--records", "-r", help="A store, or an archive of a suite; runs by default, with --suite the suite's archive."),
+]
+SuiteOption = Annotated[str | None, typer.Option(help="Rows and points are those of this suite.")]
+PointsOption = Annotated[
+    list[str] | None, typer.Option("--point", "-p", help="Only this point, or scenario of a store; may be given several times.")
+]
+RowsOption = Annotated[
+    list[str] | None,
+    typer.Option("--algorithm", "-a", help="A row; may be given several times.", autocompletion=completion.algorithms),
+]
+OptionsOption = Annotated[
+    str | None, typer.Option(help="Rows of a suite with tuned or with published options; tuned by default, if there are any.")
+]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from, as it was given. `kind`: tuned or published, None for what there is."""
+
+    records: Path | None = None
+    suite: str | None = None
+    points: Sequence[str] = ()
+    kind: str | None = None
+    tuned_in: Path = TUNED
+    archives: Path = ARCHIVES
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS:
+            raise UsageError(f"--options must be one of {', '.join(KINDS)}, got {self.kind!r}{nearest(self.kind, KINDS)}")
+        if self.kind is not None and self.suite is None:
+            raise UsageError("--options chooses rows of a suite; say which with --suite")
+
+    def given_suite(self) -> Suite:
+        """Returns the suite. UsageError if none is named."""
+        if self.suite is None:
+            raise UsageError("expected --suite, which says what was tried; the records of a store do not")
+        return suites.load(self.suite)
+
+    def compared(self) -> Compared:
+        """Returns the rows of the points that are asked for; of all if none is. Reads all records."""
+        if self.suite is not None:
+            return self._of_suite(suites.load(self.suite))
+        place = self.records or STORE
+        given = archive.read(place) if archive.is_archive(place) else list(Records.load(place))
+        return of_records(given, f"records {place}").at(self.points)
+
+    def _of_suite(self, suite: Suite) -> Compared:
+        names = [suite.point(name).name for name in self.points] or [point.name for point in suite.points]
+        found = load(suite, self.tuned_in, self.archives) if self.records is None else self._seated(suite, self.records)
+        found = replace(found, seats={name: found.seats[name] for name in names if name in found.seats})
+        return of_suite(found, tuned=self.kind == "tuned" or (self.kind is None and bool(found.tuned)))
+
+    def _seated(self, suite: Suite, place: Path) -> Results:
+        given = archive.read(place) if archive.is_archive(place) else list(Records.load(place))
+        frozen = self.frozen(suite)
+        found = seats(suite, frozen, given)
+        if not found:
+            raise UsageError(f"records {place}: none is a run of suite {suite.name}")
+        return Results(suite, frozen, found)
+
+    def frozen(self, suite: Suite) -> tuned.Tuned | None:
+        """Returns the chosen options of a suite; None if it has none, or if published ones are asked for."""
+        if suite.tuning is None or self.kind == "published":
+            return None
+        file = self.tuned_in / f"{suite.name}.yaml"
+        return tuned.read(file, suite) if self.kind == "tuned" or file.exists() else None
+
+    def words(self) -> list[tuple[str, object]]:
+        """Returns the options that were given, for `told`."""
+        own: list[tuple[str, object]] = [("--records", self.records), ("--suite", self.suite)]
+        own += [("--point", point) for point in self.points]
+        own += [("--options", self.kind)]
+        defaults: Mapping[str, tuple[Path, Path]] = {
+            "--tuned-in": (self.tuned_in, TUNED),
+            "--archives": (self.archives, ARCHIVES),
+        }
+        return [*own, *((name, value) for name, (value, default) in defaults.items() if value != default)]
+
+
+def told(verb: str, options: Sequence[tuple[str, object]]) -> str:
+    """Returns the command that makes the same again; options without a value are left out."""
+    words = [word for name, value in options if value is not None for word in (name, str(value))]
+    return shlex.join(["fedbench", *verb.split(), *words])

@@ -1,0 +1,80 @@
+"""`fedbench table`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import fedbench
+from fedbench.analysis.board_table import board_lines
+from fedbench.analysis.pictures.boards import order
+from fedbench.cli.output import say, show
+from fedbench.cli.rows import OptionsOption, PointsOption, RecordsOption, RowsOption, Source, SuiteOption, told
+from fedbench.cli.suite_results import ARCHIVES, TUNED, ArchivesOption, FolderOption
+from fedbench.errors import UsageError, nearest
+from fedbench.figures.tables.board import over_points, over_targets
+from fedbench.figures.tables.csv import as_csv
+from fedbench.figures.tables.latex import latex
+from fedbench.figures.tables.markdown import markdown
+from fedbench.results.store import write_atomically
+from fedbench.suites.compared import Compared
+
+FORMATS = {"latex": ".tex", "markdown": ".md", "csv": ".csv"}
+
+
+def command(
+    records: RecordsOption = None,
+    suite: SuiteOption = None,
+    points: PointsOption = None,
+    rows: RowsOption = None,
+    options: OptionsOption = None,
+    layout: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)}.")] = "markdown",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; standard output by default.")] = None,
+    folder: FolderOption = TUNED,
+    archives: ArchivesOption = ARCHIVES,
+) -> None:
+    """Write a board as LaTeX, Markdown or CSV.
+
+    Who reaches the targets when, and who is first. One point: algorithms x targets. Several:
+    algorithms x points. CSV has a line for each algorithm, point and target. LaTeX needs booktabs.
+    With -a only these rows are shown; who is first is said of the whole board.
+
+    Example: fedbench table --suite axes --point base --format latex -o base.tex
+    """
+    if layout not in FORMATS:
+        raise UsageError(f"--format must be one of {', '.join(FORMATS)}, got {layout!r}{nearest(layout, FORMATS)}")
+    source = Source(records, suite, points or (), options, folder, archives)
+    found = source.compared()
+    if not found.boards:
+        raise UsageError(f"table: {found.title} has no scenario with targets and a budget in seconds, so there is no board")
+    asked = [*source.words(), *(("--algorithm", row) for row in rows or ()), ("--format", layout)]
+    text = _text(found, found.labels(rows or ()), layout, _head(found, told("table", asked)))
+    if output is None:
+        say(text, end="")
+        return
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(output, text.encode())
+    except OSError as error:
+        raise UsageError(f"table: {output} cannot be written ({error.strerror}); choose another --output") from None
+    show(f"{len(found.boards)} point{'s' * (len(found.boards) > 1)} -> {output}")
+
+
+def _head(found: Compared, command: str) -> list[str]:
+    """Returns what made the table, and of what."""
+    runs = [run for point in found.boards for several in found.rows[point].values() for run in several]
+    commits = sorted({str(run.meta["provenance"].get("commit") or "unknown")[:12] for run in runs})
+    about = f"{found.title}; {len(runs):,} runs at commit {', '.join(commits)}; fedbench {fedbench.__version__}"
+    return [" ".join(line.split()) for line in (command, about)]  # a comment ends with its line
+
+
+def _text(found: Compared, rows: Sequence[str], layout: str, head: Sequence[str]) -> str:
+    lines = board_lines(found.boards, found.alike, only=rows)
+    if layout == "csv":
+        return as_csv(lines, head, found.advantages)
+    of_one = len(found.boards) == 1
+    grid = over_targets(lines, found.advantages) if of_one else over_points(lines, order(found.boards), found.advantages)
+    return latex(grid, head) if layout == "latex" else markdown(grid, head)

@@ -1,0 +1,152 @@
+"""Which client does what when, and what becomes of it: a window of a plan, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fedbench.engine.losses import LATEST, called_off_at, lost_at
+from fedbench.engine.plan import pieces
+from fedbench.engine.setup import Setup
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import UsageError
+from fedbench.kernels.hindsight import Hindsight
+from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler
+
+Fate = Literal["used", "late", "lost", "unused"]
+COLUMNS = ("client", "base", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_lost")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One local training within the window. Times are virtual seconds; None: it did not come so far within the window.
+
+    begin: of its download. train, upload, arrive: when it starts to train, starts to upload and is there. end: when it is there, was
+    called off or lost, or the end of the window.
+    fate: used by an update; late, its round was closed without it; lost, its client left or dropped out; unused by the end of the plan.
+    staleness: of a used one, the version that used it minus the version that it started from.
+    """
+
+    client: int
+    begin: float
+    train: float | None
+    upload: float | None
+    arrive: float | None
+    end: float
+    fate: Fate
+    staleness: int | None
+
+
+@dataclass(frozen=True)
+class Absence:
+    """A client is away from `begin` to `end`, cut to the window."""
+
+    client: int
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class ClientTimeline:
+    """A window of a plan. clients: those that are shown, from the fastest to the slowest. of_clients: how many there are. updates: the
+    virtual seconds of all server updates of the window, whoever's results they use."""
+
+    algorithm: str
+    scenario: str
+    seed: int
+    end_seconds: float
+    clients: tuple[int, ...]
+    of_clients: int
+    jobs: tuple[Job, ...]
+    absences: tuple[Absence, ...]
+    updates: tuple[float, ...]
+
+
+def client_timeline(spec: RunSpec, *, end_seconds: float, clients: int = 20) -> ClientTimeline:
+    """Returns the first virtual seconds of a run's plan. The whole plan is played, so that what is used after the window counts as used;
+    nothing is trained.
+
+    Args:
+        spec: the run.
+        end_seconds: of the window, which ends with the plan if that is earlier.
+        clients: how many are shown; they are chosen evenly from the fastest to the slowest.
+
+    Raises:
+        UsageError: if the window or the number of clients is not positive, or the run has no plan without training.
+    """
+    if not (end_seconds > 0 and clients > 0):
+        raise UsageError(f"timeline: end_seconds and clients must be > 0, got {end_seconds:g} and {clients}")
+    setup = Setup(spec)
+    scheduler = setup.scheduler_alone()
+    shown = _evenly(setup, clients)
+    jobs: list[Job] = []
+    updates: list[float] = []
+    window = round(end_seconds * NANOSECONDS)
+    for chunk in pieces(scheduler):
+        jobs += _jobs(chunk, setup, scheduler, shown, window)
+        updates += (chunk.time[chunk.time <= window] / NANOSECONDS).tolist()
+    window = min(window, scheduler.end_ns)
+    absences = _absences(Hindsight(scheduler), shown, window) if setup.scenario.availability.kind != "always" else ()
+    return ClientTimeline(
+        algorithm=spec.selector,
+        scenario=spec.scenario.name,
+        seed=spec.seed,
+        end_seconds=window / NANOSECONDS,
+        clients=tuple(shown),
+        of_clients=setup.scenario.clients,
+        jobs=tuple(sorted(jobs, key=lambda job: (job.client, job.begin))),
+        absences=tuple(absences),
+        updates=tuple(updates),
+    )
+
+
+def _evenly(setup: Setup, count: int) -> list[int]:
+    """Returns so many clients, or all if there are fewer, from the fastest to the slowest."""
+    by_speed = np.argsort(np.broadcast_to(setup.step_seconds, setup.scenario.clients), kind="stable")
+    places = np.linspace(0, len(by_speed) - 1, min(count, len(by_speed))).round().astype(np.int64)
+    return [int(client) for client in by_speed[places]]
+
+
+def _jobs(chunk: Chunk, setup: Setup, scheduler: Scheduler, shown: Sequence[int], window: int) -> Iterator[Job]:
+    """Yields the jobs of the shown clients that begin within the window."""
+    last = scheduler.end_ns if chunk.done else LATEST
+    lost, late = lost_at(chunk, last), called_off_at(chunk, setup.dispatch)
+    picked = np.flatnonzero(np.isin(chunk.client, shown) & (chunk.t_dispatch < window))
+    columns = {name: getattr(chunk, name)[picked].tolist() for name in COLUMNS}
+    columns |= {"lost": lost[picked].tolist(), "late": late[picked].tolist()}
+    until = min(window, last)
+    for values in zip(*columns.values(), strict=True):
+        yield _job(dict(zip(columns, values, strict=True)), until)
+
+
+def _job(one: dict[str, int], window: int) -> Job:
+    gone = max(one["lost"], one["late"], one["t_lost"])
+    until = min(one["t_arrive"] if one["t_arrive"] >= 0 else window, gone if gone >= 0 else window, window)
+    is_used = one["consumed_by"] >= 0
+    fate: Fate = "used" if is_used else "lost" if one["lost"] >= 0 else "late" if one["late"] >= 0 else "unused"
+    return Job(
+        client=one["client"],
+        begin=one["t_dispatch"] / NANOSECONDS,
+        train=_within(one["t_start"], until),
+        upload=_within(one["t_finish"], until),
+        arrive=_within(one["t_arrive"], until),
+        end=until / NANOSECONDS,
+        fate=fate,
+        staleness=one["consumed_by"] - one["base"] if is_used else None,
+    )
+
+
+def _within(time: int, until: int) -> float | None:
+    return time / NANOSECONDS if 0 <= time <= until else None
+
+
+def _absences(hindsight: Hindsight, shown: Sequence[int], window: int) -> Iterator[Absence]:
+    for client in shown:
+        left = 0
+        for on, off in [*hindsight.stays(client, window), (window, window)]:
+            if left < on:
+                yield Absence(client, left / NANOSECONDS, on / NANOSECONDS)
+            left = off

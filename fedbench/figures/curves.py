@@ -1,0 +1,152 @@
+"""A metric along an axis, and profiles of targets reached: a few lines bold, the others grey behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fedbench.analysis.pictures.boards import Profiles
+from fedbench.analysis.pictures.learning_curves import LearningCurves, Line
+from fedbench.figures.style import CONTEXT, FAINT, MILLIMETRES, Drawn, Look, canvas, looks, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MARKERS = 7  # on a line
+SIDE_LEGEND = 120.0  # mm; a narrower figure has its legend below
+LEGEND_LINE = 3.4  # mm
+HEIGHT = 0.62  # of the width
+MANY = 10_000  # from which on numbers at the axis have a letter: 20 k, 300 M
+BANDS = {"t": "95 % intervals over seeds", "range": "the least and the largest seed", "none": "absent with one seed"}
+
+
+@styled
+def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Drawn:
+    """Returns the figure of learning curves. It ends where the longest bold line does.
+
+    Args:
+        data: the lines.
+        bold: rows whose lines are bold, at most eight.
+        width: millimetres.
+    """
+    from matplotlib.ticker import EngFormatter
+
+    own = looks(bold)
+    figure, (axes,) = canvas(width, _height(width, len(bold)))
+    for line in data.lines:
+        if line.row not in own:
+            axes.plot(line.at, line.mean, color=CONTEXT, linewidth=0.6, zorder=1)
+    names = {}
+    for i, line in enumerate(one for row in bold for one in data.lines if one.row == row and one.at):
+        _draw_line(axes, line, own[line.row], i)
+        names[line.row] = line.row + _missed(line, data.targets)
+    is_accuracy = data.metric == "test_accuracy"
+    for target in data.targets:
+        axes.axhline(target, color=FAINT, linewidth=0.8, zorder=0)
+        axes.annotate(f"{target:g}", (1.01, target), xycoords=axes.get_yaxis_transform(), fontsize=5, va="center")
+    axes.set_xlabel(data.axis_title)
+    axes.set_ylabel(data.metric.replace("_", " "))
+    axes.set_xlim(0, max((line.at[-1] for line in data.lines if line.at and line.row in own), default=None))
+    if axes.get_xlim()[1] >= MANY:
+        axes.xaxis.set_major_formatter(EngFormatter())
+    if is_accuracy:
+        axes.set_ylim(*_limits([value for line in data.lines for value in line.mean]))
+    _legend(figure, axes, own, names, len(data.lines) - len(bold))
+    return Drawn(figure, _caption(data, bold))
+
+
+def _height(width: float, bold: int) -> float:
+    """Returns millimetres, the legend included where it is below."""
+    return HEIGHT * min(width, 130) if width >= SIDE_LEGEND else HEIGHT * width + LEGEND_LINE * (bold // 2 + 1)
+
+
+def _draw_line(axes: Axes, line: Line, look: Look, place: int) -> None:
+    """Markers of neighbours are at different places, so that they do not hide each other."""
+    axes.fill_between(line.at, line.low, line.high, color=look.colour, alpha=0.14, linewidth=0, zorder=2)
+    every = max(1, len(line.at) // MARKERS)
+    axes.plot(
+        line.at, line.mean, color=look.colour, linestyle=look.dashes, marker=look.marker, markevery=(place * every // 8, every),
+        label=line.row, zorder=3,
+    )  # fmt: skip
+    if line.unfinished:
+        axes.plot(line.at[-1], line.mean[-1], "x", color=look.colour, markersize=6, markeredgewidth=1.4, zorder=4)
+
+
+def _missed(line: Line, targets: Sequence[float]) -> str:
+    """Returns what a row misses of the hardest target, in words; nothing if it misses nothing."""
+    if not targets or line.hits[-1] == line.seeds:
+        return ""
+    return f"  (miss {line.seeds - line.hits[-1]}/{line.seeds})"
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    return max(0.0, low - 0.02), min(1.0, high + 0.03)
+
+
+def _legend(figure: Figure, axes: Axes, own: Mapping[str, Look], names: Mapping[str, str], others: int) -> None:
+    """Beside the axes, or below them where the figure is narrow."""
+    from matplotlib.lines import Line2D
+
+    lines = [
+        Line2D([], [], color=look.colour, linestyle=look.dashes, marker=look.marker, label=names.get(row, f"{row}  (no values)"))
+        for row, look in own.items()
+    ]
+    if others > 0:
+        lines.append(Line2D([], [], color=CONTEXT, linewidth=0.8, label=f"{others} other rows" if others > 1 else "1 other row"))
+    if figure.get_figwidth() * MILLIMETRES >= SIDE_LEGEND:
+        figure.legend(handles=lines, loc="outside right upper", labelspacing=0.8)
+    else:
+        figure.legend(handles=lines, loc="outside lower center", ncols=2, columnspacing=1.5)
+
+
+def _caption(data: LearningCurves, bold: Sequence[str]) -> str:
+    shown = [line for line in data.lines if line.row in bold]
+    kinds = list(dict.fromkeys(line.band for line in shown))
+    seeds = sorted({line.seeds for line in data.lines})
+    count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    words = [
+        f"Mean {data.metric.replace('_', ' ')} over {count} seeds against {data.axis_title}; bands are "
+        f"{' or '.join(BANDS[kind] for kind in kinds)}."
+    ]
+    if data.targets:
+        words.append(f"Horizontal lines are targets; misses are of {data.targets[-1]:g}.")
+    if any(line.unfinished for line in shown):
+        words.append("A cross ends a line at the first seed that broke off.")
+    return " ".join(words)
+
+
+@styled
+def draw_profiles(data: Profiles, bold: Sequence[str], width: float) -> Drawn:
+    """Returns the figure of profiles: the share of targets and seeds that a row reaches within a factor of the reference times, or within
+    a share of the budgets. The arguments are those of `draw_curves`."""
+    own = looks(bold)
+    figure, (axes,) = canvas(width, _height(width, len(bold)))
+    shares = {line.row: line.shares for line in data.lines}
+    for row, line in shares.items():
+        if row not in own:
+            axes.plot(data.at, line, color=CONTEXT, linewidth=0.6, drawstyle="steps-post", zorder=1)
+    every = max(1, len(data.at) // MARKERS)
+    for i, (row, look) in enumerate(own.items()):
+        axes.plot(
+            data.at, shares[row], color=look.colour, linestyle=look.dashes, marker=look.marker, markevery=(i * every // 8, every),
+            drawstyle="steps-post", zorder=3,
+        )  # fmt: skip
+    if data.relative:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([0.25, 0.5, 1, 2, 4, 8, 16, 32], ["1/4", "1/2", "1", "2", "4", "8", "16", "32"])
+        axes.axvline(1, color=FAINT, linewidth=0.8, zorder=0)
+    axes.set_xlabel("time / reference time" if data.relative else "time / budget")
+    axes.set_ylabel("targets reached")
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
+    axes.set_ylim(0, 1.02)
+    axes.margins(x=0)
+    axes.grid(axis="y")
+    missed = {row: f"{row}  (miss {100 * (1 - shares[row][-1]):.0f} %)" if shares[row][-1] < 1 else row for row in own}
+    _legend(figure, axes, own, missed, len(data.lines) - len(bold))
+    of = "a factor of the frozen reference times" if data.relative else "a share of the budgets"
+    end = "within 32 times the reference" if data.relative else "within the budget"
+    many = f"{data.problems} targets, each" if data.problems > 1 else "one target"
+    caption = f"Share of {many} with every seed, reached within {of}. Misses are what is not reached {end}."
+    return Drawn(figure, caption)

@@ -1,0 +1,86 @@
+"""How old results are when they are used, and how unequally clients take part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from fedbench.analysis.pictures.ledgers import Participation, Staleness
+from fedbench.analysis.statistics import Estimate
+from fedbench.errors import UsageError
+from fedbench.figures.style import CONTEXT, FAINT, INK, LOOKS, Drawn, canvas, styled
+
+MOST = 8  # histograms
+BARS = 40  # of a histogram, at most
+PANEL, FRAME = 24.0, 10.0  # mm: height of a histogram, and what is around all
+LINE = 4.4  # mm of a row
+
+
+@styled
+def draw_staleness(data: Sequence[Staleness], width: float) -> Drawn:
+    """Returns one histogram a row, at most eight. Each has a scale of its own, since versions of different algorithms are different
+    steps. UsageError for no row, or for more than eight."""
+    from matplotlib.ticker import MaxNLocator
+
+    if not 1 <= len(data) <= MOST:
+        raise UsageError(f"staleness: expected 1 to {MOST} rows, got {len(data)}")
+    across = min(len(data), 2 if width < 120 else 4)
+    down = math.ceil(len(data) / across)
+    figure, several = canvas(width, PANEL * down + FRAME, down, across)
+    for axes, one in zip(several, data, strict=False):
+        heights, size = _bars(one)
+        middles = np.arange(len(heights) + 1) * size + (size - 1) / 2
+        axes.bar(middles[:-1], 100 * np.array(heights), size, color=LOOKS[0].colour, linewidth=0)
+        if one.beyond > 0:
+            axes.bar(middles[-1], 100 * one.beyond, size, color=LOOKS[1].colour, hatch="////", edgecolor="white", linewidth=0)
+        if one.mean.mean is not None:
+            axes.axvline(one.mean.mean, color=INK, linewidth=0.8, linestyle=(0, (3, 2)))
+        axes.set_title(f"{one.row}\nmean {_told(one.mean)}, most {one.largest:,}", fontsize=6)
+        axes.set_xlim(-0.5, max(3.5, middles[-1 if one.beyond > 0 else -2] + size / 2) if heights else 3.5)
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    for axes in several[len(data) :]:
+        axes.set_visible(False)
+    figure.supxlabel("staleness (versions)", fontsize=7)
+    figure.supylabel("used results (%)", fontsize=7)
+    beyond = " Hatched: older than the ledger counts one by one." if any(one.beyond > 0 for one in data) else ""
+    caption = "Staleness of the results that updates used, all seeds together; the dashed line is the mean, ± its 95 % interval."
+    return Drawn(figure, caption + beyond)
+
+
+def _bars(one: Staleness) -> tuple[list[float], int]:
+    """Returns the heights of at most BARS bars, and how many versions a bar is wide."""
+    size = max(1, math.ceil(len(one.shares) / BARS))
+    return [sum(one.shares[i : i + size]) for i in range(0, len(one.shares), size)], size
+
+
+def _told(mean: Estimate) -> str:
+    if mean.mean is None:
+        return "–"
+    return f"{mean.mean:.3g}" if mean.half_width is None else f"{mean.mean:.3g} ± {mean.half_width:.2g}"
+
+
+@styled
+def draw_participation(data: Sequence[Participation], width: float) -> Drawn:
+    """Returns one line a row: from the client that gives fewest used results to the one that gives most, over those of the mean client."""
+    figure, (axes,) = canvas(width, LINE * len(data) + FRAME + 2)
+    for y, one in enumerate(data):
+        low, high = (end / one.mean if one.mean > 0 else 0.0 for end in (one.least, one.most))
+        axes.hlines(y, low, high, color=LOOKS[0].colour, linewidth=2.2)
+        axes.plot([low, high], [y, y], "|", color=LOOKS[0].colour, markersize=5, markeredgewidth=1.2)
+        axes.text(1.02, y, _told(one.gini), transform=axes.get_yaxis_transform(), va="center", fontsize=6)
+    axes.axvline(1, color=CONTEXT, linewidth=0.8, zorder=0)
+    axes.text(1.02, -1, "Gini", transform=axes.get_yaxis_transform(), va="center", fontsize=6)
+    axes.set_yticks(range(len(data)), [one.row for one in data])
+    axes.set_ylim(len(data) - 0.4, -0.6)
+    axes.set_xlim(left=-0.04)
+    axes.grid(axis="x", color=FAINT)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("used results of a client / of the mean client")
+    caption = (
+        "From the client that gives fewest used results to the one that gives most, means over seeds; 1 is an equal share. Gini: 0 if all "
+        "give the same, towards 1 if one gives all, ± its 95 % interval over seeds."
+    )
+    return Drawn(figure, caption)

@@ -1,0 +1,1 @@
+"""Boards as tables: LaTeX, Markdown, CSV."""

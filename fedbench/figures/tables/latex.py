@@ -1,0 +1,103 @@
+"""A table of boards as LaTeX, for the package booktabs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fedbench.figures.tables.board import Cell, Grid, Row, marks, missed, notes, plain, seconds
+
+ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "–": "--",
+    "±": r"$\pm$",
+    "≥": r"$\geq$",
+    "●": r"$\bullet$",
+    "○": r"$\circ$",
+}
+LETTERS = 96
+"""Side by side, about 14 cm; a wider table goes on below."""
+BEGIN, END = r"\begingroup\footnotesize\setlength{\parindent}{0pt}", r"\endgroup"
+
+
+def escaped(text: str) -> str:
+    """Returns a text as LaTeX shows it; letters that pdflatex does not know become question marks."""
+    return "".join(ESCAPES.get(one) or (one if one.isascii() and one.isprintable() else "?") for one in text)
+
+
+def latex(grid: Grid, head: Sequence[str], letters: int = LETTERS) -> str:
+    """Returns one `tabular`, or several below each other where one would be too wide, and the notes below them.
+
+    Args:
+        grid: the table.
+        head: lines of the comment on top.
+        letters: how wide a `tabular` may be; one column of numbers it always has.
+    """
+    comments = [f"% {line}" for line in (*head, r"Needs \usepackage{booktabs}.")]
+    blocks = [_block(grid, picked) for picked in _packed(grid, letters)]
+    return "\n".join([*comments, BEGIN, "\n\n\\medskip\n".join(blocks), _notes(grid), END, ""])
+
+
+def _packed(grid: Grid, letters: int) -> list[list[int]]:
+    """Returns the columns of every `tabular`."""
+    names = max(len(row.name) for row in grid.rows) + 3
+    widths = [max(len(head), *(len(plain(row.cells[i])) for row in grid.rows)) for i, head in enumerate(grid.heads)]
+    packed: list[list[int]] = []
+    for i, width in enumerate(widths):
+        if not packed or names + sum(widths[j] for j in packed[-1]) + width > letters:
+            packed.append([])
+        packed[-1].append(i)
+    return packed
+
+
+def _block(grid: Grid, picked: Sequence[int]) -> str:
+    """A number and what was missed are columns of their own, so that numbers stand below each other."""
+    heads = [rf"\multicolumn{{2}}{{c}}{{{escaped(grid.heads[i])}}}" for i in picked]
+    rows = [[_name(row), *(_cell(row.cells[i]) for i in picked)] for row in grid.rows]
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{@{{}}l{'r@{ }l' * len(picked)}@{{}}}}",
+            r"\toprule",
+            _line(["algorithm", *heads]),
+            r"\midrule",
+            *map(_line, rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    )
+
+
+def _line(columns: Sequence[str]) -> str:
+    return rf"{' & '.join(columns)} \\"
+
+
+def _name(row: Row) -> str:
+    name = escaped(row.name) if row.ranked else f"({escaped(row.name)})"
+    return name + (rf"\textsuperscript{{{','.join(map(str, row.advantages))}}}" if row.advantages else "")
+
+
+def _cell(cell: Cell) -> str:
+    """Returns two columns: the number with its signs, and what was missed."""
+    miss = missed(cell)
+    if cell.mean is None:
+        return rf"\multicolumn{{2}}{{c}}{{{escaped(cell.words) or miss}}}"
+    number = seconds(cell.mean) if cell.half_width is None else rf"{seconds(cell.mean)} \pm {seconds(cell.half_width)}"
+    signs, bound = escaped(marks(cell)), r"\geq " if cell.missed else ""
+    return f"{signs}{'~' if signs else ''}${bound}{number}$ & {miss}"
+
+
+def _notes(grid: Grid) -> str:
+    numbered = (rf"\textsuperscript{{{number}}}~{escaped(words)}." for number, words in enumerate(grid.advantages, 1))
+    return "\n".join([r"\par\smallskip\raggedright", *map(escaped, notes(grid)), *numbered, r"\par"])

@@ -1,0 +1,53 @@
+"""From the table of trials to what a picture of them shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fedbench.analysis.pictures.sensitivity import Sensitivity, Sought, Tried
+from fedbench.errors import RecordError
+from fedbench.suites import space as spaces
+from fedbench.suites.suite import Point, Suite
+from fedbench.suites.tuning import Outcome, Score, Trial, choose, trials, tuning_of
+
+
+def option_sensitivity(suite: Suite, point: Point, selector: str, known: Mapping[str, Outcome]) -> Sensitivity:
+    """Returns what was tried of an algorithm at a point, and what the rule chose of it.
+
+    Args:
+        suite: the suite.
+        point: one of its points.
+        selector: one of its algorithms.
+        known: the outcomes of trials by run id, as `fedbench.suites.trials.read` returns them.
+
+    Raises:
+        UsageError: if the suite does not say how options are looked for.
+        RecordError: if the outcome of a trial is missing.
+    """
+    space = spaces.load(tuning_of(suite).space)
+    several = list(trials(suite, space, [point], [selector]))
+    runs = {trial.number: [known[spec.run_id] for spec in trial.specs if spec.run_id in known] for trial in several}
+    ended = [trial for trial in several if len(runs[trial.number]) == len(trial.specs)]
+    if len(ended) < len(several):
+        raise RecordError(
+            f"trials of suite {suite.name}: {len(ended)} of {len(several)} trials of {selector} at {point.name} are in the table; "
+            f"`fedbench tune {suite.name}` makes the others"
+        )
+    intervals = space.of(suite.algorithm(selector).name)
+    chosen = choose({trial.number: trial.options for trial in several}, runs)
+    return Sensitivity(
+        row=selector,
+        point=point.name,
+        budget_seconds=runs[0][0].budget_seconds,
+        sought=tuple(Sought(name, one.low, one.high, one.scale) for name, one in intervals.items()),
+        trials=tuple(_tried(trial, runs[trial.number], intervals) for trial in several),
+        chosen=chosen.trial,
+    )
+
+
+def _tried(trial: Trial, runs: Sequence[Outcome], names: Mapping[str, Any]) -> Tried:
+    score, options = Score.of(runs), trial.specs[0].algorithm.options()
+    numbers = {name: float(options[name]) for name in names if isinstance(options[name], int | float)}
+    attempts = sum(len(run.targets) for run in runs)
+    return Tried(trial.number, numbers, score.restricted_mean_seconds, score.misses, attempts, score.unfinished)

@@ -1,0 +1,68 @@
+"""What figures and tables compare, of a suite and of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fedbench.errors import RecordError, UsageError
+from fedbench.results.record import Record
+from fedbench.suites.compared import of_records, of_suite
+from tests.suites.findings.made_up import results
+
+TUNED = {"calm": {"fedavg": 4, "fedbuff": 2, "fedasync": None, "centralised": 1}, "rough": {"fedavg": 6}}
+FOUND = results(TUNED, {"calm": {"fedavg": 8}})
+
+
+def test_a_suite_has_complete_rows_of_one_kind() -> None:
+    tuned, published = of_suite(FOUND, tuned=True), of_suite(FOUND, tuned=False)
+    assert {point: set(rows) for point, rows in tuned.rows.items()} == {point: set(rows) for point, rows in TUNED.items()}
+    assert set(published.rows) == {"calm"}
+    assert tuned.boards == FOUND.tuned
+    assert published.alike == {}
+    assert tuned.title == f"suite made-up ({FOUND.suite.content_hash()}), tuned options"
+    assert [run.run_id.endswith("-tuned") for run in tuned.rows["calm"]["fedavg"]] == [True] * 10
+
+
+def test_an_incomplete_row_is_left_out() -> None:
+    found = results(TUNED, {})
+    found.seats["calm"]["fedbuff (tuned)"].pop()
+    assert "fedbuff" not in of_suite(found, tuned=True).rows["calm"]
+
+
+def test_advantages_are_those_of_the_suite() -> None:
+    found = of_suite(results({"calm": {"fedavg": 4, "asysg": 3, "centralised": 1}}, {}), tuned=True)
+    assert found.advantages == {"asysg": ["more than 10 clients at work at a time"]}
+
+
+def test_no_row_of_the_kind() -> None:
+    with pytest.raises(UsageError, match="suite made-up: it has no complete row with published options"):
+        of_suite(results(TUNED, {}), tuned=False)
+
+
+def test_records_have_a_point_for_each_scenario(record: Callable[..., Record]) -> None:
+    plain = [record("fedavg", seed, scenario=name, scenario_hash=name) for seed in range(2) for name in ("a", "b")]
+    for one in plain:
+        if one.scenario == "b":
+            one.meta["spec"]["scenario"]["targets"] = []
+    found = of_records(plain, "records x")
+    assert set(found.rows) == {"a", "b"}
+    assert set(found.boards) == {"a"}  # b has no targets
+    assert found.at(["b"]).boards == {}
+    assert found.at([]).rows == found.rows
+    with pytest.raises(RecordError, match="records x: expected records, got none"):
+        of_records([], "records x")
+
+
+def test_names_that_there_are_not() -> None:
+    found = of_suite(FOUND, tuned=True)
+    assert found.point("rough") == "rough"
+    assert found.at(["calm"]).point(None) == "calm"
+    assert found.labels(["fedavg", "centralised"]) == ["fedavg", "centralised"]
+    with pytest.raises(UsageError, match="it has 2 points, name one with --point: calm, rough"):
+        found.point(None)
+    with pytest.raises(UsageError, match="it has no point 'rouhg'; did you mean 'rough'"):
+        found.at(["rouhg"])
+    with pytest.raises(UsageError, match="it has no row 'fedbuf'; did you mean 'fedbuff'"):
+        found.labels(["fedbuf"])

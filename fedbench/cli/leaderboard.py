@@ -60,12 +60,14 @@ def build_suites(
 ) -> None:
     """Write the pages of suites from their archives. The first one is index.html; they need no network.
 
-    Algorithms x points: who reaches the targets when, who is first, and what the seeds cannot tell apart.
+    Algorithms x points: who reaches the targets when, who is first, and what the seeds cannot tell apart. What `suite illustrate` has made
+    beside an archive is shown too.
 
     Example: fedbench leaderboard suites axes -o site
     """
     from fedbench.leaderboard import of_suite, write  # the other verbs start faster without it
     from fedbench.leaderboard.pages import changes, speed
+    from fedbench.suites import illustrations
     from fedbench.suites.findings.document import document
     from fedbench.suites.findings.results import load, reference_for
 
@@ -73,7 +75,9 @@ def build_suites(
     for suite in several:
         found = load(suites.load(suite), folder, archives)
         runs = {"tuned": found.complete(tuned=True), "published": found.complete(tuned=False)}
-        documents.append(of_suite(document(found, reference_for(found, references)), runs))
+        pictures = archives / found.suite.name / illustrations.FILE
+        shown = illustrations.read(pictures, found.suite) if pictures.exists() else None
+        documents.append(of_suite(document(found, reference_for(found, references)), runs, shown))
     timed = None if asv is None else speed.read(asv)
     page = write(documents, output, asv=timed, changed=changes.read(log) if log is not None else ())
     say(f"{len(documents)} suites -> {page}")

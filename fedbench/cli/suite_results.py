@@ -1,4 +1,4 @@
-"""`fedbench suite pack|unpack|freeze|report`: from the records of a suite to what is published."""
+"""`fedbench suite pack|unpack|freeze|illustrate|report`: from the records of a suite to what is published."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fedbench.cli.suite import StoreOption, SuiteArgument, TunedOption, compared
 from fedbench.errors import UsageError
 from fedbench.results import archive
 from fedbench.results.store import write_atomically
+from fedbench.suites import illustrations, trials, tuned
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import REFERENCES, load, reference_file, reference_for, reference_of
@@ -76,6 +77,24 @@ def freeze(
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, profiles.as_json(reference).encode())
     show(f"{len(reference.seconds)} problems of {len(reference.hashes)} points -> {file}")
+
+
+@app.command("illustrate")
+def illustrate(
+    suite: SuiteArgument,
+    folder: FolderOption = TUNED,
+    archives: ArchivesOption = ARCHIVES,
+) -> None:
+    """Make what a suite's pictures show beside its records.
+
+    Who has which labels, what clients do when, and what was tried of the options. Needs the data; the site then does not.
+    """
+    found = suites.load(suite)
+    known = trials.read(folder / f"{found.name}-trials.parquet", found.design_hash())
+    file = archives / found.name / illustrations.FILE
+    text = illustrations.as_json(illustrations.illustrate(found, tuned.read(folder / f"{found.name}.yaml", found), known))
+    write_atomically(file, text.encode())
+    show(f"{len(text):,} bytes -> {file}")
 
 
 @app.command("report")

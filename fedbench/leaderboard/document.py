@@ -28,18 +28,23 @@ Runs = Mapping[str, Mapping[str, Mapping[str, "Sequence[Record]"]]]
 """By kind of row, point and label: the runs of a row."""
 
 
-def of_suite(overview: Mapping[str, Any], runs: Runs, axis: str | Axis = SECONDS) -> Document:
+def of_suite(
+    overview: Mapping[str, Any], runs: Runs, pictures: Mapping[str, Any] | None = None, axis: str | Axis = SECONDS
+) -> Document:
     """Returns the document of a suite.
 
     Args:
         overview: the suite, its points, algorithms and boards, as `fedbench.suites.findings.document` gives them.
         runs: of the rows on the boards.
+        pictures: maps of labels, timelines and trials, as `fedbench.suites.illustrations` gives them.
         axis: on which accuracies are compared.
 
-    It is {schema, name, title, about, note, axis, suite, kinds, definitions, sentences, points, algorithms, boards, profiles, absent,
-    sections}, where sections are the scenarios by kind of row and point. RecordError if a row's runs are of several scenarios.
+    It is {schema, name, title, note, axis, suite, kinds, definitions, sentences, points, algorithms, boards, profiles, absent, labels,
+    timelines, sections}, where sections are the scenarios by kind of row and point, and timelines those of the first kind. RecordError if
+    a row's runs are of several scenarios.
     """
-    where, suite = find(axis), overview["suite"]
+    where, suite, shown = find(axis), overview["suite"], pictures or _NO_PICTURES
+    labels = {one["selector"]: one["label"] for one in overview["algorithms"]}
     kinds = [kind for kind in TITLES if overview["boards"].get(kind)]
     facts = {label: _facts(one[0]) for by_point in runs.values() for rows in by_point.values() for label, one in rows.items()}
     return {
@@ -50,7 +55,14 @@ def of_suite(overview: Mapping[str, Any], runs: Runs, axis: str | Axis = SECONDS
         "axis": _axis(where),
         "kinds": kinds,
         **{name: value for name, value in overview.items() if name not in ("schema", "algorithms")},
-        "algorithms": [{**facts.get(one["label"], _NOTHING), **one} for one in overview["algorithms"]],
+        "algorithms": [
+            {**facts.get(one["label"], _NOTHING), **one, "sensitivity": shown["sensitivity"].get(one["selector"], {})}
+            for one in overview["algorithms"]
+        ],
+        "labels": shown["labels"],
+        "timelines": {
+            point: {labels[selector]: one for selector, one in of_point.items()} for point, of_point in shown["timelines"].items()
+        },
         "sections": {kind: {point: _section_of(rows, where) for point, rows in runs[kind].items()} for kind in kinds},
     }
 
@@ -79,6 +91,8 @@ def of_records(records: Iterable[Record], title: str, note: str = "", axis: str 
         "boards": {GIVEN: {point: plain.rows(found) for point, found in boards.items() if found is not None}},
         "profiles": {"factors": [], "shares": {GIVEN: {}}},
         "absent": {},
+        "labels": {},
+        "timelines": {},
         "sections": {GIVEN: {point: section(summary, labels) for point, summary in summaries.items()}},
     }
 
@@ -143,10 +157,11 @@ def _algorithms(summaries: Iterable[ScenarioSummary]) -> list[Document]:
     for selector, row in sorted(rows.items()):
         facts = _facts(row.runs[0])
         family = "reference" if row.is_reference else facts["family"]
-        found.append({"label": selector, "selector": selector, "advantages": [], **facts, "family": family})
+        found.append({"label": selector, "selector": selector, "advantages": [], "sensitivity": {}, **facts, "family": family})
     return found
 
 
+_NO_PICTURES: Document = {"labels": {}, "timelines": {}, "sensitivity": {}}
 _NOTHING: Document = {"facts": None, "requires": [], "clients_remember": None}
 
 

@@ -88,6 +88,13 @@ class _Run(_Part):
     digests: Names
 
 
+class _Participation(_Part):
+    least: Number
+    mean: Number
+    most: Number
+    gini: Number | None
+
+
 class _Row(_Part):
     label: Text
     selector: Text
@@ -104,6 +111,7 @@ class _Row(_Part):
     to_target: Annotated[list[_Hits], Field(max_length=100)]
     curves: Annotated[dict[Word, _Curve], Field(max_length=20)]
     staleness: Annotated[list[Number], Field(max_length=1000)]
+    participation: _Participation | None
     validity: Word
     command: Text | None
     command_needs: Text | None
@@ -164,6 +172,57 @@ class _Facts(_Part):
     options: Annotated[list[Names], Field(max_length=100)]
 
 
+class _Option(_Part):
+    name: Word
+    low: Number
+    high: Number
+    scale: Literal["log", "linear"]
+
+
+class _Trial(_Part):
+    trial: Count
+    options: Annotated[dict[Word, Number], Field(max_length=100)]
+    seconds: Number
+    misses: Count
+    attempts: Count
+    unfinished: Count
+
+
+class _Sensitivity(_Part):
+    sought: Annotated[list[_Option], Field(max_length=20)]
+    trials: Annotated[list[_Trial], Field(max_length=10_000)]
+    chosen: Count
+
+
+class _Labels(_Part):
+    clients: Annotated[list[Count], Field(min_length=1, max_length=10_000)]
+    counts: Annotated[list[Annotated[list[Count], Field(min_length=1, max_length=1000)]], Field(min_length=1, max_length=10_000)]
+    step_seconds: Annotated[list[Number], Field(min_length=1, max_length=10_000)]
+
+
+class _Jobs(_Part):
+    client: Annotated[list[Count], Field(max_length=10_000)]
+    begin: Points
+    end: Points
+    fate: Annotated[list[Literal["used", "late", "lost", "unused"]], Field(max_length=10_000)]
+    staleness: Annotated[list[Count | None], Field(max_length=10_000)]
+
+
+class _Absences(_Part):
+    client: Annotated[list[Count], Field(max_length=10_000)]
+    begin: Points
+    end: Points
+
+
+class _Timeline(_Part):
+    end_seconds: Number
+    clients: Annotated[list[Count], Field(max_length=1000)]
+    of_clients: Count
+    jobs: _Jobs
+    absences: _Absences
+    updates: Annotated[list[Number], Field(max_length=1_000_000)]
+
+
 class _Entrant(_Part):
     label: Text
     selector: Text
@@ -172,6 +231,7 @@ class _Entrant(_Part):
     requires: Annotated[list[Word], Field(max_length=100)]
     clients_remember: bool | None
     facts: _Facts | None
+    sensitivity: Annotated[dict[Word, _Sensitivity], Field(max_length=1000)]
 
 
 class _Reach(_Part):
@@ -218,6 +278,8 @@ class _Document(_Part):
     boards: dict[Kind, Annotated[dict[Word, Annotated[list[_Standing], Field(max_length=10_000)]], Field(max_length=1000)]]
     profiles: _Profiles
     absent: Annotated[dict[Text, Lines], Field(max_length=1000)]
+    labels: Annotated[dict[Word, _Labels], Field(max_length=1000)]
+    timelines: Annotated[dict[Word, Annotated[dict[Text, _Timeline], Field(max_length=1000)]], Field(max_length=1000)]
     sections: dict[Kind, Annotated[dict[Word, _Scenario], Field(max_length=1000)]]
 
 

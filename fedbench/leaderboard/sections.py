@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fedbench import registry
 from fedbench.analysis.axes import AXES
 from fedbench.analysis.curves import mean_curve
 from fedbench.analysis.horizon import accuracy_at
+from fedbench.analysis.pictures import ledgers
 from fedbench.analysis.rows import AT_HORIZON, LOSSES
 from fedbench.bibliography import described
 from fedbench.leaderboard.command import command
@@ -92,6 +91,7 @@ def _row(row: Row, summary: ScenarioSummary, label: str) -> Document:
             axis.name: _curve(row.curve if axis == row.curve.axis else mean_curve(row.runs, axis=axis)) for axis in _axes(row)
         },
         "staleness": _staleness(row),
+        "participation": _participation(row),
         "validity": validity(row.runs),
         "command": again.line,
         "command_needs": again.needs,
@@ -116,15 +116,26 @@ def _axes(row: Row) -> list[Axis]:
 
 
 def _staleness(row: Row) -> list[float]:
-    """Returns the shares of the consumed jobs with staleness 0, 1, .., the mean over seeds; what is missing from 1 is staler than the last.
-    Empty if nothing was consumed, or a record has no histogram."""
-    shares = []
-    for run in row.runs:
-        counts, consumed = run.meta["ledger"].get("staleness_histogram"), run.meta["ledger"].get("jobs_consumed")
-        if not counts or not consumed:
-            return []
-        shares.append(np.array([*counts, *[0] * MOST_STALE][:MOST_STALE], np.float64) / consumed)
-    return [round(float(share), 5) for share in np.trim_zeros(np.mean(shares, axis=0), "b")]
+    """Returns the shares of the used results with staleness 0, 1, .., at most so many; what is missing from 1 is staler. Empty if none was
+    used, or if a record does not say."""
+    if not _counts(row, "staleness_histogram", "staleness_mean", "staleness_max", "jobs_consumed"):
+        return []
+    (found,) = ledgers.staleness({row.selector: row.runs})
+    return [round(share, 5) for share in found.shares[:MOST_STALE]]
+
+
+def _participation(row: Row) -> Document | None:
+    """Returns the results that are used of the client with the fewest, of the mean client and of the one with the most; None for a
+    reference, and if a record does not say."""
+    known = _counts(row, "participation_min", "participation_max", "participation_gini", "staleness_histogram", "jobs_consumed")
+    if row.is_reference or not known or not row.runs[0].meta["spec"]["scenario"].get("clients"):
+        return None
+    (found,) = ledgers.participation({row.selector: row.runs})
+    return {"least": found.least, "mean": found.mean, "most": found.most, "gini": found.gini.mean}
+
+
+def _counts(row: Row, *names: str) -> bool:
+    return all(name in run.meta["ledger"] for run in row.runs for name in names)
 
 
 def validity(runs: Sequence[Record]) -> str:

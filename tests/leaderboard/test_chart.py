@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from fedbench.leaderboard import chart
+from fedbench.leaderboard.pictures import chart
 
 SECONDS = {"name": "seconds", "title": "virtual time (s)", "unit": "s"}
 

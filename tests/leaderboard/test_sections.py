@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fedbench.leaderboard.document import of_records
-from fedbench.leaderboard.histogram import histogram
+from fedbench.leaderboard.pictures.histogram import histogram
 from fedbench.results.record import Record
 from tests.leaderboard.reading import scenarios
 
@@ -39,10 +39,19 @@ def test_a_row_is_worth_what_its_worst_record_is(record: Make, provenance: dict[
 def test_staleness_is_of_all_consumed_jobs(record: Make) -> None:
     """A ledger's histogram ends somewhere; what is staler is missing from the shares, and said."""
     one, other = record(seed=0), record(seed=1)
-    one.meta["ledger"] |= {"staleness_histogram": [5, 3], "jobs_consumed": 10}
-    other.meta["ledger"] |= {"staleness_histogram": [10], "jobs_consumed": 10}
-    shares = row_of(one, other)["staleness"]
+    known = {
+        "staleness_mean": 1.0,
+        "staleness_max": 300,
+        "participation_min": 1,
+        "participation_max": 7,
+        "participation_gini": 0.25,
+    }
+    one.meta["ledger"] |= {"staleness_histogram": [5, 3], "jobs_consumed": 10, **known}
+    other.meta["ledger"] |= {"staleness_histogram": [10], "jobs_consumed": 10, **known}
+    row = row_of(one, other)
+    shares = row["staleness"]
     assert shares == [0.75, 0.15]
+    assert row["participation"] == {"least": 1, "mean": 0.1, "most": 7, "gini": 0.25}, "ten results a seed, a hundred clients"
     assert "; 10 % are beyond 1" in histogram(shares, "title")
     assert "beyond" not in histogram([0.5, 0.5], "title")
 
@@ -51,7 +60,8 @@ def test_staleness_is_of_all_consumed_jobs(record: Make) -> None:
 def test_nothing_consumed_has_no_histogram(record: Make, ledger: dict[str, Any]) -> None:
     run = record()
     run.meta["ledger"] |= ledger
-    assert row_of(run)["staleness"] == []
+    row = row_of(run)
+    assert (row["staleness"], row["participation"]) == ([], None)
     assert histogram([], "title") == ""
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedbench.leaderboard.bars import bar, end_of
 from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.pages.catalogue import entry
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pictures.bars import bar, end_of
+from fedbench.leaderboard.pictures.sensitivity import pictures
 
 
 def labels(site: Site) -> list[str]:
@@ -25,6 +26,7 @@ def render(site: Site, label: str) -> str:
         label=label,
         given=known[0],
         entry=entry(known[0]["facts"]) if known[0]["facts"] else None,
+        sensitivities=[one for document in site.documents for one in _sensitivities(document, label)],
         tables=[one for document in site.documents if (one := _table(site, document, label))["rows"]],
     )
 
@@ -59,6 +61,12 @@ def _table(site: Site, document: Mapping[str, Any], label: str) -> dict[str, Any
     rows = [{**row, "bar": bar(row["standing"], end) if row["standing"] else ""} for row in rows]
     targets = sorted({one["target"] for row in rows if row["standing"] for one in row["standing"]["targets"]})
     return {"document": document, "rows": rows, "targets": targets}
+
+
+def _sensitivities(document: Mapping[str, Any], label: str) -> list[dict[str, Any]]:
+    """Returns the pictures of the options that were looked for, point by point."""
+    known: Mapping[str, Any] = next((one["sensitivity"] for one in document["algorithms"] if one["label"] == label), {})
+    return [{"title": f"{document['title']}, {point}", "pictures": pictures(found)} for point, found in known.items()]
 
 
 def _of(board: Sequence[Mapping[str, Any]], label: str) -> Mapping[str, Any] | None:

@@ -10,7 +10,7 @@ from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.heatmap import costs, times
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.scenario import parts, remarks
-from fedbench.leaderboard.profile_chart import pictures
+from fedbench.leaderboard.pictures.profiles import pictures
 
 
 def render(site: Site, document: Mapping[str, Any]) -> str:

@@ -8,10 +8,12 @@ from typing import Any
 from markupsafe import Markup
 
 from fedbench.analysis.axes import AXES
-from fedbench.leaderboard import chart, words
+from fedbench.leaderboard import words
 from fedbench.leaderboard.document import TITLES
-from fedbench.leaderboard.histogram import histogram
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pictures import chart
+from fedbench.leaderboard.pictures.histogram import histogram
+from fedbench.leaderboard.pictures.timeline import timeline
 
 MEASURES = {
     "test_accuracy": ("Test accuracy at the end", words.interval),
@@ -53,10 +55,17 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], ki
             if (value := row["measures"].get(name)) is not None and value["mean"] is not None
         ],
         figures=[one for axis in AXES.values() if (one := _figure(scenario, row, axis))],
+        timeline=timeline(found) if (found := _timeline(document, point["name"], row["label"], kind)) else "",
         staleness=histogram(row["staleness"], f"{row['label']}: share of the consumed jobs by staleness"),
         runs=[_run(run, [one["reached"][i] for one in row["to_target"]]) for i, run in enumerate(row["runs"])],
         built=_built(row["runs"]),
     )
+
+
+def _timeline(document: Mapping[str, Any], point: str, label: str, kind: str) -> Mapping[str, Any] | None:
+    """Returns the timeline of a row with tuned options; there is none of other rows."""
+    found: Mapping[str, Any] | None = document["timelines"].get(point, {}).get(label)
+    return found if kind == "tuned" else None
 
 
 def _figure(scenario: Mapping[str, Any], row: Mapping[str, Any], on: Any) -> dict[str, Any] | None:

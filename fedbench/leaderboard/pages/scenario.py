@@ -8,11 +8,13 @@ from typing import Any
 from markupsafe import Markup
 
 from fedbench.analysis.axes import AXES
-from fedbench.leaderboard import chart, words
-from fedbench.leaderboard.bars import bar, end_of
+from fedbench.leaderboard import words
 from fedbench.leaderboard.cells import cells, columns, loses_jobs
 from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pictures import chart
+from fedbench.leaderboard.pictures.bars import bar, end_of
+from fedbench.leaderboard.pictures.labels import label_map
 
 BANDS = {
     "t": "bands: 95 % t-interval",
@@ -36,6 +38,7 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) ->
         before=names[i - 1] if i else None,
         after=names[i + 1] if i + 1 < len(names) else None,
         parts=parts(site, document, point["name"]),
+        labels=label_map(found) if (found := document["labels"].get(point["name"])) else "",
         **remarks(
             [row for kind in document["kinds"] for row in document["sections"][kind].get(point["name"], {}).get("rows", ())]
         ),

@@ -6,7 +6,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from fedbench.leaderboard.profile_chart import pictures
+from fedbench.leaderboard.pictures.profiles import pictures
 
 PROFILES: dict[str, Any] = {
     "factors": [0.25, 0.5, 1.0, 2.0, 4.0, 32.0],

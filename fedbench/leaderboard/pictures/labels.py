@@ -1,0 +1,44 @@
+"""Who has which labels: clients from the fastest to the slowest, classes below each other, the darker the larger the share of a client's
+examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup, escape
+
+SHADES = (0.02, 0.1, 0.25, 0.5, 0.75)
+"""The least share of each shade."""
+WIDTH, ROW = 760, 16
+LEFT, TOP, BOTTOM = 60, 4, 34
+
+
+def label_map(found: Mapping[str, Any]) -> Markup:
+    """Returns the picture of a label map."""
+    counts = found["counts"]
+    classes = len(counts[0])
+    wide, height = (WIDTH - LEFT) / len(counts), TOP + ROW * classes + BOTTOM
+    cells: list[list[str]] = [[] for _ in SHADES]
+    for i, of_client in enumerate(counts):
+        whole = sum(of_client) or 1
+        for label, count in enumerate(of_client):
+            shade = sum(count / whole >= least for least in SHADES) - 1
+            if shade >= 0:
+                cells[shade].append(f"M{LEFT + wide * i:.1f} {TOP + ROW * label}h{wide:.2f}v{ROW - 1}h-{wide:.2f}z")
+    shown = "".join(f'<path class="l{shade}" d="{"".join(several)}"/>' for shade, several in enumerate(cells) if several)
+    names = "".join(
+        f'<text x="{LEFT - 6}" y="{TOP + ROW * (label + 0.5)}" dy=".32em" text-anchor="end">{"class " if label == 0 else ""}{label}</text>'
+        for label in range(classes)
+    )
+    held = sorted(sum(of_client) for of_client in counts)
+    kinds = sum(sum(count > 0 for count in of_client) for of_client in counts) / len(counts)
+    told = f"{len(counts)} clients with {held[0]} to {held[-1]} examples, of {kinds:.1f} of {classes} classes on average"
+    ends = (
+        f'<text x="{LEFT}" y="{height - 16}">fastest client, {found["step_seconds"][0]:.3g} s a step</text>'
+        f'<text x="{WIDTH}" y="{height - 16}" text-anchor="end">slowest, {found["step_seconds"][-1]:.3g} s</text>'
+    )
+    return Markup(
+        f'<svg class="map" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(told)}">'
+        f"{shown}{names}{ends}</svg>"
+    )

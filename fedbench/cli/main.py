@@ -27,6 +27,7 @@ from fedbench.cli import (
     plan,
     rules,
     run,
+    submit,
     suite,
     suite_results,
     test,
@@ -78,6 +79,7 @@ app.command("bench")(bench.command)
 app.command("doctor")(doctor.command)
 app.command("tune")(suite.tune)
 app.command("rules")(rules.command)
+app.command("submit")(submit.command)
 suite.app.add_typer(suite_results.app)
 app.add_typer(suite.app, name="suite")
 app.add_typer(leaderboard.app, name="leaderboard")

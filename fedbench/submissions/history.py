@@ -51,7 +51,12 @@ class Event(Part):
 def read(file: Path) -> list[Event]:
     """Returns all events, the oldest first; none if there is no file. RecordError that names the first line which is no event, or does not
     follow the one before it."""
-    return _events(plain_files.content(file, LARGEST, "history", RecordError), str(file))[0] if file.exists() else []
+    return _events(content(file), str(file))[0] if file.exists() else []
+
+
+def content(file: Path) -> bytes:
+    """Returns the bytes of a history. RecordError for what is no plain file, or is too large."""
+    return plain_files.content(file, LARGEST, "history", RecordError)
 
 
 def append(
@@ -63,9 +68,9 @@ def append(
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     with _locked(file) as handle:
-        content = plain_files.content(file, LARGEST, "history", RecordError)
-        events, whole = _events(content, str(file))
-        previous = _digest(content[:whole].splitlines()[-1]) if whole else FIRST
+        found = content(file)
+        events, whole = _events(found, str(file))
+        previous = _digest(found[:whole].splitlines()[-1]) if whole else FIRST
         try:
             added = Event(
                 date=date, submission=submission, event=event, digest=digest, report=report, reason=reason, previous=previous
@@ -101,11 +106,11 @@ def _write(handle: int, line: bytes, at: int) -> None:
     os.fsync(handle)
 
 
-def _events(content: bytes, where: str) -> tuple[list[Event], int]:
+def _events(found: bytes, where: str) -> tuple[list[Event], int]:
     """The events, and how many bytes they take; what follows them is a line that was cut short."""
-    whole = content.rfind(b"\n") + 1
+    whole = found.rfind(b"\n") + 1
     events, previous = [], FIRST
-    for number, line in enumerate(content[:whole].split(b"\n")[:-1], 1):
+    for number, line in enumerate(found[:whole].split(b"\n")[:-1], 1):
         place = f"history {where}: line {number}"
         try:
             event = Event.model_validate(strict_json.load(plain_files.decoded(line, place, RecordError)))

@@ -73,13 +73,13 @@ def _other_digests(rows: Sequence[Row], committed: Mapping[str, Record]) -> Iter
 
 def _far_accuracies(row: Row, there: Seats) -> Iterator[Finding]:
     known = [one for one in map(_accuracy, there.get(row.point, {}).get(row.name, ())) if one is not None]
-    own = {run: one for run in row.runs if (one := _accuracy(run)) is not None} if len(row.runs) else {}
-    values = known if len(known) >= FEW else list(own.values())
+    own = [(run, value) for run in row.runs if (value := _accuracy(run)) is not None]
+    values = known if len(known) >= FEW else [value for _, value in own]
     if len(values) < FEW:
         return
     median = float(np.median(values))
     scale = 1.4826 * float(np.median(np.abs(np.array(values) - median)))
-    for run, value in own.items():
+    for run, value in own:
         if abs(value - median) > max(Z * scale, LEAST):
             yield Finding(
                 RUNS,

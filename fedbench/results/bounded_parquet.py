@@ -18,7 +18,6 @@ from fedbench.errors import RecordError
 TEXT = "string"
 MOST_BYTES = 1 << 30  # of a file's columns, as its footer has them, and of a column's texts
 LONGEST_TEXT = 16 << 20  # bytes of one text
-_IN_DICTIONARY = "dictionary<values=string, indices=int32, ordered=0>"
 
 
 def table(content: bytes, kinds: Mapping[str, str], most_rows: int, where: str, *, missing: Collection[str] = ()) -> pa.Table:
@@ -36,8 +35,8 @@ def table(content: bytes, kinds: Mapping[str, str], most_rows: int, where: str, 
     """
     own = [name for name, kind in kinds.items() if kind == TEXT]
     try:
+        _check_promise(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False), kinds, most_rows, where)
         opened = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False, page_checksum_verification=True, read_dictionary=own)
-        _check_promise(opened, kinds, most_rows, where)
         # By this thread alone: a thread of pyarrow that lets go of `content` while the interpreter ends would end the program with it.
         found = opened.read(use_threads=False)
         found.validate(full=True)
@@ -58,10 +57,9 @@ def _check_promise(opened: pq.ParquetFile, kinds: Mapping[str, str], most_rows: 
     if not 0 <= about.num_rows <= most_rows:
         raise RecordError(f"{where}: expected at most {most_rows:,} rows, got {about.num_rows:,}")
     schema = opened.schema_arrow
-    wanted = {name: _IN_DICTIONARY if kind == TEXT else kind for name, kind in kinds.items()}
     got = {name: str(kind).replace("<item: ", "<element: ") for name, kind in zip(schema.names, schema.types, strict=True)}
-    for name in dict.fromkeys([*wanted, *got]):
-        if got.get(name) != wanted.get(name):
+    for name in dict.fromkeys([*kinds, *got]):
+        if got.get(name) != kinds.get(name):
             raise RecordError(
                 f"{where}: column {name!r:.60}: expected {kinds.get(name, 'no such column')}, got {got.get(name, 'none')!s:.80}"
             )

@@ -81,7 +81,9 @@ def check(
     record: submissions.RecordOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that a page and its data belong together, or that a submission has no faults. Exit 1 if not.
+    """Check a page with its data, or a submission.
+
+    Exit 1 if page and data do not belong together, or if the submission has faults.
 
     A submission is a folder with submission.yaml. Nothing of it is executed, unless records of its own algorithms are to be run again
     (--sample N --run-plugins).

@@ -107,7 +107,9 @@ def show_history(
     submissions: Annotated[Path, typer.Argument(help="Folder of the submissions and their history.")] = SUBMISSIONS,
     since: Annotated[Path | None, typer.Option(help="An earlier version of the file, which it must begin with.")] = None,
 ) -> None:
-    """Show what became of submissions, the oldest first. Exit 1 if lines were changed, taken out or do not follow each other.
+    """Show what became of submissions.
+
+    The oldest first. Exit 1 if lines were changed, taken out or do not follow each other.
 
     Example: fedbench leaderboard history results/submissions
     """

@@ -33,9 +33,9 @@ def command(
     store: StoreOption = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder in which the folder NAME is made.")] = SUBMISSIONS,
 ) -> None:
-    """Make a folder of results that can be handed in, and check it.
+    """Make a folder of results to hand in.
 
-    Its records are those of the suite that the store has. Nothing is sent anywhere.
+    It is checked, and not made if it has faults. Its records are those of the suite that the store has. Nothing is sent anywhere.
 
     Example: fedbench submit axes --name mine --title "Damped steps" --author "A. Nobody" --contact a@example.org -a ./damped.py:Damped
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fedbench import registry
 from fedbench.engine.spec import RunSpec
@@ -40,6 +41,7 @@ def record_faults(records: Iterable[Record]) -> Iterator[Finding]:
     """Yields what is wrong with single records: who made them, from what, on what they were measured."""
     for record in records:
         made, meta = record.meta["provenance"], record.meta
+        odd = next((text for text in _texts(meta) if not text.replace("\n", "").isprintable()), None)
         faults = (
             (made["dirty"] is not False, f"provenance.dirty: expected a commit without local changes, got {made['dirty']!r}"),
             (not made["commit"], f"provenance.commit: expected the commit that made it, got {made['commit']!r}"),
@@ -51,9 +53,23 @@ def record_faults(records: Iterable[Record]) -> Iterator[Finding]:
                 set(meta["digests"]) != DIGESTS,
                 f"digests: expected {', '.join(sorted(DIGESTS))}, got {sorted(meta['digests'])!s:.120}",
             ),
+            (odd is not None, f"expected printable texts, got {odd!a:.80}"),
             (not set(meta) <= KNOWN, f"unknown section {min(set(meta) - KNOWN, default='')!r:.60}; a run writes no such"),
         )
         yield from (Finding(RUNS, f"{named(record)}: {text}") for wrong, text in faults if wrong)
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    """All texts of a tree, keys among them; how deep it is was bounded where it was read."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            yield key
+            yield from _texts(value)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from _texts(value)
 
 
 def rows(records: Sequence[Record], suite: Suite, manifest: Manifest, frozen: Tuned | None) -> tuple[list[Row], list[Finding]]:

@@ -61,6 +61,13 @@ def _options_of_plugin(folder: Path) -> None:
     forged(folder, {"spec.algorithm.options.local_lr": 0.5}, which, identity=True)
 
 
+@kind("a selector that turns the writing direction", r"traced.*: expected printable texts, got 'traced\[\\u202e\]'")
+def _selector(folder: Path) -> None:
+    """That of an algorithm which is not built in is only for readers."""
+    which = next(i for i, one in enumerate(records(folder)) if _algorithm(one) == "traced")
+    forged(folder, {"spec.selector": "traced[\u202e]"}, which)
+
+
 @kind("tuned options without trials", "trials.parquet: the file is missing: tuned.yaml says that options were tuned")
 def _no_trials(folder: Path) -> None:
     (folder / TRIALS).unlink()

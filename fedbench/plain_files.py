@@ -38,24 +38,30 @@ def content(path: str | Path, most: int, name: str, error: type[FedbenchError] =
 
 def text(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> str:
     """The same as text in UTF-8."""
-    found = content(path, most, name, error)
+    return decoded(content(path, most, name, error), f"{name} {path}", error)
+
+
+def decoded(found: bytes, where: str, error: type[FedbenchError] = UsageError) -> str:
+    """Returns bytes as text. `where` says what they are of. `error` is raised if they are not UTF-8."""
     try:
         return found.decode()
     except UnicodeDecodeError as problem:
-        raise error(
-            f"{name} {path}: expected text in UTF-8, got the byte 0x{found[problem.start]:02x} at {problem.start}"
-        ) from None
+        raise error(f"{where}: expected text in UTF-8, got the byte 0x{found[problem.start]:02x} at {problem.start}") from None
 
 
 def mapping(file: Path, name: str) -> dict[str, Any]:
     """The mapping of keys in a file. `name` says what the file is, such as `scenario`. UsageError if it holds none."""
-    given = text(file, 4 * strict_yaml.LARGEST, name)
+    return mapping_in(text(file, 4 * strict_yaml.LARGEST, name), f"{name} {file}")
+
+
+def mapping_in(given: str, where: str) -> dict[str, Any]:
+    """Returns the mapping of keys that a YAML text holds. `where` says what it is of. UsageError if it holds none."""
     try:
         found = strict_yaml.load(given)
     except strict_yaml.RefusedYamlError as error:
-        raise UsageError(f"{name} {file}: {error}") from None
+        raise UsageError(f"{where}: {error}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise UsageError(f"{name} {file}: not valid YAML: {one_line(error)}") from None
+        raise UsageError(f"{where}: not valid YAML: {one_line(error)}") from None
     if not isinstance(found, dict):
-        raise UsageError(f"{name} {file}: expected a mapping of keys, got {type(found).__name__}")
+        raise UsageError(f"{where}: expected a mapping of keys, got {type(found).__name__}")
     return found

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from fedbench.analysis.axes import AXES
+from fedbench.cli import submissions
 from fedbench.cli.output import say, show
+from fedbench.cli.plan import JsonOption
 from fedbench.cli.run import StoreOption
 from fedbench.cli.suite_results import ARCHIVES, TUNED, ArchivesOption, FolderOption, ReferencesOption
 from fedbench.errors import UsageError
@@ -84,8 +86,29 @@ def build_suites(
 
 
 @app.command()
-def check(output: Annotated[Path, typer.Argument(help="Folder of the page.")] = Path("leaderboard")) -> None:
-    """Check that a page and its data belong together. Exit 1 if not."""
+def check(
+    output: Annotated[Path, typer.Argument(help="Folder of the page, or of a submission.")] = Path("leaderboard"),
+    sample: submissions.SampleOption = 0,
+    draw: submissions.DrawOption = 0,
+    run_plugins: submissions.PluginsOption = False,
+    archives: ArchivesOption = ARCHIVES,
+    record: submissions.RecordOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a page with its data, or a submission.
+
+    Exit 1 if page and data do not belong together, or if the submission has faults.
+
+    A submission is a folder with submission.yaml. Nothing of it is executed, unless records of its own algorithms are to be run again
+    (--sample N --run-plugins).
+
+    Example: fedbench leaderboard check results/submissions/mine --sample 3 --draw 7
+    """
+    from fedbench.submissions.folder import is_submission
+
+    if is_submission(output):
+        wish = submissions.Wish(sample, draw, run_plugins=run_plugins, record=record, as_json=as_json)
+        return submissions.check_one(output, wish, archives)
     from fedbench.leaderboard import check as check_page
 
     problems = check_page(output)
@@ -93,4 +116,8 @@ def check(output: Annotated[Path, typer.Argument(help="Folder of the page.")] = 
         say(problem)
     if problems:
         raise typer.Exit(1)
-    say(f"{output}: page and data agree")
+    return say(f"{output}: page and data agree")
+
+
+app.command("retract")(submissions.retract)
+app.command("history")(submissions.show_history)

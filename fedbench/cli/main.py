@@ -28,6 +28,7 @@ from fedbench.cli import (
     plot,
     rules,
     run,
+    submit,
     suite,
     suite_results,
     table,
@@ -82,6 +83,7 @@ app.command("bench")(bench.command)
 app.command("doctor")(doctor.command)
 app.command("tune")(suite.tune)
 app.command("rules")(rules.command)
+app.command("submit")(submit.command)
 suite.app.add_typer(suite_results.app)
 app.add_typer(suite.app, name="suite")
 app.add_typer(leaderboard.app, name="leaderboard")

@@ -47,13 +47,15 @@ TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of chose
 
 
 def chosen(suite: Suite, points: Sequence[str] | None, algorithms: Sequence[str] | None) -> tuple[list[Point], list[str]]:
-    """The points and algorithms that are asked for; all of them if none is. UsageError for one that the suite does not have."""
+    """The points and algorithms that are asked for; all of them if none is. An algorithm that is not built in may be any. UsageError for
+    another one that the suite does not have."""
     known = suite.selectors()
     by_name = {registry.parse_selector(selector)[0]: selector for selector in known}
-    for one in algorithms or ():
-        if one not in known and one.replace("-", "_") not in by_name:
+    picked = [one if one in known else by_name.get(one.replace("-", "_"), one) for one in algorithms or known]
+    for one in picked:
+        name = registry.parse_selector(one)[0]
+        if one not in known and (name in registry.ALGORITHMS or name not in registry.names("algorithm")) and ".py:" not in name:
             raise UsageError(f"suite {suite.name}: it has no algorithm {one!r}{nearest(one, known)}")
-    picked = [one if one in known else by_name[one.replace("-", "_")] for one in algorithms or known]
     return [suite.point(name) for name in points] if points else list(suite.points), picked
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +19,24 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedbench import plain_files
+from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError
+from fedbench.results import bounded_parquet
 from fedbench.results.consistent import check_consistent, resolve
 from fedbench.results.form import check_form
 from fedbench.results.record import CURVES, Record
-from fedbench.results.store import stored, write_atomically
+from fedbench.results.store import CURVE_KINDS, stored, write_atomically
 
 RUNS, CURVES_FILE = "runs.parquet", "curves.parquet"
 CURVES_SHA256 = b"curves_sha256"
 LARGEST_FILE = 256 << 20
-MOST_ROWS = 50_000_000
+MOST_ROWS, MOST_RUNS = 50_000_000, 1_000_000
 SECTIONS = {
     "specification": "spec",
     "provenance": "provenance",
 }  # columns that repeat from run to run, and so cost next to nothing
 TEXTS = ("run_id", "scenario", "selector", "state", *SECTIONS, "rest")
+ROWS = {**dict.fromkeys(TEXTS, bounded_parquet.TEXT), "seed": "int64", "points": "int64"}
 
 
 def write(folder: Path, records: Iterable[Record]) -> int:
@@ -90,42 +92,64 @@ def read(folder: Path, *, check: bool = True) -> list[Record]:
 
     RecordError if a file is missing, damaged, or not of this archive.
     """
-    return list(_records(folder, check=check))
+    where = f"archive {folder}"
+    runs, curves = (plain_files.content(folder / name, LARGEST_FILE, "archive", RecordError) for name in (RUNS, CURVES_FILE))
+    found = list(parse(runs, curves, where))
+    for record in found if check else ():
+        check_record(record, where)
+    return found
 
 
-def _records(folder: Path, *, check: bool) -> Iterator[Record]:
-    (runs, _), (curves, sha256) = _table(folder / RUNS, TEXTS), _table(folder / CURVES_FILE, CURVES)
-    if runs.schema.metadata.get(CURVES_SHA256, b"").decode() != sha256:
-        raise RecordError(
-            f"archive {folder}: {CURVES_FILE} is damaged, or of another archive: its checksum is not the one in {RUNS}"
-        )
-    columns: dict[str, npt.NDArray[Any]] = {name: curves.column(name).to_numpy() for name in CURVES}
+def parse(runs: bytes, curves: bytes, where: str) -> Iterator[Record]:
+    """Yields the records in the contents of an archive's two files, not yet looked at one by one.
+
+    RecordError if a file is damaged, not of this archive, larger than what is read, or if its columns are not what its JSON says.
+    """
+    rows = bounded_parquet.table(runs, ROWS, MOST_RUNS, f"{where}: {RUNS}")
+    if (rows.schema.metadata or {}).get(CURVES_SHA256, b"") != hashlib.sha256(curves).hexdigest().encode():
+        raise RecordError(f"{where}: {CURVES_FILE} is damaged, or of another archive: its checksum is not the one in {RUNS}")
+    table = bounded_parquet.table(curves, CURVE_KINDS, MOST_ROWS, f"{where}: {CURVES_FILE}")
+    points = rows.column("points").to_pylist()
+    if min(points, default=0) < 0 or sum(points) != table.num_rows:
+        raise RecordError(f"{where}: {RUNS} speaks of {sum(points):,} rows of curves, {CURVES_FILE} has {table.num_rows:,}")
+    columns: dict[str, npt.NDArray[Any]] = {name: table.column(name).to_numpy() for name in CURVES}
+    texts = {name: bounded_parquet.texts(rows, name) for name in TEXTS}
     begin = 0
-    for row in runs.to_pylist():
-        end = begin + row["points"]
-        meta = {**json.loads(row["rest"]), **{section: json.loads(row[column]) for column, section in SECTIONS.items()}}
-        record = Record(meta, {name: column[begin:end] for name, column in columns.items()})
-        if check:
-            where = f"archive {folder}, run {record.run_id}"
-            check_form(meta, where)
-            check_consistent(record, resolve(meta, where), where)
-        yield record
-        begin = end
-    if begin != curves.num_rows:
-        raise RecordError(f"archive {folder}: {RUNS} speaks of {begin} rows of curves, {CURVES_FILE} has {curves.num_rows}")
+    for i, (seed, count) in enumerate(zip(rows.column("seed").to_pylist(), points, strict=True)):
+        row = {name: column[i] for name, column in texts.items()} | {"seed": seed}
+        yield _record(row, {name: column[begin : begin + count] for name, column in columns.items()}, where)
+        begin += count
 
 
-def _table(file: Path, names: Iterable[str]) -> tuple[pa.Table, str]:
-    """The table in a file, and the file's checksum."""
-    content = plain_files.content(file, LARGEST_FILE, "archive", RecordError)
+def check_record(record: Record, where: str) -> None:
+    """RecordError if a record of an archive has not the form of one, or does not fit itself."""
+    place = f"{where}, run {record.run_id:.80}"
+    check_form(record.meta, place)
+    check_consistent(record, resolve(record.meta, place), place)
+
+
+def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: str) -> Record:
+    """The columns for readers say what the sections say: nobody is shown what no check has seen."""
+    place = f"{where}, run {row['run_id']:.80}"
+    meta = _section(row, "rest", place) | {section: _section(row, column, place) for column, section in SECTIONS.items()}
     try:
-        opened = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False, page_checksum_verification=True)
-        if opened.metadata.num_rows > MOST_ROWS:
-            raise RecordError(f"archive {file}: expected at most {MOST_ROWS:,} rows, got {opened.metadata.num_rows:,}")
-        table = opened.read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise RecordError(f"archive {file}: cannot be read ({error})") from None
-    missing = [name for name in names if name not in table.column_names]
-    if missing:
-        raise RecordError(f"archive {file}: columns missing: {', '.join(missing)}")
-    return table, hashlib.sha256(content).hexdigest()
+        record = Record(meta, curves)
+        said = {name: getattr(record, name) for name in ("run_id", "scenario", "selector", "seed", "state")}
+    except RecordError as error:
+        raise RecordError(f"{place}: {error}") from None
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise RecordError(f"{place}: a section lacks something, or has another form ({error!s:.200})") from None
+    for name, value in said.items():
+        if row[name] != value:
+            raise RecordError(f"{place}: column {name}: its sections give {value!r:.80}, it says {row[name]!r:.80}")
+    return record
+
+
+def _section(row: Mapping[str, Any], column: str, place: str) -> dict[str, Any]:
+    try:
+        found = strict_json.load(row[column])
+    except strict_json.RefusedJsonError as error:
+        raise RecordError(f"{place}: column {column}: {error}") from None
+    if not isinstance(found, dict):
+        raise RecordError(f"{place}: column {column}: expected a mapping of keys, got {type(found).__name__}")
+    return found

@@ -34,6 +34,7 @@ FILES = ("record.json", "curves.parquet")
 LOCKS = ".locks"
 LARGEST_FILE = 64 << 20
 EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")  # axes stay float64 or int64, metrics are float32
+CURVE_KINDS = {name: ("double" if name == "seconds" else "int64") if name in EXACT else "float" for name in CURVES}
 
 
 class Store:
@@ -256,12 +257,10 @@ def _columns(content: bytes, folder: Path) -> dict[str, np.ndarray[Any, Any]]:
     """
     file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
     schema, rows = file.schema_arrow, file.metadata.num_rows
-    kinds = {"version": "int64", "steps": "int64", "gradient_evaluations": "int64", "bytes": "int64", "seconds": "double"}
-    wanted = {name: kinds.get(name, "float") for name in CURVES}
     got = {name: str(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
-    if got != wanted or len(schema.names) != len(CURVES) or rows > MOST_POINTS:
+    if got != CURVE_KINDS or len(schema.names) != len(CURVES) or rows > MOST_POINTS:
         raise RecordError(
-            f"record {folder}: curves.parquet: expected {wanted}, at most {MOST_POINTS} rows, got {rows} of {got!s:.300}"
+            f"record {folder}: curves.parquet: expected {CURVE_KINDS}, at most {MOST_POINTS} rows, got {rows} of {got!s:.300}"
         )
     table = file.read(use_threads=False)
     if any(table.column(name).null_count for name in CURVES):

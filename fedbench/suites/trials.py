@@ -14,11 +14,14 @@ import pyarrow.parquet as pq
 
 from fedbench import plain_files
 from fedbench.errors import RecordError
+from fedbench.results import bounded_parquet
 from fedbench.results.store import write_atomically
 from fedbench.suites.tuning import Outcome, Trial
 
 LARGEST_FILE = 64 << 20
+MOST_ROWS = 1_000_000
 DESIGN_HASH = b"design_hash"
+ACCURACY, LISTS = "validation_accuracy", ("targets", "reached")
 SCHEMA = pa.schema(
     [
         ("point", pa.string()),
@@ -35,6 +38,7 @@ SCHEMA = pa.schema(
         ("result", pa.string()),
     ]
 )
+KINDS = {field.name: str(field.type).replace("<item: ", "<element: ") for field in SCHEMA}
 
 
 def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_hash: str) -> None:
@@ -52,14 +56,19 @@ def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_h
 
 def read(file: Path, design_hash: str) -> Mapping[str, Outcome]:
     """The outcomes by run id. RecordError if the file is no such table, or of another design, whose trials it would lose."""
-    content = plain_files.content(file, LARGEST_FILE, "trials", RecordError)
-    try:
-        table = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
-        names = [field.name for field in fields(Outcome)]
-        rows = table.select(names).to_pylist()
-        design = (table.schema.metadata or {}).get(DESIGN_HASH, b"").decode()
-    except (pa.ArrowException, KeyError) as error:
-        raise RecordError(f"trials {file}: expected a table of `fedbench tune` ({error})") from None
+    return parse(plain_files.content(file, LARGEST_FILE, "trials", RecordError), design_hash, f"trials {file}")
+
+
+def parse(content: bytes, design_hash: str, where: str) -> Mapping[str, Outcome]:
+    """Returns the same from the content of the file, which is at `where`."""
+    table = bounded_parquet.table(content, KINDS, MOST_ROWS, where, missing=(ACCURACY,))
+    design = (table.schema.metadata or {}).get(DESIGN_HASH, b"unknown").decode(errors="backslashreplace")
     if design != design_hash:
-        raise RecordError(f"trials {file}: they are of design {design or 'unknown'}, expected {design_hash}; move the file away")
-    return {row["run_id"]: Outcome(**{**row, "targets": tuple(row["targets"]), "reached": tuple(row["reached"])}) for row in rows}
+        raise RecordError(f"{where}: they are of design {design:.40}, expected {design_hash}; move the file away")
+    names = [field.name for field in fields(Outcome)]
+    columns = {
+        name: bounded_parquet.texts(table, name) if KINDS[name] == bounded_parquet.TEXT else table.column(name).to_pylist()
+        for name in names
+    }
+    rows = (dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True))
+    return {row["run_id"]: Outcome(**{**row, **{name: tuple(row[name]) for name in LISTS}}) for row in rows}

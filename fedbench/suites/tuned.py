@@ -62,11 +62,16 @@ def as_yaml(frozen: Mapping[str, Any]) -> str:
 
 def read(file: Path, suite: Suite) -> Tuned:
     """UsageError if the file is none, or of another suite or another design of it."""
-    found = validated(Tuned, plain_files.mapping(file, "tuned options"), str(file))
+    return parse(plain_files.mapping(file, "tuned options"), suite, str(file))
+
+
+def parse(content: Mapping[str, Any], suite: Suite, where: str) -> Tuned:
+    """Returns the same from what the file holds, which is at `where`."""
+    found = validated(Tuned, content, where)
     if (found.suite, found.design_hash) != (suite.name, suite.design_hash()):
         raise UsageError(
-            f"tuned options {file}: they are of suite {found.suite} ({found.design_hash}), expected {suite.name} ({suite.design_hash()}); "
-            "a design that changes is tuned again"
+            f"tuned options {where}: they are of suite {found.suite} ({found.design_hash}), expected {suite.name} "
+            f"({suite.design_hash()}); a design that changes is tuned again"
         )
     return found
 

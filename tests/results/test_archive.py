@@ -55,7 +55,11 @@ def test_damage_is_noticed(tmp_path: Path, records: list[Record]) -> None:
     with pytest.raises(RecordError, match=r"curves.parquet is damaged, or of another archive"):
         archive.read(tmp_path / "a")
     file.write_bytes(whole[:-100])
-    with pytest.raises(RecordError, match="cannot be read"):
+    with pytest.raises(RecordError, match=r"curves.parquet is damaged"):
+        archive.read(tmp_path / "a")
+    runs = tmp_path / "a" / archive.RUNS
+    runs.write_bytes(runs.read_bytes()[:-100])
+    with pytest.raises(RecordError, match=r"runs.parquet: cannot be read"):
         archive.read(tmp_path / "a")
     file.unlink()
     with pytest.raises(RecordError, match=r"archive .*curves.parquet"):

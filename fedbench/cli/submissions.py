@@ -1,0 +1,121 @@
+"""`fedbench leaderboard check|retract|history` of submissions."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.cli.output import print_json, say, show
+from fedbench.errors import UsageError
+from fedbench.submissions import history
+from fedbench.submissions.check import Report, check
+from fedbench.submissions.history import HISTORY, Kind
+from fedbench.submissions.rerun import rerun
+from fedbench.submissions.validity import Validity
+
+SUBMISSIONS = Path("results/submissions")
+SampleOption = Annotated[int, typer.Option(help="Of a submission: so many records, drawn at random, are run again.", min=0)]
+DrawOption = Annotated[int, typer.Option(help="Seed of that draw; another one draws others.", min=0)]
+PluginsOption = Annotated[
+    bool, typer.Option("--run-plugins", help="Draw also records of algorithms that are not built in: executes code of strangers.")
+]
+RecordOption = Annotated[
+    bool, typer.Option("--record", help=f"Add what was found about a submission to {HISTORY} beside its folder.")
+]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of a check."""
+
+    sample: int = 0
+    draw: int = 0
+    run_plugins: bool = False
+    record: bool = False
+    as_json: bool = False
+
+
+def check_one(folder: Path, wish: Wish, archives: Path) -> None:
+    """Check a submission, run some of it again, show what was found. Exit 1 for faults."""
+    report = check(folder, archives=archives)
+    if wish.sample:
+        report = rerun(report, folder, wish.sample, wish.draw, run_plugins=wish.run_plugins, tell=show)
+    if wish.record:
+        _record(folder, report)
+    if wish.as_json:
+        print_json(report.as_dict())
+    else:
+        _show(report)
+    if report.faults:
+        raise typer.Exit(1)
+
+
+def _show(report: Report) -> None:
+    for fault in report.faults:
+        say(f"fault: {fault.line}")
+    for question in report.questions:
+        say(f"question: {question.line}")
+    if report.again:
+        same = sum(one.verdict == "identical" for one in report.again)
+        drawn = "" if report.whole_draw else ", drawn among those of built-in algorithms; --run-plugins draws among all"
+        say(f"{same} of {len(report.again)} records that were run again are identical{drawn}")
+    counts = f"{len(report.faults)} faults, {len(report.questions)} questions, {len(report.records)} records"
+    say(f"{report.name}: {report.validity or 'no submission'} ({counts})")
+
+
+def _record(folder: Path, report: Report) -> None:
+    """Add what is new: a submission is received, then checked, then re-run, each with the digest that was looked at."""
+    if report.digest is None or report.validity is None:
+        raise UsageError(f"submission {folder}: it has not the form of one, so there is nothing to record")
+    file = folder.resolve().parent / HISTORY
+    reached = list(Validity).index(report.validity)
+    steps: list[Kind] = ["received", "checked", "re-run"]
+    known = {one.event for one in history.read(file) if (one.submission, one.digest) == (report.name, report.digest)}
+    for kind in steps[: reached + 1]:
+        if kind not in known:
+            history.append(file, report.name, kind, report.digest, date=today(), report=report.report_digest)
+            show(f"{file}: {report.name} {kind}")
+
+
+def today() -> str:
+    """Returns the date in UTC, such as 2031-05-17."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def retract(
+    name: Annotated[str, typer.Argument(help="Name of a submission that the history has.")],
+    reason: Annotated[str, typer.Option(help="Why; it is shown.")],
+    submissions: Annotated[Path, typer.Option(help="Folder of the submissions and their history.")] = SUBMISSIONS,
+) -> None:
+    """Take a submission back. It stays visible, with the reason.
+
+    Example: fedbench leaderboard retract mine --reason "a learning rate was tuned on the test set"
+    """
+    file = submissions / HISTORY
+    own = [one for one in history.read(file) if one.submission == name]
+    if not own:
+        raise UsageError(f"history {file}: it has no submission {name!r:.80}")
+    history.append(file, name, "retracted", own[-1].digest, date=today(), reason=reason)
+    say(f"{name}: retracted")
+
+
+def show_history(
+    submissions: Annotated[Path, typer.Argument(help="Folder of the submissions and their history.")] = SUBMISSIONS,
+    since: Annotated[Path | None, typer.Option(help="An earlier version of the file, which it must begin with.")] = None,
+) -> None:
+    """Show what became of submissions.
+
+    The oldest first. Exit 1 if lines were changed, taken out or do not follow each other.
+
+    Example: fedbench leaderboard history results/submissions
+    """
+    file = submissions / HISTORY
+    if since is not None and not history.grown(history.content(since), history.content(file)):
+        say(f"{file}: it does not begin with what {since} holds: lines were changed or taken out")
+        raise typer.Exit(1)
+    for one in history.read(file):
+        say(f"{one.date} {one.submission}: {one.event}{f': {one.reason}' if one.reason else ''} ({one.digest[:16]})")

@@ -1,0 +1,55 @@
+"""`fedbench submit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.cli.output import say, show
+from fedbench.cli.submissions import SUBMISSIONS, today
+from fedbench.cli.suite import StoreOption, TunedOption, chosen, opened
+from fedbench.errors import UsageError
+from fedbench.submissions.make import Words, make
+from fedbench.suites import suite as suites
+
+
+def command(
+    suite: Annotated[str, typer.Argument(help="Name of a suite of the library.")],
+    name: Annotated[str, typer.Option(help="Name of the submission and of its folder: small letters, digits, hyphens.")],
+    title: Annotated[str, typer.Option(help="Its heading.")],
+    author: Annotated[list[str], typer.Option(help="Who made it; may be given several times.")],
+    contact: Annotated[str, typer.Option(help="Where its authors can be asked.")],
+    algorithm: Annotated[
+        list[str] | None, typer.Option("--algorithm", "-a", help="Only this one, or file.py:Class; may be given several times.")
+    ] = None,
+    about: Annotated[str, typer.Option(help="A paragraph.")] = "",
+    options: TunedOption = None,
+    trials: Annotated[
+        Path | None, typer.Option(help="Table of all trials; by default NAME-trials.parquet beside NAME.yaml of --tuned.")
+    ] = None,
+    tuning_trials: Annotated[int, typer.Option(help="How many trials a row you made to find your own options.", min=0)] = 0,
+    store: StoreOption = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder in which the folder NAME is made.")] = SUBMISSIONS,
+) -> None:
+    """Make a folder of results to hand in.
+
+    It is checked, and not made if it has faults. Its records are those of the suite that the store has. Nothing is sent anywhere.
+
+    Example: fedbench submit axes --name mine --title "Damped steps" --author "A. Nobody" --contact a@example.org -a ./damped.py:Damped
+    """
+    if suite not in suites.names():
+        raise UsageError(f"suite {suite!r:.80}: expected one that others have too: {', '.join(suites.names())}")
+    found, where = opened(suite, store)
+    _, selectors = chosen(found, None, algorithm)
+    if options is not None and trials is None:
+        trials = options.with_name(f"{options.stem}-trials.parquet")
+    words = Words(name, title, author, contact, today(), about, tuning_trials)
+    report = make(output, words, found, selectors, where, options, trials)
+    for question in report.questions:
+        show(f"question: {question.line}")
+    folder = output / name
+    say(f"{len(report.records):,} records in {len(report.rows)} rows -> {folder}")
+    say(f"next: fedbench leaderboard check {folder} --sample 3")
+    say(f"then: a pull request that adds the folder {SUBMISSIONS / name} and nothing else")

@@ -1,0 +1,181 @@
+"""What can be said of a submission without a run: faults, which keep it out, and questions, which call for a run.
+
+Nothing of the submission is executed. Every file is read once, within limits; what was hashed is what is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from fedbench import rules
+from fedbench.errors import FedbenchError, RecordError
+from fedbench.results import archive, bounded_parquet
+from fedbench.results.archive import CURVES_FILE, RUNS
+from fedbench.results.record import Record
+from fedbench.submissions import manifest as manifests
+from fedbench.submissions import outliers, trial, tuning
+from fedbench.submissions import rows as rows_of
+from fedbench.submissions.faults import FaultsError, Finding, fault, few
+from fedbench.submissions.folder import TRIALS, Files, check_digests
+from fedbench.submissions.folder import read as files_of
+from fedbench.submissions.manifest import MANIFEST, Manifest
+from fedbench.submissions.rows import Row
+from fedbench.submissions.validity import Validity
+from fedbench.suites import suite as suites
+from fedbench.suites import trials
+from fedbench.suites.findings.results import REFERENCES
+from fedbench.suites.suite import Suite
+
+ENOUGH = 3  # records that are run again, or all where there are fewer
+ARCHIVE = "archive"
+
+
+@dataclass(frozen=True)
+class Again:
+    """A record that was run again. `verdict`: what `engine.run.verify` says, or `not run`."""
+
+    run_id: str
+    named: str
+    verdict: str
+    first_difference: str | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found about a submission. `digest`: of its manifest, None if there is none to be read. `whole_draw`: whether all of its
+    records could be drawn to be run again."""
+
+    name: str
+    digest: str | None = None
+    manifest: Manifest | None = None
+    records: tuple[Record, ...] = ()
+    rows: tuple[Row, ...] = ()
+    faults: tuple[Finding, ...] = ()
+    questions: tuple[Finding, ...] = ()
+    again: tuple[Again, ...] = ()
+    whole_draw: bool = False
+
+    @property
+    def validity(self) -> Validity | None:
+        """Returns the rung of the ladder that this check alone gives; None for what has not the form of a submission."""
+        if self.manifest is None:
+            return None
+        if self.faults:
+            return Validity.SELF_REPORTED
+        enough = self.whole_draw and len(self.again) >= min(ENOUGH, len(self.records))
+        return Validity.RE_RUN if enough and all(one.verdict == "identical" for one in self.again) else Validity.CHECKED
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns all of it but the records; JSON-able."""
+        return {
+            "submission": self.name,
+            "digest": self.digest,
+            "validity": self.validity,
+            "suite": None if self.manifest is None else self.manifest.suite.name,
+            "records": len(self.records),
+            "rows": [{"point": row.point, "row": row.name, "seeds": len(row.runs)} for row in self.rows],
+            "faults": [one.line for one in self.faults],
+            "questions": [one.line for one in self.questions],
+            "again": [asdict(one) for one in self.again],
+            "rules": rules.VERSION,
+        }
+
+    @property
+    def report_digest(self) -> str:
+        """Returns a digest of the report."""
+        return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
+
+
+def check(folder: Path, *, references: Path = REFERENCES, archives: Path | None = None, apart: bool = True) -> Report:
+    """Returns what can be said of the submission in a folder without a run. Never raises for what the submission holds.
+
+    Args:
+        folder: the submission's folder, which has its name.
+        references: folder of the files of reference times.
+        archives: folder of the committed archives of suites, which outliers are looked for with.
+        apart: whether its tables are first read in a process of their own, with bounded memory and time.
+
+    Raises:
+        FedbenchError: if the references or the archives themselves are damaged.
+    """
+    digest, manifest = None, None
+    try:
+        files = files_of(folder)
+        digest = manifests.digest(files[MANIFEST])
+        manifest = manifests.parse(files[MANIFEST])
+        suite = _suite(manifest)
+        _refuse([*_header(folder, manifest), *check_digests(files, manifest)])
+        if apart:
+            trial.read(folder)
+        records, rows = _read(files, suite, manifest)
+    except FaultsError as error:
+        return Report(folder.resolve().name, digest, manifest, faults=error.faults)
+    found = few(list(outliers.questions(rows, suite, references, archives)))
+    return Report(manifest.name, digest, manifest, tuple(records), tuple(rows), questions=tuple(found))
+
+
+def _refuse(found: Sequence[Finding]) -> None:
+    if found:
+        raise FaultsError(few(found))
+
+
+def _suite(manifest: Manifest) -> Suite:
+    """The suite that the package has under the name; no file is opened because a submission names it."""
+    said = manifest.suite
+    if said.name not in suites.names():
+        raise fault(MANIFEST, f"suite.name: expected one of {', '.join(suites.names())}, got {said.name!r}")
+    suite = suites.load(said.name)
+    if said.hash != suite.content_hash():
+        raise fault(MANIFEST, f"suite.hash: suite {suite.name} is {suite.content_hash()} here, got {said.hash}")
+    return suite
+
+
+def _header(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+    name = folder.resolve().name
+    if manifest.name != name:
+        yield Finding(MANIFEST, f"name: expected that of the folder, {name!r:.80}, got {manifest.name!r}")
+    if manifest.rules != rules.VERSION:
+        yield Finding(MANIFEST, f"rules: expected version {rules.VERSION}, got {manifest.rules}")
+
+
+def _read(files: Files, suite: Suite, manifest: Manifest) -> tuple[list[Record], list[Row]]:
+    records = read_tables(files)
+    _refuse([*_own_faults(records)])
+    _refuse([*rows_of.record_faults(records)])
+    frozen, known = tuning.frozen_in(files, suite)
+    rows, faults = rows_of.rows(records, suite, manifest, frozen)
+    _refuse([*faults, *rows_of.option_faults(rows, manifest)])
+    _refuse([*tuning.faults(rows, suite, frozen, known)])
+    return records, rows
+
+
+def read_tables(files: Files) -> list[Record]:
+    """Returns the records, not yet looked at one by one. FaultsError if a table is damaged, of another form, or too large."""
+    try:
+        if TRIALS in files:
+            bounded_parquet.table(files[TRIALS], trials.KINDS, trials.MOST_ROWS, TRIALS, missing=(trials.ACCURACY,))
+        records = list(archive.parse(files[RUNS], files[CURVES_FILE], ARCHIVE))
+    except RecordError as error:
+        raise FaultsError([_in_file(error)]) from None
+    _refuse([] if records else [Finding(RUNS, "expected at least one record, got none")])
+    return records
+
+
+def _own_faults(records: Sequence[Record]) -> Iterator[Finding]:
+    for record in records:
+        try:
+            archive.check_record(record, ARCHIVE)
+        except FedbenchError as error:
+            yield _in_file(error)
+
+
+def _in_file(error: FedbenchError) -> Finding:
+    """What a reader says, which begins with its place."""
+    text = str(error).removeprefix(ARCHIVE).removeprefix(": ").removeprefix(", ")
+    file, colon, more = text.partition(": ")
+    return Finding(file, more) if colon and file in (RUNS, CURVES_FILE, TRIALS) else Finding(RUNS, text)

@@ -1,0 +1,128 @@
+"""Makes a submission's folder out of a store's records. It appears whole and without faults, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from fedbench import plain_files, rules, sources
+from fedbench.errors import FedbenchError, UsageError
+from fedbench.protocols import Algorithm
+from fedbench.results import archive
+from fedbench.results.store import Store, write_atomically
+from fedbench.submissions.check import Report, check
+from fedbench.submissions.folder import LARGEST, LARGEST_PLUGIN, TRIALS, TUNED
+from fedbench.submissions.manifest import MANIFEST, SLUG, Manifest, as_yaml
+from fedbench.suites import tuned
+from fedbench.suites.suite import Suite
+
+
+@dataclass(frozen=True)
+class Words:
+    """What people say of a submission; the keys of the manifest have the limits."""
+
+    name: str
+    title: str
+    authors: Sequence[str]
+    contact: str
+    date: str
+    about: str = ""
+    tuning_trials: int = 0
+
+
+def make(
+    parent: Path, words: Words, suite: Suite, selectors: Sequence[str], store: Store, options: Path | None, trials: Path | None
+) -> Report:
+    """Make the folder `words.name` in `parent`, and return what its check says.
+
+    Args:
+        parent: where the folder appears; it is made if it is not there.
+        words: what is said of it.
+        suite: a suite of the library.
+        selectors: algorithms of the suite, and others as `file.py:Class` or by the names of their entry points.
+        store: has the records. Runs without one are left out.
+        options: file of chosen options, for tuned rows.
+        trials: file of all trials, which belongs to it.
+
+    Raises:
+        UsageError: if the folder is there already, the store has no record, or a file or word cannot be taken.
+        FedbenchError: if the check finds faults; then no folder is left.
+    """
+    if not re.fullmatch(SLUG, words.name):
+        raise UsageError(f"submission {words.name!r:.80}: expected a name of at most 64 small letters, digits and hyphens")
+    final = parent / words.name
+    if final.exists() or final.is_symlink():
+        raise UsageError(f"submission {final}: it is there already; move it away, or choose another name")
+    frozen = None if options is None else tuned.read(options, suite)
+    rows = list(tuned.rows(suite, frozen, suite.points, selectors))
+    specs = {spec.run_id: spec for _, _, of_row in rows for spec in of_row}
+    records = [one for spec in specs.values() if (one := store.find(spec.scenario.name, spec.algorithm.name, spec.run_id))]
+    if not records:
+        raise UsageError(f"store {store.root}: it has none of the {len(specs):,} runs of these algorithms in suite {suite.name}")
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".writing-", dir=parent) as temporary:
+        folder = Path(temporary) / words.name
+        archive.write(folder, records)
+        given = {TUNED: options, TRIALS: trials} if options is not None else {}
+        for name, file in given.items():
+            if file is not None:
+                write_atomically(folder / name, plain_files.content(file, LARGEST[name], "file"))
+        algorithms = {selector: suite.algorithm(selector) for selector in selectors}
+        entrants = {one.name: _entrant(selector, one, folder) for selector, one in algorithms.items()}
+        _write_manifest(folder, words, suite, list(entrants.values()))
+        report = check(folder)
+        if report.faults:
+            raise FedbenchError("\n".join(["nothing was made, since its check finds:", *(one.line for one in report.faults)]))
+        folder.rename(final)
+    return report
+
+
+def _entrant(selector: str, algorithm: Algorithm, folder: Path) -> dict[str, str]:
+    """How the manifest names an algorithm. The file of one that is in a file is put into the folder."""
+    origin = sources.origin(type(algorithm))
+    own = {"name": algorithm.name}
+    match origin.get("kind"):
+        case None:
+            return {"origin": "built in", **own}
+        case "file":
+            place = Path(str(sources.IN_FILE.match(selector.partition("[")[0])["file"]))  # type: ignore[index]
+            write_atomically(folder / origin["file"], plain_files.content(place, LARGEST_PLUGIN, "file"))
+            return {"origin": "file", **own, **{key: origin[key] for key in ("file", "class", "sha256")}}
+        case "entry point" if "package" in origin:
+            return {"origin": "distribution", **own, **{key: origin[key] for key in ("package", "version", "class")}}
+    raise UsageError(f"algorithm {selector}: expected a built-in one, file.py:Class, or an entry point of a package")
+
+
+def _write_manifest(folder: Path, words: Words, suite: Suite, entrants: list[dict[str, str]]) -> None:
+    files = {
+        one.name: {"bytes": one.stat().st_size, "sha256": hashlib.sha256(one.read_bytes()).hexdigest()}
+        for one in sorted(folder.iterdir())
+    }
+    content: dict[str, Any] = {
+        "schema": 1,
+        "name": words.name,
+        "title": words.title,
+        "authors": list(words.authors),
+        "contact": words.contact,
+        "about": words.about,
+        "date": words.date,
+        "suite": {"name": suite.name, "hash": suite.content_hash()},
+        "rules": rules.VERSION,
+        "tuning_trials": words.tuning_trials,
+        "algorithms": entrants,
+        "files": files,
+    }
+    try:
+        text = as_yaml(Manifest.model_validate(content))
+    except ValidationError as errors:
+        first = errors.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise UsageError(f"submission {words.name:.80}: {key}: {first['msg']}, got {first['input']!r:.80}") from None
+    write_atomically(folder / MANIFEST, text.encode())

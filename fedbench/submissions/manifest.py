@@ -1,0 +1,176 @@
+"""submission.yaml: who hands in what, of which suite, and the digests of all other files."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import unicodedata
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+
+from fedbench import plain_files
+from fedbench.errors import UsageError
+from fedbench.scenarios.part import Integer, Part
+from fedbench.submissions.faults import FaultsError, Finding, fault, few
+
+MANIFEST = "submission.yaml"
+PLUGIN = r"[A-Za-z_][A-Za-z0-9_]{0,99}\.py"
+SLUG = r"[a-z0-9][a-z0-9-]{0,63}"
+
+
+def _printable(text: str) -> str:
+    """Nothing that moves a cursor, turns the writing direction, or is not seen."""
+    for character in text:
+        if not character.isprintable():
+            raise ValueError(f"expected printable characters, got {_named(character)}")
+    return text
+
+
+def _day(text: str) -> str:
+    datetime.date.fromisoformat(text)
+    return text
+
+
+def _named(character: str) -> str:
+    return f"U+{ord(character):04X} {unicodedata.name(character, '')}".strip()
+
+
+Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*\z", max_length=100)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\z", max_length=100)]
+Class = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\z", max_length=100)]
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}\z")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
+Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z"), AfterValidator(_day)]
+
+
+class _Part(Part):
+    model_config = ConfigDict(strict=True)
+
+
+class BuiltIn(_Part):
+    """An algorithm that fedbench has."""
+
+    origin: Literal["built in"]
+    name: Name
+
+
+class InFile(_Part):
+    """A class in a file that lies in the folder."""
+
+    origin: Literal["file"]
+    name: Name
+    file: Annotated[str, Field(pattern=rf"^{PLUGIN}\z")]
+    class_: Annotated[Class, Field(alias="class")]
+    sha256: Sha256
+
+
+class Distributed(_Part):
+    """An entry point of a package that others can install."""
+
+    origin: Literal["distribution"]
+    name: Name
+    package: Word
+    version: Word
+    class_: Annotated[Class, Field(alias="class")]
+
+
+Entrant = Annotated[BuiltIn | InFile | Distributed, Field(discriminator="origin")]
+
+
+class OfSuite(_Part):
+    """The suite by name, and by the hash of everything in it that can change a result."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*\z", max_length=100)]
+    hash: Hash
+
+
+class File(_Part):
+    """Size and digest of a file in the folder."""
+
+    bytes: Annotated[Integer, Field(ge=0, lt=2**40)]
+    sha256: Sha256
+
+
+class Manifest(_Part):
+    """All keys of submission.yaml. `tuning_trials`: how many trials a row and point the authors say that they made to find options."""
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    name: Annotated[str, Field(pattern=rf"^{SLUG}\z")]
+    title: Line
+    authors: Annotated[list[Line], Field(min_length=1, max_length=100)]
+    contact: Line
+    about: Annotated[str, Field(max_length=5000), AfterValidator(_printable)] = ""
+    date: Day
+    suite: OfSuite
+    rules: Annotated[Integer, Field(ge=1, le=10_000)]
+    tuning_trials: Annotated[Integer, Field(ge=0, le=1_000_000)] = 0
+    algorithms: Annotated[list[Entrant], Field(min_length=1, max_length=100)]
+    files: Annotated[dict[Annotated[str, Field(max_length=110)], File], Field(max_length=110)]
+
+    @property
+    def plugins(self) -> dict[str, InFile]:
+        """Returns the algorithms in files by their names."""
+        return {one.name: one for one in self.algorithms if isinstance(one, InFile)}
+
+    @property
+    def runs_plugins(self) -> bool:
+        """Returns whether a run needs code that is not fedbench's."""
+        return any(not isinstance(one, BuiltIn) for one in self.algorithms)
+
+
+def parse(content: bytes) -> Manifest:
+    """Returns the manifest in the content of its file. FaultsError, a fault a key, if it is none."""
+    try:
+        text = plain_files.decoded(content, MANIFEST)
+        _check_characters(text)
+        found = plain_files.mapping_in(text, MANIFEST)
+    except UsageError as error:
+        raise fault(MANIFEST, str(error).removeprefix(f"{MANIFEST}: ")) from None
+    try:
+        manifest = Manifest.model_validate(found)
+    except ValidationError as errors:
+        raise FaultsError(few([_worded(error) for error in errors.errors(include_url=False)])) from None
+    names = [one.name for one in manifest.algorithms]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise fault(MANIFEST, f"algorithms: {twice} is given twice")
+    return manifest
+
+
+def _check_characters(text: str) -> None:
+    """One form of a text has one digest: no mark at the begin, lines that end with a line feed."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for character in line:
+            if not character.isprintable():
+                raise UsageError(f"line {number}: expected printable characters, got {_named(character)}")
+
+
+def _worded(error: Any) -> Finding:
+    key = ".".join(str(part) for part in error["loc"] if part not in ("built in", "file", "distribution"))
+    got = "" if error["type"] == "missing" else f", got {error['input']!r:.80}"
+    return Finding(MANIFEST, f"{key:.120}: {error['msg']:.200}{got}")
+
+
+def as_yaml(manifest: Manifest) -> str:
+    """Returns the text of the file, a line a key, an algorithm and a file."""
+    content = manifest.model_dump(mode="json", by_alias=True)
+    lines = []
+    for key, value in content.items():
+        if key in ("algorithms", "files"):
+            lines.append(f"{key}:")
+            own = value.items() if isinstance(value, dict) else ((None, one) for one in value)
+            lines += [f"  {'-' if name is None else f'{json.dumps(name)}:'} {_json(one)}" for name, one in own]
+        else:
+            lines.append(f"{key}: {_json(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def digest(content: bytes) -> str:
+    """Returns the digest of a submission from the content of its manifest, which has those of all other files."""
+    return hashlib.sha256(content).hexdigest()

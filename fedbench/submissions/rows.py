@@ -1,0 +1,179 @@
+"""Which record of a submission belongs to which row of the suite, and what is wrong with those that belong to none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fedbench import registry
+from fedbench.engine.spec import RunSpec
+from fedbench.results.archive import RUNS
+from fedbench.results.record import SECTIONS, Record
+from fedbench.submissions.faults import Finding
+from fedbench.submissions.manifest import MANIFEST, BuiltIn, Distributed, Entrant, InFile, Manifest
+from fedbench.suites import tuned
+from fedbench.suites.suite import Suite
+from fedbench.suites.tuned import Tuned
+
+DIGESTS = {"inputs", "plan", "model", "selections", "result"}
+KNOWN = {*SECTIONS, "warnings"}
+Key = tuple[str, str]
+"""A point, and a row as `tuned.rows` names it; an algorithm that is not built in has one row, of its own name."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The runs of an algorithm with its options at a point, in order of seed."""
+
+    point: str
+    name: str
+    runs: tuple[Record, ...]
+
+
+def named(record: Record) -> str:
+    """Returns how a fault names a record."""
+    return f"run {record.run_id} ({record.selector:.80} seed {record.seed} on {record.scenario:.60})"
+
+
+def record_faults(records: Iterable[Record]) -> Iterator[Finding]:
+    """Yields what is wrong with single records: who made them, from what, on what they were measured."""
+    for record in records:
+        made, meta = record.meta["provenance"], record.meta
+        odd = next((text for text in _texts(meta) if not text.replace("\n", "").isprintable()), None)
+        faults = (
+            (made["dirty"] is not False, f"provenance.dirty: expected a commit without local changes, got {made['dirty']!r}"),
+            (not made["commit"], f"provenance.commit: expected the commit that made it, got {made['commit']!r}"),
+            (
+                meta["final"]["evaluated_on"] != "test",
+                f"final.evaluated_on: expected 'test', got {meta['final']['evaluated_on']!r:.40}",
+            ),
+            (
+                set(meta["digests"]) != DIGESTS,
+                f"digests: expected {', '.join(sorted(DIGESTS))}, got {sorted(meta['digests'])!s:.120}",
+            ),
+            (odd is not None, f"expected printable texts, got {odd!a:.80}"),
+            (not set(meta) <= KNOWN, f"unknown section {min(set(meta) - KNOWN, default='')!r:.60}; a run writes no such"),
+        )
+        yield from (Finding(RUNS, f"{named(record)}: {text}") for wrong, text in faults if wrong)
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    """All texts of a tree, keys among them; how deep it is was bounded where it was read."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            yield key
+            yield from _texts(value)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from _texts(value)
+
+
+def rows(records: Sequence[Record], suite: Suite, manifest: Manifest, frozen: Tuned | None) -> tuple[list[Row], list[Finding]]:
+    """Returns the rows that the records make, and what is wrong: records of no row, seeds twice, seeds that are missing."""
+    faults: list[Finding] = []
+    single: dict[str, Record] = {}
+    for record in records:
+        if record.run_id in single:
+            faults.append(Finding(RUNS, f"{named(record)}: it is there twice"))
+        single[record.run_id] = record
+    expected = _expected(suite, manifest, frozen)
+    found: dict[Key, dict[int, Record]] = {}
+    for record in single.values():
+        keys, why = _keys(record, suite, manifest, expected)
+        if not keys:
+            faults.append(Finding(RUNS, f"{named(record)}: {why}"))
+        for key in keys:
+            if record.seed in found.setdefault(key, {}):
+                faults.append(Finding(RUNS, f"{named(record)}: {key[1]} at {key[0]} has this seed twice"))
+            found[key][record.seed] = record
+    faults += [one for (point, name), runs in found.items() for one in _row_faults(point, name, runs, suite)]
+    made = [Row(point, name, tuple(runs[seed] for seed in sorted(runs))) for (point, name), runs in sorted(found.items())]
+    return made, faults + _empty(made, manifest)
+
+
+def _expected(suite: Suite, manifest: Manifest, frozen: Tuned | None) -> Mapping[str, list[tuple[Key, RunSpec]]]:
+    """By run id the rows of the built-in algorithms; published and tuned options may be the same."""
+    names = {one.name for one in manifest.algorithms if isinstance(one, BuiltIn)}
+    selectors = [selector for selector in suite.selectors() if registry.parse_selector(selector)[0] in names]
+    found: dict[str, list[tuple[Key, RunSpec]]] = {}
+    for point, row, specs in tuned.rows(suite, frozen, suite.points, selectors):
+        for spec in specs:
+            found.setdefault(spec.run_id, []).append(((point, row), spec))
+    return found
+
+
+def _keys(
+    record: Record, suite: Suite, manifest: Manifest, expected: Mapping[str, list[tuple[Key, RunSpec]]]
+) -> tuple[list[Key], str]:
+    """The rows of a record, or why it has none."""
+    spec, algorithm = record.meta["spec"], record.meta["spec"]["algorithm"]
+    points = [point.name for point in suite.points if suite.scenario_at(point).content_hash() == spec["scenario_hash"]]
+    entrant = next((one for one in manifest.algorithms if one.name == algorithm["name"]), None)
+    if not points:
+        return [], f"scenario {spec['scenario_hash']} is no point of suite {suite.name}"
+    if record.seed not in suite.seeds.numbers:
+        return (
+            [],
+            f"expected a seed of suite {suite.name}, {suite.seeds.numbers[0]} to {suite.seeds.numbers[-1]}, got {record.seed}",
+        )
+    if entrant is None:
+        return [], f"algorithm {algorithm['name']} is not among the algorithms of {MANIFEST}"
+    if not isinstance(entrant, BuiltIn):
+        why = _other_origin(algorithm.get("origin", {}), entrant) or _other_system(algorithm["options"], suite)
+        return ([] if why else [(point, entrant.name) for point in points]), why
+    keys = [key for key, _ in expected.get(record.run_id, ())]
+    return keys, f"its options are neither the published ones of suite {suite.name} nor tuned ones"
+
+
+def _other_origin(origin: Mapping[str, str], entrant: InFile | Distributed) -> str:
+    """What a record's origin says and the manifest does not; nothing if they agree."""
+    kind = "file" if isinstance(entrant, InFile) else "entry point"
+    wanted = {"kind": kind} | entrant.model_dump(by_alias=True, exclude={"origin", "name"})
+    for key, value in wanted.items():
+        if origin.get(key) != value:
+            return f"origin.{key}: {MANIFEST} says {value!r}, the record {origin.get(key)!r:.80}"
+    return ""
+
+
+def _other_system(options: Mapping[str, object], suite: Suite) -> str:
+    """Which option of the system is not what the suite sets; nothing if all are."""
+    for key, value in suite.options.items():
+        if key in options and options[key] != value:
+            return f"option {key}: suite {suite.name} sets {value!r} for everybody, got {options[key]!r:.40}"
+    return ""
+
+
+def _row_faults(point: str, name: str, runs: Mapping[int, Record], suite: Suite) -> Iterator[Finding]:
+    missing = [seed for seed in suite.seeds.numbers if seed not in runs]
+    if missing:
+        shown = ", ".join(map(str, missing[:10]))
+        yield Finding(RUNS, f"{name} at {point}: expected all {suite.seeds.count} seeds of the suite, missing {shown}")
+    options = {json.dumps(run.meta["spec"]["algorithm"]["options"], sort_keys=True) for run in runs.values()}
+    if len(options) > 1:
+        yield Finding(RUNS, f"{name} at {point}: expected one set of options for all seeds, got {len(options)}")
+
+
+def _empty(made: Sequence[Row], manifest: Manifest) -> list[Finding]:
+    there = {run.meta["spec"]["algorithm"]["name"] for row in made for run in row.runs}
+    absent: list[Entrant] = [one for one in manifest.algorithms if one.name not in there]
+    return [Finding(MANIFEST, f"algorithm {one.name}: {RUNS} has no record of it that belongs to the suite") for one in absent]
+
+
+def option_faults(made: Sequence[Row], manifest: Manifest) -> Iterator[Finding]:
+    """Yields algorithms that are not built in and have other options from point to point: those would be tuned, without trials that anybody
+    can check."""
+    for one in manifest.algorithms:
+        if isinstance(one, BuiltIn):
+            continue
+        sets = {
+            json.dumps(run.meta["spec"]["algorithm"]["options"], sort_keys=True)
+            for row in made
+            if row.name == one.name
+            for run in row.runs
+        }
+        if len(sets) > 1:
+            yield Finding(RUNS, f"algorithm {one.name}: expected the same options at all points, got {len(sets)} sets")

@@ -1,0 +1,88 @@
+"""Rows that claim to be tuned bring all trials of the suite's rule, and the rule chooses the same options from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from fedbench import plain_files
+from fedbench.errors import FedbenchError
+from fedbench.submissions.faults import Finding, fault
+from fedbench.submissions.folder import TRIALS, TUNED, Files
+from fedbench.submissions.rows import Row
+from fedbench.suites import space as spaces
+from fedbench.suites import trials, tuned
+from fedbench.suites.suite import Suite
+from fedbench.suites.tuned import Tuned
+from fedbench.suites.tuning import RULE, Choice, Outcome, choose, tuning_of
+from fedbench.suites.tuning import trials as trials_of
+
+
+def frozen_in(files: Files, suite: Suite) -> tuple[Tuned | None, Mapping[str, Outcome]]:
+    """Returns the chosen options and the outcomes of trials by run id; none if the submission claims nothing.
+
+    FaultsError if a file is none, is of another suite, or has no other beside it.
+    """
+    for one, other in ((TUNED, TRIALS), (TRIALS, TUNED)):
+        if one in files and other not in files:
+            raise fault(other, f"the file is missing: {one} says that options were tuned, and both files belong together")
+    if TUNED not in files:
+        return None, {}
+    name = TUNED
+    try:
+        space = spaces.load(tuning_of(suite).space)
+        content = plain_files.mapping_in(plain_files.decoded(files[TUNED], TUNED), TUNED)
+        frozen = tuned.parse(content, suite, TUNED)
+        if (frozen.space_hash, frozen.rule) != (space.content_hash(), RULE):
+            raise fault(
+                TUNED,
+                f"expected search space {space.content_hash()} and rule {RULE}, got {frozen.space_hash:.40} and {frozen.rule}",
+            )
+        _check_options(frozen, suite)
+        name = TRIALS
+        return frozen, trials.parse(files[TRIALS], suite.design_hash(), TRIALS)
+    except FedbenchError as error:
+        raise fault(name, str(error).removeprefix(f"{name}: ")) from None
+
+
+def _check_options(frozen: Tuned, suite: Suite) -> None:
+    """Options that the algorithm does not take are refused here, where they stand."""
+    for point, by_selector in frozen.points.items():
+        suite.point(point)
+        for selector, choice in by_selector.items():
+            if selector not in suite.selectors():
+                raise fault(TUNED, f"points.{point}: {selector!r:.80} is no algorithm of suite {suite.name}")
+            suite.algorithm(selector, choice.options)
+
+
+def faults(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> Iterator[Finding]:
+    """Yields the tuned rows whose trials are not all there, or whose options the rule does not choose from them."""
+    for row in rows if frozen is not None else ():
+        selector = row.name.removesuffix(tuned.TUNED)
+        if frozen is not None and selector != row.name:
+            yield from _row_faults(row, selector, frozen.points[row.point][selector], suite, known)
+
+
+def _row_faults(row: Row, selector: str, choice: Choice, suite: Suite, known: Mapping[str, Outcome]) -> Iterator[Finding]:
+    several = list(trials_of(suite, spaces.load(tuning_of(suite).space), [suite.point(row.point)], [selector]))
+    wanted = [spec for trial in several for spec in trial.specs]
+    missing = [spec for spec in wanted if spec.run_id not in known]
+    if missing:
+        first = f"run {missing[0].run_id} (seed {missing[0].seed})"
+        yield Finding(
+            TRIALS,
+            f"{row.name} at {row.point}: {len(missing)} of {len(wanted)} runs of its trials are missing, the first is {first}",
+        )
+        return
+    try:
+        found = choose(
+            {trial.number: trial.options for trial in several},
+            {trial.number: [known[spec.run_id] for spec in trial.specs] for trial in several},
+        )
+    except (FedbenchError, ValueError, TypeError, OverflowError) as error:
+        yield Finding(TRIALS, f"{row.name} at {row.point}: nothing can be chosen from its trials ({error})")
+        return
+    for key, value in found.as_dict().items():
+        said = choice.as_dict()[key]
+        if said != value:
+            yield Finding(TUNED, f"{row.name} at {row.point}: {key}: its trials give {value!r:.80}, the file says {said!r:.80}")
+            return

@@ -37,7 +37,8 @@ demo: $(STAMP)
 	    --note "default options: a demonstration, not a ranking"
 
 site: $(STAMP)
-	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --speed results/asv --changes results/changes.yaml -o build/site
+	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --speed results/asv --changes results/changes.yaml \
+	    $(if $(wildcard results/submissions),--submissions results/submissions) -o build/site
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2

@@ -58,6 +58,7 @@ def build_suites(
         Path | None, typer.Option("--speed", help="Folder of asv's results, for the page of the suite's own speed.")
     ] = None,
     log: Annotated[Path | None, typer.Option("--changes", help="YAML file of what changed, for the page of changes.")] = None,
+    handed_in: Annotated[Path | None, typer.Option("--submissions", help="Folder of what others handed in.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path("leaderboard"),
 ) -> None:
     """Write the pages of suites from their archives. The first one is index.html; they need no network.
@@ -80,9 +81,11 @@ def build_suites(
         pictures = archives / found.suite.name / illustrations.FILE
         shown = illustrations.read(pictures, found.suite) if pictures.exists() else None
         documents.append(of_suite(document(found, reference_for(found, references)), runs, shown))
+    submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ([], [])
     timed = None if asv is None else speed.read(asv)
-    page = write(documents, output, asv=timed, changed=changes.read(log) if log is not None else ())
-    say(f"{len(documents)} suites -> {page}")
+    logged = changes.read(log) if log is not None else ()
+    page = write([*documents, *theirs], output, asv=timed, changed=logged, submitted=submitted)
+    say(f"{len(documents)} suites, {len(submitted)} submissions -> {page}")
 
 
 @app.command()

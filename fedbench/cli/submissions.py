@@ -1,21 +1,23 @@
-"""`fedbench leaderboard check|retract|history` of submissions."""
+"""`fedbench leaderboard check|retract|history` of submissions, and what the site shows of them."""
 
 from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fedbench.cli.output import print_json, say, show
 from fedbench.errors import UsageError
 from fedbench.submissions import history
+from fedbench.submissions.accepted import accepted
 from fedbench.submissions.check import Report, check
 from fedbench.submissions.history import HISTORY, Kind
 from fedbench.submissions.rerun import rerun
 from fedbench.submissions.validity import Validity
+from fedbench.suites import suite as suites
 
 SUBMISSIONS = Path("results/submissions")
 SampleOption = Annotated[int, typer.Option(help="Of a submission: so many records, drawn at random, are run again.", min=0)]
@@ -37,6 +39,37 @@ class Wish:
     run_plugins: bool = False
     record: bool = False
     as_json: bool = False
+
+
+def shown(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns what the site says of every submission in a folder, and the documents of those that have rows. Their boards are their own,
+    so nobody's standing moves."""
+    from fedbench.leaderboard import of_records  # the other verbs start faster without it
+
+    several, documents = [], []
+    for one in accepted(folder, show):
+        document = None
+        if one.records:
+            suite = suites.load(one.suite)
+            points = {suite.scenario_at(point).content_hash(): point.name for point in suite.points}
+            note = f"handed in by {', '.join(one.authors)}; {one.validity}"
+            document = f"by-{one.name}"
+            documents.append(of_records(one.records, one.title, note, name=document, points=points, validity=str(one.validity)))
+        several.append(
+            {
+                "name": one.name,
+                "title": one.title,
+                "authors": list(one.authors),
+                "date": one.date,
+                "suite": one.suite,
+                "validity": str(one.validity),
+                "reason": one.reason,
+                "document": document,
+                "rows": len(one.rows),
+                "points": len({row.point for row in one.rows}),
+            }
+        )
+    return several, documents
 
 
 def check_one(folder: Path, wish: Wish, archives: Path) -> None:

@@ -67,18 +67,34 @@ def of_suite(
     }
 
 
-def of_records(records: Iterable[Record], title: str, note: str = "", axis: str | Axis = SECONDS) -> Document:
+def of_records(
+    records: Iterable[Record],
+    title: str,
+    note: str = "",
+    axis: str | Axis = SECONDS,
+    *,
+    name: str | None = None,
+    points: Mapping[str, str] | None = None,
+    validity: str | None = None,
+) -> Document:
     """Returns the document of any records: a point for every scenario, a row for every algorithm with its options.
 
-    note: a sentence about all of it. axis: on which runs are compared.
+    Args:
+        records: of any scenarios.
+        title: of its pages.
+        note: a sentence about all of it.
+        axis: on which runs are compared.
+        name: of its folder; by default the title's.
+        points: names of scenarios by their hashes; by default their own names.
+        validity: of all rows, where it is known beyond what their records say.
     """
     where = find(axis)
-    summaries = dict(_named(summarize(records, where)))
+    summaries = dict(_named(summarize(records, where), points or {}))
     labels = {row.selector: row.selector for summary in summaries.values() for row in summary.rows}
     boards = {point: _board(summary) for point, summary in summaries.items()}
     return {
         "schema": SCHEMA,
-        "name": slug(title),
+        "name": name or slug(title),
         "title": title,
         "note": note,
         "axis": _axis(where),
@@ -93,7 +109,7 @@ def of_records(records: Iterable[Record], title: str, note: str = "", axis: str 
         "absent": {},
         "labels": {},
         "timelines": {},
-        "sections": {GIVEN: {point: section(summary, labels) for point, summary in summaries.items()}},
+        "sections": {GIVEN: {point: section(summary, labels, validity) for point, summary in summaries.items()}},
     }
 
 
@@ -106,9 +122,9 @@ def _section_of(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Document:
     return section(summary, {runs[0].selector: label for label, runs in rows.items()})
 
 
-def _named(summaries: Sequence[ScenarioSummary]) -> Iterable[tuple[str, ScenarioSummary]]:
+def _named(summaries: Sequence[ScenarioSummary], points: Mapping[str, str]) -> Iterable[tuple[str, ScenarioSummary]]:
     """Yields scenarios with names of their own."""
-    names = [one.full_name for one in summaries]
+    names = [points.get(one.scenario_hash, one.full_name) for one in summaries]
     for name, one in zip(names, summaries, strict=True):
         yield name if names.count(name) == 1 else f"{name} ({one.scenario_hash[:12]})", one
 

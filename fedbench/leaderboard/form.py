@@ -305,10 +305,24 @@ class _Change(_Part):
     text: Text
 
 
+class _Submission(_Part):
+    name: Slug
+    title: Text
+    authors: Lines
+    date: Word
+    suite: Word
+    validity: Literal["self-reported", "checked", "re-run-identical", "retracted"]
+    reason: Text
+    document: Slug | None
+    rows: Count
+    points: Count
+
+
 class _Site(_Part):
     documents: Annotated[list[Slug], Field(min_length=1, max_length=100)]
     speed: _Speed | None
     changes: Annotated[list[_Change], Field(max_length=10_000)]
+    submissions: Annotated[list[_Submission], Field(max_length=10_000)]
 
 
 FORMS: dict[str, type[BaseModel]] = {"document": _Document, "site": _Site}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-RESERVED = frozenset({"index", "table", "compare", "algorithms", "rules", "speed", "changes", "data", "assets"})
+RESERVED = frozenset({"index", "table", "compare", "algorithms", "rules", "speed", "submissions", "changes", "data", "assets"})
 
 
 def slug(text: str) -> str:

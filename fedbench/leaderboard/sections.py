@@ -34,8 +34,8 @@ MOST_STALE = 60  # bars of a histogram
 Document = dict[str, Any]
 
 
-def section(summary: ScenarioSummary, labels: Mapping[str, str]) -> Document:
-    """Returns a scenario with its rows; `labels`: of the selectors."""
+def section(summary: ScenarioSummary, labels: Mapping[str, str], known: str | None = None) -> Document:
+    """Returns a scenario with its rows; `labels`: of the selectors; `known`: their validity, if the records are not to say it."""
     scenario = summary.scenario
     return {
         "name": summary.name,
@@ -49,7 +49,7 @@ def section(summary: ScenarioSummary, labels: Mapping[str, str]) -> Document:
         "budget": dict(scenario.get("budget") or {}),
         "targets": [dict(target) for target in scenario.get("targets") or []],
         "horizon": _horizon(summary.horizon),
-        "rows": [_row(row, summary, labels[row.selector]) for row in sorted(summary.rows, key=_order)],
+        "rows": [_row(row, summary, labels[row.selector], known) for row in sorted(summary.rows, key=_order)],
     }
 
 
@@ -69,7 +69,7 @@ def _order(row: Row) -> tuple[float, float, float, str]:
     return float("inf") if median is None else median, -float(row.to_target[0].hits), worse, row.selector
 
 
-def _row(row: Row, summary: ScenarioSummary, label: str) -> Document:
+def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> Document:
     """Of the measures those that say something here: losses only where jobs can be lost."""
     again = command(row.runs[0].meta["spec"], row.seeds)
     measures = {name: value for name, value in row.measures.items() if summary.loses_jobs or name not in LOSSES}
@@ -92,7 +92,7 @@ def _row(row: Row, summary: ScenarioSummary, label: str) -> Document:
         },
         "staleness": _staleness(row),
         "participation": _participation(row),
-        "validity": validity(row.runs),
+        "validity": known or validity(row.runs),
         "command": again.line,
         "command_needs": again.needs,
         "runs": [_run(run, summary.horizon) for run in row.runs],

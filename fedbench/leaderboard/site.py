@@ -4,7 +4,7 @@ index.html, NAME.html      overviews                     data/NAME.json, .csv   
 NAME/POINT.html            a scenario                    data/rows.js           all rows, as the table reads them
 NAME/POINT/ROW.html        a row with its records        data/site.json         which documents, speed and changes
 algorithms/LABEL.html      an algorithm                  assets/                style and scripts
-table.html, compare.html, algorithms.html, rules.html, speed.html, changes.html
+table.html, compare.html, algorithms.html, rules.html, speed.html, submissions.html, changes.html
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fedbench.leaderboard import browse
 from fedbench.leaderboard.document import SCHEMA, of_records
 from fedbench.leaderboard.flat import as_csv
 from fedbench.leaderboard.form import problem
-from fedbench.leaderboard.pages import algorithm, changes, overview, record, rules, scenario, speed, table
+from fedbench.leaderboard.pages import algorithm, changes, overview, record, rules, scenario, speed, submissions, table
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.places import RESERVED, slug
 
@@ -64,14 +64,16 @@ def write(
     *,
     asv: Mapping[str, Any] | None = None,
     changed: Sequence[Mapping[str, Any]] = (),
+    submitted: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Write the site of documents into `out`, which is made if need be, and return the path of its `index.html`.
 
     Args:
         documents: of suites and stores, see `document`; the first one is the front page.
-        out: the folder. What it holds beside the site stays; pages of rows that are no more are removed.
+        out: the folder. What it holds beside the site stays; pages of documents and rows that are no more are removed.
         asv: the suite's speed, see `pages.speed.read`.
         changed: what changed, see `pages.changes.read`.
+        submitted: what others handed in, see `pages.submissions`; those that have rows have a document.
 
     The same documents give the same bytes. UsageError for names that are taken or alike, or if `out` cannot be written.
     """
@@ -81,18 +83,18 @@ def write(
         raise UsageError(
             f"leaderboard: expected names of lower case letters, digits and hyphens, each once, none of {taken}; got {told}"
         )
-    content = {"schema": SCHEMA, "documents": names, "speed": asv, "changes": list(changed)}
+    content = {"schema": SCHEMA, "documents": names, "speed": asv, "changes": list(changed), "submissions": list(submitted)}
     texts = {CONTENT: _json(content)} | {f"data/{one['name']}.json": _json(one) for one in documents}
     site = _site({name: json.loads(text) for name, text in texts.items()})
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        written = set(texts)
+        earlier, written = _documents_in(folder), set(texts)
         for name, text in (*texts.items(), *_made(site)):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             _replace(folder / name, text)
             written.add(name)
-        _sweep(folder, names, written)
+        _sweep(folder, {*names, *earlier, "algorithms"}, written)
     except OSError as error:
         raise UsageError(
             f"leaderboard {folder}: cannot be written ({error.strerror}); choose a folder that you may write to"
@@ -112,9 +114,7 @@ def check(out: str | Path) -> list[str]:
         content = _load(folder / CONTENT)
         if not isinstance(content, dict) or content.get("schema") != SCHEMA:
             return [f"{folder / CONTENT}: expected schema {SCHEMA}; build the leaderboard again"]
-        wrong = problem(
-            {"documents": content.get("documents"), "speed": content.get("speed"), "changes": content.get("changes")}, "site"
-        )
+        wrong = problem(content, "site")
         if wrong:
             return [f"{folder / CONTENT}: not what a leaderboard is made from: {wrong}"]
         data = {CONTENT: content}
@@ -143,7 +143,9 @@ def _load(file: Path) -> Any:
 
 def _site(data: Mapping[str, Any]) -> Site:
     content = data[CONTENT]
-    return Site([data[f"data/{name}.json"] for name in content["documents"]], content["speed"], content["changes"])
+    return Site(
+        [data[f"data/{name}.json"] for name in content["documents"]], content["speed"], content["changes"], content["submissions"]
+    )
 
 
 def _json(value: Any) -> str:
@@ -173,16 +175,29 @@ def _made(site: Site) -> Iterator[tuple[str, str]]:
     yield "rules.html", rules.render(site)
     if site.speed:
         yield "speed.html", speed.render(site)
+    if site.submissions:
+        yield "submissions.html", submissions.render(site)
     if site.changes:
         yield "changes.html", changes.render(site)
 
 
-def _sweep(folder: Path, names: Sequence[str], written: set[str]) -> None:
-    """Removes pages that an earlier site had in the folders that are this site's own."""
-    for own in (*names, "algorithms"):
-        for file in (folder / own).rglob("*.html"):
+def _documents_in(folder: Path) -> list[str]:
+    """Returns the names of the documents of a site that is there; none if there is no site that can be read."""
+    try:
+        content = _load(folder / CONTENT)
+    except RecordError:
+        return []
+    return list(content["documents"]) if isinstance(content, dict) and not problem(content, "site") else []
+
+
+def _sweep(folder: Path, names: Iterable[str], written: set[str]) -> None:
+    """Removes what an earlier site had of documents, and this one has not."""
+    for own in names:
+        places = [folder / f"{own}.html", folder / "data" / f"{own}.json", folder / "data" / f"{own}.csv"]
+        places += [*(folder / own).rglob("*.html"), *(folder / "data" / "curves" / own).rglob("*.js")]
+        for file in places:
             if file.relative_to(folder).as_posix() not in written:
-                file.unlink()
+                file.unlink(missing_ok=True)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -76,7 +76,9 @@ def test_check_reports_broken_data(board, tmp_path, name, text):
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "A", "", 7])
 def test_check_reads_no_file_of_another_folder(board, tmp_path, name):
     build(board, tmp_path)
-    (tmp_path / "data" / "site.json").write_text(json.dumps({"schema": 3, "documents": [name], "speed": None, "changes": []}))
+    (tmp_path / "data" / "site.json").write_text(
+        json.dumps({"schema": 3, "documents": [name], "speed": None, "changes": [], "submissions": []})
+    )
     (problem,) = check(tmp_path)
     assert "site.json: not what a leaderboard is made from: documents.0" in problem
 

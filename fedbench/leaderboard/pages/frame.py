@@ -26,11 +26,13 @@ class Site:
     documents: of suites and stores; the first one is the front page.
     speed: the suite's own speed commit by commit, see `speed`; None: there is no such page.
     changes: what changed, oldest first; empty: there is no such page.
+    submissions: what others handed in; empty: there is no such page.
     """
 
     documents: Sequence[Mapping[str, Any]]
     speed: Mapping[str, Any] | None = None
     changes: Sequence[Mapping[str, Any]] = ()
+    submissions: Sequence[Mapping[str, Any]] = ()
     places: Places = field(init=False)
 
     def __post_init__(self) -> None:
@@ -46,11 +48,13 @@ class Site:
 
     def _ways(self) -> list[tuple[str, str]]:
         """Returns titles and addresses of the pages that every page links to."""
-        names = [document["name"] for document in self.documents]
+        handed_in = {one["document"] for one in self.submissions}
+        names = [document["name"] for document in self.documents if document["name"] not in handed_in]
         titles = ["Overview"] if len(names) == 1 else names
         ways = [(title, self.places.overview(name)) for title, name in zip(titles, names, strict=True)]
         ways += [("Table", "table.html"), ("Compare", "compare.html"), ("Algorithms", "algorithms.html"), ("Rules", "rules.html")]
         ways += [("Speed", "speed.html")] if self.speed else []
+        ways += [("Submissions", "submissions.html")] if self.submissions else []
         return ways + ([("Changes", "changes.html")] if self.changes else [])
 
 

@@ -4,141 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
-Word = Annotated[str, Field(max_length=1000)]
-Text = Annotated[str, Field(max_length=20_000)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0, lt=2**63)]
-Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
-Names = Annotated[dict[Word, Any], Field(max_length=1000)]
-Counts = Annotated[dict[Word, Count], Field(max_length=100)]
-Points = Annotated[list[Number], Field(max_length=10_000)]
+from fedbench.leaderboard.section_form import AxisForm, Count, Names, Number, Part, Points, ScenarioForm, Slug, Text, Word
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
-
-
-class _Axis(_Part):
-    name: Word
-    words: Word
-    unit: Word
-    title: Word
-
-
-class _Comparison(_Part):
-    standing: Word | None
-    seeds: Count
-    difference: Number | None
-    half_width: Number | None
-    level: Number | None
-    p: Number | None
-    p_adjusted: Number | None
-
-
-class _Estimate(_Part):
-    n: Count
-    missing: Count
-    mean: Number | None
-    std: Number | None
-    half_width: Number | None
-
-
-class _Hits(_Part):
-    metric: Word
-    target: Number
-    hits: Count
-    total: Count
-    median: Number | None
-    beyond: Number | None
-    restricted_mean: _Estimate
-    lower_bound: bool
-    comparison: _Comparison
-    reached: Annotated[list[Number | None], Field(max_length=10_000)]
-
-
-class _Curve(_Part):
-    band: Word
-    at: Points
-    mean: Points
-    low: Points
-    high: Points
-
-
-class _Limit(_Part):
-    selector: Text
-    seed: Count
-    ended_by: Word
-
-
-class _Horizon(_Part):
-    at: Number | None
-    is_shared: bool
-    limits: Annotated[list[_Limit], Field(max_length=100_000)]
-
-
-class _Run(_Part):
-    run_id: Word
-    seed: Count
-    accuracy_at_horizon: Number | None
-    warnings: Annotated[list[Text], Field(max_length=100)]
-    outcome: Names
-    provenance: Names
-    digests: Names
-
-
-class _Participation(_Part):
-    least: Number
-    mean: Number
-    most: Number
-    gini: Number | None
-
-
-class _Row(_Part):
-    label: Text
-    selector: Text
-    algorithm: Names
-    papers: Annotated[list[Names], Field(max_length=100)]
-    flattered: bool
-    seeds: Annotated[list[Count], Field(max_length=10_000)]
-    outcomes: Counts
-    ended_by: Counts
-    left_out: Text
-    accuracy: _Comparison
-    measures: Annotated[dict[Word, _Estimate], Field(max_length=100)]
-    staleness_max: Count | None
-    to_target: Annotated[list[_Hits], Field(max_length=100)]
-    curves: Annotated[dict[Word, _Curve], Field(max_length=20)]
-    staleness: Annotated[list[Number], Field(max_length=1000)]
-    participation: _Participation | None
-    validity: Word
-    command: Text | None
-    command_needs: Text | None
-    runs: Annotated[list[_Run], Field(max_length=10_000)]
-
-
-class _Target(_Part):
-    metric: Word
-    value: Number
-
-
-class _Scenario(_Part):
-    name: Word
-    full_name: Text
-    settings: Annotated[list[Text], Field(max_length=1000)]
-    hash: Annotated[str, Field(max_length=100)]
-    about: Text | None
-    task: Names
-    clients: Count | None
-    public: Any
-    budget: Names
-    targets: Annotated[list[_Target], Field(max_length=100)]
-    horizon: _Horizon
-    rows: Annotated[list[_Row], Field(max_length=10_000)]
-
-
-class _Suite(_Part):
+class _Suite(Part):
     name: Word
     hash: Word
     about: Text
@@ -149,7 +20,7 @@ class _Suite(_Part):
     rules: Count
 
 
-class _Point(_Part):
+class _Point(Part):
     name: Word
     axis: Word
     about: Text
@@ -161,7 +32,7 @@ class _Point(_Part):
     resolution: dict[Word, Number | None]
 
 
-class _Facts(_Part):
+class _Facts(Part):
     about: Text
     traffic: Text
     gradient_work: Text
@@ -172,14 +43,14 @@ class _Facts(_Part):
     options: Annotated[list[Names], Field(max_length=100)]
 
 
-class _Option(_Part):
+class _Option(Part):
     name: Word
     low: Number
     high: Number
     scale: Literal["log", "linear"]
 
 
-class _Trial(_Part):
+class _Trial(Part):
     trial: Count
     options: Annotated[dict[Word, Number], Field(max_length=100)]
     seconds: Number
@@ -188,19 +59,19 @@ class _Trial(_Part):
     unfinished: Count
 
 
-class _Sensitivity(_Part):
+class _Sensitivity(Part):
     sought: Annotated[list[_Option], Field(max_length=20)]
     trials: Annotated[list[_Trial], Field(max_length=10_000)]
     chosen: Count
 
 
-class _Labels(_Part):
+class _Labels(Part):
     clients: Annotated[list[Count], Field(min_length=1, max_length=10_000)]
     counts: Annotated[list[Annotated[list[Count], Field(min_length=1, max_length=1000)]], Field(min_length=1, max_length=10_000)]
     step_seconds: Annotated[list[Number], Field(min_length=1, max_length=10_000)]
 
 
-class _Jobs(_Part):
+class _Jobs(Part):
     client: Annotated[list[Count], Field(max_length=10_000)]
     begin: Points
     end: Points
@@ -208,13 +79,13 @@ class _Jobs(_Part):
     staleness: Annotated[list[Count | None], Field(max_length=10_000)]
 
 
-class _Absences(_Part):
+class _Absences(Part):
     client: Annotated[list[Count], Field(max_length=10_000)]
     begin: Points
     end: Points
 
 
-class _Timeline(_Part):
+class _Timeline(Part):
     end_seconds: Number
     clients: Annotated[list[Count], Field(max_length=1000)]
     of_clients: Count
@@ -223,7 +94,7 @@ class _Timeline(_Part):
     updates: Annotated[list[Number], Field(max_length=1_000_000)]
 
 
-class _Entrant(_Part):
+class _Entrant(Part):
     label: Text
     selector: Text
     family: Word
@@ -234,14 +105,14 @@ class _Entrant(_Part):
     sensitivity: Annotated[dict[Word, _Sensitivity], Field(max_length=1000)]
 
 
-class _Reach(_Part):
+class _Reach(Part):
     target: Number
     hits: Count
     median: Number | None
     bytes: Number | None
 
 
-class _Standing(_Part):
+class _Standing(Part):
     label: Text
     first: bool
     first_alike: bool
@@ -254,7 +125,7 @@ class _Standing(_Part):
     targets: Annotated[list[_Reach], Field(max_length=100)]
 
 
-class _Profiles(_Part):
+class _Profiles(Part):
     factors: Points
     shares: Annotated[dict[Word, dict[Text, Points]], Field(max_length=10)]
 
@@ -263,12 +134,12 @@ Kind = Literal["tuned", "published", "given"]
 Lines = Annotated[list[Text], Field(max_length=1000)]
 
 
-class _Document(_Part):
+class _Document(Part):
     schema_version: Annotated[Literal[3], Field(alias="schema")]
     name: Slug
     title: Text
     note: Text
-    axis: _Axis
+    axis: AxisForm
     kinds: Annotated[list[Kind], Field(max_length=3)]
     suite: _Suite | None
     definitions: Lines
@@ -280,15 +151,15 @@ class _Document(_Part):
     absent: Annotated[dict[Text, Lines], Field(max_length=1000)]
     labels: Annotated[dict[Word, _Labels], Field(max_length=1000)]
     timelines: Annotated[dict[Word, Annotated[dict[Text, _Timeline], Field(max_length=1000)]], Field(max_length=1000)]
-    sections: dict[Kind, Annotated[dict[Word, _Scenario], Field(max_length=1000)]]
+    sections: dict[Kind, Annotated[dict[Word, ScenarioForm], Field(max_length=1000)]]
 
 
-class _Case(_Part):
+class _Case(Part):
     name: Word
     values: Annotated[list[Number | None], Field(max_length=10_000)]
 
 
-class _Machine(_Part):
+class _Machine(Part):
     label: Word
     cpu: Word
     commits: Annotated[list[Word], Field(max_length=10_000)]
@@ -296,16 +167,16 @@ class _Machine(_Part):
     cases: Annotated[list[_Case], Field(max_length=1000)]
 
 
-class _Speed(_Part):
+class _Speed(Part):
     machines: Annotated[list[_Machine], Field(max_length=100)]
 
 
-class _Change(_Part):
+class _Change(Part):
     date: Word
     text: Text
 
 
-class _Submission(_Part):
+class _Submission(Part):
     name: Slug
     title: Text
     authors: Lines
@@ -318,7 +189,7 @@ class _Submission(_Part):
     points: Count
 
 
-class _Site(_Part):
+class _Site(Part):
     documents: Annotated[list[Slug], Field(min_length=1, max_length=100)]
     speed: _Speed | None
     changes: Annotated[list[_Change], Field(max_length=10_000)]

@@ -7,10 +7,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from fedbench.leaderboard.pictures import degradation
 from fedbench.leaderboard.pictures.bars import bar, end_of
 from fedbench.leaderboard.pictures.labels import label_map
 from fedbench.leaderboard.pictures.sensitivity import pictures
 from fedbench.leaderboard.pictures.timeline import timeline
+from tests.leaderboard.suite import DOCUMENT, row
 
 JOBS = {
     "client": [4, 4, 7], "begin": [0.0, 5.0, 2.0], "end": [5.0, 10.0, 4.0], "fate": ["used", "lost", "late"], "staleness": [3, None, None],
@@ -74,3 +76,17 @@ def test_trials_lie_on_the_scale_of_their_option() -> None:
     assert [one.get("class") for one in dots] == ["dot", "dot chosen", "dot hollow", "dot"]
     assert "lr=10: at least 10.0 s, 2 of 8 targets and seeds missed" in svg
     assert "the published options" in svg
+
+
+def test_what_changes_from_the_base_is_drawn_on_a_logarithmic_scale() -> None:
+    """`fast` takes twice as long, `slow` reaches no target there, `crowd` has no row there."""
+    (one,) = degradation.pictures(DOCUMENT, "tuned", ["fast", "slow", "crowd", "untried"])
+    assert (one.label, one.within) == ("fast", "most at rough: 2.0")
+    boards = {"tuned": {"calm": [row("a", 10), row("b", 10, solved=0.5)], "rough": [row("a", 40), row("b", 5)]}}
+    a, b = degradation.pictures({**DOCUMENT, "boards": boards}, "tuned", ["a", "b"])
+    assert (a.within, b.within) == ("most at rough: 4.0", "most at rough: ≤ 0.5")
+    heights = [float(re.findall(r'class="dot[^"]*" cx="[\d.]+" cy="([\d.]+)"', small.svg)[0]) for small in (a, b)]
+    ticks = [float(y) for y in re.findall(r'class="(?:rule|axis)" x1="26" x2="212" y1="([\d.]+)"', a.svg)]
+    assert heights == [ticks[3], ticks[0]], "at the lines of 4 and of a half"
+    assert "hollow" in b.svg
+    assert 'href="#degradation-context-tuned"' in b.svg

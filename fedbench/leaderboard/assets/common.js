@@ -90,7 +90,7 @@ window.fedbenchPage = (() => {
     if (row.place === null) return "reference";
     if (row.solved === 0) return "no target";
     if (row.first && row.first_alike) return "first, also like for like";
-    return row.first ? "first" : row.first_alike ? "first, like for like" : "behind";
+    return row.first ? "first" : row.first_alike ? "first, like for like" : `behind, tie class ${row.place + 1}`;
   }
 
   /** A time with its interval; ≥ where misses count with the budget. */

@@ -10,6 +10,7 @@ from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.heatmap import costs, times
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.scenario import parts, remarks
+from fedbench.leaderboard.pictures import degradation
 from fedbench.leaderboard.pictures.profiles import pictures
 
 
@@ -29,6 +30,7 @@ def render(site: Site, document: Mapping[str, Any]) -> str:
         runs=len({run["run_id"] for row in _rows(document) for run in row["runs"]}),
         boards=boards if len(points) > 1 else [],
         costs=costs(document, boards[0][0]) if boards and document["suite"] and len(points) > 1 else [],
+        degradations=degradation.pictures(document, boards[0][0], labels) if boards and document["suite"] else [],
         profiles=pictures(document["profiles"], boards[0][0], labels) if boards else [],
         **remarks(list(_rows(document))),
         alone=parts(site, document, points[0]["name"]) if len(points) == 1 else [],

@@ -1,0 +1,101 @@
+"""How an algorithm fares when one thing is changed: at every point its time over its own time at the base, one small picture each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from fedbench.leaderboard.pictures.profiles import Small
+
+WIDTH, HEIGHT = 216, 104
+LEFT, RIGHT, TOP, BOTTOM = 26, 4, 6, 16  # pixels around the picture
+TICKS = (0.5, 1, 2, 4, 8)
+CONTEXT = "degradation-context"
+
+
+@dataclass(frozen=True)
+class _Dot:
+    """A point's ratio to the base; `bound`: what is missed makes it one."""
+
+    point: str
+    place: int
+    ratio: float
+    bound: str
+
+
+def pictures(document: Mapping[str, Any], kind: str, labels: Sequence[str]) -> list[Small]:
+    """Returns a picture for each label that reaches a target at the first point, which is the base, and has other points. The first one
+    brings the grey dots of all, which the others use."""
+    points = [point["name"] for point in document["points"]]
+    dots = {label: found for label in labels if (found := _dots(document["boards"][kind], points, label))}
+    if len(points) < 2 or not dots:
+        return []
+    width = (WIDTH - LEFT - RIGHT) / (len(points) - 1)
+    several = "".join(_circle(dot, width, "other-dot", 1.5) for own in dots.values() for dot in own)
+    grey = f'<g id="{CONTEXT}-{kind}">{several}</g>'
+    smalls = []
+    for i, (label, own) in enumerate(dots.items()):
+        behind = grey if i == 0 else f'<use href="#{CONTEXT}-{kind}"/>'
+        worst = max(own, key=lambda dot: dot.ratio)
+        within = f"most at {worst.point}: {worst.bound}{worst.ratio:.1f}"
+        shown = "".join(_stem(dot, width) for dot in own)
+        svg = (
+            f'<svg class="profile" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+            f'aria-label="{escape(label)}: {escape(within)}">{_frame(document["points"], width)}{behind}{shown}</svg>'
+        )
+        smalls.append(Small(label, Markup(svg), within))
+    return smalls
+
+
+def _dots(boards: Mapping[str, Any], points: Sequence[str], label: str) -> list[_Dot]:
+    rows = {point: row for point in points for row in boards.get(point, ()) if row["label"] == label}
+    base = rows.get(points[0])
+    if base is None or base["solved"] == 0 or base["mean"] <= 0:
+        return []
+    return [
+        _Dot(point, place, rows[point]["mean"] / base["mean"], _bound(rows[point], base))
+        for place, point in enumerate(points[1:])
+        if point in rows and rows[point]["solved"] > 0 and rows[point]["mean"] > 0
+    ]
+
+
+def _bound(row: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+    return {(True, False): "≥ ", (False, True): "≤ ", (True, True): "? "}.get((row["solved"] < 1, base["solved"] < 1), "")
+
+
+def _x(place: int, width: float) -> float:
+    return LEFT + width * (place + 0.5)
+
+
+def _y(ratio: float) -> float:
+    low, high = math.log2(TICKS[0]), math.log2(TICKS[-1])
+    share = (math.log2(ratio) - low) / (high - low)
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - min(1.0, max(0.0, share)))
+
+
+def _circle(dot: _Dot, width: float, name: str, radius: float, title: str = "") -> str:
+    inside = f"<title>{escape(title)}</title>" if title else ""
+    return f'<circle class="{name}" cx="{_x(dot.place, width):.1f}" cy="{_y(dot.ratio):.1f}" r="{radius:g}">{inside}</circle>'
+
+
+def _stem(dot: _Dot, width: float) -> str:
+    x, title = _x(dot.place, width), f"{dot.point}: {dot.bound}{dot.ratio:.2f}"
+    line = f'<line class="range" x1="{x:.1f}" x2="{x:.1f}" y1="{_y(1):.1f}" y2="{_y(dot.ratio):.1f}"/>'
+    return line + _circle(dot, width, "dot hollow" if dot.bound else "dot", 3, title)
+
+
+def _frame(points: Sequence[Mapping[str, Any]], width: float) -> str:
+    lines = [
+        f'<line class="{"axis" if tick == 1 else "rule"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(tick):.1f}" y2="{_y(tick):.1f}"/>'
+        f'<text x="{LEFT - 4}" y="{_y(tick):.1f}" dy=".32em" text-anchor="end">{tick:g}</text>'
+        for tick in TICKS
+    ]
+    numbers = [
+        f'<text x="{_x(place, width):.1f}" y="{HEIGHT - 4}" text-anchor="middle">{place + 1}<title>{escape(point["name"])}</title></text>'
+        for place, point in enumerate(points[1:])
+    ]
+    return "".join([*lines, *numbers])

@@ -107,7 +107,7 @@
     return waiting.get(key).promise;
   }
 
-  const WIDE = 900, HIGH = 320, LEFT = 48, RIGHT = 10, TOP = 10, BOTTOM = 40, DASHES = ["none", "7 3", "2 3", "9 3 2 3"];
+  const WIDE = 900, HIGH = 320, LEFT = 48, RIGHT = 18, TOP = 10, BOTTOM = 40, DASHES = ["none", "7 3", "2 3", "9 3 2 3"];
 
   async function picture(rows) {
     const found = await Promise.all(rows.map(async (row) => (await curvesOf(row))[`${row.algorithm}/${row.options_kind}`]));

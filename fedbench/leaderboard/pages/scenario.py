@@ -52,39 +52,43 @@ def remarks(rows: Sequence[Mapping[str, Any]]) -> dict[str, bool]:
 
 def parts(site: Site, document: Mapping[str, Any], point: str) -> list[dict[str, Any]]:
     """Returns what the template needs of every kind of rows at a point."""
-    looks = looks_of(document)
-    kinds = [kind for kind in document["kinds"] if point in document["sections"][kind]]
-    return [_part(site, document, point, kind, looks) for kind in kinds]
+    kinds = {kind: _ordered(document, point, kind) for kind in document["kinds"] if point in document["sections"][kind]}
+    labels = dict.fromkeys(row["label"] for rows in kinds.values() for row in rows)
+    looks = {label: chart.look_of(i) for i, label in enumerate(labels)}
+    return [_part(site, document, point, kind, rows, looks) for kind, rows in kinds.items()]
 
 
-def looks_of(document: Mapping[str, Any]) -> dict[str, chart.Look]:
-    """Returns how a label is drawn: the same on all pages."""
-    labels = sorted(one["label"] for one in document["algorithms"])
-    return {label: chart.look_of(i) for i, label in enumerate(labels)}
+def _ordered(document: Mapping[str, Any], point: str, kind: str) -> list[Mapping[str, Any]]:
+    """Returns the rows as the board has them, the references last, so that the first ones are drawn in colours of their own."""
+    rows, board = document["sections"][kind][point]["rows"], document["boards"][kind].get(point, [])
+    place = {row["label"]: i for i, row in enumerate(board)}
+    return sorted(rows, key=lambda row: (bool(row["algorithm"].get("reference")), place.get(row["label"], 0)))
 
 
-def _part(site: Site, document: Mapping[str, Any], point: str, kind: str, looks: Mapping[str, chart.Look]) -> dict[str, Any]:
+def _part(
+    site: Site,
+    document: Mapping[str, Any],
+    point: str,
+    kind: str,
+    rows: Sequence[Mapping[str, Any]],
+    looks: Mapping[str, chart.Look],
+) -> dict[str, Any]:
     scenario, axis = document["sections"][kind][point], document["axis"]
     board = {row["label"]: row for row in document["boards"][kind].get(point, [])}
-    order = list(board)
-    rows = sorted(scenario["rows"], key=lambda row: order.index(row["label"]) if order else 0)
-    kept = [row for row in rows if not row["algorithm"].get("reference")] + [
-        row for row in rows if row["algorithm"].get("reference")
-    ]
+    by_time = sorted(rows, key=lambda row: list(board).index(row["label"]) if board else 0)
     figures = [
-        _figure(f"chart-{kind}-{one.name}", scenario, kept, looks, one)
+        _figure(f"chart-{kind}-{one.name}", scenario, rows, looks, one)
         for one in AXES.values()
         if all(one.name in row["curves"] for row in rows) and (kind == document["kinds"][0] or one.name == axis["name"])
     ]
     figures.sort(key=lambda figure: figure["axis"]["name"] != axis["name"])
     end = end_of(board.values())
-    heads = columns(scenario, axis, has_board=bool(board))
     return {
         "kind": kind,
         "title": TITLES[kind],
         "given": scenario,
         "facts": _facts(scenario, axis),
-        "columns": heads,
+        "columns": columns(scenario, axis, has_board=bool(board)),
         "sorted_by": 1 if board else 2 if scenario["targets"] else 1,
         "figures": [figure for figure in figures if figure["lines"]],
         "rows": [
@@ -95,11 +99,11 @@ def _part(site: Site, document: Mapping[str, Any], point: str, kind: str, looks:
                 "cells": cells(row, axis, board.get(row["label"]) if board else None),
                 "bar": bar(board[row["label"]], end) if row["label"] in board else "",
             }
-            for row in rows
+            for row in by_time
         ],
-        "flattered": [row["label"] for row in rows if row["flattered"]],
-        "early": [note for row in rows for note in _early(row)],
-        "undrawn": [row["label"] for row in rows if not row["curves"][axis["name"]]["at"]],
+        "flattered": [row["label"] for row in by_time if row["flattered"]],
+        "early": [note for row in by_time for note in _early(row)],
+        "undrawn": [row["label"] for row in by_time if not row["curves"][axis["name"]]["at"]],
     }
 
 

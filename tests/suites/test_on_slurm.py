@@ -48,6 +48,7 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 ReturnToService=2
+KillWait=1
 MpiDefault=none
 NodeName={host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=2000 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
@@ -93,7 +94,9 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def specs() -> list[RunSpec]:
-    return [spec for selector in SMOKE.selectors() for spec in SMOKE.runs(SMOKE.points[0], selector)]
+    """Long enough that a job is not over before it is disturbed and killed."""
+    point = SMOKE.points[0].model_copy(update={"set": {"budget.seconds": 500}})
+    return [spec for selector in SMOKE.selectors() for spec in SMOKE.runs(point, selector)]
 
 
 def results(store: Store) -> dict[str, str]:

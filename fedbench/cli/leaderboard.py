@@ -29,7 +29,7 @@ def build(
     note: Annotated[str, typer.Option(help="A sentence below the heading, such as what the page does not claim.")] = "",
     axis: Annotated[str, typer.Option(help=f"On which runs are compared and drawn: {', '.join(AXES)}.")] = "seconds",
 ) -> None:
-    """Write the page from all records of a store. It is index.html, rules.html, data.json and data.csv, and needs no network.
+    """Write the site of all records of a store. It begins with index.html and needs no network.
 
     A record that is damaged or does not fit itself is left out and named.
 

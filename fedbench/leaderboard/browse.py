@@ -4,7 +4,7 @@ They are scripts, since a page that was opened from a file may not fetch."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fedbench.analysis.statistics import LEVEL, t_factor
@@ -14,7 +14,6 @@ from fedbench.leaderboard.pages.frame import Site
 
 PAIRS = (1, 3, 6)
 """How many pairs two, three and four rows make."""
-MOST_SEEDS = 50
 ALPHA = 1 - LEVEL
 
 
@@ -31,9 +30,16 @@ def script(site: Site) -> str:
         "rows": [list(row.values()) for row in found],
         "kinds": {kind: TITLES[kind] for document in site.documents for kind in document["kinds"]},
         "documents": {document["name"]: document["title"] for document in site.documents},
-        "factors": {m: {n: float(f"{t_factor(n, 1 - ALPHA / m):.6g}") for n in range(2, MOST_SEEDS + 1)} for m in PAIRS},
+        "factors": _factors(found),
     }
     return f"window.fedbench = {json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(',', ':'))};\n"
+
+
+def _factors(found: Sequence[Mapping[str, Any]]) -> dict[int, dict[int, float]]:
+    """Returns, by the number of pairs and of seeds, the factor of intervals that hold together over all pairs of a board."""
+    pairs = sorted({*PAIRS, *(row["pairs"] for row in found if row["pairs"])})
+    seeds = range(2, max((len(row["seeds"]) for row in found), default=2) + 1)
+    return {m: {n: float(f"{t_factor(n, 1 - ALPHA / m):.6g}") for n in seeds} for m in pairs}
 
 
 def curves(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -55,6 +61,7 @@ def _of_document(site: Site, document: Mapping[str, Any]) -> Iterator[dict[str, 
         for kind in document["kinds"]:
             section = document["sections"][kind].get(point["name"])
             board = {one["label"]: one for one in document["boards"][kind].get(point["name"], [])}
+            ranked = sum(one["place"] is not None for one in board.values())
             for row in section["rows"] if section else ():
                 yield {
                     "id": "/".join((document["name"], point["name"], row["label"], kind)),
@@ -67,6 +74,8 @@ def _of_document(site: Site, document: Mapping[str, Any]) -> Iterator[dict[str, 
                     "options_kind": kind,
                     **_of_algorithm(algorithms[row["label"]], document),
                     "budget_seconds": point["budget_seconds"],
+                    "every_seconds": point["every_seconds"],
+                    "pairs": ranked * (ranked - 1) // 2,
                     **_of_standing(board.get(row["label"])),
                     **_of_row(row, section),
                 }

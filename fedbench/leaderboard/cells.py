@@ -103,10 +103,8 @@ def _time(standing: Mapping[str, Any]) -> Cell:
         return Cell("no target", sort=None)
     half, bound = standing["half_width"], "" if standing["solved"] == 1 else "≥ "
     notes = ["" if standing["solved"] == 1 else f"{words.percent(standing['solved'])} of targets and seeds"]
-    mark = {(True, False): "first", (False, True): "first, like for like", (True, True): "first, also like for like"}
     text = f"{bound}{standing['mean']:.1f} s" + ("" if half is None else f" ± {half:.1f}")
-    reference = "reference" if standing["place"] is None else ""
-    return Cell(text, notes, mark.get((standing["first"], standing["first_alike"]), reference), sort=standing["mean"])
+    return Cell(text, notes, words.on_board(standing), sort=standing["mean"])
 
 
 def _accuracy(row: Mapping[str, Any]) -> Cell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from fedbench.analysis.axes import SECONDS, Axis, find
 from fedbench.analysis.board import Board, board
 from fedbench.analysis.summary import summarize
 from fedbench.descriptions import describe_algorithm
-from fedbench.leaderboard.places import slug
+from fedbench.leaderboard.places import free, slug
 from fedbench.leaderboard.sections import section
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def of_records(
     boards = {point: _board(summary) for point, summary in summaries.items()}
     return {
         "schema": SCHEMA,
-        "name": name or slug(title),
+        "name": name or free(slug(title)),
         "title": title,
         "note": note,
         "axis": _axis(where),
@@ -151,6 +152,7 @@ def _point(name: str, summary: ScenarioSummary, found: Board | None) -> Document
         "settings": list(summary.settings),
         "clients": scenario.get("clients"),
         "budget_seconds": float(scenario["budget"]["seconds"]),
+        "every_seconds": float(scenario["evaluation"]["every_seconds"]),
         "targets": [float(one["value"]) for one in scenario.get("targets") or []],
         "resolution": {GIVEN: None if found is None else found.resolution},
     }
@@ -162,9 +164,15 @@ def _told(found: Board | None) -> str:
         return ""
     if not found.first:
         return "Nobody reaches a target."
-    earliest, *others = (f"`{one.row}`" for one in found.first)
+    earliest, *others = (_code(one.row) for one in found.first)
     told = f"First: {earliest}."
     return f"{told} The seeds cannot tell {', '.join(others)} from it." if others else told
+
+
+def _code(text: str) -> str:
+    """Returns a text of anybody's as code in Markdown: a fence longer than any run of backticks in it."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
 
 def _algorithms(summaries: Iterable[ScenarioSummary]) -> list[Document]:

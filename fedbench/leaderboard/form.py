@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from fedbench.leaderboard.section_form import AxisForm, Count, Names, Number, Part, Points, ScenarioForm, Slug, Text, Word
 
@@ -21,7 +21,7 @@ class _Suite(Part):
 
 
 class _Point(Part):
-    name: Word
+    name: Text
     axis: Word
     about: Text
     sentence: Text
@@ -29,6 +29,7 @@ class _Point(Part):
     scenario_hash: Annotated[str, Field(max_length=100)]
     settings: Annotated[list[Text] | dict[Word, Any], Field(max_length=1000)]
     budget_seconds: Number
+    every_seconds: Number
     resolution: dict[Word, Number | None]
 
 
@@ -122,6 +123,7 @@ class _Standing(Part):
     seconds: Annotated[dict[Word, Number], Field(max_length=10_000)]
     solved: Number
     unfinished: Count
+    over_base: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
     targets: Annotated[list[_Reach], Field(max_length=100)]
 
 
@@ -146,12 +148,12 @@ class _Document(Part):
     sentences: Lines
     points: Annotated[list[_Point], Field(min_length=1, max_length=1000)]
     algorithms: Annotated[list[_Entrant], Field(max_length=1000)]
-    boards: dict[Kind, Annotated[dict[Word, Annotated[list[_Standing], Field(max_length=10_000)]], Field(max_length=1000)]]
+    boards: dict[Kind, Annotated[dict[Text, Annotated[list[_Standing], Field(max_length=10_000)]], Field(max_length=1000)]]
     profiles: _Profiles
     absent: Annotated[dict[Text, Lines], Field(max_length=1000)]
     labels: Annotated[dict[Word, _Labels], Field(max_length=1000)]
     timelines: Annotated[dict[Word, Annotated[dict[Text, _Timeline], Field(max_length=1000)]], Field(max_length=1000)]
-    sections: dict[Kind, Annotated[dict[Word, ScenarioForm], Field(max_length=1000)]]
+    sections: dict[Kind, Annotated[dict[Text, ScenarioForm], Field(max_length=1000)]]
 
 
 class _Case(Part):
@@ -196,10 +198,14 @@ class _Site(Part):
     submissions: Annotated[list[_Submission], Field(max_length=10_000)]
 
 
-FORMS: dict[str, type[BaseModel]] = {"document": _Document, "site": _Site}
+class _Files(RootModel[Annotated[list[Word], Field(max_length=1_000_000)]]):
+    model_config = ConfigDict(strict=True)
 
 
-def problem(data: Any, form: Literal["document", "site"]) -> str:
+FORMS: dict[str, type[BaseModel]] = {"document": _Document, "site": _Site, "files": _Files}
+
+
+def problem(data: Any, form: Literal["document", "site", "files"]) -> str:
     """What is wrong with data of a form, on one line that names the first field; empty if nothing is."""
     try:
         FORMS[form].model_validate(data)

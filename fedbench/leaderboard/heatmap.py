@@ -19,14 +19,16 @@ class Cell:
     """One algorithm at one point.
 
     text: its time, or a dash where it reaches no target or has no row.
+    interval: how sure that is; empty where it is not known.
     note: what the number does not say.
-    level: 0 for the earliest, one more for every factor of the square root of two, None where there is no time.
+    level: 0 up to the square root of two times the earliest, one more for every further such factor, None where there is no time.
     mark: `first` for the earliest and for whoever cannot be told from it, `alike` for the same among the rows without an advantage, or
         `both`.
     title: all of it in words.
     """
 
     text: str
+    interval: str
     note: str
     level: int | None
     mark: str
@@ -57,7 +59,7 @@ Board = Sequence[Mapping[str, Any]]
 
 
 def times(document: Mapping[str, Any], kind: str) -> list[Group]:
-    """Returns the time of every algorithm at every point, shaded by its ratio to the earliest of the point.
+    """Returns the time of every algorithm at every point, shaded by its ratio to the earliest ranked row of the point.
 
     Groups are: like for like, then by advantage, then references. Within a group those come first that reach the most targets and, among
     equals, need the least time compared with the earliest rows.
@@ -121,28 +123,31 @@ def _line(
 
 def _time(row: Mapping[str, Any] | None, board: Board, point: Mapping[str, Any]) -> Cell:
     if row is None:
-        return Cell(words.NONE, "no row", None, mark="", title=f"{point['name']}: no row; it is not applicable, or lacks runs")
+        return Cell(
+            words.NONE, "", "no row", None, mark="", title=f"{point['name']}: no row; it is not applicable, or lacks runs"
+        )
     seeds = len(row["seconds"])
     targets = ", ".join(f"{100 * one['target']:g} % by {one['hits']} of {seeds} seeds" for one in row["targets"])
-    half = "" if row["half_width"] is None else f" ± {row['half_width']:.1f} s"
-    title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s{half}; {targets}"
+    half = "" if row["half_width"] is None else f"± {row['half_width']:.1f}"
+    title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s {half}; {words.on_board(row)}; {targets}"
     if row["solved"] == 0:
-        return Cell(words.NONE, "no target", None, mark="", title=title)
-    missed = "" if row["solved"] == 1 else f"{words.percent(row['solved'])} hit"
+        return Cell(words.NONE, "", "no target", None, mark="", title=title)
+    missed, bound = ("", "") if row["solved"] == 1 else (f"{words.percent(row['solved'])} hit", "≥ ")
     mark = {(True, False): "first", (False, True): "alike", (True, True): "both"}.get((row["first"], row["first_alike"]), "")
-    return Cell(_three(row["mean"]), missed, _level(_over(row["mean"], earliest(board))), mark=mark, title=title)
+    level = _level(_over(row["mean"], earliest(board)))
+    return Cell(f"{bound}{words.tenths(row['mean'])}", half, missed, level, mark=mark, title=title)
 
 
 def _cost(row: Mapping[str, Any] | None, base: Mapping[str, Any] | None, point: Mapping[str, Any]) -> Cell:
     """A time that counts a missed target with the budget is a lower bound, of the point or of the base."""
     if row is None or base is None:
-        return Cell(words.NONE, "no row", None, mark="", title=f"{point['name']}: no row here, or at the base")
+        return Cell(words.NONE, "", "no row", None, mark="", title=f"{point['name']}: no row here, or at the base")
     if row["solved"] == 0:
-        return Cell(words.NONE, "no target", None, mark="", title=f"{row['label']} at {point['name']}: it reaches no target")
-    ratio = _over(row["mean"], base["mean"])
-    bound = {(True, False): "≥ ", (False, True): "≤ ", (True, True): "? "}.get((row["solved"] < 1, base["solved"] < 1), "")
+        return Cell(words.NONE, "", "no target", None, mark="", title=f"{row['label']} at {point['name']}: it reaches no target")
+    ratio, between = _over(row["mean"], base["mean"]), row.get("over_base")
+    interval = f"[{between[0]:.1f}, {between[1]:.1f}]" if between else ""
     title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s, at the base {base['mean']:.1f} s"
-    return Cell(f"{bound}{ratio:.1f}", "", _level(ratio), mark="", title=title)
+    return Cell(f"{words.bound(row, base)}{ratio:.1f}", interval, "", _level(ratio), mark="", title=title)
 
 
 def _over(time: float, other: float) -> float:
@@ -152,7 +157,3 @@ def _over(time: float, other: float) -> float:
 
 def _level(ratio: float) -> int:
     return min(LEVELS - 1, max(0, math.floor(PER_DOUBLING * math.log2(ratio) + 1e-9)))
-
-
-def _three(value: float) -> str:
-    return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}"

@@ -6,12 +6,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-RESERVED = frozenset({"index", "table", "compare", "algorithms", "rules", "speed", "submissions", "changes", "data", "assets"})
+RESERVED = frozenset(
+    {"index", "table", "compare", "algorithms", "rules", "speed", "submissions", "changes", "data", "assets", "site", "files"}
+)
 
 
 def slug(text: str) -> str:
     """Returns a text as a part of an address: lower case letters, digits and hyphens, at most 80."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80].strip("-") or "x"
+
+
+def free(name: str) -> str:
+    """Returns a name that is none of the site's own."""
+    return f"{name}-records" if name in RESERVED else name
 
 
 def slugs(texts: Iterable[str]) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 index.html, NAME.html      overviews                     data/NAME.json, .csv   the documents, and their rows as a table
 NAME/POINT.html            a scenario                    data/rows.js           all rows, as the table reads them
-NAME/POINT/ROW.html        a row with its records        data/site.json         which documents, speed and changes
-algorithms/LABEL.html      an algorithm                  assets/                style and scripts
+NAME/POINT/ROW.html        a row with its records        data/curves            the curves of a point, as the comparison reads them
+algorithms/LABEL.html      an algorithm                  data/site.json         which documents, speed, changes and submissions
+assets/                    style and scripts             data/files.json        all of these files
 table.html, compare.html, algorithms.html, rules.html, speed.html, submissions.html, changes.html
 """
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 TITLE = "fedbench leaderboard"
 LARGEST = 256 << 20  # bytes of a file of a site
-CONTENT = "data/site.json"
+CONTENT, FILES = "data/site.json", "data/files.json"
 ASSETS = ("style.css", "common.js", "page.js", "table.js", "compare.js", "parquet.js", "parquet.LICENSE")
 
 
@@ -70,7 +71,7 @@ def write(
 
     Args:
         documents: of suites and stores, see `document`; the first one is the front page.
-        out: the folder. What it holds beside the site stays; pages of documents and rows that are no more are removed.
+        out: the folder. What it holds beside the site stays; files of an earlier site that are no more are removed.
         asv: the suite's speed, see `pages.speed.read`.
         changed: what changed, see `pages.changes.read`.
         submitted: what others handed in, see `pages.submissions`; those that have rows have a document.
@@ -85,16 +86,22 @@ def write(
         )
     content = {"schema": SCHEMA, "documents": names, "speed": asv, "changes": list(changed), "submissions": list(submitted)}
     texts = {CONTENT: _json(content)} | {f"data/{one['name']}.json": _json(one) for one in documents}
-    site = _site({name: json.loads(text) for name, text in texts.items()})
+    data = {name: json.loads(text) for name, text in texts.items()}
+    for name, value in data.items():
+        if wrong := problem(value, "site" if name == CONTENT else "document"):
+            raise UsageError(f"leaderboard {name}: more or other than a site shows: {wrong}")
     folder = Path(out)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        earlier, written = _documents_in(folder), set(texts)
-        for name, text in (*texts.items(), *_made(site)):
+        earlier = _files_in(folder)
+        made = {**texts, **dict(_made(_site(data)))}
+        made[FILES] = _json(sorted([*made, FILES]))
+        for name, text in made.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             _replace(folder / name, text)
-            written.add(name)
-        _sweep(folder, {*names, *earlier, "algorithms"}, written)
+        for name in earlier - set(made):
+            (folder / name).unlink(missing_ok=True)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"leaderboard: a name holds {error.object[error.start]!a}, which is no whole character") from None
     except OSError as error:
         raise UsageError(
             f"leaderboard {folder}: cannot be written ({error.strerror}); choose a folder that you may write to"
@@ -130,7 +137,14 @@ def check(out: str | Path) -> list[str]:
         made = dict(_made(_site(data)))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, TemplateError) as error:
         return [f"{folder / 'data'}: not what a leaderboard is made from ({type(error).__name__}: {error})"]
-    return [wrong for name, text in made.items() if (wrong := _difference(folder / name, text))]
+    made[FILES] = _json(sorted([*data, *made, FILES]))
+    foreign = sorted(name for name in _pages_in(folder) if name not in made)
+    wrong_files = [wrong for name, text in made.items() if (wrong := _difference(folder / name, text))]
+    return [*wrong_files, *(f"{folder / name}: a page that the data do not give" for name in foreign)]
+
+
+def _pages_in(folder: Path) -> list[str]:
+    return [file.relative_to(folder).as_posix() for file in folder.rglob("*.html")]
 
 
 def _load(file: Path) -> Any:
@@ -181,23 +195,15 @@ def _made(site: Site) -> Iterator[tuple[str, str]]:
         yield "changes.html", changes.render(site)
 
 
-def _documents_in(folder: Path) -> list[str]:
-    """Returns the names of the documents of a site that is there; none if there is no site that can be read."""
+def _files_in(folder: Path) -> set[str]:
+    """Returns the files of a site that is there, which are its own to remove; none if it does not say so, or names what lies elsewhere."""
     try:
-        content = _load(folder / CONTENT)
+        names = _load(folder / FILES)
     except RecordError:
-        return []
-    return list(content["documents"]) if isinstance(content, dict) and not problem(content, "site") else []
-
-
-def _sweep(folder: Path, names: Iterable[str], written: set[str]) -> None:
-    """Removes what an earlier site had of documents, and this one has not."""
-    for own in names:
-        places = [folder / f"{own}.html", folder / "data" / f"{own}.json", folder / "data" / f"{own}.csv"]
-        places += [*(folder / own).rglob("*.html"), *(folder / "data" / "curves" / own).rglob("*.js")]
-        for file in places:
-            if file.relative_to(folder).as_posix() not in written:
-                file.unlink(missing_ok=True)
+        return set()
+    if problem(names, "files"):
+        return set()
+    return {name for name in names if not Path(name).is_absolute() and ".." not in Path(name).parts}
 
 
 def _replace(path: Path, text: str) -> None:

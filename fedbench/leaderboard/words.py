@@ -75,6 +75,28 @@ def seed_note(value: Mapping[str, Any]) -> str:
     return "1 seed, no interval" if n == 1 else f"n = {n}"
 
 
+def tenths(seconds: float) -> str:
+    """A time on a board: 9.3, 103."""
+    return f"{seconds:.0f}" if seconds >= 99.5 else f"{seconds:.1f}"
+
+
+def on_board(row: Mapping[str, Any]) -> str:
+    """How a row of a board stands, in words; a bare place says too much."""
+    if row["place"] is None:
+        return "reference"
+    if row["solved"] == 0:
+        return "no target"
+    if row["first"]:
+        return "first, also like for like" if row["first_alike"] else "first"
+    return "first, like for like" if row["first_alike"] else f"behind, tie class {row['place'] + 1}"
+
+
+def bound(row: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+    """What the ratio of a row's time to another one's is a bound of, since a missed target counts with the budget: `≥ ` if the row misses,
+    `≤ ` if the other one does, `? ` if both do; nothing if neither does."""
+    return {(True, False): "≥ ", (False, True): "≤ ", (True, True): "? "}.get((row["solved"] < 1, base["solved"] < 1), "")
+
+
 def standing(comparison: Mapping[str, Any]) -> str:
     """A standing as a mark; nothing for what is behind."""
     seeds = comparison["seeds"]

@@ -15,6 +15,7 @@ POINTS = [
         "about": f"It is {name}.",
         "sentence": "First: `fast`.",
         "budget_seconds": 100.0,
+        "every_seconds": 1.0,
         "scenario": "made-up-base",
         "scenario_hash": "c0ffee",
         "settings": {"network": {"latency_seconds": 1.0}} if name == "rough" else {},

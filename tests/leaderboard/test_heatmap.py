@@ -28,12 +28,13 @@ def test_cells() -> None:
         ("20.0", "", 0, "first"),
     ]
     assert [(cell.text, cell.note, cell.level) for cell in lines["slow"]] == [
-        ("41.0", "50 % hit", 6),
+        ("≥ 41.0", "50 % hit", 6),
         ("–", "no target", None),
     ]
     assert [(cell.text, cell.note, cell.level) for cell in lines["crowd"]] == [("5.0", "", 0), ("–", "no row", None)]
     assert lines["pooled"][0].level == 0, "a reference that is earlier than the earliest is no lighter"
-    assert lines["slow"][0].title == "slow at calm: 41.0 s ± 0.5 s; 80 % by 5 of 10 seeds"
+    assert lines["slow"][0].title == "slow at calm: 41.0 s ± 0.5; behind, tie class 3; 80 % by 5 of 10 seeds"
+    assert lines["slow"][0].interval == "± 0.5"
 
 
 def test_what_a_point_costs() -> None:
@@ -42,6 +43,12 @@ def test_what_a_point_costs() -> None:
     assert [cell.text for cell in lines["slow"]] == ["? 1.0", "–"], "it misses targets at both, and reaches none at the second"
     assert [cell.text for cell in lines["crowd"]] == ["1.0", "–"]
     assert "≥" in costs(MISSED, "tuned")[0].lines[0].cells[1].text
+
+
+def test_what_a_point_costs_has_an_interval() -> None:
+    boards = {"tuned": {"calm": [row("fast", 10)], "rough": [{**row("fast", 20), "over_base": [1.8, 2.25]}]}, "published": {}}
+    cells = costs({**DOCUMENT, "algorithms": [algorithm("fast")], "boards": boards}, "tuned")[0].lines[0].cells
+    assert [(cell.text, cell.interval) for cell in cells] == [("1.0", ""), ("2.0", "[1.8, 2.2]")]
 
 
 def test_a_target_that_is_met_at_once() -> None:

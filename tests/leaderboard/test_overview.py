@@ -64,17 +64,6 @@ def test_names_are_addresses(record: Make, tmp_path: Path) -> None:
     assert not (tmp_path / "site").exists()
 
 
-def test_pages_of_rows_that_are_no_more_go(record: Make, tmp_path: Path) -> None:
-    write([full(record)], tmp_path)
-    kept = tmp_path / "made-up" / "note.txt"
-    kept.write_text("mine")
-    left = tmp_path / "made-up" / "calm" / "gone-tuned.html"
-    left.write_text("old")
-    write([full(record)], tmp_path)
-    assert not left.exists()
-    assert kept.exists(), "what the site did not make stays"
-
-
 def test_the_scripts_have_what_the_pages_say(record: Make, tmp_path: Path) -> None:
     write([full(record)], tmp_path)
     text = (tmp_path / "data" / "rows.js").read_text()
@@ -85,8 +74,9 @@ def test_the_scripts_have_what_the_pages_say(record: Make, tmp_path: Path) -> No
     assert (crowd["seconds"], crowd["first"], crowd["like_for_like"]) == (5, True, False)
     assert crowd["seconds_by_seed"] == {str(seed): 5 for seed in range(10)}
     assert rows["made-up/calm/pooled/tuned"]["place"] is None
-    assert found["factors"]["1"]["10"] == pytest.approx(2.26216), "Student's t with 9 degrees of freedom at 97.5 %"
-    assert found["factors"]["6"]["10"] == pytest.approx(3.36, abs=0.01), "six pairs hold together"
+    assert found["factors"]["1"]["3"] == pytest.approx(4.30265), "Student's t with 2 degrees of freedom at 97.5 %"
+    assert found["factors"]["3"]["3"] == pytest.approx(7.6488, abs=0.001), "three pairs, as on the board, hold together"
+    assert (crowd["pairs"], crowd["every_seconds"]) == (3, 1.0), "the pooled row is not ranked"
     curves = (tmp_path / "data" / "curves" / "made-up" / "calm.js").read_text()
     assert curves.startswith('window.fedbenchCurves("made-up/calm", {"crowd/tuned":{"at":[0.0,5.0,10.0,15.0]')
 

@@ -82,11 +82,17 @@ def test_what_changes_from_the_base_is_drawn_on_a_logarithmic_scale() -> None:
     """`fast` takes twice as long, `slow` reaches no target there, `crowd` has no row there."""
     (one,) = degradation.pictures(DOCUMENT, "tuned", ["fast", "slow", "crowd", "untried"])
     assert (one.label, one.within) == ("fast", "most at rough: 2.0")
+    points = [*DOCUMENT["points"], {"name": "wild", "axis": "", "about": ""}]
+    boards = {"tuned": {"calm": [row("a", 10)], "rough": [row("a", 20)], "wild": [row("a", 100, solved=0.0)]}}
+    (one,) = degradation.pictures({**DOCUMENT, "points": points, "boards": boards}, "tuned", ["a"])
+    assert one.within == "most at rough: 2.0; no target at wild", "the worst point is not left out"
+    assert 'class="cross"' in one.svg
     boards = {"tuned": {"calm": [row("a", 10), row("b", 10, solved=0.5)], "rough": [row("a", 40), row("b", 5)]}}
     a, b = degradation.pictures({**DOCUMENT, "boards": boards}, "tuned", ["a", "b"])
     assert (a.within, b.within) == ("most at rough: 4.0", "most at rough: ≤ 0.5")
     heights = [float(re.findall(r'class="dot[^"]*" cx="[\d.]+" cy="([\d.]+)"', small.svg)[0]) for small in (a, b)]
     ticks = [float(y) for y in re.findall(r'class="(?:rule|axis)" x1="26" x2="212" y1="([\d.]+)"', a.svg)]
-    assert heights == [ticks[3], ticks[0]], "at the lines of 4 and of a half"
+    assert heights[0] == ticks[2], "at the line of 4"
+    assert ticks[1] < heights[1] < ticks[0], "between 1 and a quarter"
     assert "hollow" in b.svg
     assert 'href="#degradation-context-tuned"' in b.svg

@@ -64,6 +64,55 @@ def test_check_finds_a_missing_file(board, tmp_path):
     assert "compare.html: cannot be read" in problem
 
 
+def test_check_finds_a_page_that_is_not_its_own(board, tmp_path):
+    build(board, tmp_path)
+    (tmp_path / "algorithms" / "planted.html").write_text("<p>best</p>")
+    (problem,) = check(tmp_path)
+    assert problem.endswith("planted.html: a page that the data do not give")
+
+
+def test_a_build_removes_what_an_earlier_one_left_and_nothing_else(board, tmp_path):
+    mine = tmp_path / "algorithms" / "mine.html"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    outside = tmp_path.parent / "outside.html"
+    outside.write_text("not of this site")
+    build(board, tmp_path, title="First")
+    names = json.loads((tmp_path / "data" / "files.json").read_text())
+    (tmp_path / "data" / "files.json").write_text(json.dumps([*names, "../outside.html", str(outside)]))
+    build(board, tmp_path, title="Second")
+    assert not list(tmp_path.rglob("*first*/*.html"))
+    assert not (tmp_path / "data" / "first.json").exists()
+    assert (mine.read_text(), outside.read_text()) == ("mine", "not of this site")
+
+
+@pytest.mark.parametrize("title", ["Site", "Table", "index", "Rules"])
+def test_a_title_may_be_a_word_of_the_site(board, tmp_path, title):
+    build(board, tmp_path, title=title)
+    assert check(tmp_path) == []
+
+
+def test_what_check_would_refuse_is_not_written(record, tmp_path):
+    with pytest.raises(UsageError, match=r"more or other than a site shows: .*at most 20000 characters"):
+        build([record(selector="a" * 30_000)], tmp_path)
+    with pytest.raises(UsageError, match="unable to parse raw data as a unicode string"):
+        build([record(selector="a\ud800")], tmp_path)
+    odd = record()
+    odd.meta["spec"]["algorithm"]["options"] = {"name": "a\ud800"}
+    with pytest.raises(UsageError, match=r"a name holds '\\ud800', which is no whole character"):
+        build([odd], tmp_path)
+    assert not list(tmp_path.rglob("*.html"))
+
+
+def test_names_are_no_markdown(record, tmp_path):
+    """A selector that closes its code and goes on with a picture from elsewhere."""
+    name = "fast` ![x](https://evil.example/p.png) [go](https://evil.example) <https://evil.example> ` ``"
+    build([record(name, seed) for seed in range(2)], tmp_path)
+    for file in tmp_path.rglob("*.html"):
+        text = file.read_text()
+        assert not re.search(r'(src|href)="https://evil', text), file
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 3, "title": "t", "points": [{}]}', "[" * 100_000])
 @pytest.mark.parametrize("name", ["site", "fedbench-leaderboard"])
 def test_check_reports_broken_data(board, tmp_path, name, text):

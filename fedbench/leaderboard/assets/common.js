@@ -64,13 +64,15 @@ window.fedbenchPage = (() => {
 
   const three = (value) => (value >= 99.5 ? value.toFixed(0) : value.toFixed(1));
 
-  /** A number to three digits, with a letter for what is large. */
+  const digits3 = (value) => (Math.abs(value) >= 99.95 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3))));
+
+  /** Three significant digits; whole numbers and large ones below a million in full; a letter for what is larger. */
   function number(value) {
     if (value === null || value === undefined) return "–";
     for (const [limit, letter] of [[1e12, " T"], [1e9, " G"], [999999.5, " M"]]) {
-      if (Math.abs(value) >= limit) return Number((value / Number(`1e${Math.round(Math.log10(limit))}`)).toPrecision(3)) + letter;
+      if (Math.abs(value) >= limit) return digits3(value / Number(`1e${Math.round(Math.log10(limit))}`)) + letter;
     }
-    return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(3)));
+    return Number.isInteger(value) ? value.toLocaleString("en") : digits3(value);
   }
 
   function size(value) {

@@ -1,11 +1,12 @@
 // Two to four rows side by side, and their paired differences.
 "use strict";
 (() => {
-  const { make, draw, state, number, size, percent, standing, time, endOf, bar, three, say } = window.fedbenchPage;
+  const { make, draw, state, number, size, percent, standing, time, endOf, bar, say } = window.fedbenchPage;
   const all = window.fedbenchPage.rows(), byId = new Map(all.map((row) => [row.id, row]));
   const { kinds, factors } = window.fedbench;
   const box = document.getElementById("comparison"), form = document.getElementById("choose"), MOST = 4;
   let ids = [];
+  box.tabIndex = -1; // it takes the focus when a button in it goes
 
   const decode = (text) => {
     try {
@@ -47,7 +48,7 @@
     const head = rows.map((row) => {
       const off = make("button", { type: "button" }, "×");
       off.setAttribute("aria-label", `Take ${row.id} away`);
-      off.addEventListener("click", () => { ids = ids.filter((id) => id !== row.id); show(); });
+      off.addEventListener("click", () => { ids = ids.filter((id) => id !== row.id); show(); box.focus(); });
       return make("th", { scope: "col" }, make("a", { href: row.page }, row.algorithm), " ", off, make("small", {}, `${row.point}, ${(kinds[row.options_kind] ?? row.options_kind).toLowerCase()}, ${row.suite}`));
     });
     const lines = facts(rows).map(([name, cell, isOption]) => {
@@ -59,32 +60,36 @@
       make("table", { className: "rows side" }, make("caption", { className: "hidden" }, "Side by side"), make("thead", {}, make("tr", {}, make("td"), ...head)), make("tbody", {}, ...lines)));
   }
 
-  /** One pair in words. The m intervals of the pairs hold together at 95 %. */
-  function difference(a, b, pairs) {
-    const names = `${a.algorithm} (${a.point}, ${a.options_kind}) and ${b.algorithm} (${b.point}, ${b.options_kind})`;
-    if (a.scenario_hash !== b.scenario_hash) return `${names}: of different scenarios; their times are not compared.`;
-    const seeds = Object.keys(a.seconds_by_seed).filter((seed) => seed in b.seconds_by_seed);
-    if (seeds.length < 2) return `${names}: fewer than two seeds in common; not compared.`;
-    if (a.solved === 0 && b.solved === 0) return `${names}: neither reaches a target.`;
-    const differences = seeds.map((seed) => a.seconds_by_seed[seed] - b.seconds_by_seed[seed]), n = seeds.length;
+  const digits = (value) => value.toFixed(Math.abs(value) < 1 ? 2 : 1);
+
+  /** One pair in words. The interval is at least as wide as on the pair's board, so that no two rows say here what they do not say there: it
+   * holds together over all pairs of that board, and is no narrower than one step of the grid on which times are measured. */
+  function difference(a, b, shown) {
+    const who = (row) => `${row.algorithm} (${row.options_kind})`;
+    if (a.scenario_hash !== b.scenario_hash) return `${who(a)} at ${a.point} and ${who(b)} at ${b.point}: of different scenarios; their times are not compared.`;
+    const seeds = Object.keys(a.seconds_by_seed).filter((seed) => seed in b.seconds_by_seed), n = seeds.length;
+    if (n < 2) return `${who(a)} and ${who(b)}: fewer than two seeds in common; not compared.`;
+    if (a.solved === 0 && b.solved === 0) return `${who(a)} and ${who(b)}: neither reaches a target.`;
+    const differences = seeds.map((seed) => a.seconds_by_seed[seed] - b.seconds_by_seed[seed]);
     const mean = differences.reduce((sum, one) => sum + one, 0) / n;
     const spread = Math.sqrt(differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (n - 1));
-    const factor = factors[pairs]?.[n];
-    if (factor === undefined) return `${names}: ${n} seeds in common; no interval is known for so many.`;
-    const half = factor * spread / Math.sqrt(n);
-    const [early, late] = mean < 0 ? [a, b] : [b, a];
-    const bound = early.solved < 1 || late.solved < 1 ? " Misses count with the budget, so the difference is not the whole one." : "";
-    const numbers = `${three(Math.abs(mean))} s [${(Math.abs(mean) - half).toFixed(1)}, ${(Math.abs(mean) + half).toFixed(1)}] over ${n} seeds.`;
-    const who = (row) => `${row.algorithm} (${row.options_kind})`;
-    if (Math.abs(mean) > half) return `${who(early)} reaches the targets earlier than ${who(late)}, by ${numbers}${bound}`;
-    return `${who(a)} and ${who(b)}: the seeds cannot tell them apart. The mean difference is ${numbers}${bound}`;
+    const half = Math.max(a.every_seconds, factors[Math.max(shown, a.pairs, b.pairs)][n] * spread / Math.sqrt(n));
+    const [early, late] = mean <= 0 ? [a, b] : [b, a], size = Math.abs(mean);
+    const numbers = `${digits(size)} s [${digits(size - half)}, ${digits(size + half)}] over ${n} seeds`;
+    if (early.solved < 1) {
+      return `${who(early)} misses targets, which count with the budget, so who is earlier is not known. So counted, its mean is less than that of ${who(late)} by ${numbers}.`;
+    }
+    if (size <= half) return `${who(a)} and ${who(b)}: the seeds cannot tell them apart. The mean of ${who(early)} is less by ${numbers}.`;
+    return late.solved < 1
+      ? `${who(early)} reaches the targets earlier than ${who(late)}, by at least ${numbers}: ${who(late)} misses targets, which count with the budget.`
+      : `${who(early)} reaches the targets earlier than ${who(late)}, by ${numbers}.`;
   }
 
   function differences(rows) {
     const pairs = rows.flatMap((a, i) => rows.slice(i + 1).map((b) => [a, b]));
     return [
       make("h2", {}, "Differences in the time to the targets"),
-      make("p", { className: "caption" }, "Paired over seeds; the brackets are 95 % intervals that hold together over the pairs shown here. Rows were chosen by who looks at them, so what looks largest among many is overstated."),
+      make("p", { className: "caption" }, "Paired over seeds; the brackets are 95 % intervals that hold together over all pairs of rows of the point, as on its board. Rows were chosen by who looks at them, so what looks largest among many is overstated."),
       make("ul", { className: "sentences" }, ...pairs.map(([a, b]) => make("li", {}, difference(a, b, pairs.length)))),
     ];
   }

@@ -3,7 +3,7 @@
 (() => {
   const { say, make, copyText, state, number, size, percent, standing, time, endOf, bar } = window.fedbenchPage;
   const all = window.fedbenchPage.rows(), { kinds, documents } = window.fedbench;
-  const PAGE = 100, MOST_PINS = 4;
+  const PAGE = 100, MOST_PINS = 4, ALL = "*";
   const byId = new Map(all.map((row) => [row.id, row]));
   const find = (id) => document.getElementById(id);
   const form = find("filters"), table = document.querySelector(".browse"), drawer = find("drawer");
@@ -68,10 +68,10 @@
   };
   let view = { ...DEFAULTS }, shown = [], limit = PAGE, end = 1;
 
-  /** What the address says, or the default: `all` stands for no filter where the default is one. */
+  /** What the address says, or the default: a star stands for no filter where the default is one. */
   function load() {
     view = { ...DEFAULTS };
-    for (const [name, value] of Object.entries(state.read())) if (name in DEFAULTS) view[name] = value === "all" ? "" : value;
+    for (const [name, value] of Object.entries(state.read())) if (name in DEFAULTS) view[name] = value === ALL && DEFAULTS[name] !== "" ? "" : value;
     if (!COLUMNS.some((one) => one.name === view.sort)) view.sort = DEFAULTS.sort;
     if (view.order !== "descending") view.order = "ascending";
     view.pins = pins().join(" ");
@@ -79,7 +79,7 @@
 
   function save() {
     const changed = Object.entries(view).filter(([name, value]) => value !== DEFAULTS[name]);
-    state.write(Object.fromEntries(changed.map(([name, value]) => [name, value === "" ? "all" : value])));
+    state.write(Object.fromEntries(changed.map(([name, value]) => [name, value === "" ? ALL : value])));
   }
 
   const encode = (id) => encodeURIComponent(id).replaceAll("%20", "+"), decode = (text) => decodeURIComponent(text.replaceAll("+", "%20"));
@@ -126,7 +126,8 @@
     const more = find("more");
     more.hidden = shown.length <= limit;
     more.textContent = `Show ${Math.min(PAGE, shown.length - limit)} more rows`;
-    find("count").textContent = `${shown.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} rows${view.point ? "" : "; rows of several points are not ranked among each other"}`;
+    const mixed = new Set(shown.map((row) => `${row.scenario_hash} ${row.options_kind} ${row.suite}`)).size > 1;
+    find("count").textContent = `${shown.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} rows${mixed ? "; they are of several boards, between which standings and times are not compared" : ""}`;
     pinned();
     save();
   }
@@ -213,7 +214,7 @@
 
   // ---- what is taken away ----
 
-  const PLAIN = ["id", "suite", "point", "factor", "algorithm", "options_kind", "family", "public_data", "clients_remember", "like_for_like", "rules", "budget_seconds", "seconds", "half_width", "solved", "place", "first", "first_alike", "accuracy", "accuracy_half_width", "final_accuracy", "worst_clients", "updates", "gradients", "steps", "bytes", "staleness", "busy", "wall_seconds", "outcomes", "validity", "scenario_hash", "options", "command"];
+  const PLAIN = ["id", "suite", "point", "factor", "algorithm", "options_kind", "family", "public_data", "clients_remember", "like_for_like", "rules", "budget_seconds", "seconds", "half_width", "solved", "first", "first_alike", "accuracy", "accuracy_half_width", "final_accuracy", "worst_clients", "updates", "gradients", "steps", "bytes", "staleness", "busy", "wall_seconds", "outcomes", "validity", "scenario_hash", "options", "command"];
 
   function flat(row) {
     const found = Object.fromEntries(PLAIN.map((name) => [name, row[name]]));
@@ -222,7 +223,7 @@
       found[`hits_${target}`] = one ? one[1] : null;
       found[`median_seconds_${target}`] = one ? one[2] : null;
     }
-    return { ...found, seeds: row.seeds.join(" "), commits: row.commits.join(" "), digests: row.digests.join(" ") };
+    return { ...found, standing: standing(row), tie_class: row.place === null ? null : row.place + 1, seeds: row.seeds.join(" "), commits: row.commits.join(" "), digests: row.digests.join(" ") };
   }
 
   const quoted = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
@@ -331,6 +332,7 @@
     const id = event.target.closest("button")?.dataset.unpin;
     if (!id) return;
     pin(id, false);
+    (find("pinned").querySelector("button") ?? find("rows")).focus();
     table.tBodies[0].querySelectorAll("input[data-pin]").forEach((box) => { if (box.dataset.pin === id) box.checked = false; });
   });
   find("more").addEventListener("click", () => { limit += PAGE; fill(); });

@@ -17,6 +17,8 @@ from fedbench.leaderboard.places import Places
 
 MARKDOWN = MarkdownIt("commonmark", {"html": False})
 """HTML in a text is shown as it stands."""
+PLAIN_MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(["image", "link", "autolink"])
+"""For lines that hold names of anybody's: nothing in them leads or loads anywhere."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ def environment() -> Environment:
         "number": words.number,
         "size": words.size,
         "breakable": breakable,
+        "on_board": words.on_board,
         "markdown": inline,
     }
     return environment
@@ -87,4 +90,4 @@ def breakable(selector: str) -> Markup:
 
 def inline(text: str) -> Markup:
     """Returns a line of Markdown as HTML."""
-    return Markup(MARKDOWN.renderInline(text))
+    return Markup(PLAIN_MARKDOWN.renderInline(text))

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from fedbench.analysis.axes import AXES
+from fedbench.analysis.axes import AXES, Axis
 from fedbench.leaderboard import words
 from fedbench.leaderboard.cells import cells, columns, loses_jobs
 from fedbench.leaderboard.document import TITLES
@@ -77,7 +77,7 @@ def _part(
     board = {row["label"]: row for row in document["boards"][kind].get(point, [])}
     by_time = sorted(rows, key=lambda row: list(board).index(row["label"]) if board else 0)
     figures = [
-        _figure(f"chart-{kind}-{one.name}", scenario, rows, looks, one)
+        _figure(f"chart-{kind}-{one.name}", scenario, rows, looks, one, axis["name"])
         for one in AXES.values()
         if all(one.name in row["curves"] for row in rows) and (kind == document["kinds"][0] or one.name == axis["name"])
     ]
@@ -108,20 +108,26 @@ def _part(
 
 
 def _figure(
-    ident: str, scenario: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], looks: Mapping[str, chart.Look], on: Any
+    ident: str,
+    scenario: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    looks: Mapping[str, chart.Look],
+    on: Axis,
+    compared_on: str,
 ) -> dict[str, Any]:
-    """Returns the picture of all rows against one axis."""
+    """Returns the picture of all rows against one axis; on the one on which accuracies are compared it says where."""
     axis = {"name": on.name, "words": on.words, "unit": on.unit, "title": on.title}
     goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
     lines = [chart.series(row["label"], looks[row["label"]], row["curves"][on.name]) for row in rows]
     drawn = [line for line in lines if line.at]
     end = max((line.at[-1] for line in drawn), default=0.0)
     title = f"{scenario['full_name']}: test accuracy against {on.words}"
+    horizon = scenario["horizon"]["at"] if on.name == compared_on else None
     bold = frozenset(line.name for line in drawn[:BOLD])
     return {
         "axis": axis,
         "ident": ident,
-        "svg": Markup(chart.draw(drawn, chart.Picture(ident, title, goals, axis), bold)),
+        "svg": Markup(chart.draw(drawn, chart.Picture(ident, title, goals, axis, horizon), bold)),
         "lines": [(line, line.at[-1] < end, line.name in bold, line.mean[-1]) for line in drawn],
         "bands": "; ".join(BANDS[band] for band in sorted({row["curves"][on.name]["band"] for row in rows}, reverse=True)),
     }

@@ -126,7 +126,7 @@ def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None
     parts = [
         f'<svg class="chart" id="{ident}" width="100%" height="{HEIGHT}" role="img" tabindex="0" '
         f'aria-labelledby="{ident}-title {ident}-about" data-end="{x.high:.12g}" '
-        f'data-low="{y.low:.12g}" data-high="{y.high:.12g}" data-unit="{escape(picture.axis["unit"])}">',
+        f'data-low="{y.low:.12g}" data-high="{y.high:.12g}" data-unit={quoteattr(picture.axis["unit"])}>',
         f'<title id="{ident}-title">{escape(picture.title)}</title>',
         f'<desc id="{ident}-about">{escape(_description(drawn, picture))}</desc>',
         f'<rect width="100%" height="{HEIGHT}" fill="none" pointer-events="all"/>',

@@ -9,11 +9,13 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from fedbench.leaderboard import words
 from fedbench.leaderboard.pictures.profiles import Small
 
 WIDTH, HEIGHT = 216, 104
 LEFT, RIGHT, TOP, BOTTOM = 26, 4, 6, 16  # pixels around the picture
-TICKS = (0.5, 1, 2, 4, 8)
+LOW, HIGH = 0.25, 32  # ratios beyond stand at the edge
+TICKS = (0.25, 1, 4, 16)
 CONTEXT = "degradation-context"
 
 
@@ -41,8 +43,11 @@ def pictures(document: Mapping[str, Any], kind: str, labels: Sequence[str]) -> l
     for i, (label, own) in enumerate(dots.items()):
         behind = grey if i == 0 else f'<use href="#{CONTEXT}-{kind}"/>'
         worst = max(own, key=lambda dot: dot.ratio)
-        within = f"most at {worst.point}: {worst.bound}{worst.ratio:.1f}"
-        shown = "".join(_stem(dot, width) for dot in own)
+        none = _without(document["boards"][kind], points, label)
+        within = f"most at {worst.point}: {worst.bound}{worst.ratio:.1f}" + (f"; no target at {', '.join(none)}" if none else "")
+        shown = "".join(_stem(dot, width) for dot in own) + "".join(
+            _cross(points.index(point) - 1, width, point) for point in none
+        )
         svg = (
             f'<svg class="profile" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
             f'aria-label="{escape(label)}: {escape(within)}">{_frame(document["points"], width)}{behind}{shown}</svg>'
@@ -57,14 +62,20 @@ def _dots(boards: Mapping[str, Any], points: Sequence[str], label: str) -> list[
     if base is None or base["solved"] == 0 or base["mean"] <= 0:
         return []
     return [
-        _Dot(point, place, rows[point]["mean"] / base["mean"], _bound(rows[point], base))
+        _Dot(point, place, rows[point]["mean"] / base["mean"], words.bound(rows[point], base))
         for place, point in enumerate(points[1:])
         if point in rows and rows[point]["solved"] > 0 and rows[point]["mean"] > 0
     ]
 
 
-def _bound(row: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    return {(True, False): "≥ ", (False, True): "≤ ", (True, True): "? "}.get((row["solved"] < 1, base["solved"] < 1), "")
+def _without(boards: Mapping[str, Any], points: Sequence[str], label: str) -> list[str]:
+    """Returns the points at which a row reaches no target."""
+    return [point for point in points[1:] for row in boards.get(point, ()) if row["label"] == label and row["solved"] == 0]
+
+
+def _cross(place: int, width: float, point: str) -> str:
+    x, y = _x(place, width), TOP + 4
+    return f'<path class="cross" d="M{x - 3:.1f} {y - 3}l6 6m0 -6l-6 6"><title>{escape(point)}: no target</title></path>'
 
 
 def _x(place: int, width: float) -> float:
@@ -72,7 +83,7 @@ def _x(place: int, width: float) -> float:
 
 
 def _y(ratio: float) -> float:
-    low, high = math.log2(TICKS[0]), math.log2(TICKS[-1])
+    low, high = math.log2(LOW), math.log2(HIGH)
     share = (math.log2(ratio) - low) / (high - low)
     return TOP + (HEIGHT - TOP - BOTTOM) * (1 - min(1.0, max(0.0, share)))
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from fedbench.leaderboard import words
+
 WIDTH, HEIGHT = 230, 132
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 8, 34
 
@@ -33,7 +35,7 @@ def _picture(found: Mapping[str, Any], option: Mapping[str, Any], most: float) -
         size = 5 if trial["trial"] == found["chosen"] else 3
         dots.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"><title>{escape(told)}</title></circle>')
     bottom = HEIGHT - BOTTOM
-    words = "".join(
+    ends = "".join(
         f'<text x="{_x(value, option):.1f}" y="{bottom + 14}" text-anchor="{anchor}">{value:g}</text>'
         for value, anchor in ((option["low"], "start"), (option["high"], "end"))
     )
@@ -42,8 +44,8 @@ def _picture(found: Mapping[str, Any], option: Mapping[str, Any], most: float) -
         f'<svg class="sensitivity" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{escape(option["name"])}: {len(dots)} trials">'
         f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{bottom}" y2="{bottom}"/>'
-        f'<text x="{LEFT - 5}" y="{TOP}" dy=".7em" text-anchor="end">{most:.3g}</text>'
-        f'<text x="{LEFT - 5}" y="{bottom}" text-anchor="end">0 s</text>{words}'
+        f'<text x="{LEFT - 5}" y="{TOP}" dy=".7em" text-anchor="end">{words.number(most)}</text>'
+        f'<text x="{LEFT - 5}" y="{bottom}" text-anchor="end">0 s</text>{ends}'
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 5}" text-anchor="middle">{escape(option["name"])}{scale}</text>'
         f"{''.join(dots)}</svg>"
     )

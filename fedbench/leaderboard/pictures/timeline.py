@@ -7,6 +7,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from fedbench.leaderboard import words
+
 WIDTH, ROW = 760, 18
 LEFT, TOP, BOTTOM = 84, 4, 48
 MOST_UPDATES = 300  # marks
@@ -37,10 +39,10 @@ def timeline(found: Mapping[str, Any]) -> Markup:
     parts.append(f'<path class="updates" d="{marks}"/>')
     parts.append(f'<text x="{LEFT - 6}" y="{bottom + 8}" dy=".32em" text-anchor="end">updates</text>')
     parts += [
-        f'<text x="{_x(end * part, end):.1f}" y="{bottom + 28}" text-anchor="{anchor}">{end * part:.3g} s</text>'
+        f'<text x="{_x(end * part, end):.1f}" y="{bottom + 28}" text-anchor="{anchor}">{words.number(end * part)} s</text>'
         for part, anchor in ((0, "start"), (0.5, "middle"), (1, "end"))
     ]
-    told = f"{len(line)} of {found['of_clients']} clients, {len(jobs['client'])} jobs in the first {end:.3g} virtual seconds"
+    told = f"{len(line)} of {found['of_clients']} clients, {len(jobs['client'])} jobs in the first {words.number(end)} virtual seconds"
     return Markup(
         f'<svg class="timeline" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{escape(told)}">{"".join(parts)}</svg>'

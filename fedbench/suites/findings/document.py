@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from fedbench import rules
 from fedbench.analysis import plain
-from fedbench.analysis.board import times
+from fedbench.analysis.board import Board, times
 from fedbench.analysis.profiles import Reference, profile
+from fedbench.suites.findings.numbers import ratio
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, of_point, short_lines
 
@@ -45,12 +47,28 @@ def document(results: Results, reference: Reference | None) -> Document:
         "points": [_point(results, point.name) for point in suite.points],
         "algorithms": [_algorithm(results, selector, label) for selector, label in results.labels.items()],
         "boards": {
-            "tuned": {point: plain.rows(found, results.like_for_like.get(point)) for point, found in results.tuned.items()},
-            "published": {point: plain.rows(found) for point, found in results.published.items()},
+            "tuned": _boards(results.tuned, results.like_for_like, results.suite.points[0].name),
+            "published": _boards(results.published, {}, results.suite.points[0].name),
         },
         "profiles": _profiles(results, reference),
         "absent": results.absent,
     }
+
+
+def _boards(boards: Mapping[str, Board], alike: Mapping[str, Board], base: str) -> Document:
+    """Returns the rows of boards by point. `over_base`: the 95 % interval of the time over the row's own time at the base, seeds paired;
+    None where that is not known."""
+    return {
+        point: [
+            {**row, "over_base": _over_base(boards, point, base, row["label"])} for row in plain.rows(found, alike.get(point))
+        ]
+        for point, found in boards.items()
+    }
+
+
+def _over_base(boards: Mapping[str, Board], point: str, base: str, label: str) -> list[float] | None:
+    found = ratio({base: boards[base]}, label, {base: boards[point]}, label) if base in boards and point != base else None
+    return None if found is None else [round(found.low, 4), round(found.high, 4)]
 
 
 def _profiles(results: Results, reference: Reference | None) -> Document:
@@ -77,6 +95,7 @@ def _point(results: Results, name: str) -> Document:
         "settings": point.set,
         "clients": scenario.clients,
         "budget_seconds": float(scenario.budget.seconds),
+        "every_seconds": float(scenario.evaluation.every_seconds),
         "targets": [float(target.value) for target in scenario.targets],
         "resolution": {kind: None if board is None else board.resolution for kind, board in resolution.items()},
     }

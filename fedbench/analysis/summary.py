@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fedbench.analysis.axes import SECONDS, Axis, find
+from fedbench.analysis.board import Board, board
 from fedbench.analysis.differences import differences, shortened
 from fedbench.analysis.horizon import Horizon, accuracy_at, horizon, why_not_compared
 from fedbench.analysis.rows import AT_HORIZON, Row, row
@@ -40,6 +41,14 @@ class ScenarioSummary:
     def full_name(self) -> str:
         """`digits-demo`, or `digits-demo with clients=30` where there are others of the name."""
         return f"{self.name} with {', '.join(map(shortened, self.settings))}" if self.settings else self.name
+
+    @property
+    def board(self) -> Board | None:
+        """When its rows reach the targets; None for a scenario without targets or without a budget in seconds."""
+        if not self.scenario.get("targets") or (self.scenario.get("budget") or {}).get("seconds") is None:
+            return None
+        references = frozenset(row.selector for row in self.rows if row.is_reference)
+        return board({row.selector: row.runs for row in self.rows}, references=references)
 
     @property
     def loses_jobs(self) -> bool:

@@ -12,11 +12,10 @@ from fedbench.analysis.summary import summarize
 from fedbench.cli.output import print_json, say
 from fedbench.cli.plan import JsonOption
 from fedbench.errors import UsageError, nearest
-from fedbench.results import archive
 from fedbench.results.record import Record
 from fedbench.suites import suite as suites
 from fedbench.suites import tuned
-from fedbench.suites.records import Records
+from fedbench.suites.records import records_in
 from fedbench.suites.seats import seats
 
 Rows = dict[str, dict[str, list[Record]]]
@@ -37,7 +36,7 @@ def command(
     """
     if options is not None and suite is None:
         raise UsageError("compare: --tuned names the options of a suite; say which with --suite")
-    given = archive.read(records, check=False) if archive.is_archive(records) else list(Records.load(records))
+    given = records_in(records, check=False)
     rows = _of_suite(suite, options, given) if suite is not None else _of_scenarios(given)
     known = sorted({name for by_name in rows.values() for name in by_name})
     for name in (first, second):

@@ -13,12 +13,11 @@ import typer
 from fedbench.cli import completion
 from fedbench.cli.suite_results import ARCHIVES, TUNED
 from fedbench.errors import UsageError, nearest
-from fedbench.results import archive
 from fedbench.suites import suite as suites
 from fedbench.suites import tuned
 from fedbench.suites.compared import Compared, of_records, of_suite
 from fedbench.suites.findings.results import Results, load
-from fedbench.suites.records import Records
+from fedbench.suites.records import records_in
 from fedbench.suites.seats import seats
 from fedbench.suites.suite import Suite
 
@@ -70,8 +69,7 @@ class Source:
         if self.suite is not None:
             return self._of_suite(suites.load(self.suite))
         place = self.records or STORE
-        given = archive.read(place) if archive.is_archive(place) else list(Records.load(place))
-        return of_records(given, f"records {place}").at(self.points)
+        return of_records(records_in(place), f"records {place}").at(self.points)
 
     def _of_suite(self, suite: Suite) -> Compared:
         names = [suite.point(name).name for name in self.points] or [point.name for point in suite.points]
@@ -80,9 +78,8 @@ class Source:
         return of_suite(found, tuned=self.kind == "tuned" or (self.kind is None and bool(found.tuned)))
 
     def _seated(self, suite: Suite, place: Path) -> Results:
-        given = archive.read(place) if archive.is_archive(place) else list(Records.load(place))
         frozen = self.frozen(suite)
-        found = seats(suite, frozen, given)
+        found = seats(suite, frozen, records_in(place))
         if not found:
             raise UsageError(f"records {place}: none is a run of suite {suite.name}")
         return Results(suite, frozen, found)

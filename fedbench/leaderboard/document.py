@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from fedbench import registry
 from fedbench.analysis import plain
 from fedbench.analysis.axes import SECONDS, Axis, find
-from fedbench.analysis.board import Board, board
 from fedbench.analysis.summary import summarize
 from fedbench.descriptions import describe_algorithm
 from fedbench.leaderboard.places import free, slug
-from fedbench.leaderboard.sections import section
+from fedbench.leaderboard.sections import axis_of, section
 
 if TYPE_CHECKING:
+    from fedbench.analysis.board import Board
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
 
@@ -47,13 +47,14 @@ def of_suite(
     where, suite, shown = find(axis), overview["suite"], pictures or _NO_PICTURES
     labels = {one["selector"]: one["label"] for one in overview["algorithms"]}
     kinds = [kind for kind in TITLES if overview["boards"].get(kind)]
-    facts = {label: _facts(one[0]) for by_point in runs.values() for rows in by_point.values() for label, one in rows.items()}
+    first = {label: one[0] for by_point in runs.values() for rows in by_point.values() for label, one in rows.items()}
+    facts = {label: _facts(run) for label, run in first.items()}
     return {
         "schema": SCHEMA,
         "name": suite["name"],
         "title": f"Suite {suite['name']}",
         "note": "",
-        "axis": _axis(where),
+        "axis": axis_of(where),
         "kinds": kinds,
         **{name: value for name, value in overview.items() if name not in ("schema", "algorithms")},
         "algorithms": [
@@ -98,7 +99,7 @@ def of_records(
         "name": name or free(slug(title)),
         "title": title,
         "note": note,
-        "axis": _axis(where),
+        "axis": axis_of(where),
         "kinds": [GIVEN],
         "suite": None,
         "definitions": [],
@@ -114,10 +115,6 @@ def of_records(
     }
 
 
-def _axis(axis: Axis) -> Document:
-    return {"name": axis.name, "words": axis.words, "unit": axis.unit, "title": axis.title}
-
-
 def _section_of(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Document:
     (summary,) = summarize([run for runs in rows.values() for run in runs], axis)
     return section(summary, {runs[0].selector: label for label, runs in rows.items()})
@@ -131,13 +128,8 @@ def _named(summaries: Sequence[ScenarioSummary], points: Mapping[str, str]) -> I
 
 
 def _board(summary: ScenarioSummary) -> Board | None:
-    """Returns None where no accuracy is a target, or rows have other seeds: times to targets are then not compared."""
-    if not summary.scenario.get("targets") or len({row.seeds for row in summary.rows}) > 1:
-        return None
-    return board(
-        {row.selector: row.runs for row in summary.rows},
-        references=frozenset(row.selector for row in summary.rows if row.is_reference),
-    )
+    """Returns None also where rows have other seeds: times to targets are then not compared."""
+    return summary.board if len({row.seeds for row in summary.rows}) == 1 else None
 
 
 def _point(name: str, summary: ScenarioSummary, found: Board | None) -> Document:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fedbench.analysis.board import CLOCK
 from fedbench.leaderboard import words
 
 LEVELS = 7  # classes h0 .. h6 in style.css
@@ -40,7 +41,6 @@ class Line:
     """One algorithm with its cells in the order of the points."""
 
     label: str
-    family: str
     cells: tuple[Cell, ...]
 
 
@@ -118,7 +118,7 @@ def _line(
 ) -> Line:
     rows, boards = _row_of(document, kind, algorithm["label"]), document["boards"][kind]
     cells = tuple(cell(rows, boards.get(point["name"], []), point) for point in document["points"])
-    return Line(algorithm["label"], algorithm["family"], cells)
+    return Line(algorithm["label"], cells)
 
 
 def _time(row: Mapping[str, Any] | None, board: Board, point: Mapping[str, Any]) -> Cell:
@@ -152,7 +152,7 @@ def _cost(row: Mapping[str, Any] | None, base: Mapping[str, Any] | None, point: 
 
 def _over(time: float, other: float) -> float:
     """Returns a ratio of virtual times, none below the resolution of the clock: a target may be met at once."""
-    return max(time, 1e-9) / max(other, 1e-9)
+    return max(time, CLOCK) / max(other, CLOCK)
 
 
 def _level(ratio: float) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from fedbench import registry
@@ -13,6 +12,7 @@ from fedbench.analysis.pictures import ledgers
 from fedbench.analysis.rows import AT_HORIZON, LOSSES
 from fedbench.bibliography import described
 from fedbench.leaderboard.command import command
+from fedbench.leaderboard.pictures.chart import kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,6 +51,11 @@ def section(summary: ScenarioSummary, labels: Mapping[str, str], known: str | No
         "horizon": _horizon(summary.horizon),
         "rows": [_row(row, summary, labels[row.selector], known) for row in sorted(summary.rows, key=_order)],
     }
+
+
+def axis_of(axis: Axis) -> dict[str, str]:
+    """Returns an axis as plain data."""
+    return {"name": axis.name, "words": axis.words, "unit": axis.unit, "title": axis.title}
 
 
 def _horizon(horizon: Horizon) -> Document:
@@ -177,8 +182,6 @@ def _hits(hits: Hits, comparison: Comparison) -> Document:
 
 def _curve(curve: MeanCurve) -> Document:
     """A long one keeps so many points that a picture as wide as a screen does not show the difference, the last one among them."""
-    length = len(curve.at)
-    keep = list(range(0, length, max(1, math.ceil(length / MOST_POINTS))))
-    keep += [length - 1] if length and keep[-1] != length - 1 else []
+    keep = kept(len(curve.at), MOST_POINTS)
     points = {name: [float(f"{getattr(curve, name)[i]:.{digits}g}") for i in keep] for name, digits in DIGITS.items()}
     return {"band": curve.band, **points}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fedbench.analysis.board import Board, board
+from fedbench.analysis.board import Board
 from fedbench.analysis.pictures import Rows
-from fedbench.analysis.summary import ScenarioSummary, summarize
+from fedbench.analysis.summary import summarize
 from fedbench.errors import RecordError, UsageError, nearest
 from fedbench.results.record import Record
 from fedbench.suites.findings.results import Results
@@ -82,13 +82,4 @@ def of_records(records: Iterable[Record], title: str) -> Compared:
     if not summaries:
         raise RecordError(f"{title}: expected records, got none")
     rows = {one.full_name: {row.selector: row.runs for row in one.rows} for one in summaries}
-    return Compared(title, rows, {one.full_name: _board(one) for one in summaries if _has_board(one)})
-
-
-def _has_board(one: ScenarioSummary) -> bool:
-    return bool(one.scenario.get("targets")) and (one.scenario.get("budget") or {}).get("seconds") is not None
-
-
-def _board(one: ScenarioSummary) -> Board:
-    references = frozenset(row.selector for row in one.rows if row.is_reference)
-    return board({row.selector: row.runs for row in one.rows}, references=references)
+    return Compared(title, rows, {one.full_name: found for one in summaries if (found := one.board) is not None})

@@ -14,6 +14,7 @@ from fedbench.analysis.hits import first_hit
 from fedbench.analysis.rows import AT_HORIZON, LAST_MEAN, Row
 from fedbench.analysis.summary import ScenarioSummary, summarize
 from fedbench.engine.spec import RunSpec
+from fedbench.results import archive
 from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
@@ -170,3 +171,9 @@ def _row(record: Record) -> dict[str, Any]:
         "server_seconds_per_update": record.meta["provenance"].get("server_seconds_per_update"),
         "run_id": record.run_id,
     }
+
+
+def records_in(place: Path, *, check: bool = True) -> list[Record]:
+    """Returns the records of an archive, or those that `Records.load` finds. check: whether those of an archive are looked at, some
+    milliseconds each; those of a store always are."""
+    return archive.read(place, check=check) if archive.is_archive(place) else list(Records.load(place))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbench.analysis.board import Board, Standing, times
+from fedbench.analysis.board import CLOCK, Board, Standing, times
 from fedbench.analysis.profiles import Reference, ecdf, profile
 from fedbench.errors import UsageError
 
@@ -16,8 +16,6 @@ FACTORS = 2.0 ** np.arange(-2, 5 + 1 / 32, 1 / 16)
 """Of reference times: a quarter to 32 times."""
 SHARES = np.linspace(0, 1, 101)
 """Of budgets."""
-CLOCK = 1e-9
-"""Virtual seconds. No time counts as less in a ratio, since a target may be met at once."""
 
 Boards = Mapping[str, Board]
 """By point."""

@@ -14,6 +14,7 @@ from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.histogram import histogram
 from fedbench.leaderboard.pictures.timeline import timeline
+from fedbench.leaderboard.sections import axis_of
 
 MEASURES = {
     "test_accuracy": ("Test accuracy at the end", words.interval),
@@ -72,12 +73,10 @@ def _figure(scenario: Mapping[str, Any], row: Mapping[str, Any], on: Any) -> dic
     curve = row["curves"].get(on.name)
     if not curve or not curve["at"]:
         return None
-    axis = {"name": on.name, "words": on.words, "unit": on.unit, "title": on.title}
-    goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
-    ident = f"chart-{on.name}"
+    axis, ident = axis_of(on), f"chart-{on.name}"
     line = chart.series(row["label"], chart.look_of(0), curve)
     title = f"{row['label']}: test accuracy against {on.words}"
-    svg = chart.draw([line], chart.Picture(ident, title, goals, axis))
+    svg = chart.draw([line], chart.framed(scenario, title, ident, axis))
     return {"axis": axis, "ident": ident, "svg": Markup(svg), "band": curve["band"]}
 
 

@@ -15,6 +15,7 @@ from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.bars import bar, end_of
 from fedbench.leaderboard.pictures.labels import label_map
+from fedbench.leaderboard.sections import axis_of
 
 BANDS = {
     "t": "bands: 95 % t-interval",
@@ -116,18 +117,17 @@ def _figure(
     compared_on: str,
 ) -> dict[str, Any]:
     """Returns the picture of all rows against one axis; on the one on which accuracies are compared it says where."""
-    axis = {"name": on.name, "words": on.words, "unit": on.unit, "title": on.title}
-    goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
     lines = [chart.series(row["label"], looks[row["label"]], row["curves"][on.name]) for row in rows]
     drawn = [line for line in lines if line.at]
     end = max((line.at[-1] for line in drawn), default=0.0)
     title = f"{scenario['full_name']}: test accuracy against {on.words}"
+    axis = axis_of(on)
     horizon = scenario["horizon"]["at"] if on.name == compared_on else None
     bold = frozenset(line.name for line in drawn[:BOLD])
     return {
         "axis": axis,
         "ident": ident,
-        "svg": Markup(chart.draw(drawn, chart.Picture(ident, title, goals, axis, horizon), bold)),
+        "svg": Markup(chart.draw(drawn, chart.framed(scenario, title, ident, axis, horizon), bold)),
         "lines": [(line, line.at[-1] < end, line.name in bold, line.mean[-1]) for line in drawn],
         "bands": "; ".join(BANDS[band] for band in sorted({row["curves"][on.name]["band"] for row in rows}, reverse=True)),
     }

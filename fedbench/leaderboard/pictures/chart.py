@@ -50,10 +50,14 @@ class Series:
 
 def series(name: str, drawn_as: Look, curve: Mapping[str, Any]) -> Series:
     """From the document's curve; a very long one keeps every k-th point and the last."""
-    length = len(curve["at"])
-    keep = range(0, length, max(1, math.ceil(length / MOST_POINTS)))
-    kept = [*keep, length - 1] if length and keep[-1] != length - 1 else list(keep)
-    return Series(name, drawn_as, *([curve[column][i] for i in kept] for column in ("at", "mean", "low", "high")))
+    keep = kept(len(curve["at"]), MOST_POINTS)
+    return Series(name, drawn_as, *([curve[column][i] for i in keep] for column in ("at", "mean", "low", "high")))
+
+
+def kept(length: int, most: int) -> list[int]:
+    """Returns every k-th place of so many, and the last: at most `most` and one."""
+    places = list(range(0, length, max(1, math.ceil(length / most))))
+    return [*places, length - 1] if length and places[-1] != length - 1 else places
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,12 @@ class Picture:
     targets: Sequence[float]
     axis: Mapping[str, str]
     horizon: float | None = None
+
+
+def framed(scenario: Mapping[str, Any], title: str, ident: str, axis: Mapping[str, str], horizon: float | None = None) -> Picture:
+    """Returns what is around the lines of a scenario: its targets in test accuracy."""
+    goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
+    return Picture(ident, title, goals, axis, horizon)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from fedbench.analysis import bootstrap
-from fedbench.analysis.board import Board, Standing
+from fedbench.analysis.board import CLOCK, Board, Standing
 from fedbench.analysis.bootstrap import Floats, Interval, Strata
 
 BASELINE = "fedavg"
-RESOLUTION = 1e-9  # virtual seconds
 
 Boards = Mapping[str, Board]
 """By point."""
@@ -124,4 +123,4 @@ def _tau(means: Strata) -> Floats:
 
 def _seconds(rows: Sequence[Standing]) -> Floats:
     """Returns (seeds, rows), none below the resolution of the virtual clock, so that a target that is met at once has a ratio too."""
-    return np.maximum([[one.seconds[seed] for one in rows] for seed in sorted(rows[0].seconds)], RESOLUTION)
+    return np.maximum([[one.seconds[seed] for one in rows] for seed in sorted(rows[0].seconds)], CLOCK)

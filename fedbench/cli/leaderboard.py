@@ -80,6 +80,8 @@ def build_suites(
         runs = {"tuned": found.complete(tuned=True), "published": found.complete(tuned=False)}
         pictures = archives / found.suite.name / illustrations.FILE
         shown = illustrations.read(pictures, found.suite) if pictures.exists() else None
+        if shown is None:
+            show(f"suite {found.suite.name}: no maps, timelines and trials; `fedbench suite illustrate {suite}` makes them")
         documents.append(of_suite(document(found, reference_for(found, references)), runs, shown))
     submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ([], [])
     timed = None if asv is None else speed.read(asv)

@@ -19,15 +19,17 @@ WIDTH, HEIGHT = 220, 72
 LARGEST = 16 << 20
 
 
-def read(folder: Path) -> dict[str, Any] | None:
-    """Returns the history in a folder of asv's results, or None if it has none.
+def read(folder: Path) -> dict[str, Any]:
+    """Returns the history in a folder of asv's results.
 
     It is {machines: [{label, cpu, commits, days, cases: [{name, values}]}]}: seconds of a case at every commit, in order of time, None
-    where it was not timed. UsageError for a file that is none of asv's.
+    where it was not timed. UsageError for a file that is none of asv's, or if there is no history.
     """
     machines = [_machine(file.parent) for file in sorted(folder.glob("*/machine.json"))]
     known = [one for one in machines if one["cases"]]
-    return {"machines": known} if known else None
+    if not known:
+        raise UsageError(f"speed {folder}: expected results of asv, MACHINE/machine.json with timings beside it; there are none")
+    return {"machines": known}
 
 
 def _machine(folder: Path) -> dict[str, Any]:

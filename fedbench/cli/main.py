@@ -26,6 +26,7 @@ from fedbench.cli import (
     new,
     plan,
     plot,
+    reproduce,
     rules,
     run,
     submit,
@@ -72,6 +73,7 @@ app.command("plan")(plan.command)
 app.command("applicability")(applicability.command)
 app.command("run")(run.command)
 app.command("verify")(verify.command)
+app.command("reproduce")(reproduce.command)
 app.command("compare")(compare.command)
 app.command("plot")(plot.command)
 app.command("table")(table.command)

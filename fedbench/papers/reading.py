@@ -1,0 +1,91 @@
+"""What a cell's runs say: which runs it needs, seed by seed, and the number that is read off their records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from fedbench import registry
+from fedbench.analysis.curves import last_k_mean
+from fedbench.analysis.hits import first_hit
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import RecordError
+from fedbench.papers import experiment
+from fedbench.papers.cells import Cell
+from fedbench.papers.rules import FEWEST_ROUNDS, Reading
+from fedbench.protocols import Algorithm
+from fedbench.results.record import Record
+from fedbench.scenarios.schema import Scenario
+
+PERCENT = 100.0
+Find = Callable[[RunSpec], Record | None]
+"""The record of a run, or None if it has none yet."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a seed's records say: the number, or the run that it still needs. `used`: the records that it was read off."""
+
+    seed: int
+    reading: Reading | None
+    needs: RunSpec | None
+    used: tuple[Record, ...]
+
+
+def read(cell: Cell, find: Find) -> Iterator[Read]:
+    """Every seed of a cell, in order; nothing for a cell that is not run."""
+    how = experiment.how(cell)
+    if how is None:
+        return
+    for seed in range(experiment.seeds(cell).seeds):
+        if how.read == "utilisation":
+            yield _utilisation(cell, seed, find)
+        else:
+            yield _one_run(cell, how.read, RunSpec(experiment.scenario(cell), _algorithm(cell), seed), find)
+
+
+def _algorithm(cell: Cell) -> Algorithm:
+    return registry.algorithm(experiment.selector(cell))
+
+
+def _one_run(cell: Cell, what: experiment.Read, spec: RunSpec, find: Find) -> Read:
+    record = find(spec)
+    if record is None:
+        return Read(spec.seed, None, spec, ())
+    if what == "last_ten_accuracy":
+        mean = last_k_mean(record)
+        if mean is None:
+            raise RecordError(f"{cell.name}, seed {spec.seed}: record {record.run_id} has no finite accuracy at its end")
+        return Read(spec.seed, Reading(PERCENT * mean), None, (record,))
+    return Read(spec.seed, _hit(record, spec.scenario, "seconds" if what == "seconds_to_target" else "updates"), None, (record,))
+
+
+def _hit(record: Record, scenario: Scenario, axis: str) -> Reading:
+    """The place of the first evaluation that reached the highest target, or where the run ended without."""
+    hit = first_hit(record, "test_accuracy", max(target.value for target in scenario.targets), axis)
+    return Reading(hit.restricted, hit.reached is None)
+
+
+def _utilisation(cell: Cell, seed: int, find: Find) -> Read:
+    """Down the percentages until one reaches the target in FEWEST_ROUNDS rounds, then what the cell asks for at that percentage. Where
+    none does, the utilisation is below the lowest percentage."""
+    used: list[Record] = []
+    for percent, search, measured in experiment.levels(cell):
+        wanted = RunSpec(search, _algorithm(cell), seed)
+        record = find(wanted)
+        if record is None:
+            return Read(seed, None, wanted, tuple(used))
+        used.append(record)
+        rounds = _hit(record, search, "updates")
+        if rounds.missed or rounds.value > FEWEST_ROUNDS:
+            continue
+        if cell.metric == "utilization_percent":
+            return Read(seed, Reading(percent), None, tuple(used))
+        if cell.metric == "rounds_to_60_percent":
+            return Read(seed, rounds, None, tuple(used))
+        last = RunSpec(measured, _algorithm(cell), seed)
+        record = find(last)
+        if record is None:
+            return Read(seed, None, last, tuple(used))
+        return Read(seed, Reading(PERCENT * record.meta["final"]["test_accuracy"]), None, (*used, record))
+    return Read(seed, Reading(percent, missed=True), None, tuple(used))

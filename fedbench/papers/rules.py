@@ -1,0 +1,138 @@
+"""The rules by which a printed number is judged. They were committed before the runs that they judge, and hold for every cell alike.
+
+A verdict on a number that was measured again:
+
+reproduced      the 95 % interval over seeds contains the printed number and is no wider than WIDEST of it to either side, or the mean is at
+                most SAME of the printed number away. Reasons: the papers print means of three runs, whose own spread of times is of that
+                size; an interval that contains everything says nothing.
+close           the mean is at most CLOSE of it away, or the interval contains it and is wider. Reasons: what the papers leave open (how
+                time is counted, how often is evaluated, initial values) moves a time by so much.
+contradicted    anything else.
+
+A run ends where its target is reached, and at the latest at LIMIT times the printed number: beyond it the verdict is settled. A seed that
+ends without the target counts with the place where it ended; then nothing is reproduced, and if no seed gets there it is contradicted.
+A number that is printed as a bound is reproduced if every seed misses the target until there, contradicted if none does, and else close.
+
+A number whose experiment differs in something that the paper does not print and that decides the outcome (who has which data, how many
+steps a client does) is judged as well, but at best close: to agree with a guess is not to reproduce. It stands beside the verdict what
+was guessed. A number that was measured on other hardware, or is damaged in our copy of the paper, is not comparable. Options are those that
+the paper prints; a scenario that stands in for another (Fashion-MNIST for CIFAR-10) gives no verdict on a number at all.
+
+agrees, differs a number that is a fact of configuration, such as a count of parameters or a rate, and the code's.
+not run         with the reason: missing data, or the price.
+
+An order of two numbers of a table is kept if it is the printed one with every seed, broken if it is the other one with every seed, and
+else undecided. One seed is said to be one. Numbers that end for different causes have no order: a seed's pair has one if both reached
+their targets, or one was watched for longer than the other needed. Orders are also read off scenarios that stand in for others, and say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fedbench.analysis.statistics import Estimate, estimate
+
+SAME, CLOSE, WIDEST = 0.15, 0.40, 0.40
+LIMIT = 2.0
+"""A run ends here at the latest, in units of the printed number."""
+FEWEST_ROUNDS = 50
+"""Rounds that a run has in any case to reach its target: twice a very small number would be no time at all."""
+
+Word = Literal["reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable"]
+WORDS: tuple[Word, ...] = ("reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable")
+Order = Literal["kept", "broken", "undecided"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a seed gave. `missed`: the target was not reached until `value`, where the run ended."""
+
+    value: float
+    missed: bool = False
+
+    @property
+    def text(self) -> str:
+        return f"{'>' if self.missed else ''}{self.value:.6g}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict on a number, with the mean over seeds (misses count where they ended) and what decided, as a sentence."""
+
+    word: Word
+    mean: Estimate
+    why: str
+
+
+def judge(printed: float, readings: Sequence[Reading], *, censored: bool = False, guessed: bool = False) -> Judged:
+    """Returns the verdict on a printed number.
+
+    Args:
+        printed: the number, > 0.
+        readings: of the seeds, at least one.
+        censored: the number is printed as a bound.
+        guessed: something that decides the outcome is not printed.
+    """
+    found = _judged_bound(printed, readings) if censored else _judged(printed, readings)
+    if guessed and found.word == "reproduced":
+        return Judged("close", found.mean, f"{found.why} What decides it is not printed, so it is no better than close.")
+    return found
+
+
+def _judged_bound(bound: float, readings: Sequence[Reading]) -> Judged:
+    misses = sum(one.missed or one.value > bound for one in readings)
+    word: Word = "reproduced" if misses == len(readings) else "close" if misses else "contradicted"
+    return Judged(word, _mean(readings), f"{misses} of {_seeds(len(readings))} miss the target until {bound:g}, as printed.")
+
+
+def _judged(printed: float, readings: Sequence[Reading]) -> Judged:
+    mean, misses = _mean(readings), sum(one.missed for one in readings)
+    distance = abs(_of(mean) - printed) / printed
+    away = f"The mean is {'at least ' if misses else ''}{_of(mean) / printed:.2f} of the printed number"
+    if misses:
+        word: Word = "close" if misses < len(readings) and distance <= CLOSE else "contradicted"
+        return Judged(word, mean, f"{away}; {misses} of {_seeds(len(readings))} end without the target.")
+    half = mean.half_width
+    inside = half is not None and abs(_of(mean) - printed) <= half
+    narrow = half is not None and half <= WIDEST * printed
+    interval = "" if half is None else f", its interval {'contains' if inside else 'does not contain'} it"
+    good = (inside and narrow) or distance <= SAME
+    word = "reproduced" if good else "close" if inside or distance <= CLOSE else "contradicted"
+    wide = " and is wide" if inside and not narrow else ""
+    return Judged(word, mean, f"{away}{interval}{wide} ({_seeds(len(readings))}).")
+
+
+def _mean(readings: Sequence[Reading]) -> Estimate:
+    return estimate(one.value for one in readings)
+
+
+def _of(mean: Estimate) -> float:
+    if mean.mean is None:
+        raise ValueError("expected at least one seed, got none")
+    return mean.mean
+
+
+def _seeds(n: int) -> str:
+    return f"{n} seed{'s' * (n != 1)}"
+
+
+def order(printed: int, first: Mapping[int, Reading], second: Mapping[int, Reading]) -> Order:
+    """Whether two numbers are in the printed order.
+
+    Args:
+        printed: -1 if the first is printed smaller, 1 if larger.
+        first, second: readings by seed; only seeds that both have are looked at.
+    """
+    signs = [_sign(first[seed], second[seed]) for seed in sorted(first.keys() & second.keys())]
+    if signs and all(sign == printed for sign in signs):
+        return "kept"
+    return "broken" if signs and all(sign == -printed for sign in signs) else "undecided"
+
+
+def _sign(one: Reading, other: Reading) -> int:
+    """-1 if the first is certainly smaller, 1 if it is larger, 0 if neither is known."""
+    smaller = not one.missed and one.value < other.value
+    larger = not other.missed and one.value > other.value
+    return larger - smaller

@@ -2,47 +2,147 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fedbench.cli.output import show
+from fedbench.cli.output import print_json, print_table, say, show
+from fedbench.cli.plan import JsonOption
 from fedbench.cli.run import terminable
-from fedbench.errors import FedbenchError
+from fedbench.engine.compare import differences, within_tolerance
+from fedbench.engine.run import RunOptions, as_recorded
+from fedbench.errors import FedbenchError, UsageError
 from fedbench.papers import cells as papers
-from fedbench.papers import runs
+from fedbench.papers import orders_of_convergence, runs
+from fedbench.papers.cells import Cell
+from fedbench.papers.document import differing, ours
+from fedbench.papers.reading import Find
+from fedbench.papers.rules import WORDS
+from fedbench.papers.verdicts import Verdict, all_verdicts, orders
 from fedbench.results import archive
 from fedbench.results.store import Store
 from fedbench.suites.progress import watching
 
-AddressArgument = Annotated[str | None, typer.Argument(metavar="[PAPER[:TABLE]]", help="Such as 001:T1; everything if left out.")]
+AddressArgument = Annotated[
+    str | None, typer.Argument(metavar="[PAPER[:TABLE]]", help="Such as 001:T1 or wu2021:T1; everything if left out.")
+]
 
 
 def command(
     address: AddressArgument = None,
     numbers: Annotated[str | None, typer.Option("--cells", help="Cells of the table, such as 1,3-5.")] = None,
+    varied: Annotated[bool, typer.Option("--vary", help="Also the variations that explain what is contradicted.")] = False,
+    planned: Annotated[bool, typer.Option("--plan", help="Train nothing: verdicts, costs and reasons.")] = False,
     store: Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path("runs/papers"),
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Runs at a time, each in a process.", min=1)] = 1,
     pack: Annotated[
-        bool, typer.Option("--pack", help="Put the records of the store into the folder of the committed ones.")
+        bool, typer.Option("--pack", help="Afterwards put the records into the folder of the committed ones.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Make the numbers of the papers' tables again.
+    """Make the numbers of the papers' tables again, and judge them.
 
+    Runs that the store has are taken from it, interrupted ones continue. Where records are committed, the runs must give their digests;
+    exit 1 if one does not. --plan lists every cell with its verdict by the committed records, its cost and its reason.
     Example: fedbench reproduce 001:T1 --cells 1,3-5
     """
     chosen = papers.chosen(address, numbers)
+    committed = runs.in_archives(archives, chosen)
+    claims = orders_of_convergence.load(archives)
+    if planned:
+        return _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
     where = Store(store)
     where.prepare()
-    with terminable(), watching(True) as watcher:
-        failed = runs.compute(chosen, where, jobs=jobs, watcher=watcher)
+    failed = _compute(chosen, where, committed, jobs, varied=varied)
+    found = runs.in_store(where)
+    _tell(all_verdicts(chosen, found, claims), as_json=as_json)
+    others = _compared(chosen, found, committed, varied=varied)
     if pack:
-        for of, several in papers.tables(chosen).items():
-            records = runs.used(several, runs.in_store(where))
-            if records:
-                archive.write(runs.archive_of(archives, several[0]), records)
-                show(f"{of}: {len(records)} records -> {runs.archive_of(archives, several[0])}")
+        _pack(chosen, where, archives)
     if failed:
-        raise FedbenchError(f"{len(failed)} runs failed. The first: {next(iter(failed.values()))}")
+        raise FedbenchError(
+            f"{len(failed)} runs failed; the same command tries them again. The first: {next(iter(failed.values()))}"
+        )
+    if others:
+        raise typer.Exit(1)
+    return None
+
+
+def _compute(chosen: Sequence[Cell], where: Store, committed: Find, jobs: int, *, varied: bool) -> dict[str, str]:
+    """With the instruction set of the committed records, where this machine has it."""
+    known = runs.used(chosen, committed)
+    options = RunOptions(resume=True)
+    if known:
+        options = as_recorded(known[0], options)
+    try:
+        with terminable(), watching(True) as watcher:
+            return runs.compute(chosen, where, varied=varied, jobs=jobs, options=options, watcher=watcher)
+    except KeyboardInterrupt:
+        show("interrupted; finished runs are stored, the same command goes on")
+        raise typer.Exit(130) from None
+
+
+def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: bool) -> int:
+    """Says how the records and the committed ones of the same runs compare. Returns how many are not identical."""
+    counts: Counter[str] = Counter()
+    by_id = {record.run_id: record for record in runs.used(chosen, committed, varied=varied)}
+    for again in runs.used(chosen, found, varied=varied):
+        record = by_id.get(again.run_id)
+        if record is None:
+            counts["not committed"] += 1
+            continue
+        fields = differences(record, again)
+        word = "identical" if not fields else "within tolerance" if within_tolerance(record, again, fields) else "different"
+        counts[word] += 1
+        if fields:
+            show(f"{again.selector} seed {again.seed} ({again.run_id}): {word}, first in {fields[0]}")
+    if counts:
+        show(f"against the committed records: {', '.join(f'{count} {word}' for word, count in sorted(counts.items()))}")
+    return counts["within tolerance"] + counts["different"]
+
+
+def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
+    packed = 0
+    for of in papers.tables(chosen):
+        whole = papers.chosen(of)
+        sources = (runs.in_archives(archives, whole), runs.in_store(where))
+        records = {record.run_id: record for find in sources for record in runs.used(whole, find, varied=True)}
+        if records:
+            packed += archive.write(runs.archive_of(archives, whole[0]), records.values())
+            show(f"{of}: {len(records)} records -> {runs.archive_of(archives, whole[0])}")
+    if not packed:
+        raise UsageError(f"store {where.root}: it has no record of these cells")
+
+
+def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
+    ordered = list(orders(verdicts))
+    if as_json:
+        for row in (*(one.as_dict() for one in verdicts), *(one.as_dict() for one in ordered)):
+            print_json(row)
+        return
+    for of, several in papers.tables(one.cell for one in verdicts).items():
+        keys = differing(papers.chosen(of))
+        rows = [_row(one, keys) for one in verdicts if one.cell in several]
+        print_table(of, ("cell", "setting", "printed", "ours", "verdict", "hours", "why"), rows)
+    counts = Counter(one.word for one in verdicts)
+    say(f"{len(verdicts)} cells: {', '.join(f'{counts[word]} {word}' for word in WORDS if counts[word])}")
+    if ordered:
+        kept = Counter(one.order for one in ordered)
+        say(f"{len(ordered)} orders: {', '.join(f'{count} {word}' for word, count in sorted(kept.items()))}")
+
+
+def _row(one: Verdict, keys: Sequence[str]) -> tuple[str, ...]:
+    hours = "" if one.price is None else f"{one.price.hours_of_two_cores * max(1, one.seeds):.2g}"
+    return (
+        str(one.cell.number),
+        ", ".join(str(one.cell.known[key]) for key in keys if one.cell.known.get(key) is not None),
+        one.cell.text,
+        ours(one),
+        one.word,
+        hours,
+        one.why,
+    )

@@ -278,7 +278,7 @@ def verify(
     spec = RunSpec.from_dict(record.meta["spec"], algorithm)
     if spec.run_id != record.run_id:
         raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
-    again = Run(spec, options=_as_recorded(record, options or RunOptions()), progress=progress).record()
+    again = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress).record()
     found = differences(record, again)
     verdict = "identical" if not found else "within tolerance" if within_tolerance(record, again, found) else "differs"
     return {
@@ -292,7 +292,7 @@ def verify(
     }
 
 
-def _as_recorded(record: Record, options: RunOptions) -> RunOptions:
+def as_recorded(record: Record, options: RunOptions) -> RunOptions:
     """The options with the record's trainer and device and, where this machine has it, its instruction set. UsageError if this machine
     lacks the device."""
     made = record.meta["provenance"]

@@ -23,9 +23,9 @@ PAPERS: Mapping[str, str] = MappingProxyType(
 """Numbers of the papers, and their keys in the bibliography; an address may have either."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cell:
-    """One printed number.
+    """One printed number. `cells` makes each once, so a cell is itself and equals no other.
 
     Attributes:
         paper: its number, a key of PAPERS.
@@ -39,6 +39,7 @@ class Cell:
         censored: whether the number is printed as a bound, such as `>880`.
         printed: how it is printed, where that says more than the number.
         note: what has to be known of the print.
+        damaged: why the number cannot be trusted in our copy of the paper; empty if it can.
     """
 
     paper: str
@@ -52,6 +53,7 @@ class Cell:
     censored: bool = False
     printed: str = ""
     note: str = ""
+    damaged: str = ""
 
     @functools.cached_property
     def known(self) -> dict[str, Any]:

@@ -62,9 +62,25 @@ class Seeds(Part):
     why: Text = ""
 
 
+class Variation(Part):
+    """One thing that is set otherwise for the cells that match `where`, to find out what moves their numbers: keys of the scenario, or
+    options of the algorithm. What it gives explains a verdict and changes none."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")]
+    about: Text
+    where: dict[str, Any] = Field(default={})
+    set: dict[str, Any] = Field(default={})
+    options: dict[str, Any] = Field(default={})
+    seeds: Annotated[Integer, Field(ge=1, le=100)] = 1
+
+
 class Table(Part):
-    """What is done about a table. kind: its numbers are measured by runs, are facts of configuration, or are rates of convergence.
-    `orders`: the key of the setting in which two cells differ whose order is looked at; `apart_from`: keys that may differ as well."""
+    """What is done about a table.
+
+    kind: its numbers are measured by runs, are facts of configuration, or are orders of convergence. `orders`: the key of the setting in
+    which two cells differ whose order is looked at; `apart_from`: keys that may differ as well. `cannot`: why its cells cannot be made
+    again. `explained`: what the variations say about what is contradicted, sentence by sentence.
+    """
 
     about: Text
     kind: Literal["runs", "configuration", "theory"]
@@ -73,6 +89,8 @@ class Table(Part):
     how: tuple[How, ...] = ()
     seeds: tuple[Seeds, ...] = ()
     cannot: Text = ""
+    variations: tuple[Variation, ...] = ()
+    explained: tuple[Text, ...] = ()
 
 
 class Experiments(Part):
@@ -137,11 +155,18 @@ def _limit(cell: Cell, read: Read, seconds: float) -> float | None:
     return None
 
 
-def specs(cell: Cell, changes: Mapping[str, Any] | None = None) -> list[RunSpec]:
-    """Returns the runs of a cell, seed by seed; `changes` are keys of the scenario that are set otherwise. Where a cell is not run there
-    are none."""
-    resolved, algorithm = scenario(cell, changes), registry.algorithm(selector(cell))
-    return [RunSpec(resolved, algorithm, seed) for seed in range(seeds(cell).seeds)]
+def variations(cell: Cell) -> list[Variation]:
+    """Returns what is varied of a cell."""
+    return [one for one in table(cell).variations if cell.matches(one.where)]
+
+
+def spec(cell: Cell, seed: int, variation: Variation | None = None) -> RunSpec:
+    """Returns the run of a seed of a cell, or of a variation of it."""
+    algorithm = registry.algorithm(selector(cell))
+    if variation is None:
+        return RunSpec(scenario(cell), algorithm, seed)
+    varied = type(algorithm).make(algorithm.options() | variation.options)
+    return RunSpec(scenario(cell, variation.set), varied, seed)
 
 
 def levels(cell: Cell) -> list[tuple[int, Scenario, Scenario]]:

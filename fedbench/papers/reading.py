@@ -9,7 +9,7 @@ from fedbench import registry
 from fedbench.analysis.curves import last_k_mean
 from fedbench.analysis.hits import first_hit
 from fedbench.engine.spec import RunSpec
-from fedbench.errors import RecordError
+from fedbench.errors import RecordError, UsageError
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell
 from fedbench.papers.rules import FEWEST_ROUNDS, Reading
@@ -41,7 +41,16 @@ def read(cell: Cell, find: Find) -> Iterator[Read]:
         if how.read == "utilisation":
             yield _utilisation(cell, seed, find)
         else:
-            yield _one_run(cell, how.read, RunSpec(experiment.scenario(cell), _algorithm(cell), seed), find)
+            yield _one_run(cell, how.read, experiment.spec(cell, seed), find)
+
+
+def read_varied(cell: Cell, variation: experiment.Variation, find: Find) -> Iterator[Read]:
+    """Every seed of a variation of a cell, in order. UsageError for a cell of utilisation, which is a search."""
+    how = experiment.how(cell)
+    if how is None or how.read == "utilisation":
+        raise UsageError(f"{cell.name}: variation {variation.name} needs a cell that one run makes again")
+    for seed in range(variation.seeds):
+        yield _one_run(cell, how.read, experiment.spec(cell, seed, variation), find)
 
 
 def _algorithm(cell: Cell) -> Algorithm:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell
-from fedbench.papers.reading import Find, read
+from fedbench.papers.reading import Find, Read, read, read_varied
 from fedbench.results import archive
 from fedbench.results.record import Record
 from fedbench.results.store import Store
@@ -43,27 +44,53 @@ def archive_of(folder: Path, cell: Cell) -> Path:
     return folder / f"{cell.paper}-{cell.table}"
 
 
-def needed(cells: Iterable[Cell], find: Find) -> list[RunSpec]:
-    """The runs that the cells still need, once each, as far as is known now: what a search needs next depends on what it has found."""
-    specs = [one.needs for cell in cells if is_run(cell) for one in read(cell, find) if one.needs is not None]
+def _reads(cells: Iterable[Cell], find: Find, *, varied: bool) -> Iterator[Read]:
+    for cell in cells:
+        if is_run(cell):
+            yield from read(cell, find)
+        for variation in experiment.variations(cell) if varied else ():
+            yield from read_varied(cell, variation, find)
+
+
+def needed(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[RunSpec]:
+    """The runs that the cells, and if asked for their variations, still need, once each, as far as is known now: what a search needs next
+    depends on what it has found."""
+    specs = [one.needs for one in _reads(cells, find, varied=varied) if one.needs is not None]
     return list({spec.run_id: spec for spec in specs}.values())
 
 
-def used(cells: Iterable[Cell], find: Find) -> list[Record]:
-    """The records that the cells' numbers are read off, once each."""
-    records = [record for cell in cells if is_run(cell) for one in read(cell, find) for record in one.used]
+def used(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[Record]:
+    """The records that the cells' numbers are read off, and if asked for those of their variations, once each."""
+    records = [record for one in _reads(cells, find, varied=varied) for record in one.used]
     return list({record.run_id: record for record in records}.values())
 
 
-def compute(cells: Sequence[Cell], store: Store, *, jobs: int, watcher: Watcher | None = None) -> Mapping[str, str]:
+def compute(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    varied: bool = False,
+    jobs: int = 1,
+    options: RunOptions | None = None,
+    watcher: Watcher | None = None,
+) -> dict[str, str]:
     """Compute what the cells need, search by search, until they need nothing or everything that they need has failed.
 
-    Returns the failures: the run, and why.
+    Args:
+        cells: whose numbers are wanted; those that are not run need nothing.
+        store: where records are, and go to.
+        varied: also the variations of the cells.
+        jobs: runs at a time, each in a process.
+        options: how runs are computed; by default what was interrupted goes on.
+        watcher: hears how the runs go.
+
+    Returns:
+        The failures by run id: the run, and why.
     """
     failed: dict[str, str] = {}
     while True:
-        wanted = [spec for spec in needed(cells, in_store(store)) if spec.run_id not in failed]
+        wanted = [spec for spec in needed(cells, in_store(store), varied=varied) if spec.run_id not in failed]
         if not wanted:
             return failed
-        tally = campaign.compute(wanted, store, jobs=jobs, watcher=watcher)
+        tally = campaign.compute(wanted, store, jobs=jobs, options=options, watcher=watcher)
         failed |= {spec.run_id: f"{spec.named}: {why}" for spec, why in tally.failed}

@@ -1,0 +1,131 @@
+"""What is said of a paper, as plain data: its tables with verdicts, orders and variations, what its theorems give, and where its equations
+are in the code. The pages of the site and of docs/papers are made of it and compute nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fedbench import bibliography
+from fedbench.papers import experiment
+from fedbench.papers.cells import PAPERS, Cell, chosen, tables
+from fedbench.papers.orders_of_convergence import BESIDE, Claims
+from fedbench.papers.reading import Find, read_varied
+from fedbench.papers.rules import WORDS
+from fedbench.papers.verdicts import Ordered, Verdict, all_verdicts, orders
+
+
+def document(paper: str, find: Find, claims: Claims) -> dict[str, Any]:
+    """Returns what is said of a paper; JSON-able.
+
+    Args:
+        paper: its number.
+        find: the committed records.
+        claims: the committed lines of `fedbench theory`.
+    """
+    found = bibliography.paper(PAPERS[paper])
+    verdicts = all_verdicts(chosen(paper), find, claims)
+    ordered = list(orders(verdicts))
+    return {
+        "number": paper,
+        "key": PAPERS[paper],
+        "cited": found.short,
+        "title": found.title,
+        "venue": found.venue,
+        "link": found.link,
+        "counts": _counts(one.word for one in verdicts),
+        "orders": dict(Counter(one.order for one in ordered)),
+        "tables": [_table(of, several, verdicts, ordered, find) for of, several in tables(chosen(paper)).items()],
+        "theory": [dict(line) for name in BESIDE[paper] for line in claims.get(name, ())],
+    }
+
+
+def _counts(words: Any) -> dict[str, int]:
+    counts = Counter(words)
+    return {word: counts[word] for word in WORDS if counts[word]}
+
+
+def _table(of: str, cells: Sequence[Cell], verdicts: Sequence[Verdict], ordered: Sequence[Ordered], find: Find) -> dict[str, Any]:
+    table = experiment.table(cells[0])
+    mine = [one for one in verdicts if one.cell in cells]
+    keys = differing(cells)
+    return {
+        "name": cells[0].table,
+        "address": of,
+        "about": table.about,
+        "kind": table.kind,
+        "command": f"fedbench reproduce {of}",
+        "counts": _counts(one.word for one in mine),
+        "columns": keys,
+        "cells": [_cell(one, keys) for one in mine],
+        "orders": [_order(one, keys) for one in ordered if one.first in cells],
+        "variations": [_variation(one, cells, find) for one in table.variations],
+        "explained": list(table.explained),
+    }
+
+
+def differing(cells: Sequence[Cell]) -> list[str]:
+    """Returns the keys in which the cells of a table differ: what has to be shown of a cell's setting, the algorithm before the metric."""
+    keys = dict.fromkeys(key for cell in cells for key in cell.known)
+    return [key for key in keys if len({str(cell.known.get(key)) for cell in cells}) > 1]
+
+
+def _cell(one: Verdict, keys: Sequence[str]) -> dict[str, Any]:
+    return {
+        "number": one.cell.number,
+        "setting": [_text(one.cell.known.get(key)) for key in keys],
+        "printed": one.cell.text,
+        "ours": ours(one),
+        "seeds": [reading.text for reading in one.readings.values()],
+        "verdict": one.word,
+        "why": one.why,
+        "guesses": list(one.guesses),
+        "substitute": one.substitute,
+        "note": one.cell.note,
+        "command": one.command,
+        "hours": None if one.price is None else one.price.hours_of_two_cores * max(1, one.seeds),
+        "steps": None if one.price is None else one.price.steps,
+    }
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else f"{value}"
+
+
+def ours(one: Verdict) -> str:
+    """Returns our number in the place of a printed one: the mean over seeds with its interval, or where it is from; empty if there is
+    none."""
+    if one.mean is None:
+        return one.ours
+    bound = ">" if any(reading.missed for reading in one.readings.values()) else ""
+    return f"{bound}{one.mean:.4g}" + (f" ± {one.half_width:.2g}" if one.half_width is not None else "")
+
+
+def _order(one: Ordered, keys: Sequence[str]) -> dict[str, Any]:
+    a, b = one.first.known, one.second.known
+    where = [_text(a.get(key)) for key in keys if key != one.differs_in and a.get(key) == b.get(key)]
+    return {
+        "where": ", ".join(text for text in where if text),
+        "printed": one.text,
+        "order": one.order,
+        "seeds": one.seeds,
+        "substitute": one.substitute,
+    }
+
+
+def _variation(one: experiment.Variation, cells: Sequence[Cell], find: Find) -> dict[str, Any]:
+    """What a variation gives: for every cell the readings, and which seeds have none yet."""
+    rows = []
+    for cell in cells:
+        if cell.matches(one.where):
+            reads = [read.reading for read in read_varied(cell, one, find)]
+            rows.append(
+                {"number": cell.number, "printed": cell.text, "seeds": [reading.text for reading in reads if reading is not None]}
+            )
+    return {"name": one.name, "about": one.about, "set": _settings(one), "cells": rows}
+
+
+def _settings(one: experiment.Variation) -> list[str]:
+    changes: Mapping[str, Any] = {**one.set, **one.options}
+    return [f"{key} = {value}" for key, value in changes.items()]

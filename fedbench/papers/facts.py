@@ -1,0 +1,88 @@
+"""Cells that are facts of configuration: counts of parameters, delays, tuned rates. What the code has in their place is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fedbench import presets, registry, sources
+from fedbench.errors import UsageError
+from fedbench.papers.cells import Cell
+from fedbench.scenarios import load as scenarios
+from fedbench.scenarios.delays import DelayClasses
+from fedbench.tasks.models import FITS, make_model
+
+CLASSES = 10
+UNIT_SECONDS = 10.0
+"""The unit in which the delays of Wang et al. 2025 are printed."""
+RATES = {"eta_l": "local_lr", "eta_g": "server_lr"}
+MODELS = {"2-layer CNN": "cnn_21840", "AlexNet": "alexnet", "VGG-19": "vgg19"}
+LAYERS_OF_BLOCKS = {"vgg19": (2, 2, 4, 4, 4, 1, 1, 1)}
+"""How many layers with parameters a printed block has, where it is more than one."""
+PARTITIONS = {"iid": "iid", "non-iid": "two-class"}
+DATASETS = {
+    "FashionMNIST": "fashion",
+    "CIFAR-10": "cifar10",
+    "CIFAR-100": "cifar100",
+    "MRPC": "mrpc",
+    "MathInstruct": "mathinstruct",
+}
+
+
+def ours(cell: Cell) -> tuple[float, str]:
+    """Returns the code's number in the place of a printed one, and where it is from. UsageError if the code has none."""
+    return LOOKED_UP[cell.of](cell)
+
+
+def _parameters(cell: Cell) -> tuple[float, str]:
+    name, block = MODELS[cell.setting["model"]], cell.setting["block"]
+    shape, _ = FITS[name]
+    sizes = [parameter.size for parameter in make_model(name, shape, CLASSES).parameters]
+    layers = [sum(sizes[i : i + 2]) for i in range(0, len(sizes), 2)]  # weight and bias
+    counts = LAYERS_OF_BLOCKS.get(name, (1,) * len(layers))
+    begin = sum(counts[:block])
+    return float(sum(layers[begin : begin + counts[block]])), f"model {name}"
+
+
+def _delay(cell: Cell) -> tuple[float, str]:
+    name = f"fedecho-fashion-{cell.setting['delay']}-delay"
+    compute = scenarios.load(name).compute
+    if not isinstance(compute, DelayClasses):
+        raise UsageError(f"scenario {name}: expected compute.kind delay_classes, got {compute.kind}")
+    spans: dict[str, Sequence[float]] = {
+        "short": compute.short_seconds,
+        "medium": compute.medium_seconds,
+        "long": compute.long_seconds,
+    }
+    bound = ("low", "high").index(cell.metric)
+    return spans[cell.setting["category"]][bound] / UNIT_SECONDS, f"scenario {name}, in units of {UNIT_SECONDS:g} s"
+
+
+def _preset(name: Callable[[Cell], str]) -> Callable[[Cell], tuple[float, str]]:
+    """The rate that a preset has for the algorithm of a cell; one that the preset leaves out is the algorithm's own."""
+
+    def look_up(cell: Cell) -> tuple[float, str]:
+        algorithm, key, preset = sources.plain(cell.algorithm), RATES[cell.metric], name(cell)
+        options = registry.find("algorithm", algorithm)().options() | presets.options(preset, algorithm)
+        return float(options[key]), f"{algorithm}[preset={preset}]"
+
+    return look_up
+
+
+def _of_defedavg(cell: Cell) -> str:
+    return f"defedavg-{DATASETS[cell.setting['dataset']]}-{PARTITIONS[cell.setting['partition']]}-n{cell.setting['n']}"
+
+
+def _of_fedecho(cell: Cell) -> str:
+    return f"fedecho-{DATASETS[cell.setting['dataset']]}"
+
+
+LOOKED_UP: dict[str, Callable[[Cell], tuple[float, str]]] = {
+    "000:T2": _preset(_of_defedavg),
+    "001:T3": _parameters,
+    "001:T4": _parameters,
+    "001:T5": _parameters,
+    "004:T1": _delay,
+    "004:T8": _preset(_of_fedecho),
+    "004:T9": _preset(_of_fedecho),
+    "004:T10": _preset(_of_fedecho),
+}

@@ -1,0 +1,161 @@
+"""What a cell costs: trained steps from its plan, and core seconds from what a step of its model takes on the reference machine.
+
+`python -m fedbench.papers.price` measures steps and evaluations of every model on examples of noise, and prints rates.yaml.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedbench import plain_files, registry
+from fedbench.engine.plan import plan
+from fedbench.engine.spec import RunSpec
+from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.trainers.choose import choose, make_trainer
+from fedbench.errors import MissingDataError
+from fedbench.papers import experiment
+from fedbench.papers.cells import Cell
+from fedbench.results.provenance import cpu
+from fedbench.scenarios import load as scenarios
+from fedbench.tasks.available import Outline
+from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.models import FITS, make_model
+from fedbench.tasks.task import Task
+from fedbench.types import Job, LocalRule
+
+FILE = Path(__file__).with_name("rates.yaml")
+TRAINING_EXAMPLES = {"cifar10": 50_000, "cifar100": 50_000, "fashion_mnist": 60_000}
+MEASURED = (
+    ("softmax", 25),
+    ("cnn_21840", 25),
+    ("cnn_21840", 50),
+    ("cnn_582026", 10),
+    ("cnn_878538", 10),
+    ("alexnet", 25),
+    ("vgg19", 25),
+    ("resnet18", 50),
+)
+"""Models and batch sizes of the tables."""
+TESTED = 10_000
+"""Examples of an evaluation."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """Of one seed of a cell, up to the printed number: `steps` that are trained, and `core_seconds` of the reference machine for them and
+    for the evaluations. `exact`: the steps are from a plan; else they are the mean steps of a job times the jobs of all updates."""
+
+    steps: int
+    core_seconds: float
+    exact: bool
+
+    @property
+    def hours_of_two_cores(self) -> float:
+        return self.core_seconds / 2 / 3600
+
+
+@functools.cache
+def price(cell: Cell) -> Price:
+    """Returns what one seed of a cell costs; that of a search for a utilisation is the price of its first run. UsageError if nothing says
+    how the cell is made again."""
+    how, resolved = experiment.how(cell), experiment.scenario(cell)
+    if how is not None and how.read in ("seconds_to_target", "rounds_to_target"):
+        seconds = min(cell.amount, resolved.budget.seconds)
+        resolved = scenarios.load(resolved, [f"budget.seconds={max(seconds, resolved.evaluation.every_seconds)!r}"])
+    spec = RunSpec(resolved, registry.algorithm(experiment.selector(cell)), 0)
+    steps, seconds, exact = _planned(spec)
+    rate = rates()[resolved.task.model, resolved.local.batch_size]
+    evaluations = seconds / resolved.evaluation.every_seconds
+    return Price(steps, steps * rate.step + evaluations * rate.evaluation, exact)
+
+
+def _planned(spec: RunSpec) -> tuple[int, float, bool]:
+    """Trained steps and virtual seconds of a run, and whether they are those of its plan. Without the data nobody's share is known, and
+    with it the steps of jobs that are counted in epochs."""
+    try:
+        found = plan(spec)
+    except MissingDataError:
+        return _mean_steps(spec)
+    return found.trained_steps, found.end_seconds, True
+
+
+def _mean_steps(spec: RunSpec) -> tuple[int, float, bool]:
+    scenario = spec.scenario
+    examples = TRAINING_EXAMPLES[scenario.task.name] / scenario.clients
+    of_job = (scenario.local.epochs or 1) * examples / scenario.local.batch_size
+    jobs = scenario.budget.updates * int(spec.algorithm.options().get("buffer_size", 1))
+    return round(jobs * of_job), 0.0, False
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Seconds of one core: of a step, and of an evaluation on TESTED examples."""
+
+    step: float
+    evaluation: float
+
+
+@functools.cache
+def rates() -> dict[tuple[str, int], Rate]:
+    """Returns what was measured on the reference machine, by model and batch size."""
+    rows = plain_files.mapping(FILE, "rates")["rates"]
+    return {(row["model"], row["batch_size"]): Rate(row["step_seconds"], row["evaluation_seconds"]) for row in rows}
+
+
+def measure(name: str, batch_size: int, at_least: float = 2.0) -> Rate:
+    """Returns what a step and an evaluation of a model take of a core of this machine, on examples of noise.
+
+    Args:
+        name: of the library's models.
+        batch_size: examples of a step.
+        at_least: core seconds that are measured at least; steps are doubled until then.
+    """
+    shape, _ = FITS.get(name, ((1, 28, 28), 10))
+    train, test = (_noise(n, shape) for n in (2_000, TESTED))
+    task = Task("noise", make_model(name, shape, 10), Dataset("noise", train, test, 10))
+    algorithm = registry.algorithm("fedavg")
+    trainer = make_trainer(
+        choose(Outline.of(task), algorithm, "auto", "cpu"),
+        task,
+        [np.arange(2_000)],
+        batch_size=batch_size,
+        seed=0,
+        workers=1,
+        public=None,
+    )
+    x, buffers, steps, taken = task.model.x0(0), task.model.buffers0(), 1, 0.0
+    while taken < at_least:
+        steps *= 2
+        begin = time.process_time()
+        trainer.train([Assignment(Job(0, 0, 0, steps), LocalRule(start=x, lr=1e-3), buffers)])
+        taken = time.process_time() - begin
+    begin = time.process_time()
+    trainer.evaluate(x, buffers)
+    evaluation = time.process_time() - begin
+    trainer.close()
+    return Rate(taken / steps, evaluation)
+
+
+def _noise(n: int, shape: tuple[int, ...]) -> Examples:
+    draws = np.random.default_rng(0)
+    return Examples(draws.standard_normal((n, *shape), np.float32), draws.integers(0, 10, n, np.int64))
+
+
+def main() -> None:
+    """Print rates.yaml, as measured on this machine."""
+    print(f"# Seconds of one core of {cpu()}: of a step, and of an evaluation on {TESTED:,} examples.")
+    print("# Made by `python -m fedbench.papers.price`; only prices are made of it, no verdict.")
+    print("schema: 1\nrates:")
+    for name, batch_size in MEASURED:
+        rate = measure(name, batch_size)
+        row = f"model: {name}, batch_size: {batch_size}, step_seconds: {rate.step:.3g}, evaluation_seconds: {rate.evaluation:.3g}"
+        print(f"  - {{{row}}}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""The verdict on every cell, derived from committed records and from the code by the rules; and the orders of a table's numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fedbench.papers import experiment, facts, orders_of_convergence
+from fedbench.papers.cells import Cell
+from fedbench.papers.price import Price, price
+from fedbench.papers.reading import Find, read
+from fedbench.papers.rules import Order, Reading, Word, judge, order
+
+NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
+"""Data sets of the tables that cannot be had everywhere."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of a cell.
+
+    Attributes:
+        cell: the printed number.
+        word: the verdict.
+        why: what decided, in full sentences.
+        readings: our number by seed; empty where nothing was measured. On a substitute they are of the substitute.
+        mean, half_width: over the seeds, misses counted where they ended; of the 95 % interval, None with fewer than two seeds.
+        guesses: what decides the outcome and is not printed, a sentence each.
+        substitute: what stands in for what the paper used; empty: nothing.
+        ours: where a number of the code is from, or how an order was measured.
+        run_ids: of the records that the number was read off, sorted.
+        command: what makes the number again; empty where nothing does.
+        price: of a seed; None where nothing is trained or it is not known.
+        seeds: how many the cell is run with.
+    """
+
+    cell: Cell
+    word: Word
+    why: str
+    readings: Mapping[int, Reading]
+    mean: float | None = None
+    half_width: float | None = None
+    guesses: tuple[str, ...] = ()
+    substitute: str = ""
+    ours: str = ""
+    run_ids: tuple[str, ...] = ()
+    command: str = ""
+    price: Price | None = None
+    seeds: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-able; numbers as they are."""
+        return {
+            "cell": self.cell.name,
+            "verdict": self.word,
+            "why": self.why,
+            "readings": {str(seed): {"value": one.value, "missed": one.missed} for seed, one in self.readings.items()},
+            "mean": self.mean,
+            "half_width": self.half_width,
+            "guesses": list(self.guesses),
+            "substitute": self.substitute,
+            "ours": self.ours,
+            "run_ids": list(self.run_ids),
+            "command": self.command,
+            "price": None if self.price is None else {"steps": self.price.steps, "core_seconds": self.price.core_seconds},
+            "seeds": self.seeds,
+        }
+
+
+def verdict(cell: Cell, find: Find, claims: orders_of_convergence.Claims) -> Verdict:
+    """Returns the verdict on a cell.
+
+    Args:
+        cell: the printed number.
+        find: the committed records.
+        claims: the lines of `fedbench theory` that are committed, by claim.
+    """
+    kind = experiment.table(cell).kind
+    if kind == "configuration":
+        return _of_configuration(cell)
+    if kind == "theory":
+        word, why, ours = orders_of_convergence.judged(cell, claims)
+        return Verdict(cell, word, why, {}, ours=ours, command=_command(cell))
+    return _of_runs(cell, find)
+
+
+def _command(cell: Cell) -> str:
+    return f"fedbench reproduce {cell.of} --cells {cell.number}"
+
+
+def _of_configuration(cell: Cell) -> Verdict:
+    if cell.value is None:
+        return Verdict(cell, "not comparable", "The number is lost in our copy of the paper.", {})
+    number, where = facts.ours(cell)
+    agrees = number == cell.amount
+    why = f"The code has {number:g}." if agrees else f"The code has {number:g}, which is not what is printed."
+    return Verdict(cell, "agrees" if agrees else "differs", why, {}, mean=number, ours=where, command=_command(cell))
+
+
+def _of_runs(cell: Cell, find: Find) -> Verdict:
+    table, how = experiment.table(cell), experiment.how(cell)
+    if how is None:
+        why = table.cannot or experiment.seeds(cell).why
+        return Verdict(cell, "not run", why, {})
+    cost, seeds = price(cell), experiment.seeds(cell)
+    found = list(read(cell, find))
+    used = sorted({record.run_id for one in found for record in one.used})
+    readings = {one.seed: one.reading for one in found if one.reading is not None}
+    said: dict[str, Any] = {
+        "guesses": tuple(experiment.guesses(cell)),
+        "substitute": how.substitute,
+        "run_ids": tuple(used),
+        "command": _command(cell),
+        "price": cost,
+        "seeds": seeds.seeds,
+    }
+    needs = _needs(cell, how)
+    if needs and not how.substitute:
+        return Verdict(cell, "not run", needs, {}, **said)
+    if not seeds.seeds:
+        return Verdict(cell, "not run", seeds.why, {}, **said)
+    if len(readings) < seeds.seeds:
+        why = f"{len(readings)} of {seeds.seeds} seeds have a record." if readings else "Its runs have not been made yet."
+        return Verdict(cell, "not run", f"{needs} {why}".strip(), {}, **said)
+    judged = judge(cell.amount, list(readings.values()), censored=cell.censored, guessed=bool(said["guesses"]))
+    said |= {"mean": judged.mean.mean, "half_width": judged.mean.half_width}
+    if how.substitute:
+        return Verdict(cell, "not run", f"{needs} Orders are read off a substitute.", readings, **said)
+    if cell.damaged or how.incomparable:
+        return Verdict(cell, "not comparable", cell.damaged or how.incomparable, readings, **said)
+    return Verdict(cell, judged.word, judged.why, readings, **said)
+
+
+def _needs(cell: Cell, how: experiment.How) -> str:
+    """What a cell's own experiment needs that is not everywhere."""
+    name = cell.setting.get("dataset", "") if how.substitute else experiment.scenario(cell).task.name
+    data = NEEDS.get(name, name if name in NEEDS.values() else "")
+    return f"It needs {data}." if data else ""
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Two numbers of a table that differ in one thing, and whether ours are in their printed order. `seeds`: those that both have.
+    `substitute`: what stands in for what the paper used."""
+
+    first: Cell
+    second: Cell
+    differs_in: str
+    order: Order
+    seeds: int
+    substitute: str
+
+    @property
+    def text(self) -> str:
+        """The printed order."""
+        sign = "<" if self.first.amount < self.second.amount else ">"
+        names = (str(cell.known[self.differs_in]) for cell in (self.first, self.second))
+        return f" {sign} ".join(names)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "first": self.first.name,
+            "second": self.second.name,
+            "printed": self.text,
+            "order": self.order,
+            "seeds": self.seeds,
+            "substitute": self.substitute,
+        }
+
+
+def orders(verdicts: Sequence[Verdict]) -> Iterator[Ordered]:
+    """The pairs of a table's numbers that both were measured, differ in the key of which the table's orders are looked at and in nothing
+    else, and have a printed order."""
+    for a, b in itertools.combinations([one for one in verdicts if one.readings], 2):
+        table = experiment.table(a.cell)
+        if a.cell.of != b.cell.of or not table.orders or not _has_order(a.cell, b.cell):
+            continue
+        keys = (a.cell.known.keys() | b.cell.known.keys()) - {table.orders, *table.apart_from}
+        if a.cell.known[table.orders] == b.cell.known[table.orders] or any(
+            a.cell.known.get(k) != b.cell.known.get(k) for k in keys
+        ):
+            continue
+        printed = -1 if a.cell.amount < b.cell.amount else 1
+        common = len(a.readings.keys() & b.readings.keys())
+        yield Ordered(a.cell, b.cell, table.orders, order(printed, a.readings, b.readings), common, a.substitute)
+
+
+def _has_order(a: Cell, b: Cell) -> bool:
+    """Are they printed as different numbers, of which not both are bounds and none is damaged?"""
+    return a.amount != b.amount and not (a.censored and b.censored) and not (a.damaged or b.damaged)
+
+
+def all_verdicts(cells: Iterable[Cell], find: Find, claims: orders_of_convergence.Claims) -> list[Verdict]:
+    """The verdicts on these cells, in their order."""
+    return [verdict(cell, find, claims) for cell in cells]

@@ -9,7 +9,7 @@ efforts, so finals are never ranked. The rule, for one scenario and one axis:
 3. The horizon is the smallest end, on the axis, of all runs that are left. So a run that was ended by the cap on updates does set it,
    since its curve beyond is not known.
 4. Where runs stop at their targets (`stop_at_target`) no row is compared: a run that stops because its accuracy is high just then
-   looks better than it is. What the targets take is compared there.
+   looks better than it is, also if it was high at several evaluations in a row (`hold_points`). What the targets take is compared there.
 5. Every compared seed counts with its newest evaluation at or before the horizon, without interpolation.
 """
 

@@ -13,12 +13,16 @@ from fedbench.cli import completion
 from fedbench.cli.output import err, print_json, say
 from fedbench.cli.plan import JsonOption, SetOption
 from fedbench.errors import UsageError
-from fedbench.suites.applicability import Pair, page, pairs
+from fedbench.suites.applicability import Pair, page, paged, pairs
 
 
 def command(
     scenario: Annotated[
-        list[str] | None, typer.Argument(help="Names or .yaml files; default: the library.", autocompletion=completion.scenarios)
+        list[str] | None,
+        typer.Argument(
+            help="Names or .yaml files; default: the library, with --output but for scenarios whose data are yours to bring.",
+            autocompletion=completion.scenarios,
+        ),
     ] = None,
     algorithm: Annotated[
         list[str] | None,
@@ -39,7 +43,7 @@ def command(
     """
     found = []
     with err.status("planning"):
-        for pair in pairs(scenario or (), algorithm or (), overrides or ()):
+        for pair in pairs(scenario or (() if output is None else paged()), algorithm or (), overrides or ()):
             found.append(pair)
             if as_json:
                 print_json(asdict(pair))

@@ -17,6 +17,7 @@ from fedbench.cli.plan import JsonOption
 from fedbench.engine.run import RunOptions, verify
 from fedbench.errors import FedbenchError
 from fedbench.results import archive
+from fedbench.results.consistent import resolve
 from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
@@ -70,11 +71,15 @@ def _in(place: Path) -> list[Place]:
     """The records of an archive, or in the folders of a store."""
     if archive.is_archive(place):
         records = archive.read(place, check=False)
-        return [Place(f"{place}, {one.selector} seed {one.seed} ({one.run_id})", partial(_same, one)) for one in records]
+        return [
+            Place(f"{place}, {one.selector} seed {one.seed} ({one.run_id})", partial(_resolved, one, place)) for one in records
+        ]
     return [Place(str(folder), partial(read, folder)) for folder in record_folders(place)]
 
 
-def _same(record: Record) -> Record:
+def _resolved(record: Record, place: Path) -> Record:
+    """The record, in which keys of scenarios that are younger than it have their defaults, as the run that repeats it has them."""
+    resolve(record.meta, f"archive {place}, run {record.run_id:.80}")
     return record
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,19 +25,22 @@ class Goal(Protocol):
     def value(self) -> float: ...
 
 
-class GoalsReached(Exception):
-    """The last row is the first by which every goal was reached: the run ends there."""
+class GoalHeld(Exception):
+    """The last row is the first at which the goal was held for long enough: the run ends there."""
 
 
 class GridEvaluator:
-    """Observer: grid point tau gets the metrics of the newest version with time <= tau. With `goals`, it raises GoalsReached at the
-    first grid point by which each of them was reached, and has no row beyond."""
+    """Observer: grid point tau gets the metrics of the newest version with time <= tau. With a `goal`, it raises GoalHeld at the first
+    grid point at which the goal is met for the `hold_points`-th time in a row, and has no row beyond."""
 
-    def __init__(self, every_seconds: float, progress: Progress | None = None, goals: Sequence[Goal] = ()) -> None:
+    def __init__(
+        self, every_seconds: float, progress: Progress | None = None, goal: Goal | None = None, hold_points: int = 1
+    ) -> None:
         self.grid_ns = round(every_seconds * NANOSECONDS)
         self.rows: list[dict[str, float]] = []
         self.progress = progress
-        self._goals, self._ahead, self._seen = bool(goals), list(goals), 0
+        self._goal, self._hold_points = goal, hold_points
+        self._held = self._seen = 0
         self._last: tuple[int, dict[str, float]] | None = None
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
@@ -54,19 +57,22 @@ class GridEvaluator:
 
     def _fill(self, execution: Execution, version: int, points: int) -> None:
         """Rows up to grid point `points` - 1; one evaluation serves all points of a version."""
-        self._end_if_reached()
+        self._end_if_held()
         while len(self.rows) < points:
             metrics = self.metrics_of(execution, version)
             self.rows.append({"seconds": len(self.rows) * self.grid_ns / NANOSECONDS, "version": version, **metrics})
-            self._end_if_reached()
+            self._end_if_held()
 
-    def _end_if_reached(self) -> None:
-        """Values are compared in float32, in which curves keep them."""
+    def _end_if_held(self) -> None:
+        """Count the rows in a row that meet the goal; those that came from a checkpoint count too. Values are compared in float32, in
+        which curves keep them."""
+        if self._goal is None:
+            return
         for row in self.rows[self._seen :]:
-            self._ahead = [goal for goal in self._ahead if not np.float32(row[goal.metric]) >= goal.value]
+            self._held = self._held + 1 if np.float32(row[self._goal.metric]) >= self._goal.value else 0
         self._seen = len(self.rows)
-        if self._goals and not self._ahead:
-            raise GoalsReached
+        if self._held >= self._hold_points:
+            raise GoalHeld
 
     @property
     def end_seconds(self) -> float:

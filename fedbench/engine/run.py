@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.compare import differences, within_tolerance
-from fedbench.engine.evaluate import GoalsReached, GridEvaluator, Progress
+from fedbench.engine.evaluate import GoalHeld, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_bytes, server_vectors
@@ -64,8 +64,8 @@ class Run:
         self.spec, self.store, self.options = spec, store, options or RunOptions()
         self.build = build_info()
         self.setup = Setup(spec)
-        goals = spec.scenario.targets if spec.scenario.budget.stop_at_target else ()
-        self.evaluator = GridEvaluator(spec.scenario.evaluation.every_seconds, progress, goals)
+        scenario = spec.scenario
+        self.evaluator = GridEvaluator(scenario.evaluation.every_seconds, progress, scenario.goal, scenario.budget.hold_points)
         self.partial = None
         if store is not None:
             self.partial = store.partial(spec.scenario.name, spec.algorithm.name, spec.run_id)
@@ -144,7 +144,7 @@ class Run:
         try:
             execution.run(plan, [self.evaluator] if checkpointer is None else [self.evaluator, checkpointer])
             self.evaluator.finish(execution, scheduler.end_ns)
-        except GoalsReached:
+        except GoalHeld:
             return {"state": "finished", "ended_by": "target", "message": ""}
         except Diverged as reason:
             if not self.setup.is_external:  # there a plan ends with the model that says how it goes on

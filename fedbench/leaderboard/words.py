@@ -198,5 +198,7 @@ def budget(scenario: Mapping[str, Any]) -> str:
     given = scenario["budget"]
     parts = [f"{number(given['seconds'])} s of virtual time"] if given.get("seconds") is not None else []
     parts += [f"{given[name]:,} {name}" for name in ("updates", "jobs") if (given.get(name) or UNCAPPED) < UNCAPPED]
-    parts += ["all targets"] if given.get("stop_at_target") else []
+    if given.get("stop_at_target"):
+        points = given.get("hold_points", 1)
+        parts.append("all targets" if points == 1 else f"the highest target at {points:,} evaluations in a row")
     return " or ".join(parts) or "not stated"

@@ -1,4 +1,5 @@
-"""Does a record fit itself? What can be computed again without a run: its id, times to targets, and the last point."""
+"""Does a record fit itself? What can be computed again without a run: its id, times to targets, the last point, and whether it stopped
+at its target."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from fedbench.errors import RecordError, UsageError
 from fedbench.registry import parse_selector
-from fedbench.results.record import METRICS, Record, first_at_least, result_digest, run_id
+from fedbench.results.record import METRICS, Record, first_at_least, first_held, result_digest, run_id
 from fedbench.scenarios.load import validate
 from fedbench.scenarios.schema import Scenario
 
@@ -29,7 +30,13 @@ def resolve(meta: dict[str, Any], where: str) -> Scenario:
 
 def check_consistent(record: Record, scenario: Scenario, where: str) -> None:
     """RecordError that names the first field which is not what the others say."""
-    for field, expected, got in (*_identity(record, scenario), *_end(record), *_targets(record), *_curves(record, scenario)):
+    for field, expected, got in (
+        *_identity(record, scenario),
+        *_end(record),
+        *_stop(record, scenario),
+        *_targets(record),
+        *_curves(record, scenario),
+    ):
         if expected != got:
             raise RecordError(f"{where}: {field}: the rest of the record gives {expected!r:.80}, it says {got!r:.80}")
 
@@ -79,6 +86,19 @@ def _end(record: Record) -> Iterator[tuple[str, Any, Any]]:
             with np.errstate(over="ignore"):
                 got = None if final[name] is None else float(np.float32(final[name]))
             yield f"final.{name}", value if math.isfinite(value) else None, got
+
+
+def _stop(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]]:
+    """A run stops at the first point at which its goal was held for long enough; the curves have no point beyond, and time ends there.
+    One that never held it, or has none, ended otherwise."""
+    seconds, end = record.curves["seconds"], record.meta["final"]["seconds"]
+    goal, last, held = scenario.goal, len(seconds) - 1, None
+    if goal is not None:
+        held = first_held(record.curves[goal.metric], goal.value, scenario.budget.hold_points)
+    yield "curves.seconds", last if held is None else held, last
+    yield "outcome.ended_by", held is not None, record.meta["outcome"]["ended_by"] == "target"
+    if held is not None:  # the clock rounds to nanoseconds
+        yield "final.seconds", True, bool(seconds[held] <= end < seconds[held] + scenario.evaluation.every_seconds)
 
 
 def _targets(record: Record) -> Iterator[tuple[str, Any, Any]]:

@@ -85,6 +85,15 @@ def first_at_least(places: npt.NDArray[Any], values: npt.NDArray[Any], target: f
     return float(places[hits[0]]) if len(hits) else None
 
 
+def first_held(values: npt.NDArray[Any], target: float, points: int) -> int | None:
+    """The index of the first of `values` that is at least the target, as are the `points` - 1 before it; None if there is none. NaN is
+    less."""
+    places = np.arange(len(values))
+    last_less = np.maximum.accumulate(np.where(values >= target, -1, places))
+    held = np.flatnonzero(places - last_less >= points)
+    return int(held[0]) if len(held) else None
+
+
 def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
     """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers or waves. `algorithm`: name,
     options and, unless it is built in, origin."""

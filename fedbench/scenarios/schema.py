@@ -29,8 +29,8 @@ MOST_CLIENTS = 1_000_000
 MOST_POINTS = 1 << 21  # of the evaluation grid
 LATER = (
     "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
-    "budget.stop_at_target", "compute.slowdown.shape", "compute.slowdown.by_label", "network.download_log_sigma",
-    "network.upload_log_sigma",
+    "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
+    "network.download_log_sigma", "network.upload_log_sigma",
 )  # fmt: skip
 """Keys that came after the first records: while they have their defaults, the hash and so the run ids are as before."""
 
@@ -176,13 +176,20 @@ class RoundsPart(Part):
 
 
 class BudgetPart(Part):
-    """A run ends at whatever comes first. `seconds` are virtual. `stop_at_target`: also at the first point of the evaluation grid by
-    which every target was reached."""
+    """A run ends at whatever comes first. `seconds` are virtual. `stop_at_target`: also at the first point of the evaluation grid at
+    which the highest target is met, and was met at each of the `hold_points` - 1 points before it."""
 
     updates: PositiveInt
     seconds: PositiveFloat
     jobs: Annotated[Integer, Field(ge=1, le=2**62)] = 100_000_000
     stop_at_target: bool = False
+    hold_points: Annotated[Integer, Field(ge=1, le=1000)] = 1
+
+    @model_validator(mode="after")
+    def _holds_what_stops(self) -> BudgetPart:
+        if self.hold_points != 1 and not self.stop_at_target:
+            raise ValueError(f"hold_points other than 1 needs stop_at_target: true, got {self.hold_points} without it")
+        return self
 
 
 class EvaluationPart(Part):
@@ -249,6 +256,11 @@ class Scenario(Part):
                 f"availability.rows: expected one row for each of {self.clients} clients, got {len(self.availability.rows)}"
             )
         return self
+
+    @property
+    def goal(self) -> Target | None:
+        """The target at which a run stops, which is the highest; None if a run does not stop at one."""
+        return max(self.targets, key=lambda target: target.value) if self.budget.stop_at_target else None
 
     def resolved(self) -> dict[str, Any]:
         """All keys with their values, defaults included; JSON-able, and readable back."""

@@ -15,6 +15,7 @@ from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
 from fedbench.scenarios.schema import Scenario
+from fedbench.tasks.available import FOLDERS
 
 Status = Literal["runs", "refused", "no data"]
 PAGE = """\
@@ -23,7 +24,8 @@ PAGE = """\
 Every built-in algorithm with its default options on every scenario of the library, seed 0, as
 `fedbench plan` and the checks before a run say. A number stands for a refusal, whose reason is
 below. `fedbench applicability -o docs/applicability.md` wrote this page; `fedbench applicability
-SCENARIO -a ALGORITHM` tells of one pair, also of your own.
+SCENARIO -a ALGORITHM` tells of one pair, also of your own. Scenarios on CIFAR are left out, since
+their data are yours to bring; `fedbench applicability SCENARIO` tells of them.
 
 """
 
@@ -36,6 +38,11 @@ class Pair:
     algorithm: str
     status: Status
     reason: str
+
+
+def paged() -> list[str]:
+    """The scenarios of the library whose data come with fedbench or with a package of the system: the page is of them."""
+    return [name for name in scenario_names() if load(name).task.name not in FOLDERS]
 
 
 def pairs(

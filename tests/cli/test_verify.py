@@ -50,6 +50,16 @@ def test_some_records_of_an_archive(tmp_path: Path) -> None:
     assert "differs (first in digests" in changed.output
 
 
+def test_an_archive_that_is_older_than_a_key(tmp_path: Path) -> None:
+    """Its records are those of the key's default, and identical."""
+    (record,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL)
+    for key in ("stop_at_target", "hold_points"):
+        del record.meta["spec"]["scenario"]["budget"][key]
+    archive.write(tmp_path, [record])
+    result = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    assert (result.exit_code, result.output.endswith("identical\n")) == (0, True), result.output
+
+
 def test_torch_alone_may_be_within_tolerance(tmp_path: Path) -> None:
     """A digest of a model that differs in its last bits: forgiven to torch, and never to the native trainer."""
     for trainer, code in (("native", 1), ("torch", 0)):

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fedbench.engine.evaluate import GoalsReached, GridEvaluator
+from fedbench.engine.evaluate import GoalHeld, GridEvaluator
+from fedbench.results.record import first_held
 
 SECOND = 1_000_000_000
 
@@ -63,29 +66,69 @@ def goal(value: float) -> Any:
     return SimpleNamespace(metric="test_accuracy", value=value)
 
 
-def test_it_ends_at_the_first_point_by_which_all_goals_were_reached() -> None:
-    """Versions 1, 2, .. score 1, 2, ..; goal 2 is reached at 1 s, goal 4 between 3 and 4 s. Rows go on to the next update only."""
-    execution, evaluator = Counting(), GridEvaluator(1.0, goals=[goal(4), goal(2)])
-    with pytest.raises(GoalsReached):
+def test_it_ends_at_the_first_point_at_which_the_goal_is_met() -> None:
+    """Versions 1, 2, .. score 1, 2, ..; goal 4 is reached between 3 and 4 s. Rows go on to the next update only."""
+    execution, evaluator = Counting(), GridEvaluator(1.0, goal=goal(4))
+    with pytest.raises(GoalHeld):
         walk(execution, evaluator, [0.5, 1.0, 1.2, 3.5, 6.7, 9.0])
     assert evaluator.columns()["seconds"].tolist() == [0, 1, 2, 3, 4]
     assert execution.version == 4
 
 
+def restored(*accuracies: float) -> list[dict[str, float]]:
+    """Rows as a checkpoint has them."""
+    return [{"seconds": float(t), "version": 0, "test_accuracy": a} for t, a in enumerate(accuracies)]
+
+
 def test_what_was_reached_before_a_checkpoint_counts() -> None:
-    """Goal 5 is in the restored rows, goal 1 is not reached by the last of them; and rows that have it all end the run at once."""
-    execution, rows = Counting(), [{"seconds": float(t), "version": 0, "test_accuracy": a} for t, a in enumerate((0.0, 5.0, 0.5))]
-    evaluator = GridEvaluator(1.0, goals=[goal(5), goal(1)])
-    evaluator.rows = rows
-    with pytest.raises(GoalsReached):
-        evaluator.before_update(execution, 0, SECOND)  # type: ignore[arg-type]
-    assert execution.asked == 0
+    """Rows that have it all end the run at once; where a point is missing, one more is evaluated."""
+    for hold_points, asked in ((2, 0), (3, 1)):
+        execution, evaluator = Counting(), GridEvaluator(1.0, goal=goal(5), hold_points=hold_points)
+        evaluator.rows, execution.state.x = restored(5.0, 0.5, 5.0, 6.0), 7.0
+        with pytest.raises(GoalHeld):
+            evaluator.before_update(execution, 0, 9 * SECOND)  # type: ignore[arg-type]
+        assert execution.asked == asked
+        assert len(evaluator.rows) == 4 + asked
+
+
+def end_by_the_rule(curve: list[float], value: float, hold_points: int) -> int | None:
+    """The first place whose last `hold_points` values, itself among them, are all there and all at least `value`."""
+    for place in range(len(curve)):
+        window = curve[max(0, place + 1 - hold_points) : place + 1]
+        if len(window) == hold_points and all(one >= value for one in window):
+            return place
+    return None
+
+
+@given(
+    curve=st.lists(st.sampled_from([0.25, 0.5, 0.75, float("nan")]), min_size=1, max_size=40),
+    hold_points=st.integers(1, 6),
+    resumed_at=st.integers(0, 40),
+)
+def test_it_ends_as_the_rule_says_on_any_curve(curve: list[float], hold_points: int, resumed_at: int) -> None:
+    """One update a second; version v scores curve[v]. The run is interrupted before an update, and goes on with the rows it had."""
+    wanted = end_by_the_rule(curve, 0.5, hold_points)
+    assert first_held(np.array(curve, np.float32), 0.5, hold_points) == wanted
+    execution, evaluator = Counting(), GridEvaluator(1.0, goal=goal(0.5), hold_points=hold_points)
+    ended = False
+    for version, accuracy in enumerate(curve):
+        execution.version, execution.state.x = version, accuracy
+        if version == resumed_at:
+            rows, evaluator = evaluator.rows, GridEvaluator(1.0, goal=goal(0.5), hold_points=hold_points)
+            evaluator.rows = rows
+        try:
+            evaluator.before_update(execution, version, (version + 1) * SECOND)  # type: ignore[arg-type]
+        except GoalHeld:
+            ended = True
+            break
+    assert ended == (wanted is not None)
+    assert len(evaluator.rows) == (len(curve) if wanted is None else wanted + 1)
 
 
 def test_goals_are_compared_as_curves_keep_values() -> None:
-    execution, evaluator = Counting(), GridEvaluator(1.0, goals=[goal(0.7)])
+    execution, evaluator = Counting(), GridEvaluator(1.0, goal=goal(0.7))
     execution.state.x = 0.7 - 1e-12
-    with pytest.raises(GoalsReached):
+    with pytest.raises(GoalHeld):
         evaluator.finish(execution, 0)  # type: ignore[arg-type]
 
 

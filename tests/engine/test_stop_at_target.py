@@ -1,4 +1,5 @@
-"""A run that stops at its target is the run of a budget that ends there: plan, ledger, curves and model; however it is computed."""
+"""A run that stops at its target is the run of a budget that ends there: plan, ledger, curves and model; however it is computed. With
+`hold_points` it ends where the highest target was met at so many grid points in a row."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
-from fedbench.results.store import Store
+from fedbench.results.store import Store, read
 from fedbench.scenarios.load import load
 
 from .largest_updates import LargestUpdates
@@ -28,6 +29,8 @@ from .largest_updates import LargestUpdates
 SMALL = ["clients=6", "local.steps=3", "task.model=softmax", "partition={kind: iid}", "budget.seconds=30"]
 STOP = "budget.stop_at_target=true"
 TARGET = "targets=[{value: 0.7}, {value: 0.6}]"
+RAGGED = [STOP, "partition={kind: two_class}", "evaluation.every_seconds=0.5"]
+"""A target is met and missed again before it is held."""
 ALGORITHMS: list[Any] = [
     "fedavg[cohort_size=2]", "fedbuff[buffer_size=2]", "scaffold[cohort_size=2]", "quafl[cohort_size=2]",
     "defedavg_iid[cohort_size=3]", "defedavg_niid[cohort_size=3]", "fedecho[buffer_size=2,distill_steps=2]",
@@ -119,6 +122,57 @@ def test_without_a_target_there_is_nothing_to_stop_at() -> None:
         load("digits-demo", [STOP, "targets=[]"])
 
 
+@pytest.mark.parametrize("algorithm", ["fedbuff[buffer_size=2]", "fedavg[cohort_size=2]"])
+@pytest.mark.parametrize("hold_points", [2, 3])
+def test_it_ends_where_the_highest_target_was_held(algorithm: str, hold_points: int, tmp_path: Path) -> None:
+    """The first hit stays what it was, the record is one that a store reads, and it is the run of a budget that ends there."""
+    record, first = run(algorithm, *RAGGED, f"budget.hold_points={hold_points}"), run(algorithm, *RAGGED)
+    met = record.curves["test_accuracy"] >= np.float32(0.7)
+    windows = [bool(met[max(0, i - hold_points + 1) : i + 1].all()) and i + 1 >= hold_points for i in range(len(met))]
+    assert windows.index(True) == len(met) - 1
+    assert record.meta["outcome"] == {"state": "finished", "ended_by": "target", "message": ""}
+    assert [t["seconds"] for t in record.meta["time_to_target"]] == [t["seconds"] for t in first.meta["time_to_target"]]
+    assert record.meta["time_to_target"][0]["seconds"] < record.meta["final"]["seconds"]
+    assert record.run_id != first.run_id
+    short = run(algorithm, *RAGGED[1:], f"budget.seconds={record.meta['final']['seconds']:g}")
+    short.meta["outcome"]["ended_by"] = "target"
+    assert_same(record, short)
+    assert_same(read(Store(tmp_path).write(record)), record)
+    assert verify(record)["verdict"] == "identical"
+
+
+def test_a_target_that_is_never_held_lets_the_budget_end_the_run(tmp_path: Path) -> None:
+    record = run("fedavg[cohort_size=2]", *RAGGED, "budget.hold_points=1000")
+    assert (record.meta["outcome"]["ended_by"], record.meta["final"]["seconds"]) == ("time", 30)
+    assert record.meta["time_to_target"][0]["seconds"] is not None
+    assert read(Store(tmp_path).write(record)).run_id == record.run_id
+
+
+def test_a_hold_of_one_point_is_none() -> None:
+    """The same run to its id."""
+    one, plain = (run("fedbuff[buffer_size=2]", *RAGGED, *more) for more in (["budget.hold_points=1"], []))
+    assert one.run_id == plain.run_id
+    assert one.meta["digests"] == plain.meta["digests"]
+
+
+def test_a_hold_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    """Before and behind every grid point of the last ones, which hold the target."""
+    algorithm, held = "fedbuff[buffer_size=2]", [*RAGGED, "budget.hold_points=5"]
+    wanted = run(algorithm, *held)
+    versions = wanted.curves["version"]
+    assert (np.diff(versions[-6:]) > 1).all()
+    for stop_at in range(int(versions[-6]), int(versions[-1]) + 1):
+
+        def progress(version: int, seconds: float, accuracy: float | None, stop_at: int = stop_at) -> None:
+            if version == stop_at:
+                raise KeyboardInterrupt
+
+        store = Store(tmp_path / str(stop_at))
+        with pytest.raises(KeyboardInterrupt):
+            Run(spec(algorithm, *held), store, progress=progress).record()
+        assert_same(Run(spec(algorithm, *held), store, RunOptions(resume=True)).record(), wanted)
+
+
 @pytest.mark.parametrize("algorithm", ["fedbuff[buffer_size=2]", "scaffold[cohort_size=2]"])
 def test_interrupted_anywhere_and_resumed(algorithm: str, tmp_path: Path) -> None:
     wanted = run(algorithm, STOP)
@@ -147,9 +201,17 @@ Run(spec, Store(sys.argv[1]), RunOptions(checkpoint_seconds=0)).record()
 """
 
 
-def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hold_points", [1, 4])
+def test_killed_half_way_and_resumed(hold_points: int, tmp_path: Path) -> None:
     """A real SIGKILL, as soon as there is a checkpoint."""
-    overrides = [*SMALL, STOP, "targets=[{value: 0.85}]", "local.steps=1", "evaluation.every_seconds=0.1"]
+    overrides = [
+        *SMALL,
+        STOP,
+        f"budget.hold_points={hold_points}",
+        "targets=[{value: 0.85}]",
+        "local.steps=1",
+        "evaluation.every_seconds=0.1",
+    ]
     selector, store, limit = "scaffold[cohort_size=3]", Store(tmp_path), time.monotonic() + 60
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), selector, ";".join(overrides)])
     while not list(tmp_path.glob("*/*/*.partial/checkpoint.bin")) and time.monotonic() < limit:

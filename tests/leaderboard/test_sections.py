@@ -36,6 +36,20 @@ def test_a_row_is_worth_what_its_worst_record_is(record: Make, provenance: dict[
     assert row_of(good, other)["validity"] == expected
 
 
+@pytest.mark.parametrize("points", [1, 3])
+def test_a_run_that_stops_at_its_target_has_no_accuracy_to_compare(record: Make, points: int) -> None:
+    """Its row says so, there is no horizon, and what the target took is there."""
+    runs = [record(seed=seed, ended_by="target") for seed in (0, 1)]
+    for run in runs:
+        run.meta["spec"]["scenario"]["budget"] |= {"stop_at_target": True, "hold_points": points}
+    (scenario,) = scenarios(of_records(runs, "title"))
+    (row,) = scenario["rows"]
+    assert row["left_out"] == "2 of 2 seeds told to stop at a target"
+    assert row["accuracy"]["standing"] == "unknown"
+    assert scenario["horizon"]["at"] is None
+    assert row["to_target"][0]["hits"] == 2
+
+
 def test_staleness_is_of_all_consumed_jobs(record: Make) -> None:
     """A ledger's histogram ends somewhere; what is staler is missing from the shares, and said."""
     one, other = record(seed=0), record(seed=1)

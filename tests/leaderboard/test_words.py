@@ -127,4 +127,7 @@ def test_outcomes_and_budget():
     assert words.budget({"budget": {"seconds": 20.0, "jobs": 100_000_000}}) == "20 s of virtual time"
     assert words.budget({"budget": {"seconds": 20.0, "jobs": 500}}) == "20 s of virtual time or 500 jobs"
     assert words.budget({"budget": {"seconds": 20.0, "stop_at_target": True}}) == "20 s of virtual time or all targets"
+    held = {"seconds": 20.0, "stop_at_target": True, "hold_points": 3}
+    assert words.budget({"budget": held}) == "20 s of virtual time or the highest target at 3 evaluations in a row"
+    assert words.budget({"budget": held | {"hold_points": 1}}) == "20 s of virtual time or all targets"
     assert words.budget({"budget": {}}) == "not stated"

@@ -41,6 +41,8 @@ KNOWN = [
     (RANDOM_STEPS, "32213428fdd3dbab"),
 ]
 
+STOPPED = "3de6cfcba34bc12c"  # DEMO with stop_at_target, of the commits before there was hold_points
+
 
 def content(text: str, **changes: Any) -> dict[str, Any]:
     return {**strict_yaml.load(COMMON + text), **changes}
@@ -60,6 +62,7 @@ def test_hashes_of_old_scenarios(text: str, known: str) -> None:
         {"local": {"steps": {"mean": 500, "variance": 100, "minimum": 2}}},
         {"partition": {"kind": "shards", "classes_per_client": 2}},
         {"budget": {"updates": 5000, "seconds": 40, "stop_at_target": True}},
+        {"budget": {"updates": 5000, "seconds": 40, "stop_at_target": True, "hold_points": 2}},
         {"validation": {"share": 0.1}},
         {"task": {"name": "digits", "model": "mlp", "augmentation": "none"}},
         {"public": {"source": "a9a", "size": 142}},
@@ -78,6 +81,15 @@ def test_hashes_of_old_scenarios(text: str, known: str) -> None:
 def test_what_is_used_is_in_the_hash(change: dict[str, Any]) -> None:
     hashes = {validate(content(text), "here").content_hash() for text, _ in KNOWN}
     assert validate(content(DEMO, **change), "here").content_hash() not in hashes
+
+
+def test_points_to_hold_a_target_are_in_the_hash_where_they_are_not_one() -> None:
+    """The hash of stop_at_target alone is that of the commits before there was a hold."""
+    budget = {"updates": 5000, "seconds": 40, "stop_at_target": True}
+    hashes = [validate(content(DEMO, budget=budget | more), "here").content_hash() for more in ({}, {"hold_points": 1})]
+    assert hashes == [STOPPED, STOPPED]
+    held = {validate(content(DEMO, budget=budget | {"hold_points": n}), "here").content_hash() for n in (2, 3, 1000)}
+    assert len({*held, STOPPED}) == 4
 
 
 def test_steps_without_a_kind_are_normal() -> None:

@@ -57,6 +57,24 @@ def test_overrides_of_a_scenario_make_it_again(override: str) -> None:
     assert load("digits-demo", found) == changed
 
 
+def test_overrides_of_a_hold_make_it_again() -> None:
+    changed = load("digits-demo", ["budget.stop_at_target=true", "budget.hold_points=3"])
+    assert load("digits-demo", overrides_of(changed) or ()) == changed
+
+
+@pytest.mark.parametrize("points", [0, 1001, 2.5, "true"])
+def test_a_hold_is_a_number_of_points(points: object) -> None:
+    with pytest.raises(UsageError, match=r"digits-demo: budget\.hold_points"):
+        load("digits-demo", ["budget.stop_at_target=true", f"budget.hold_points={points}"])
+
+
+def test_a_hold_without_a_stop_is_an_error_that_says_so() -> None:
+    expected = r"digits-demo: budget: hold_points other than 1 needs stop_at_target: true, got 3 without it"
+    with pytest.raises(UsageError, match=expected):
+        load("digits-demo", ["budget.hold_points=3"])
+    assert load("digits-demo", ["budget.hold_points=1"]) == load("digits-demo")
+
+
 def test_a_new_kind_drops_the_keys_of_the_old() -> None:
     steps = [f"local.steps.{setting}" for setting in ("kind=linear", "low=3", "increment=4")]
     changed = load("fedagrac-fashion-step-async", steps)

@@ -1,0 +1,1 @@
+"""The papers whose algorithms and experiments fedbench repeats: what they print, and where this repository does it."""

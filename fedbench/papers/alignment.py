@@ -1,7 +1,7 @@
 """Which line of this repository does what a line or an equation of a paper says; the paper's errata; what it does not print.
 
-The rows are in `alignment/<key>.yaml`, one file a paper, named by its key in `fedbench.bibliography`. A row quotes our code, so that a
-change of the code breaks the row, and a test says which place of the paper has to be looked at again.
+The rows are in `alignment/<key>.yaml`, one file a paper, named by its key in `fedbench.bibliography`. A row quotes our code.
+So a change of the code breaks the row, and a test says which place of the paper has to be looked at again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Row:
         says: what the paper states there, in ASCII and with its symbols; our word follows in brackets where it differs.
         file: path of the code in the repository; empty if no code belongs to the place.
         holds: the whole line of code, or a few consecutive ones, without their common indentation.
-        within: how the line begins that opens the definition around `holds`, such as `def step`; empty if the file has `holds` once.
+        within: how the line begins that opens the definition around `holds`, such as `def step`; empty for the whole file.
         not_code: why no code belongs to the place; empty if `file` is given.
     """
 
@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Erratum:
-    """What a paper prints, what is meant, and why; `where_we_follow` is the path of the file that follows what is meant, or empty."""
+    """What a paper prints, what is meant, and why. `where_we_follow` is the file that does what is meant, or empty."""
 
     place: str
     printed: str
@@ -89,8 +89,8 @@ class Alignment:
     def located(self, root: Path) -> list[Located]:
         """Returns every row with its lines in the repository at `root`, in order.
 
-        An installed package has no C++, so only tests and the makers of pages call this. MisalignedError for the first row whose
-        file is missing, or does not hold its code exactly once.
+        An installed package has no C++, so only tests and the makers of pages call this. MisalignedError for the first row
+        whose file is missing, or does not hold its code exactly once.
         """
         return [_located(self.key, row, root) for row in self.alignment]
 
@@ -108,12 +108,14 @@ def load(key: str) -> Alignment:
     content = strict_yaml.load((FOLDER / f"{key}.yaml").read_text(encoding="utf-8"))
     expected = ["schema", "paper", "algorithms", "alignment", "errata", "unprinted"]
     if list(content) != expected or content["schema"] != 1 or content["paper"] != key:
-        raise UsageError(f"alignment {key}: expected schema 1 and paper {key}, with the keys {', '.join(expected)} in this order")
+        raise UsageError(f"alignment {key}: expected schema 1 and paper {key}, and in this order {', '.join(expected)}")
     rows = _records(key, "alignment", Row, content["alignment"])
     for row in rows:
-        if bool(row.file and row.holds) == bool(row.not_code) or bool(row.file) != bool(row.holds) or (row.within and not row.file):
+        has_some, has_all = bool(row.file or row.holds or row.within), bool(row.file and row.holds)
+        if has_some != has_all or has_all == bool(row.not_code):
             raise UsageError(f"alignment {key}, {row.place}: expected file and holds, or not_code alone")
-    errata, unprinted = _records(key, "errata", Erratum, content["errata"]), _records(key, "unprinted", Unprinted, content["unprinted"])
+    errata = _records(key, "errata", Erratum, content["errata"])
+    unprinted = _records(key, "unprinted", Unprinted, content["unprinted"])
     return Alignment(key, content["algorithms"], rows, errata, unprinted)
 
 
@@ -121,13 +123,14 @@ def _records(key: str, section: str, kind: type[T], rows: Sequence[Mapping[str, 
     """Returns one record a row. UsageError, naming the row, for a field that is unknown, missing or no text."""
     found = []
     for number, row in enumerate(rows, 1):
-        odd = [name for name, value in row.items() if not isinstance(value, str) or not value.strip()]
+        where = f"alignment {key}, {section} row {number}"
+        for name, value in row.items():
+            if not isinstance(value, str) or not value.strip():
+                raise UsageError(f"{where}: {name} must be a text that is not empty, got {value!r}")
         try:
-            found.append(kind(**{name: str(value).strip("\n") for name, value in row.items()}))
+            found.append(kind(**{name: value.strip("\n") for name, value in row.items()}))
         except TypeError as error:
-            raise UsageError(f"alignment {key}, {section} row {number}: {error}") from None
-        if odd:
-            raise UsageError(f"alignment {key}, {section} row {number}: {odd[0]} must be a text that is not empty, got {row[odd[0]]!r}")
+            raise UsageError(f"{where}: {error}") from None
     return tuple(found)
 
 
@@ -137,18 +140,18 @@ def _located(key: str, row: Row, root: Path) -> Located:
     where = f"{bibliography.paper(key).short}, {row.place}: {row.file}"
     file = root / row.file
     if not file.is_file():
-        raise MisalignedError(f"{where} is no file of {root}; look at this place of the paper again")
+        raise MisalignedError(f"{where} is no file of the repository; look at this place of the paper again")
     lines = file.read_text(encoding="utf-8").splitlines()
     begin, end = _definition(lines, row.within, where) if row.within else (0, len(lines))
-    wanted = textwrap.dedent(row.holds).splitlines()
+    wanted = _block(row.holds.splitlines())
     size = len(wanted)
-    starts = [i for i in range(begin, end - size + 1) if lines[i].strip() == wanted[0].strip() and _block(lines[i : i + size]) == wanted]
+    starts = [i for i in range(begin, end - size + 1) if _block(lines[i : i + size]) == wanted]
     if len(starts) != 1:
-        found = "does not hold" if not starts else f"holds {len(starts)} times, in lines {', '.join(str(i + 1) for i in starts)},"
+        places = ", ".join(str(i + 1) for i in starts)
+        found = f"holds {len(starts)} times, in lines {places}," if starts else "does not hold"
         inside = f" within {row.within!r}" if row.within else ""
-        raise MisalignedError(
-            f"{where} {found}{inside} the code that does it; look at this place of the paper again, and quote the code anew: {row.holds}"
-        )
+        asked = "look at this place of the paper again, and quote the code anew"
+        raise MisalignedError(f"{where} {found}{inside} the code that does it; {asked}: {row.holds}")
     return Located(row, starts[0] + 1, starts[0] + size)
 
 
@@ -158,11 +161,14 @@ def _block(lines: Sequence[str]) -> list[str]:
 
 
 def _definition(lines: Sequence[str], opening: str, where: str) -> tuple[int, int]:
-    """Returns first and end of the definition whose first line begins with `opening`: it ends before the next line that is not indented
-    more. MisalignedError unless exactly one line begins so."""
+    """Returns begin and end, from 0, of the definition whose first line begins with `opening`.
+
+    It ends before the next line that is not indented more. MisalignedError unless exactly one line begins so.
+    """
     starts = [i for i, line in enumerate(lines) if line.strip().startswith(opening)]
     if len(starts) != 1:
-        raise MisalignedError(f"{where} has {len(starts)} lines that begin with {opening!r}, expected one; look at this place again")
+        found = f"has {len(starts)} lines that begin with {opening!r}, expected one"
+        raise MisalignedError(f"{where} {found}; look at this place of the paper again")
     begin = starts[0]
     depth = _indentation(lines[begin])
     for i in range(begin + 1, len(lines)):

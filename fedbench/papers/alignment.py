@@ -1,0 +1,182 @@
+"""Which line of this repository does what a line or an equation of a paper says; the paper's errata; what it does not print.
+
+The rows are in `alignment/<key>.yaml`, one file a paper, named by its key in `fedbench.bibliography`. A row quotes our code.
+So a change of the code breaks the row, and a test says which place of the paper has to be looked at again.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fedbench import bibliography, strict_yaml
+from fedbench.errors import FedbenchError, UsageError, nearest
+
+FOLDER = Path(__file__).parent / "alignment"
+CONTINUES = (")", "public:", "protected:", "private:")
+"""A line that begins so, at the indentation of a definition, does not end it."""
+
+T = TypeVar("T")
+
+
+class MisalignedError(FedbenchError):
+    """A row's code is not in its file exactly once; the message names the paper, its place and the file."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A place of a paper, and the code that does what stands there.
+
+    Attributes:
+        place: a line of an algorithm, such as `Alg. 1 server line 4` or `Alg. 1 lines 2-3`, an equation, or a section.
+        says: what the paper states there, in ASCII and with its symbols; our word follows in brackets where it differs.
+        file: path of the code in the repository; empty if no code belongs to the place.
+        holds: the whole line of code, or a few consecutive ones, without their common indentation.
+        within: how the line begins that opens the definition around `holds`, such as `def step`; empty for the whole file.
+        not_code: why no code belongs to the place; empty if `file` is given.
+    """
+
+    place: str
+    says: str
+    file: str = ""
+    holds: str = ""
+    within: str = ""
+    not_code: str = ""
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """What a paper prints, what is meant, and why. `where_we_follow` is the file that does what is meant, or empty."""
+
+    place: str
+    printed: str
+    meant: str
+    why: str
+    where_we_follow: str = ""
+
+
+@dataclass(frozen=True)
+class Unprinted:
+    """What a paper leaves open, what fedbench has taken, and why."""
+
+    what: str
+    taken: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Located:
+    """A row and the lines of its file, from 1, that hold its code; both are 0 where no code belongs to the place."""
+
+    row: Row
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """What `alignment/<key>.yaml` has. `algorithms`: how many lines each printed algorithm has, by name."""
+
+    key: str
+    algorithms: Mapping[str, int]
+    alignment: tuple[Row, ...]
+    errata: tuple[Erratum, ...]
+    unprinted: tuple[Unprinted, ...]
+
+    def located(self, root: Path) -> list[Located]:
+        """Returns every row with its lines in the repository at `root`, in order.
+
+        An installed package has no C++, so only tests and the makers of pages call this. MisalignedError for the first row
+        whose file is missing, or does not hold its code exactly once.
+        """
+        return [_located(self.key, row, root) for row in self.alignment]
+
+
+def keys() -> list[str]:
+    """Returns the bibliography keys of the papers that are aligned, in alphabetical order."""
+    return sorted(file.stem for file in FOLDER.glob("*.yaml"))
+
+
+def load(key: str) -> Alignment:
+    """Returns what is known of a paper. UsageError for an unknown key, and for a file with an unknown or a missing field."""
+    if key not in keys():
+        raise UsageError(f"alignment: unknown paper {key!r}{nearest(key, keys())}")
+    bibliography.paper(key)
+    content = strict_yaml.load((FOLDER / f"{key}.yaml").read_text(encoding="utf-8"))
+    expected = ["schema", "paper", "algorithms", "alignment", "errata", "unprinted"]
+    if list(content) != expected or content["schema"] != 1 or content["paper"] != key:
+        raise UsageError(f"alignment {key}: expected schema 1 and paper {key}, and in this order {', '.join(expected)}")
+    rows = _records(key, "alignment", Row, content["alignment"])
+    for row in rows:
+        has_some, has_all = bool(row.file or row.holds or row.within), bool(row.file and row.holds)
+        if has_some != has_all or has_all == bool(row.not_code):
+            raise UsageError(f"alignment {key}, {row.place}: expected file and holds, or not_code alone")
+    errata = _records(key, "errata", Erratum, content["errata"])
+    unprinted = _records(key, "unprinted", Unprinted, content["unprinted"])
+    return Alignment(key, content["algorithms"], rows, errata, unprinted)
+
+
+def _records(key: str, section: str, kind: type[T], rows: Sequence[Mapping[str, Any]]) -> tuple[T, ...]:
+    """Returns one record a row. UsageError, naming the row, for a field that is unknown, missing or no text."""
+    found = []
+    for number, row in enumerate(rows, 1):
+        where = f"alignment {key}, {section} row {number}"
+        for name, value in row.items():
+            if not isinstance(value, str) or not value.strip():
+                raise UsageError(f"{where}: {name} must be a text that is not empty, got {value!r}")
+        try:
+            found.append(kind(**{name: value.strip("\n") for name, value in row.items()}))
+        except TypeError as error:
+            raise UsageError(f"{where}: {error}") from None
+    return tuple(found)
+
+
+def _located(key: str, row: Row, root: Path) -> Located:
+    if row.not_code:
+        return Located(row, 0, 0)
+    where = f"{bibliography.paper(key).short}, {row.place}: {row.file}"
+    file = root / row.file
+    if not file.is_file():
+        raise MisalignedError(f"{where} is no file of the repository; look at this place of the paper again")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    begin, end = _definition(lines, row.within, where) if row.within else (0, len(lines))
+    wanted = _block(row.holds.splitlines())
+    size = len(wanted)
+    starts = [i for i in range(begin, end - size + 1) if _block(lines[i : i + size]) == wanted]
+    if len(starts) != 1:
+        places = ", ".join(str(i + 1) for i in starts)
+        found = f"holds {len(starts)} times, in lines {places}," if starts else "does not hold"
+        inside = f" within {row.within!r}" if row.within else ""
+        asked = "look at this place of the paper again, and quote the code anew"
+        raise MisalignedError(f"{where} {found}{inside} the code that does it; {asked}: {row.holds}")
+    return Located(row, starts[0] + 1, starts[0] + size)
+
+
+def _block(lines: Sequence[str]) -> list[str]:
+    """Returns the lines without their common indentation."""
+    return textwrap.dedent("\n".join(lines)).splitlines()
+
+
+def _definition(lines: Sequence[str], opening: str, where: str) -> tuple[int, int]:
+    """Returns begin and end, from 0, of the definition whose first line begins with `opening`.
+
+    It ends before the next line that is not indented more. MisalignedError unless exactly one line begins so.
+    """
+    starts = [i for i, line in enumerate(lines) if line.strip().startswith(opening)]
+    if len(starts) != 1:
+        found = f"has {len(starts)} lines that begin with {opening!r}, expected one"
+        raise MisalignedError(f"{where} {found}; look at this place of the paper again")
+    begin = starts[0]
+    depth = _indentation(lines[begin])
+    for i in range(begin + 1, len(lines)):
+        text = lines[i].strip()
+        if text and _indentation(lines[i]) <= depth and not text.startswith(CONTINUES):
+            return begin, i
+    return begin, len(lines)
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -44,7 +44,7 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the numbers of the papers' tables again, and judge them.
+    """Make the tables of the papers again and judge them.
 
     Runs that the store has are taken from it, interrupted ones continue. Where records are committed, the runs must give their digests;
     exit 1 if one does not. --plan lists every cell with its verdict by the committed records, its cost and its reason.

@@ -22,6 +22,7 @@ from fedbench.papers import experiment
 from fedbench.papers.cells import Cell
 from fedbench.results.provenance import cpu
 from fedbench.scenarios import load as scenarios
+from fedbench.scenarios.schema import Scenario
 from fedbench.tasks.available import Outline
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.models import FITS, make_model
@@ -76,20 +77,22 @@ def price(cell: Cell) -> Price:
 
 def _planned(spec: RunSpec) -> tuple[int, float, bool]:
     """Trained steps and virtual seconds of a run, and whether they are those of its plan. Without the data nobody's share is known, and
-    with it the steps of jobs that are counted in epochs."""
-    try:
-        found = plan(spec)
-    except MissingDataError:
-        return _mean_steps(spec)
-    return found.trained_steps, found.end_seconds, True
+    with it neither full gradients nor jobs that are counted in epochs. Where everybody takes part, FedAvg does the same jobs."""
+    everybody = spec.algorithm.options().get("sampling") == "all"
+    for algorithm in (spec.algorithm, *([registry.algorithm("fedavg[sampling=all]")] if everybody else [])):
+        try:
+            found = plan(RunSpec(spec.scenario, algorithm, spec.seed))
+        except MissingDataError:
+            continue
+        return found.trained_steps, found.end_seconds, algorithm is spec.algorithm
+    return _mean_steps(spec.scenario, int(spec.algorithm.options()["buffer_size"])), 0.0, False
 
 
-def _mean_steps(spec: RunSpec) -> tuple[int, float, bool]:
-    scenario = spec.scenario
+def _mean_steps(scenario: Scenario, of_update: int) -> int:
+    """Of `of_update` jobs an update, with equal shares of the data."""
     examples = TRAINING_EXAMPLES[scenario.task.name] / scenario.clients
     of_job = (scenario.local.epochs or 1) * examples / scenario.local.batch_size
-    jobs = scenario.budget.updates * int(spec.algorithm.options().get("buffer_size", 1))
-    return round(jobs * of_job), 0.0, False
+    return round(scenario.budget.updates * of_update * of_job)
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ def markdown(key: str, root: Path) -> str:
     `root` is the repository. The text ends with a newline. Errors are those of `load` and of `Alignment.located`.
     """
     paper = load(key)
-    errata = [(*map(_text, (e.place, e.printed, e.meant, e.why)), _link(e.where_we_follow)) for e in paper.errata]
-    unprinted = [tuple(map(_text, (u.what, u.taken, u.why))) for u in paper.unprinted]
+    errata = [(*map(escaped, (e.place, e.printed, e.meant, e.why)), _link(e.where_we_follow)) for e in paper.errata]
+    unprinted = [tuple(map(escaped, (u.what, u.taken, u.why))) for u in paper.unprinted]
     sections = [
-        ("The paper and our code", _table(("Place", "The paper says", "Our code"), map(_code_row, paper.located(root)))),
-        ("Errata", _table(("Place", "Printed", "Meant", "Why", "Followed in"), errata)),
-        ("What the paper does not print", _table(("What", "Taken here", "Why"), unprinted)),
+        ("The paper and our code", table(("Place", "The paper says", "Our code"), map(_code_row, paper.located(root)))),
+        ("Errata", table(("Place", "Printed", "Meant", "Why", "Followed in"), errata)),
+        ("What the paper does not print", table(("What", "Taken here", "Why"), unprinted)),
     ]
     return "\n\n".join(f"## {title}\n\n{table}" for title, table in sections) + "\n"
 
@@ -31,10 +31,10 @@ def markdown(key: str, root: Path) -> str:
 def _code_row(found: Located) -> tuple[str, str, str]:
     row = found.row
     if row.not_code:
-        return _text(row.place), _text(row.says), _text(f"No code. {row.not_code}")
+        return escaped(row.place), escaped(row.says), escaped(f"No code. {row.not_code}")
     lines = f"L{found.first}" + (f"-L{found.last}" if found.last > found.first else "")
     quoted = "<br>".join(_quoted(line) for line in row.holds.splitlines())
-    return _text(row.place), _text(row.says), f"{_link(row.file, lines)}<br>{quoted}"
+    return escaped(row.place), escaped(row.says), f"{_link(row.file, lines)}<br>{quoted}"
 
 
 def _link(path: str, lines: str = "") -> str:
@@ -43,7 +43,7 @@ def _link(path: str, lines: str = "") -> str:
     return f"[{path}{anchor}]({UP}{path}{anchor})" if path else ""
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """Returns plain text such that Markdown shows every character of it."""
     return re.sub(r"([\\`*_<>\[\]])", r"\\\1", text)
 
@@ -54,7 +54,7 @@ def _quoted(line: str) -> str:
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Returns a Markdown table. A cell is one line, and its bars are escaped, also within code."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)

@@ -41,7 +41,8 @@ class How(Part):
     """How the cells that match `where` are made again.
 
     `set`, also that of all entries of `varied` that match, and the selectors of `algorithms` may hold {name} of the cell's setting.
-    `substitute`: what stands in for what the paper used; then nothing but orders is read off. `incomparable`: why numbers are not compared.
+    `substitute`: what stands in for what the paper used; then nothing but orders is read off, and `instead_of` is the paper's own scenario.
+    `incomparable`: why numbers are not compared.
     """
 
     where: dict[str, Any] = Field(default={})
@@ -51,6 +52,7 @@ class How(Part):
     algorithms: dict[str, str]
     read: Read
     substitute: Text = ""
+    instead_of: str = ""
     incomparable: Text = ""
 
 

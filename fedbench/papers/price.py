@@ -49,7 +49,7 @@ TESTED = 10_000
 @dataclass(frozen=True)
 class Price:
     """Of one seed of a cell, up to the printed number: `steps` that are trained, and `core_seconds` of the reference machine for them and
-    for the evaluations. `exact`: the steps are from a plan; else they are the mean steps of a job times the jobs of all updates."""
+    for the evaluations. `exact`: the steps are from its own plan; else they are about those, since the data are not here."""
 
     steps: int
     core_seconds: float
@@ -62,17 +62,28 @@ class Price:
 
 @functools.cache
 def price(cell: Cell) -> Price:
-    """Returns what one seed of a cell costs; that of a search for a utilisation is the price of its first run. UsageError if nothing says
-    how the cell is made again."""
-    how, resolved = experiment.how(cell), experiment.scenario(cell)
-    if how is not None and how.read in ("seconds_to_target", "rounds_to_target"):
-        seconds = min(cell.amount, resolved.budget.seconds)
-        resolved = scenarios.load(resolved, [f"budget.seconds={max(seconds, resolved.evaluation.every_seconds)!r}"])
+    """Returns what one seed of a cell costs in the paper's own scenario, whatever stands in for it; that of a search for a utilisation is
+    the price of its first run. What a server computes, such as distillation, is left out. UsageError if nothing says how the cell is made.
+    """
+    resolved = _priced(cell)
     spec = RunSpec(resolved, registry.algorithm(experiment.selector(cell)), 0)
     steps, seconds, exact = _planned(spec)
     rate = rates()[resolved.task.model, resolved.local.batch_size]
     evaluations = seconds / resolved.evaluation.every_seconds
     return Price(steps, steps * rate.step + evaluations * rate.evaluation, exact)
+
+
+def _priced(cell: Cell) -> Scenario:
+    """The scenario up to the printed number."""
+    how, resolved = experiment.how(cell), experiment.scenario(cell)
+    if how is not None and how.instead_of:
+        return scenarios.load(how.instead_of.format_map(cell.setting))
+    if how is not None and how.read == "utilisation":
+        return experiment.levels(cell)[0][1]
+    if how is not None and how.read in ("seconds_to_target", "rounds_to_target"):
+        seconds = max(min(cell.amount, resolved.budget.seconds), resolved.evaluation.every_seconds)
+        return scenarios.load(resolved, [f"budget.seconds={seconds!r}"])
+    return resolved
 
 
 def _planned(spec: RunSpec) -> tuple[int, float, bool]:

@@ -1,0 +1,179 @@
+"""The page of a paper in docs/papers, Markdown, made of its document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fedbench.papers import alignment_page
+from fedbench.papers.alignment_page import escaped, table
+from fedbench.papers.rules import CLOSE, LIMIT, SAME, WIDEST
+
+FEW = 30
+"""Cells of a table that are shown at once; those of a longer one are folded."""
+SIGNS = {
+    "reproduced": "●",
+    "close": "◐",
+    "contradicted": "○",
+    "agrees": "=",
+    "differs": "≠",
+    "not run": "–",
+    "not comparable": "?",
+    "kept": "✓",
+    "broken": "✗",
+    "undecided": "~",
+}
+"""A sign for every verdict, so that a table can be looked over."""
+RULES = (
+    "● reproduced: the 95 % interval over seeds contains the printed number and is no wider than "
+    f"{WIDEST:.0%} of it to either side, or the mean is at most {SAME:.0%} away. ◐ close: at most {CLOSE:.0%} away, or an interval that contains it and is wider. ○ contradicted: "
+    "anything else. = agrees: a fact of configuration, such as a count of parameters or a rate, is that of the code. – not run. ? not "
+    "comparable. An order of two numbers is ✓ kept or ✗ broken if all seeds say so, and else ~ undecided.",
+    f"A run ends where its target is reached, and at the latest at {LIMIT:g} times the printed number; > says that a seed ended without. "
+    "Options are those that the paper prints. The rules, with their reasons, are in `fedbench/papers/rules.py`; they were committed before "
+    "the runs.",
+)
+
+
+def page(document: Mapping[str, Any], root: Path) -> str:
+    """Returns the page; `root` is the repository, whose lines the page names."""
+    head = [
+        f"# {document['cited']}",
+        f"{document['title']}. {document['venue']}." + (f" <{document['link']}>" if document["link"] else ""),
+        f"Made by `fedbench reproduce --write` from the records in `results/papers`. {_counted(document)}",
+        *RULES,
+    ]
+    parts = [*head, *(_table(one) for one in document["tables"]), *_theory(document["theory"])]
+    return "\n\n".join(parts) + "\n\n" + alignment_page.markdown(document["key"], root)
+
+
+def _counted(document: Mapping[str, Any]) -> str:
+    cells = ", ".join(f"{count} {word}" for word, count in document["counts"].items())
+    orders = ", ".join(f"{count} {word}" for word, count in sorted(document["orders"].items()))
+    return f"Cells: {cells}." + (f" Orders of two numbers: {orders}." if orders else "")
+
+
+def _table(one: Mapping[str, Any]) -> str:
+    parts = [f"## Table {one['name'].removeprefix('T')}", one["about"]]
+    if any(cell["command"] for cell in one["cells"]):
+        parts.append(f"`{one['command']}`")
+    cells = _cells(one)
+    if len(one["cells"]) > FEW:
+        counts = ", ".join(f"{count} {word}" for word, count in one["counts"].items())
+        cells = f"<details><summary>{len(one['cells'])} cells: {counts}</summary>\n\n{cells}\n\n</details>"
+    parts.append(cells)
+    parts += _notes(one["cells"])
+    if one["orders"]:
+        rows = [
+            (row["where"], row["printed"], f"{SIGNS[row['order']]} {row['order']}", f"{row['seeds']}") for row in one["orders"]
+        ]
+        parts += ["Orders, as printed:", table(("Where", "Printed", "Ours", "Seeds"), [tuple(map(escaped, row)) for row in rows])]
+    parts += _variations(one)
+    return "\n\n".join(parts)
+
+
+def _cells(one: Mapping[str, Any]) -> str:
+    columns = [name.replace("_", " ") for name in one["columns"]]
+    rows = [
+        (
+            f"{cell['number']}",
+            *map(escaped, cell["setting"]),
+            escaped(cell["printed"]),
+            escaped(_ours(cell)),
+            f"{SIGNS[cell['verdict']]} {cell['verdict']}",
+            escaped(_why(cell)),
+        )
+        for cell in one["cells"]
+    ]
+    return table(("Cell", *columns, "Printed", "Ours", "Verdict", "Why"), rows)
+
+
+def _ours(cell: Mapping[str, Any]) -> str:
+    several = f" ({', '.join(cell['seeds'])})" if len(cell["seeds"]) > 1 else ""
+    return f"{cell['ours']}{several}"
+
+
+def _why(cell: Mapping[str, Any]) -> str:
+    """The reason, with the price where nothing was run."""
+    if cell["verdict"] == "not run" and cell["hours"]:
+        return f"{cell['why']} About {cell['steps']:.2g} steps a seed, {_hours(cell['hours'])} of two cores in all."
+    return str(cell["why"])
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:.2g} hours" if hours >= 1 else f"{max(1, round(60 * hours))} minutes"
+
+
+def _notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is guessed, stands in for something, or has to be known of the print: every sentence once, with the cells that it is about."""
+    said: dict[str, list[int]] = {}
+    for cell in cells:
+        for sentence in (
+            *cell["guesses"],
+            *([cell["substitute"]] if cell["substitute"] else []),
+            *([cell["note"]] if cell["note"] else []),
+        ):
+            said.setdefault(sentence, []).append(cell["number"])
+    lines = [f"* {_spans(numbers)}: {escaped(sentence)}" for sentence, numbers in said.items()]
+    return ["Not printed, or otherwise than printed:", "\n".join(lines)] if lines else []
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    """`Cells 1-3, 7`."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    texts = [f"{begin}" if begin == end else f"{begin}-{end}" for begin, end in spans]
+    return f"Cell{'s' * (len(numbers) > 1)} {', '.join(texts)}"
+
+
+def _variations(one: Mapping[str, Any]) -> list[str]:
+    if not one["variations"]:
+        return []
+    given = {(varied["name"], cell["number"]): cell["seeds"] for varied in one["variations"] for cell in varied["cells"]}
+    names = [varied["name"] for varied in one["variations"]]
+    rows = [
+        (f"{cell['number']}", cell["printed"], _ours(cell), *(_varied(given.get((name, cell["number"]))) for name in names))
+        for cell in one["cells"]
+        if any((name, cell["number"]) in given for name in names)
+    ]
+    return [
+        "What moves the numbers: one thing is set otherwise at a time (`--vary`). No verdict comes from it.",
+        "\n".join(f"* {varied['name']}: {escaped(varied['about'])}" for varied in one["variations"]),
+        table(("Cell", "Printed", "Ours", *names), [tuple(map(escaped, row)) for row in rows]),
+        *one["explained"],
+    ]
+
+
+def _varied(seeds: Sequence[str] | None) -> str:
+    """By seed; empty for a cell that a variation is not about."""
+    return "" if seeds is None else ", ".join(seeds) or "not run"
+
+
+def _theory(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not lines:
+        return []
+    rows = [
+        (
+            line["claim"],
+            line["check"],
+            f"{line['measured']:.4g}{_interval(line)}",
+            _expected(line),
+            "holds" if line["holds"] else "FAILS",
+        )
+        for line in lines
+    ]
+    head = ("Claim", "Check", "Measured", "Proven", "")
+    return ["## What the theorems say, measured", "`fedbench theory`", table(head, [tuple(map(escaped, row)) for row in rows])]
+
+
+def _interval(line: Mapping[str, Any]) -> str:
+    return "" if line["low"] is None or line["low"] == line["high"] else f" [{line['low']:.3g}, {line['high']:.3g}]"
+
+
+def _expected(line: Mapping[str, Any]) -> str:
+    return f"<= {line['expected']:.4g}" if line["kind"] == "bound" else f"{line['expected']:.4g} ± {line['allowed']:.2g}"

@@ -4,9 +4,10 @@ With one diagonal Hessian for all clients a local run of K steps of rate r from 
 
     b = 1 - (1 - r a)^K,   e = r sum_j (1 - r a)^(K-1-j) z_j,   so e has mean 0 and a known variance V
 
-An update is x^(t+1) = x^t + s sum_k w_k Delta_k, where Delta_k started from the version that the schedule names. Mean and variance of x^t
-therefore follow linear recursions; the variance needs the covariances of all versions from which jobs may still start. Nothing here
-uses the engine, the scheduler or the algorithms.
+An update is x^(t+1) = x^t + s sum_k w_k Delta_k, where Delta_k started from the version that the schedule names, or with `mixes`
+x^(t+1) = (1 - s) x^t + s sum_k w_k y_k, where y_k is the job's end. Mean and variance of x^t therefore follow linear recursions; the
+variance needs the covariances of all versions from which jobs may still start. Nothing here uses the engine, the scheduler or the
+algorithms.
 """
 
 from __future__ import annotations
@@ -35,11 +36,13 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """What every job and every update does: K local `steps` of size `rate`, and the server's rate."""
+    """What every job and every update does: K local `steps` of size `rate`, and the server's rate. If it `mixes`, the server moves by
+    this rate towards the ends of the jobs, as FedAsync does, else by their progress."""
 
     rate: float
     steps: int
     server: float = 1.0
+    mixes: bool = False
 
     def pull(self, a: Weights) -> Weights:
         """b (d,): the part of the way to its own optimum that a job goes."""
@@ -80,16 +83,19 @@ class Moments:
 def moments(on: Noisy, schedule: Sequence[Update], start: Vector, step: Step) -> Moments:
     """Given who arrives and what each job starts from; x^0 = `start`."""
     a, c = diagonal(on), on.c - on.minimiser()
-    b, V = step.pull(a), step.noise(a, on.noise)
+    b, V, mixes = step.pull(a), step.noise(a, on.noise), float(step.mixes)
     window = 2 + max(int(t - update.bases.min()) for t, update in enumerate(schedule))
     mean, variance = [start - on.minimiser()], [np.zeros(on.dim)]
     together = np.zeros((window, window, on.dim))  # covariance of x^(t-i) and x^(t-j)
     for t, (clients, bases, shares) in enumerate(schedule[:-1]):
-        moved = sum(share * (mean[base] - c[client]) for client, base, share in zip(clients, bases, shares, strict=True))
-        mean.append(mean[-1] - step.server * b * moved)
+        moved = sum(
+            share * (b * (mean[base] - c[client]) + mixes * (mean[-1] - mean[base]))
+            for client, base, share in zip(clients, bases, shares, strict=True)
+        )
+        mean.append(mean[-1] - step.server * moved)
         kept = np.zeros((window, on.dim))  # x^(t+1) = sum_i kept_i x^(t-i) + what is independent of it
-        kept[0] = 1
-        np.subtract.at(kept, t - bases, step.server * shares[:, None] * b)
+        kept[0] = 1 - step.server * mixes
+        np.subtract.at(kept, t - bases, step.server * shares[:, None] * (b - mixes))
         row = np.einsum("id,ijd->jd", kept, together)
         own = (kept * row).sum(axis=0) + step.server**2 * float(shares @ shares) * V
         together[1:, 1:] = together[:-1, :-1].copy()

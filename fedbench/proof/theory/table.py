@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fedbench.errors import UsageError, nearest
-from fedbench.proof.theory import calibrated, distilled, laws, limits, moments, orders, rates
+from fedbench.proof.theory import baselines, calibrated, distilled, laws, limits, moments, orders, rates
 from fedbench.proof.theory.rows import Claim, Row
 
 CLAIMS: dict[str, Claim] = {
-    claim.name: claim for room in (moments, rates, orders, calibrated, distilled, limits, laws) for claim in room.CLAIMS
+    claim.name: claim
+    for room in (moments, rates, orders, baselines, calibrated, distilled, limits, laws)
+    for claim in room.CLAIMS
 }
 
 

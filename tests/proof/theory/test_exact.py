@@ -46,6 +46,22 @@ def test_a_model_that_is_two_versions_old() -> None:
     assert found.variance[:, 0] == pytest.approx([V * float(row @ row) for row in coefficients])
 
 
+def test_a_server_that_mixes() -> None:
+    """x^(t+1) - x* = (1 - s)(x^t - x*) + s ((1 - b)(x^base - x*) + b (c_i - x*) - e_t)."""
+    on, step = one_dimension(), Step(rate=0.2, steps=2, server=0.6, mixes=True)
+    bases, who = [0, 0, 1, 1], [2, 0, 1, 2]
+    b, V = step.pull(np.array([0.5]))[0], step.noise(np.array([0.5]), on.noise)[0]
+    means, coefficients = [2.0], [np.zeros(4)]
+    for t, (base, client) in enumerate(zip(bases, who, strict=True)):
+        c = float((on.c[client] - on.optimum)[0])
+        means.append(0.4 * means[-1] + 0.6 * ((1 - b) * means[base] + b * c))
+        coefficients.append(0.4 * coefficients[-1] + 0.6 * ((1 - b) * coefficients[base] - np.eye(4)[t]))
+    rounds = [Update(np.array([i]), np.array([t]), np.array([1.0])) for i, t in zip([*who, 0], [*bases, 4], strict=True)]
+    found = moments(on, rounds, on.optimum + 2.0, step)
+    assert found.mean[:, 0] == pytest.approx(means)
+    assert found.variance[:, 0] == pytest.approx([V * float(row @ row) for row in coefficients])
+
+
 def test_the_noise_of_a_job_by_trials() -> None:
     on, step = problem(dim=3), Step(rate=0.3, steps=4)
     a, random = np.array([0.2, 0.6, 1.0]), np.random.default_rng(0)

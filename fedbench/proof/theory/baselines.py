@@ -1,0 +1,130 @@
+"""The orders of FedAvg and FedAsync, with which Toghani and Uribe compare FedBuff in table I, measured as in `orders`.
+
+A FedAsync update moves x by its mixing weight alpha towards the end of a job that started tau versions ago. So it also moves back to the
+model of that time, and a steady path is 1 + alpha tau times as slow as without delay.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from fedbench.algorithms.fedasync import FedAsync
+from fedbench.algorithms.fedavg import FedAvg
+from fedbench.proof.theory.bed import Clients, near_optimum, play, problem
+from fedbench.proof.theory.exact import Step, restarting, sampled
+from fedbench.proof.theory.moments import from_plan
+from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, UPDATES, Point, both, doubled, nearly_alike, point, sweep
+from fedbench.proof.theory.rates import speeds
+from fedbench.proof.theory.rows import Claim, Row, slope, value
+
+SYNCHRONOUS, MIXED = (
+    "Toghani and Uribe 2022, table I (Yu et al. 2019; Wang et al. 2020)",
+    "Toghani and Uribe 2022, table I (Xie et al. 2019)",
+)
+STEPS, MIXING, RATE, FEW_SEEDS = 2, 0.6, 0.1, 4
+
+Rates = Callable[[int], Step]
+"""What a run of T updates does."""
+
+
+def constant_mixing(T: int) -> Step:
+    """The local rate falls with T, as FedBuff's does."""
+    return Step(1 / (STEPS * math.sqrt(T)), STEPS, MIXING, mixes=True)
+
+
+def falling_mixing(T: int) -> Step:
+    """The mixing weight falls with T, the local rate does not."""
+    return Step(RATE, STEPS, 2 / math.sqrt(T), mixes=True)
+
+
+def mixed(step: Step, concurrency: int | None = None) -> FedAsync:
+    """FedAsync that does this, whatever the staleness."""
+    return FedAsync(mixing=step.server, prox=0.0, staleness="constant", concurrency=concurrency, local_lr=step.rate)
+
+
+def fedavg() -> Iterator[Row]:
+    """A round draws 4 of 12 clients. The exact values are those over all draws."""
+
+    @functools.cache  # sweeps meet
+    def measure(steps: int, T: int, seed: int) -> Point:
+        on, step = problem(clients=12, dim=DIM), Step(1 / (steps * math.sqrt(T)), steps)
+        start, algorithm = near_optimum(on, GAP), FedAvg(cohort_size=4, local_lr=step.rate)
+        measured = play(algorithm, on, T, speeds(on, 1.73, steps), seed=seed, start=start).measured.mean_square_gradient
+        return measured, float(sampled(on, T, start, step, 4, replacement=False).squares.mean())
+
+    runs, lengths = [1, 2, 4, 8], doubled(UPDATES // 2)
+    yield from both("against Q", runs, sweep(measure, [(Q, UPDATES // 2) for Q in runs]), 0.0)
+    yield from both("against T", lengths, sweep(measure, [(2, T) for T in lengths]), -0.5)
+
+
+def fedasync() -> Iterator[Row]:
+    """4 of 12 clients work at a time, the slowest 1.73 times as slow as the fastest."""
+
+    def measured(rates: Rates) -> Callable[[int, int], Point]:
+        def measure(T: int, seed: int) -> Point:
+            on, step = problem(clients=12, dim=DIM), rates(T)
+            clients, algorithm = speeds(on, 1.73, STEPS), mixed(step, concurrency=4)
+            schedule = from_plan(clients.scheduler(algorithm, on, T, seed).next())
+            return point(algorithm, on, clients, schedule, near_optimum(on, GAP), step, seed)
+
+        return measure
+
+    lengths = doubled(2 * UPDATES)
+    for name, rates in (("constant", constant_mixing), ("falling", falling_mixing)):
+        found = sweep(measured(rates), [(T,) for T in lengths], FEW_SEEDS)
+        yield from both(f"{name} mixing, against T", lengths, found, -0.5)
+
+
+def fedasync_delay() -> Iterator[Row]:
+    """Without noise and with clients that are alike. `change` is by how much the mean of |grad F|^2 with delay exceeds that without, and
+    `slowdown` is the one over the other."""
+
+    @functools.cache
+    def mean_square(rates: Rates, tau: int, T: int) -> Point:
+        """`tau` + 1 clients, which arrive in turns."""
+        few, step = problem(clients=tau + 1, dim=DIM, heterogeneity=0.0, sigma=1e-9), rates(T)
+        seconds = nearly_alike(tau + 1)
+        clients, schedule = Clients(steps=STEPS, seconds=seconds), restarting(seconds, 1, T)
+        return point(mixed(step), few, clients, schedule, near_optimum(few, GAP), step, 0)
+
+    def change(rates: Rates, tau: int, T: int) -> float:
+        return mean_square(rates, tau, T)[0] - mean_square(rates, 0, T)[0]
+
+    lengths, delays = [1600, 3200, 6400], [2, 4, 8]
+    x, last = list(map(float, lengths)), lengths[-1]
+    for name, rates, order in (("falling", falling_mixing, -1.0), ("constant", constant_mixing, -0.5)):
+        late = np.array([change(rates, 4, T) for T in lengths])
+        stale = np.array([change(rates, tau, last) for tau in delays])
+        yield slope(f"{name} mixing, change by tau = 4 against T, exponent", x, late, order, ALLOWED)
+        yield slope(f"{name} mixing, change against tau, exponent", list(map(float, delays)), stale, 1.0, ALLOWED)
+    for tau in delays:
+        slowdown = mean_square(constant_mixing, tau, last)[0] / mean_square(constant_mixing, 0, last)[0]
+        yield value(f"constant mixing, tau = {tau}: slowdown over 1 + mixing tau", slowdown / (1 + MIXING * tau), 1.0, 0.02)
+    found = [mean_square(rates, tau, last) for rates in (falling_mixing, constant_mixing) for tau in delays]
+    yield value("largest distance from the exact values, relative", max(abs(m / known - 1) for m, known in found), 0.0, 1e-6)
+
+
+CLAIMS = (
+    Claim(
+        "fedavg-orders",
+        SYNCHRONOUS,
+        "At the local rate 1 / (Q sqrt(T)) |grad F|^2 of FedAvg falls as 1 / sqrt(T), whatever the number of local steps.",
+        fedavg,
+    ),
+    Claim(
+        "fedasync-orders",
+        MIXED,
+        "|grad F|^2 of FedAsync falls as 1 / sqrt(T), whether its local rate falls as 1 / sqrt(T) or its mixing weight.",
+        fedasync,
+    ),
+    Claim(
+        "fedasync-delay",
+        MIXED,
+        "Delay enters FedAsync's term in 1 / T alone if the mixing weight falls; if that is constant, it multiplies the leading term.",
+        fedasync_delay,
+    ),
+)

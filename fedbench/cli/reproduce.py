@@ -16,14 +16,14 @@ from fedbench.engine.compare import differences, within_tolerance
 from fedbench.engine.run import RunOptions, as_recorded
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.papers import cells as papers
-from fedbench.papers import orders_of_convergence, runs
+from fedbench.papers import orders_of_convergence, published, runs
 from fedbench.papers.cells import Cell
 from fedbench.papers.document import differing, ours
 from fedbench.papers.reading import Find
 from fedbench.papers.rules import WORDS
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
 from fedbench.results import archive
-from fedbench.results.store import Store
+from fedbench.results.store import Store, write_atomically
 from fedbench.suites.progress import watching
 
 AddressArgument = Annotated[
@@ -42,6 +42,9 @@ def command(
     pack: Annotated[
         bool, typer.Option("--pack", help="Afterwards put the records into the folder of the committed ones.")
     ] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Train nothing: write verdicts.json beside the committed records, and docs/papers.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make the tables of the papers again and judge them.
@@ -53,6 +56,8 @@ def command(
     chosen = papers.chosen(address, numbers)
     committed = runs.in_archives(archives, chosen)
     claims = orders_of_convergence.load(archives)
+    if write:
+        return _write(archives, address)
     if planned:
         return _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
     where = Store(store)
@@ -103,6 +108,19 @@ def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: b
     if counts:
         show(f"against the committed records: {', '.join(f'{count} {word}' for word, count in sorted(counts.items()))}")
     return counts["within tolerance"] + counts["different"]
+
+
+def _write(archives: Path, address: str | None) -> None:
+    """The verdicts on all cells as JSON, and the pages of the papers. UsageError for a part of them, or outside of the repository."""
+    root = Path.cwd()
+    if address is not None:
+        raise UsageError(f"--write: it is about all papers, and {address} was given; leave it out")
+    if not (root / "csrc").is_dir():
+        raise UsageError(f"--write: the pages name lines of the repository, and {root} is none; run it there")
+    for file, text in published.files(root, archives):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, text.encode())
+        show(f"{len(text):,} characters -> {file}")
 
 
 def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:

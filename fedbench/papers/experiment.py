@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -130,8 +130,13 @@ def seeds(cell: Cell) -> Seeds:
 
 def scenario(cell: Cell, changes: Mapping[str, Any] | None = None) -> Scenario:
     """Returns the scenario of a cell, with the end of its runs. UsageError if nothing says how it is made again, or a key is unknown."""
+    return _scenario(cell, json.dumps(dict(changes or {})))
+
+
+@functools.cache
+def _scenario(cell: Cell, changes: str) -> Scenario:
     found = _how(cell)
-    given = {key: _filled(value, cell) for key, value in (found.set | _varied(found, cell)).items()} | dict(changes or {})
+    given = {key: _filled(value, cell) for key, value in (found.set | _varied(found, cell)).items()} | json.loads(changes)
     overrides = [f"{key}={json.dumps(value)}" for key, value in given.items()]
     resolved = scenarios.load(found.scenario.format_map(cell.setting), overrides)
     limit = _limit(cell, found.read, resolved.budget.seconds)
@@ -171,19 +176,17 @@ def spec(cell: Cell, seed: int, variation: Variation | None = None) -> RunSpec:
     return RunSpec(scenario(cell, variation.set), varied, seed)
 
 
-def levels(cell: Cell) -> list[tuple[int, Scenario, Scenario]]:
-    """Returns, for a cell of utilisation, the percentages of the fast client's steps from the largest down, each with the scenario that
+def levels(cell: Cell) -> Iterator[tuple[int, Scenario, Scenario]]:
+    """Yields, for a cell of utilisation, the percentages of the fast client's steps from the largest down, each with the scenario that
     asks whether the target is reached in FEWEST_ROUNDS rounds, and with the one that measures it."""
     full = scenario(cell).local.steps
     if not isinstance(full, ExtremeSteps):
         raise UsageError(f"{cell.name}: utilisation needs local.steps of kind extreme, got {full}")
-    found = []
     for percent in range(100, 0, -5):
         steps = {"kind": "extreme", "low": full.low, "high": max(full.low, full.high * percent // 100)}
         given = {"local.steps": steps}
         search = {**given, "budget.seconds": FEWEST_ROUNDS, "budget.stop_at_target": True}
-        found.append((percent, scenario(cell, search), scenario(cell, {**given, "budget.seconds": MEASURED_ROUNDS})))
-    return found
+        yield percent, scenario(cell, search), scenario(cell, {**given, "budget.seconds": MEASURED_ROUNDS})
 
 
 def selector(cell: Cell) -> str:

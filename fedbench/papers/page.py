@@ -8,7 +8,7 @@ from typing import Any
 
 from fedbench.papers import alignment_page
 from fedbench.papers.alignment_page import escaped, table
-from fedbench.papers.rules import CLOSE, LIMIT, SAME, WIDEST
+from fedbench.papers.rules import ENDS, IN_SHORT
 
 FEW = 30
 """Cells of a table that are shown at once; those of a longer one are folded."""
@@ -25,24 +25,17 @@ SIGNS = {
     "undecided": "~",
 }
 """A sign for every verdict, so that a table can be looked over."""
-RULES = (
-    "● reproduced: the 95 % interval over seeds contains the printed number and is no wider than "
-    f"{WIDEST:.0%} of it to either side, or the mean is at most {SAME:.0%} away. ◐ close: at most {CLOSE:.0%} away, or an interval that contains it and is wider. ○ contradicted: "
-    "anything else. = agrees: a fact of configuration, such as a count of parameters or a rate, is that of the code. – not run. ? not "
-    "comparable. An order of two numbers is ✓ kept or ✗ broken if all seeds say so, and else ~ undecided.",
-    f"A run ends where its target is reached, and at the latest at {LIMIT:g} times the printed number; > says that a seed ended without. "
-    "Options are those that the paper prints. The rules, with their reasons, are in `fedbench/papers/rules.py`; they were committed before "
-    "the runs.",
-)
 
 
 def page(document: Mapping[str, Any], root: Path) -> str:
     """Returns the page; `root` is the repository, whose lines the page names."""
+    rules = [f"* {SIGNS[word]} {word}: {meaning}" for word, meaning in IN_SHORT.items()]
     head = [
         f"# {document['cited']}",
         f"{document['title']}. {document['venue']}." + (f" <{document['link']}>" if document["link"] else ""),
         f"Made by `fedbench reproduce --write` from the records in `results/papers`. {_counted(document)}",
-        *RULES,
+        "\n".join(rules),
+        ENDS,
     ]
     parts = [*head, *(_table(one) for one in document["tables"]), *_theory(document["theory"])]
     return "\n\n".join(parts) + "\n\n" + alignment_page.markdown(document["key"], root)

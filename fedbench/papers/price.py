@@ -79,7 +79,7 @@ def _priced(cell: Cell) -> Scenario:
     if how is not None and how.instead_of:
         return scenarios.load(how.instead_of.format_map(cell.setting))
     if how is not None and how.read == "utilisation":
-        return experiment.levels(cell)[0][1]
+        return next(experiment.levels(cell))[1]
     if how is not None and how.read in ("seconds_to_target", "rounds_to_target"):
         seconds = max(min(cell.amount, resolved.budget.seconds), resolved.evaluation.every_seconds)
         return scenarios.load(resolved, [f"budget.seconds={seconds!r}"])

@@ -43,6 +43,25 @@ FEWEST_ROUNDS = 50
 Word = Literal["reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable"]
 WORDS: tuple[Word, ...] = ("reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable")
 Order = Literal["kept", "broken", "undecided"]
+IN_SHORT: Mapping[Word | Order, str] = {
+    "reproduced": f"The 95 % interval over seeds contains the printed number and is at most {WIDEST:.0%} of it wide to either side, or the "
+    f"mean is at most {SAME:.0%} away.",
+    "close": f"The mean is at most {CLOSE:.0%} away, or a wider interval contains the printed number; or something that decides the number "
+    "is not printed.",
+    "contradicted": "Anything else that was measured.",
+    "agrees": "A fact of configuration, such as a count of parameters or a rate, is that of the code; a measured order is the printed one.",
+    "differs": "It is not.",
+    "not run": "Data are missing, or the price is too high.",
+    "not comparable": "Other hardware, or a number that is lost or damaged in our copy of the paper.",
+    "kept": "Two numbers are in their printed order with every seed.",
+    "broken": "They are in the other order with every seed.",
+    "undecided": "Neither.",
+}
+"""What the words mean, in a sentence each."""
+ENDS = (
+    f"A run ends where its target is reached, and at the latest at {LIMIT:g} times the printed number; > says that a seed ended without. "
+    "Options are those that the paper prints. The rules and their reasons were committed before the runs."
+)
 
 
 @dataclass(frozen=True)

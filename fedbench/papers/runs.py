@@ -19,10 +19,14 @@ from fedbench.suites.progress import Watcher
 ARCHIVES = Path("results/papers")
 
 
+def is_trained(cell: Cell) -> bool:
+    """Does anything say which runs would make a cell's number?"""
+    return experiment.table(cell).kind == "runs" and experiment.how(cell) is not None
+
+
 def is_run(cell: Cell) -> bool:
     """Is there a run that a cell's number, or an order of it, is read off?"""
-    found = experiment.table(cell)
-    return found.kind == "runs" and experiment.how(cell) is not None and experiment.seeds(cell).seeds > 0
+    return is_trained(cell) and experiment.seeds(cell).seeds > 0
 
 
 def in_store(store: Store) -> Find:

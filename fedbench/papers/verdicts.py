@@ -12,6 +12,7 @@ from fedbench.papers.cells import Cell
 from fedbench.papers.price import Price, price
 from fedbench.papers.reading import Find, read
 from fedbench.papers.rules import Order, Reading, Word, judge, order
+from fedbench.papers.runs import is_trained
 
 NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 """Data sets of the tables that cannot be had everywhere."""
@@ -32,7 +33,6 @@ class Verdict:
         ours: where a number of the code is from, or how an order was measured.
         run_ids: of the records that the number was read off, sorted.
         command: what makes the number again; empty where nothing does.
-        price: of a seed; None where nothing is trained or it is not known.
         seeds: how many the cell is run with.
     """
 
@@ -47,8 +47,12 @@ class Verdict:
     ours: str = ""
     run_ids: tuple[str, ...] = ()
     command: str = ""
-    price: Price | None = None
     seeds: int = 0
+
+    @property
+    def price(self) -> Price | None:
+        """Of a seed; None where nothing is trained, or nothing says how."""
+        return price(self.cell) if is_trained(self.cell) else None
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-able; numbers as they are."""
@@ -104,7 +108,7 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
     if how is None:
         why = table.cannot or experiment.seeds(cell).why
         return Verdict(cell, "not run", why, {})
-    cost, seeds = price(cell), experiment.seeds(cell)
+    seeds = experiment.seeds(cell)
     found = list(read(cell, find))
     used = sorted({record.run_id for one in found for record in one.used})
     readings = {one.seed: one.reading for one in found if one.reading is not None}
@@ -113,7 +117,6 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
         "substitute": how.substitute,
         "run_ids": tuple(used),
         "command": _command(cell),
-        "price": cost,
         "seeds": seeds.seeds,
     }
     needs = _needs(cell, how)

@@ -1,0 +1,97 @@
+"""From a cell to its runs."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from fedbench.errors import UsageError
+from fedbench.papers import experiment
+from fedbench.papers.cells import PAPERS, Cell, cells, chosen
+from fedbench.papers.rules import FEWEST_ROUNDS, LIMIT
+from fedbench.papers.runs import is_run, is_trained
+
+
+def cell(address: str, number: int) -> Cell:
+    return chosen(address, f"{number}")[0]
+
+
+def test_every_table_is_described() -> None:
+    """No table of the papers without an entry, no entry without a table."""
+    for paper in PAPERS:
+        assert set(experiment.experiments(paper).tables) == {one.table for one in cells() if one.paper == paper}
+
+
+def test_every_cell_that_is_measured_has_a_run_or_a_reason() -> None:
+    for one in cells():
+        if experiment.table(one).kind != "runs":
+            continue
+        if is_run(one):
+            assert experiment.spec(one, 0).run_id
+        else:
+            assert experiment.table(one).cannot or experiment.seeds(one).why
+
+
+def test_the_papers_options_are_in_the_selectors() -> None:
+    """Table 2 has the rates behind table 1: what is run is what is printed there."""
+    rates = {
+        (one.algorithm, one.setting["partition"], one.setting["dataset"], one.setting["n"], one.metric): one.value
+        for one in chosen("000:T2")
+    }
+    for one in chosen("000:T1"):
+        options = experiment.spec(one, 0).algorithm.options()
+        key = (one.algorithm, one.setting["partition"], one.setting["dataset"], one.setting["n"])
+        assert one.setting["n"] in (options.get("cohort_size"), options.get("buffer_size"))
+        for metric, name in (("eta_l", "local_lr"), ("eta_g", "server_lr")):
+            printed = rates.get((*key, metric))
+            if printed is not None:
+                assert options[name] == printed, one.name
+
+
+def test_a_run_ends_at_its_target_or_at_the_limit() -> None:
+    found = experiment.scenario(cell("000:T1", 13))
+    assert (found.name, found.budget.stop_at_target) == ("defedavg-fashion-iid", True)
+    assert found.budget.seconds == LIMIT * 26.39
+    assert experiment.scenario(cell("000:T1", 8)).budget.seconds == 880  # printed as >880
+    assert experiment.scenario(cell("001:T1", 4)).budget.seconds == FEWEST_ROUNDS  # printed as 8 rounds, of a second each
+    assert experiment.scenario(cell("001:T1", 8)).budget.seconds == LIMIT * 339
+
+
+def test_what_varies_is_set() -> None:
+    """A cell's model, shares and steps are those of its condition."""
+    neither, both = (experiment.scenario(cell("001:T1", number)) for number in (1, 8))
+    assert (neither.task.model, neither.partition.kind, neither.local.steps) == ("softmax", "iid", 100)
+    assert (both.task.model, both.partition.kind) == ("cnn_21840", "dirichlet")
+    assert len(experiment.guesses(cell("001:T1", 8))) == 2
+    assert experiment.guesses(cell("001:T1", 1)) == []
+
+
+def test_the_levels_of_a_utilisation() -> None:
+    """Down by five percent; the slow ones do no more than they did."""
+    found = list(experiment.levels(cell("001:T2", 1)))
+    assert [percent for percent, _, _ in found] == list(range(100, 0, -5))
+    first, second = (search.local.steps for _, search, _ in itertools.islice(found, 2))
+    assert first.model_dump() == {"kind": "extreme", "low": 100, "high": 4000}
+    assert second.model_dump()["high"] == 3800
+    _, search, measured = found[0]
+    assert (search.budget.seconds, search.budget.stop_at_target) == (FEWEST_ROUNDS, True)
+    assert (measured.budget.seconds, measured.budget.stop_at_target) == (100, False)
+    with pytest.raises(UsageError, match=r"001:T1:1: utilisation needs local.steps of kind extreme"):
+        list(experiment.levels(cell("001:T1", 1)))
+
+
+def test_a_variation_changes_one_thing() -> None:
+    """Of the scenario or of the algorithm; the run is another one."""
+    for one in cells():
+        for variation in experiment.variations(one):
+            assert is_trained(one)
+            before, after = experiment.spec(one, 0), experiment.spec(one, 0, variation)
+            assert before.run_id != after.run_id
+            assert (before.scenario == after.scenario) != (before.algorithm == after.algorithm)
+            assert len(variation.set) + len(variation.options) == 1
+
+
+def test_a_cell_that_cannot_be_made_again() -> None:
+    with pytest.raises(UsageError, match=r"004:T4:1: it cannot be made again: It needs BERT-base"):
+        experiment.scenario(cell("004:T4", 1))

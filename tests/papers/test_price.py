@@ -1,0 +1,39 @@
+"""What cells cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from fedbench.papers.cells import cells, chosen
+from fedbench.papers.price import MEASURED, measure, price, rates
+from fedbench.papers.runs import is_trained
+
+
+def test_every_trained_cell_has_a_price() -> None:
+    for one in cells():
+        if is_trained(one):
+            found = price(one)
+            assert found.steps > 0, one.name
+            assert found.core_seconds > 0, one.name
+
+
+def test_steps_are_those_up_to_the_printed_number() -> None:
+    """20 rounds of ten clients with 100 steps each; 500 updates of five jobs of two epochs of 1,000 examples."""
+    assert price(chosen("001:T1", "2")[0]).steps == 20_000
+    echo = price(chosen("004:T6", "1")[0])
+    assert (echo.steps, echo.exact) == (100_000, False)
+    assert price(chosen("001:T6", "5")[0]).steps == pytest.approx(113 * 20 * 500, rel=0.6)
+
+
+def test_the_price_is_made_of_the_rates() -> None:
+    """20 evaluations, one a round."""
+    rate = rates()["cnn_21840", 25]
+    assert price(chosen("001:T1", "2")[0]).core_seconds == pytest.approx(20_000 * rate.step + 20 * rate.evaluation)
+    assert set(rates()) == set(MEASURED)
+
+
+def test_what_is_measured() -> None:
+    """A step of the small model is timed on this machine; no bound, since machines differ."""
+    found = measure("softmax", 25, at_least=0.01)
+    assert 0 < found.step < 1
+    assert 0 < found.evaluation < 60

@@ -1,0 +1,131 @@
+"""Verdicts on cells, and the orders of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from fedbench.engine.spec import RunSpec
+from fedbench.papers import facts
+from fedbench.papers.cells import Cell, cells, chosen
+from fedbench.papers.orders_of_convergence import MEASURED
+from fedbench.papers.reading import Find
+from fedbench.papers.verdicts import all_verdicts, orders, verdict
+from fedbench.results.record import Record
+from tests.conftest import record
+
+
+def nothing(spec: RunSpec) -> Record | None:
+    return None
+
+
+def cell(address: str, number: int) -> Cell:
+    return chosen(address, f"{number}")[0]
+
+
+def reaching(place: float, target: float, seed: int) -> Record:
+    """At this place in seconds and in rounds."""
+    return record(seed=seed, curve=(0.1, target + 0.01), seconds=(0.0, place), columns={"version": (0.0, place)})
+
+
+def gives(numbers: Mapping[tuple[str, int], Sequence[float]]) -> Find:
+    """By address and number of a cell, the places at which its seeds reach the target."""
+    from fedbench.papers import experiment
+
+    known: dict[str, Record] = {}
+    for (address, number), places in numbers.items():
+        one = cell(address, number)
+        for seed, place in enumerate(places):
+            spec = experiment.spec(one, seed)
+            known[spec.run_id] = reaching(place, max(target.value for target in spec.scenario.targets), seed)
+    return lambda spec: known.get(spec.run_id)
+
+
+def test_without_records_nothing_is_reproduced() -> None:
+    """Every cell has a word and a reason, and the price or the missing data where it is not run."""
+    for one in all_verdicts(cells(), nothing, {}):
+        assert one.word in ("agrees", "not run", "not comparable"), one.cell.name
+        assert one.why, one.cell.name
+        assert not one.readings
+
+
+def test_a_number_that_is_reproduced() -> None:
+    found = verdict(cell("000:T1", 1), gives({("000:T1", 1): (48, 51, 58)}), {})
+    assert (found.word, found.mean, len(found.run_ids)) == ("reproduced", pytest.approx(157 / 3), 3)
+    assert found.command == "fedbench reproduce 000:T1 --cells 1"
+
+
+def test_some_of_the_seeds_are_no_number() -> None:
+    """A verdict waits for all of them: no seed is dropped."""
+    found = verdict(cell("000:T1", 1), gives({("000:T1", 1): (48, 51)}), {})
+    assert (found.word, found.why) == ("not run", "2 of 3 seeds have a record.")
+
+
+def test_a_guess_and_a_damaged_number() -> None:
+    find = gives({("001:T1", 1): (2, 2, 2), ("001:T1", 4): (8, 8, 8)})
+    guessed = verdict(cell("001:T1", 4), find, {})
+    assert guessed.word == "close"
+    assert "not printed" in guessed.why
+    damaged = verdict(cell("001:T1", 1), find, {})
+    assert (damaged.word, damaged.mean) == ("not comparable", 2)
+    assert "a digit may be lost" in damaged.why
+
+
+def test_a_substitute_gives_no_verdict_on_a_number() -> None:
+    one = cell("004:T6", 3)
+    known = record(curve=[0.7539] * 12)
+    found = verdict(one, lambda spec: known, {})
+    assert (found.word, found.mean) == ("not run", pytest.approx(75.39))
+    assert found.why == "It needs CIFAR-10. Orders are read off a substitute."
+
+
+def test_other_hardware_is_not_comparable() -> None:
+    known = record(curve=(0.1, 0.7), seconds=(0.0, 25.0), columns={"version": (0.0, 25.0)})
+    found = verdict(cell("001:T2", 5), lambda spec: known, {})
+    assert found.word == "not comparable"
+    assert [one.value for one in found.readings.values()] == [25]
+
+
+def test_a_fact_that_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert verdict(cell("001:T3", 1), nothing, {}).word == "agrees"
+    monkeypatch.setitem(facts.LOOKED_UP, "001:T3", lambda one: (261.0, "a model"))
+    found = verdict(cell("001:T3", 1), nothing, {})
+    assert (found.word, found.mean) == ("differs", 261)
+    assert verdict(cell("000:T2", 79), nothing, {}).word == "not comparable"
+
+
+def test_orders_of_convergence() -> None:
+    line = {"check": "against T", "kind": "slope", "measured": -0.5, "holds": True}
+    claims = {name: [{**line, "claim": name}] for names in MEASURED.values() for name in names}
+    assert [verdict(one, nothing, claims).word for one in chosen("002:TI")] == ["not comparable", *["agrees"] * 5]
+    claims["fedavg-orders"] = [{**line, "holds": False}]
+    assert [verdict(one, nothing, claims).word for one in chosen("002:TI", "2-4")] == ["differs", "differs", "agrees"]
+    del claims["fedasync-delay"]
+    assert verdict(cell("002:TI", 4), nothing, claims).word == "not run"
+
+
+def test_orders_are_of_one_setting() -> None:
+    """FedAvg against DeFedAvg-IID with n = 10, and not FedAvg with n = 10 against n = 20."""
+    find = gives({("000:T1", 1): (48, 51, 58), ("000:T1", 2): (160, 170, 180), ("000:T1", 13): (30, 20, 60)})
+    found = list(orders(all_verdicts(chosen("000:T1"), find, {})))
+    assert [(one.text, one.order, one.seeds) for one in found] == [("FedAvg > DeFedAvg-IID", "undecided", 3)]
+
+
+def test_orders_on_a_substitute_say_so() -> None:
+    accuracies = {"fedbuff": 0.8, "fedecho": 0.7}
+
+    def find(spec: RunSpec) -> Record | None:
+        accuracy = accuracies.get(spec.algorithm.name)
+        return None if accuracy is None else record(curve=[accuracy] * 12)
+
+    found = list(orders(all_verdicts(chosen("004:T2"), find, {})))
+    assert {(one.text, one.order) for one in found} == {("FedBuff < FedEcho", "broken")}
+    assert len(found) == 4  # two delays, two heterogeneities; FedEcho's other public data stand for nothing here
+    assert all("Fashion-MNIST" in one.substitute for one in found)
+
+
+def test_a_damaged_number_has_no_order() -> None:
+    find = gives({("001:T1", 1): (2, 2, 2), ("001:T1", 3): (1, 1, 1), ("001:T1", 5): (9, 9, 9)})
+    found = list(orders(all_verdicts(chosen("001:T1"), find, {})))
+    assert [one.text for one in found] == ["step_async < non_iid"]

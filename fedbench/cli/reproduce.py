@@ -23,7 +23,7 @@ from fedbench.papers.reading import Find
 from fedbench.papers.rules import WORDS
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
 from fedbench.results import archive
-from fedbench.results.store import Store, write_atomically
+from fedbench.results.store import Store
 from fedbench.suites.progress import watching
 
 AddressArgument = Annotated[
@@ -40,7 +40,7 @@ def command(
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Runs at a time, each in a process.", min=1)] = 1,
     pack: Annotated[
-        bool, typer.Option("--pack", help="Afterwards put the records into the folder of the committed ones.")
+        bool, typer.Option("--pack", help="Train nothing: put what the store has into the folder of the committed records.")
     ] = False,
     write: Annotated[
         bool, typer.Option("--write", help="Train nothing: write verdicts.json beside the committed records, and docs/papers.")
@@ -58,16 +58,16 @@ def command(
     claims = orders_of_convergence.load(archives)
     if write:
         return _write(archives, address)
+    where = Store(store)
+    if pack:
+        return _pack(chosen, where, archives)
     if planned:
         return _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
-    where = Store(store)
     where.prepare()
     failed = _compute(chosen, where, committed, jobs, varied=varied)
     found = runs.in_store(where)
     _tell(all_verdicts(chosen, found, claims), as_json=as_json)
     others = _compared(chosen, found, committed, varied=varied)
-    if pack:
-        _pack(chosen, where, archives)
     if failed:
         raise FedbenchError(
             f"{len(failed)} runs failed; the same command tries them again. The first: {next(iter(failed.values()))}"
@@ -117,10 +117,8 @@ def _write(archives: Path, address: str | None) -> None:
         raise UsageError(f"--write: it is about all papers, and {address} was given; leave it out")
     if not (root / "csrc").is_dir():
         raise UsageError(f"--write: the pages name lines of the repository, and {root} is none; run it there")
-    for file, text in published.files(root, archives):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, text.encode())
-        show(f"{len(text):,} characters -> {file}")
+    for file in published.write(root, archives):
+        show(str(file))
 
 
 def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:

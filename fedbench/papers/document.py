@@ -10,6 +10,7 @@ from typing import Any
 from fedbench import bibliography
 from fedbench.papers import experiment
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables
+from fedbench.papers.curves import curves
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
 from fedbench.papers.reading import Find, read_varied
 from fedbench.papers.rules import WORDS
@@ -37,6 +38,7 @@ def document(paper: str, find: Find, claims: Claims) -> dict[str, Any]:
         "counts": _counts(one.word for one in verdicts),
         "orders": dict(Counter(one.order for one in ordered)),
         "tables": [_table(of, several, verdicts, ordered, find) for of, several in tables(chosen(paper)).items()],
+        "curves": [one.as_dict() for one in curves(paper, find)],
         "theory": [dict(line) for name in BESIDE[paper] for line in claims.get(name, ())],
     }
 

@@ -95,11 +95,20 @@ class Table(Part):
     explained: tuple[Text, ...] = ()
 
 
+class Figure(Part):
+    """Learning curves of the cells of a table that match `where`, a line an algorithm. `name`: what the paper calls its own figure."""
+
+    name: Annotated[str, Field(max_length=100)]
+    table: str
+    where: dict[str, Any]
+
+
 class Experiments(Part):
-    """What is done about the tables of a paper."""
+    """What is done about the tables of a paper, and which of its figures stand beside them."""
 
     schema_version: Literal[1] = Field(alias="schema")
     tables: dict[str, Table]
+    figures: tuple[Figure, ...] = ()
 
 
 @functools.cache

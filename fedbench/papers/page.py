@@ -37,7 +37,7 @@ def page(document: Mapping[str, Any], root: Path) -> str:
         "\n".join(rules),
         ENDS,
     ]
-    parts = [*head, *(_table(one) for one in document["tables"]), *_theory(document["theory"])]
+    parts = [*head, *(_table(one) for one in document["tables"]), *_figures(document["curves"]), *_theory(document["theory"])]
     return "\n\n".join(parts) + "\n\n" + alignment_page.markdown(document["key"], root)
 
 
@@ -145,6 +145,13 @@ def _variations(one: Mapping[str, Any]) -> list[str]:
 def _varied(seeds: Sequence[str] | None) -> str:
     """By seed; empty for a cell that a variation is not about."""
     return "" if seeds is None else ", ".join(seeds) or "not run"
+
+
+def _figures(curves: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not curves:
+        return []
+    head = ["## Figures", "The paper's own figures are pictures and not in our copy of it, so ours stand alone."]
+    return [*head, *(f"![{one['name']}]({one['file']})\n\n{escaped(one['about'])}" for one in curves)]
 
 
 def _theory(lines: Sequence[Mapping[str, Any]]) -> list[str]:

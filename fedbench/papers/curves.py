@@ -1,0 +1,53 @@
+"""Learning curves of the runs behind a table, beside which a paper has a figure of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fedbench.analysis.pictures.learning_curves import LearningCurves, learning_curves
+from fedbench.papers import experiment
+from fedbench.papers.cells import chosen
+from fedbench.papers.reading import Find, read
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Test accuracy along virtual seconds. `name`: the paper's figure. `missing`: algorithms of it whose runs are not all there."""
+
+    paper: str
+    name: str
+    data: LearningCurves
+    missing: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        """The picture's, beside the page."""
+        return f"{self.paper}-{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')}.svg"
+
+    @property
+    def about(self) -> str:
+        """What the picture shows, as a caption says it."""
+        left_out = f" Left out, since not all of its runs are there: {', '.join(self.missing)}." if self.missing else ""
+        return f"Ours for {self.name}: test accuracy along virtual seconds. A line ends where its target is reached.{left_out}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "about": self.about, "file": self.file, "data": asdict(self.data)}
+
+
+def curves(paper: str, find: Find) -> Iterator[Curves]:
+    """Yields the figures of a paper of which at least one line is there."""
+    for figure in experiment.experiments(paper).figures:
+        rows, missing = {}, []
+        for cell in chosen(f"{paper}:{figure.table}"):
+            if not cell.matches(figure.where):
+                continue
+            found = list(read(cell, find))
+            if found and all(one.reading is not None for one in found):
+                rows[cell.algorithm] = [record for one in found for record in one.used]
+            else:
+                missing.append(cell.algorithm)
+        if rows:
+            yield Curves(paper, figure.name, learning_curves(rows), tuple(missing))

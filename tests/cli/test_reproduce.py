@@ -1,0 +1,120 @@
+"""`fedbench reproduce`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fedbench.cli.main import app
+from fedbench.kernels.build import build_info
+from fedbench.papers import orders_of_convergence, published
+from fedbench.papers.runs import ARCHIVES
+from fedbench.results import archive
+from fedbench.results.record import result_digest
+from fedbench.results.store import Store
+from tests.cli.commands import fedbench
+
+ROOT = Path(__file__).parents[2]
+
+
+def rows(*arguments: str) -> list[dict[str, object]]:
+    result = CliRunner().invoke(app, ["reproduce", *arguments, "--json", "--archives", str(ROOT / ARCHIVES)])
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_the_plan_lists_every_cell() -> None:
+    """With verdict, and the price or the reason where it is not run; the verdicts are the committed ones."""
+    committed = json.loads((ROOT / ARCHIVES / published.VERDICTS).read_text())
+    found = rows("--plan")
+    assert found == [*committed["cells"], *committed["orders"]]
+    assert len(committed["cells"]) == 499
+
+
+def test_the_plan_of_some_cells_as_a_table(tmp_path: Path) -> None:
+    result = fedbench("reproduce", "001:T3", "--cells", "1,3-4", "--plan", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "16050" in result.stdout
+    assert "3 cells: 3 agrees" in result.stdout
+    assert list(tmp_path.iterdir()) == []  # nothing is written
+
+
+def test_without_committed_records_there_are_no_verdicts(tmp_path: Path) -> None:
+    result = fedbench("reproduce", "001:T1", "--plan", cwd=tmp_path)
+    assert "8 cells: 8 not run" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["003:T1"], "unknown paper '003'"),
+        (["001:T1", "--cells", "9"], "expected cells 1 to 8"),
+        (["001", "--write"], "it is about all papers"),
+        (["--write"], "is none; run it there"),
+        (["001:T1", "--pack"], "it has no record of these cells"),
+    ],
+)
+def test_wrong_use(arguments: list[str], message: str, tmp_path: Path) -> None:
+    result = fedbench("reproduce", *arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def needs_avx512() -> None:
+    """The committed records are of one instruction set, and digests belong to it."""
+    if "avx512" not in build_info()["instruction_sets"]:
+        pytest.skip("the committed records were made with AVX-512, which this machine lacks")
+
+
+@pytest.mark.fashion
+def test_a_cell_gives_the_committed_digests(tmp_path: Path) -> None:
+    needs_avx512()
+    archives = ["--archives", str(ROOT / ARCHIVES)]
+    result = fedbench("reproduce", "001:T1", "--cells", "3", "--store", "runs", "-j", "2", *archives, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "against the committed records: 3 identical" in result.stderr
+    assert "1 cells: 1 contradicted" in result.stdout
+    # what was made can be put into an archive of one's own, from which the same verdict follows
+    again = fedbench("reproduce", "001:T1", "--store", "runs", "--pack", cwd=tmp_path)
+    assert "001:T1: 3 records" in again.stderr
+    verdict = fedbench("reproduce", "001:T1", "--cells", "3", "--plan", cwd=tmp_path)
+    assert "1 cells: 1 contradicted" in verdict.stdout
+
+
+@pytest.mark.fashion
+def test_another_result_is_seen(tmp_path: Path) -> None:
+    """Committed records that say something else than the runs: exit 1, and the field is named."""
+    needs_avx512()
+    records = archive.read(ROOT / ARCHIVES / "001-T1")
+    store = Store(tmp_path / "runs")
+    store.prepare()
+    for record in records:
+        store.write(record)
+    for record in records:
+        if record.selector == "fedavg[local_lr=0.001,sampling=all,weights=p]":
+            record.curves["test_loss"] = record.curves["test_loss"] + 1
+            record.meta["digests"]["result"] = result_digest(record.meta, record.curves)
+    archive.write(tmp_path / "committed" / "001-T1", records)
+    result = fedbench("reproduce", "001:T1", "--cells", "3", "--store", "runs", "--archives", "committed", cwd=tmp_path)
+    assert result.returncode == 1, result.stderr
+    assert "first in curves.test_loss[0]" in result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.fashion
+def test_a_whole_table_gives_the_committed_digests(tmp_path: Path) -> None:
+    needs_avx512()
+    archives = ["--archives", str(ROOT / ARCHIVES)]
+    result = fedbench("reproduce", "001:T1", "--cells", "1,3,5,7", "--store", "runs", "-j", "2", *archives, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "against the committed records: 12 identical" in result.stderr
+
+
+def test_lines_of_theory_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / orders_of_convergence.FILE).write_text('{"claim": "fedavg-orders"}\nno line\n')
+    result = fedbench("reproduce", "002:TI", "--plan", "--archives", str(tmp_path))
+    assert result.returncode == 1
+    assert "theory.jsonl, line 2: expected a line of `fedbench theory --json`" in " ".join(result.stderr.split())

@@ -1,0 +1,71 @@
+"""The document of a paper, and its page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedbench.papers import page as pages
+from fedbench.papers.cells import PAPERS, chosen
+from fedbench.papers.curves import curves
+from fedbench.papers.document import differing, document
+from fedbench.papers.page import page
+from fedbench.papers.rules import WORDS
+from tests.papers.test_verdicts import gives, nothing
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_document_is_json_and_has_every_cell(paper: str) -> None:
+    found = document(paper, nothing, {})
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert sum(len(table["cells"]) for table in found["tables"]) == len(chosen(paper))
+    assert sum(found["counts"].values()) == len(chosen(paper))
+    for table in found["tables"]:
+        assert all(len(cell["setting"]) == len(table["columns"]) for cell in table["cells"])
+
+
+def test_what_differs_names_a_cell() -> None:
+    assert differing(chosen("000:T1")) == ["partition", "dataset", "target_acc", "n", "algorithm"]
+    assert differing(chosen("001:T3")) == ["block"]
+
+
+def test_a_page_shows_cells_orders_and_notes() -> None:
+    find = gives({("001:T1", 3): (8, 8, 9), ("001:T1", 5): (55, 65, 65)})
+    text = page(document("001", find, {}), ROOT)
+    assert "| 3 | step\\_async | LR | 0.001 | 1 | 8.333 ± 1.4 (8, 8, 9) | ○ contradicted |" in text
+    assert "| LR, 0.001 | step\\_async \\< non\\_iid | ✓ kept | 3 |" in text
+    assert "* Cells 5-8: The shares of the classes are Dirichlet(0.3)" in text
+    assert "one-fast-40: One client does 4,000 steps" in text
+    assert "<details><summary>75 cells: 75 not run</summary>" in text
+    assert "It needs CIFAR-10. About 1.1e+06 steps a seed" in text
+    assert "`fedbench reproduce 001:T1`" in text
+
+
+def test_every_verdict_has_a_sign() -> None:
+    assert set(pages.SIGNS) == {*WORDS, "kept", "broken", "undecided"}
+    assert len(set(pages.SIGNS.values())) == len(pages.SIGNS)
+
+
+def test_theory_stands_on_the_page() -> None:
+    line = {"claim": "fedbuff-bound", "check": "M = 2", "kind": "bound", "measured": 0.045, "expected": 0.52, "allowed": 0.0}
+    claims = {"fedbuff-bound": [{**line, "low": None, "high": None, "holds": True}]}
+    slope = {**line, "claim": "fedbuff-orders", "kind": "slope", "check": "against T", "measured": -0.5, "expected": -0.5}
+    claims["fedbuff-orders"] = [{**slope, "allowed": 0.1, "low": -0.52, "high": -0.48, "holds": False}]
+    text = page(document("002", nothing, claims), ROOT)
+    assert "| fedbuff-bound | M = 2 | 0.045 | \\<= 0.52 | holds |" in text
+    assert "| fedbuff-orders | against T | -0.5 \\[-0.52, -0.48\\] | -0.5 ± 0.1 | FAILS |" in text
+
+
+def test_curves_are_of_whole_cells() -> None:
+    """A line an algorithm; what is not all there is named."""
+    assert list(curves("000", nothing)) == []
+    find = gives({("000:T1", 1): (48, 51, 58), ("000:T1", 13): (26, 27)})
+    (found,) = curves("000", find)
+    assert (found.name, found.file) == ("Figure 2, IID", "000-figure-2-iid.svg")
+    assert [line.row for line in found.data.lines] == ["FedAvg"]
+    assert found.missing == ("FAVANO", "AsySG", "DeFedAvg-IID")
+    assert found.about.endswith("Left out, since not all of its runs are there: FAVANO, AsySG, DeFedAvg-IID.")

@@ -96,7 +96,7 @@ def test_another_result_is_seen(tmp_path: Path) -> None:
         store.write(record)
     for record in records:
         if record.selector == "fedavg[local_lr=0.001,sampling=all,weights=p]":
-            record.curves["test_loss"] = record.curves["test_loss"] + np.eye(len(record.curves["test_loss"]))[0]
+            record.curves["test_loss"] = record.curves["test_loss"] + np.eye(len(record.curves["test_loss"]), dtype=np.float32)[0]
             record.meta["digests"]["result"] = result_digest(record.meta, record.curves)
     archive.write(tmp_path / "committed" / "001-T1", records)
     result = fedbench("reproduce", "001:T1", "--cells", "3", "--store", "runs", "--archives", "committed", cwd=tmp_path)

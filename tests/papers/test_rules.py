@@ -74,6 +74,7 @@ def test_what_is_reproduced_is_near(printed: float, hits: list[Reading], misses:
         ({0: Reading(1), 1: Reading(2)}, {0: Reading(3), 1: Reading(3)}, "kept"),
         ({0: Reading(4), 1: Reading(4)}, {0: Reading(3), 1: Reading(3)}, "broken"),
         ({0: Reading(1), 1: Reading(4)}, {0: Reading(3), 1: Reading(3)}, "undecided"),
+        ({0: Reading(1), 1: Reading(2), 2: Reading(4)}, dict.fromkeys(range(3), Reading(3)), "undecided"),  # two of three
         ({0: Reading(3)}, {0: Reading(3)}, "undecided"),
         ({0: Reading(1)}, {1: Reading(3)}, "undecided"),  # no seed in common
         ({0: Reading(1)}, {0: Reading(3, missed=True)}, "kept"),

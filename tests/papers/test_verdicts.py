@@ -121,7 +121,7 @@ def test_orders_on_a_substitute_say_so() -> None:
 
     found = list(orders(all_verdicts(chosen("004:T2"), find, {})))
     assert {(one.text, one.order) for one in found} == {("FedBuff < FedEcho", "broken")}
-    assert len(found) == 4  # two delays, two heterogeneities; FedEcho's other public data stand for nothing here
+    assert len(found) == 2  # two heterogeneities; FedEcho's other public data stand for nothing here
     assert all("Fashion-MNIST" in one.substitute for one in found)
 
 

@@ -77,6 +77,7 @@ def build_suites(
     from fedbench.suites.findings.document import document
     from fedbench.suites.findings.results import load, reference_for
 
+    papers = _papers(printed) if printed is not None else []
     documents = []
     for suite in several:
         found = load(suites.load(suite), folder, archives)
@@ -89,7 +90,6 @@ def build_suites(
     submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ([], [])
     timed = None if asv is None else speed.read(asv)
     logged = changes.read(log) if log is not None else ()
-    papers = _papers(printed) if printed is not None else []
     page = write([*documents, *theirs], output, asv=timed, changed=logged, submitted=submitted, papers=papers)
     said = f", {len(papers)} papers" if papers else ""
     say(f"{len(documents)} suites, {len(submitted)} submissions{said} -> {page}")
@@ -97,16 +97,12 @@ def build_suites(
 
 def _papers(folder: Path) -> list[dict[str, Any]]:
     """Returns what is said of every paper by the records of a folder; with our code beside it where this is a checkout."""
-    from fedbench.papers import cells, runs  # the other verbs start faster without it
-    from fedbench.papers.document import document
-    from fedbench.papers.orders_of_convergence import load
+    from fedbench.papers import published  # the other verbs start faster without it
 
     if not folder.is_dir():
         raise UsageError(f"papers {folder}: there is no such folder; `fedbench reproduce --pack` makes it")
     root = Path(__file__).resolve().parents[2]
-    code = root if (root / "csrc").is_dir() else None
-    claims = load(folder)
-    return [document(paper, runs.in_archives(folder, cells.chosen(paper)), claims, code) for paper in cells.PAPERS]
+    return published.documents(folder, root if (root / "csrc").is_dir() else None)
 
 
 @app.command()

@@ -125,9 +125,12 @@ class _Lines(Strict):
 
 
 class _Curves(Strict):
-    title: Text
-    caption: Text
-    lines: _Lines
+    """`file`: the picture's on the page in Markdown; here it is drawn anew."""
+
+    name: Text
+    about: Text
+    file: Word
+    data: _Lines
 
 
 class _Aligned(Strict):

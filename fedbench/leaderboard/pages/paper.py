@@ -156,33 +156,27 @@ def _varied(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _claim(line: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a line of theory with what it had to keep, in words."""
     expected, allowed = f"{line['expected']:.4g}", f"{line['allowed']:.2g}"
-    wanted = {
-        "bound": f"at most {expected}",
-        "exact": f"{expected}, within a factor of 1 ± {allowed}",
-        "slope": f"{expected} ± {allowed}",
-        "value": f"{expected} ± {allowed}",
-    }
-    between = None if line["low"] is None or line["high"] is None else f"{line['low']:.4g} to {line['high']:.4g}"
-    of = "of the ratio: " if line["kind"] == "exact" else ""
-    return {"given": line, "wanted": wanted[line["kind"]], "between": between and of + between}
+    wanted = f"at most {expected}" if line["kind"] == "bound" else f"{expected} ± {allowed}"
+    low, high = line["low"], line["high"]
+    between = "" if low is None or high is None or low == high else f"{low:.4g} to {high:.4g}"
+    return {"given": line, "wanted": wanted, "between": between}
 
 
 def _figure(ident: str, curves: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the picture of a figure's lines, with what its legend says."""
-    given = curves["lines"]
+    given = curves["data"]
     axis = {"name": given["axis"], "title": given["axis_title"], "unit": given["unit"]}
     drawn = [chart.series(line["row"], chart.look_of(i), line) for i, line in enumerate(given["lines"]) if line["at"]]
     end = max((line.at[-1] for line in drawn), default=0.0)
     return {
-        "title": curves["title"],
-        "caption": curves["caption"],
+        "title": curves["name"],
+        "about": curves["about"],
         "axis": axis,
         "ident": ident,
-        "svg": Markup(chart.draw(drawn, chart.Picture(ident, curves["title"], given["targets"], axis))),
+        "svg": Markup(chart.draw(drawn, chart.Picture(ident, curves["name"], given["targets"], axis))),
         "lines": [(line, line.at[-1] < end, True, line.mean[-1]) for line in drawn],
         "bands": "; ".join(BANDS[band] for band in _bands(given["lines"])),
         "undrawn": [line["row"] for line in given["lines"] if not line["at"]],
-        "seeds": sorted({line["seeds"] for line in given["lines"]}),
     }
 
 

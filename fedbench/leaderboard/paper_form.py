@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from fedbench.leaderboard.section_form import Count, Number, Points, Text, Word
+from fedbench.leaderboard.section_form import Count, Number, Points, Slug, Text, Word
 
 Verdict = Literal["reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable"]
 Order = Literal["kept", "broken", "undecided"]
@@ -14,7 +14,6 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,60}$")]
 """A part of an address on the page."""
 Link = Annotated[str, Field(pattern=r"^(https://[^\s\"'<>]+)?$", max_length=1000)]
 Texts = Annotated[list[Text], Field(max_length=1000)]
-SMALLEST = 1  # number of a cell
 
 
 class Strict(BaseModel):
@@ -22,7 +21,7 @@ class Strict(BaseModel):
 
 
 class _Cell(Strict):
-    number: Annotated[Count, Field(ge=SMALLEST)]
+    number: Annotated[Count, Field(ge=1)]
     setting: Texts
     printed: Text
     ours: Text
@@ -46,7 +45,7 @@ class _Order(Strict):
 
 
 class _Varied(Strict):
-    number: Annotated[Count, Field(ge=SMALLEST)]
+    number: Annotated[Count, Field(ge=1)]
     printed: Text
     seeds: Texts
 
@@ -173,7 +172,7 @@ class PaperForm(Strict):
     """`curves`, `alignment`, `errata` and `unprinted` may be left out: an installed package has no C++ to quote."""
 
     number: Word
-    key: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
+    key: Slug
     cited: Text
     title: Text
     venue: Text

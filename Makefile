@@ -39,7 +39,8 @@ demo: $(STAMP)
 
 site: $(STAMP)
 	$(BIN)/fedbench leaderboard suites $(notdir $(wildcard results/suites/*)) --speed results/asv --changes results/changes.yaml \
-	    $(if $(wildcard results/submissions),--submissions results/submissions) -o build/site
+	    $(if $(wildcard results/submissions),--submissions results/submissions) \
+	    $(if $(wildcard results/papers),--papers results/papers) -o build/site
 
 papers: $(STAMP)
 	$(BIN)/fedbench reproduce --write

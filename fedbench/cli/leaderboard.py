@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -59,6 +59,9 @@ def build_suites(
     ] = None,
     log: Annotated[Path | None, typer.Option("--changes", help="YAML file of what changed, for the page of changes.")] = None,
     handed_in: Annotated[Path | None, typer.Option("--submissions", help="Folder of what others handed in.")] = None,
+    printed: Annotated[
+        Path | None, typer.Option("--papers", help="Folder of the committed records of the papers, for their pages.")
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path("leaderboard"),
 ) -> None:
     """Write the pages of suites from their archives. The first one is index.html; they need no network.
@@ -74,6 +77,7 @@ def build_suites(
     from fedbench.suites.findings.document import document
     from fedbench.suites.findings.results import load, reference_for
 
+    papers = _papers(printed) if printed is not None else []
     documents = []
     for suite in several:
         found = load(suites.load(suite), folder, archives)
@@ -86,8 +90,19 @@ def build_suites(
     submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ([], [])
     timed = None if asv is None else speed.read(asv)
     logged = changes.read(log) if log is not None else ()
-    page = write([*documents, *theirs], output, asv=timed, changed=logged, submitted=submitted)
-    say(f"{len(documents)} suites, {len(submitted)} submissions -> {page}")
+    page = write([*documents, *theirs], output, asv=timed, changed=logged, submitted=submitted, papers=papers)
+    said = f", {len(papers)} papers" if papers else ""
+    say(f"{len(documents)} suites, {len(submitted)} submissions{said} -> {page}")
+
+
+def _papers(folder: Path) -> list[dict[str, Any]]:
+    """Returns what is said of every paper by the records of a folder; with our code beside it where this is a checkout."""
+    from fedbench.papers import published  # the other verbs start faster without it
+
+    if not folder.is_dir():
+        raise UsageError(f"papers {folder}: there is no such folder; `fedbench reproduce --pack` makes it")
+    root = Path(__file__).resolve().parents[2]
+    return published.documents(folder, root if (root / "csrc").is_dir() else None)
 
 
 @app.command()

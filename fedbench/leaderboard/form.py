@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
+from fedbench.leaderboard.paper_form import PaperForm
 from fedbench.leaderboard.section_form import AxisForm, Count, Names, Number, Part, Points, ScenarioForm, Slug, Text, Word
 
 
@@ -196,16 +197,18 @@ class _Site(Part):
     speed: _Speed | None
     changes: Annotated[list[_Change], Field(max_length=10_000)]
     submissions: Annotated[list[_Submission], Field(max_length=10_000)]
+    papers: Annotated[list[Slug], Field(max_length=100)]
 
 
 class _Files(RootModel[Annotated[list[Word], Field(max_length=1_000_000)]]):
     model_config = ConfigDict(strict=True)
 
 
-FORMS: dict[str, type[BaseModel]] = {"document": _Document, "site": _Site, "files": _Files}
+Form = Literal["document", "site", "paper", "files"]
+FORMS: dict[Form, type[BaseModel]] = {"document": _Document, "site": _Site, "paper": PaperForm, "files": _Files}
 
 
-def problem(data: Any, form: Literal["document", "site", "files"]) -> str:
+def problem(data: Any, form: Form) -> str:
     """What is wrong with data of a form, on one line that names the first field; empty if nothing is."""
     try:
         FORMS[form].model_validate(data)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 RESERVED = frozenset(
-    {"index", "table", "compare", "algorithms", "rules", "speed", "submissions", "changes", "data", "assets", "site", "files"}
+    {"index", "table", "compare", "algorithms", "rules", "papers", "speed", "submissions", "changes", "data", "assets", "site"}
+    | {"files"}
 )
 
 
@@ -53,3 +54,6 @@ class Places:
 
     def algorithm(self, label: str) -> str:
         return f"algorithms/{self._labels[label]}.html"
+
+    def paper(self, key: str) -> str:
+        return f"papers/{key}.html"

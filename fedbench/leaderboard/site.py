@@ -3,9 +3,10 @@
 index.html, NAME.html      overviews                     data/NAME.json, .csv   the documents, and their rows as a table
 NAME/POINT.html            a scenario                    data/rows.js           all rows, as the table reads them
 NAME/POINT/ROW.html        a row with its records        data/curves            the curves of a point, as the comparison reads them
-algorithms/LABEL.html      an algorithm                  data/site.json         which documents, speed, changes and submissions
+algorithms/LABEL.html      an algorithm                  data/site.json         which documents and papers, speed, changes, submissions
+papers/KEY.html            a paper                       data/papers/KEY.json   what is said of it
 assets/                    style and scripts             data/files.json        all of these files
-table.html, compare.html, algorithms.html, rules.html, speed.html, submissions.html, changes.html
+table.html, compare.html, algorithms.html, rules.html, papers.html, speed.html, submissions.html, changes.html
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from fedbench.errors import RecordError, UsageError
 from fedbench.leaderboard import browse
 from fedbench.leaderboard.document import SCHEMA, of_records
 from fedbench.leaderboard.flat import as_csv
-from fedbench.leaderboard.form import problem
-from fedbench.leaderboard.pages import algorithm, changes, overview, record, rules, scenario, speed, submissions, table
+from fedbench.leaderboard.form import Form, problem
+from fedbench.leaderboard.pages import algorithm, changes, overview, paper, record, rules, scenario, speed, submissions, table
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pages.papers import index as index_of_papers
 from fedbench.leaderboard.places import RESERVED, slug
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def write(
     asv: Mapping[str, Any] | None = None,
     changed: Sequence[Mapping[str, Any]] = (),
     submitted: Sequence[Mapping[str, Any]] = (),
+    papers: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Write the site of documents into `out`, which is made if need be, and return the path of its `index.html`.
 
@@ -75,6 +78,7 @@ def write(
         asv: the suite's speed, see `pages.speed.read`.
         changed: what changed, see `pages.changes.read`.
         submitted: what others handed in, see `pages.submissions`; those that have rows have a document.
+        papers: what is said of papers whose printed numbers were made again, see `paper_form`.
 
     The same documents give the same bytes. UsageError for names that are taken or alike, or if `out` cannot be written.
     """
@@ -85,10 +89,13 @@ def write(
             f"leaderboard: expected names of lower case letters, digits and hyphens, each once, none of {taken}; got {told}"
         )
     content = {"schema": SCHEMA, "documents": names, "speed": asv, "changes": list(changed), "submissions": list(submitted)}
+    content["papers"] = [one["key"] for one in papers]
     texts = {CONTENT: _json(content)} | {f"data/{one['name']}.json": _json(one) for one in documents}
+    texts |= {f"data/papers/{one['key']}.json": _json(one) for one in papers}
     data = {name: json.loads(text) for name, text in texts.items()}
+    forms = _forms(content)
     for name, value in data.items():
-        if wrong := problem(value, "site" if name == CONTENT else "document"):
+        if wrong := problem(value, forms[name]):
             raise UsageError(f"leaderboard {name}: more or other than a site shows: {wrong}")
     folder = Path(out)
     try:
@@ -125,10 +132,9 @@ def check(out: str | Path) -> list[str]:
         if wrong:
             return [f"{folder / CONTENT}: not what a leaderboard is made from: {wrong}"]
         data = {CONTENT: content}
-        for name in content["documents"]:
-            file = f"data/{name}.json"
-            data[file] = _load(folder / file)
-            wrong = problem(data[file], "document")
+        for file, form in _forms(content).items():
+            data[file] = content if file == CONTENT else _load(folder / file)
+            wrong = problem(data[file], form)
             if wrong:
                 return [f"{folder / file}: not what a leaderboard is made from: {wrong}"]
     except RecordError as error:
@@ -158,8 +164,19 @@ def _load(file: Path) -> Any:
 def _site(data: Mapping[str, Any]) -> Site:
     content = data[CONTENT]
     return Site(
-        [data[f"data/{name}.json"] for name in content["documents"]], content["speed"], content["changes"], content["submissions"]
+        [data[f"data/{name}.json"] for name in content["documents"]],
+        content["speed"],
+        content["changes"],
+        content["submissions"],
+        [data[f"data/papers/{key}.json"] for key in content["papers"]],
     )
+
+
+def _forms(content: Mapping[str, Any]) -> dict[str, Form]:
+    """Returns the files of data of a site, and the form of each."""
+    forms: dict[str, Form] = {CONTENT: "site"}
+    forms |= {f"data/{name}.json": "document" for name in content["documents"]}
+    return forms | {f"data/papers/{key}.json": "paper" for key in content["papers"]}
 
 
 def _json(value: Any) -> str:
@@ -183,10 +200,19 @@ def _made(site: Site) -> Iterator[tuple[str, str]]:
                     yield address, record.render(site, document, point, kind, row)
     for label in algorithm.labels(site):
         yield site.places.algorithm(label), algorithm.render(site, label)
+    yield from _of_its_own(site)
+
+
+def _of_its_own(site: Site) -> Iterator[tuple[str, str]]:
+    """Yields the pages that every site has once, if it has what they show, and those of the papers."""
     yield "algorithms.html", algorithm.index(site)
     yield "table.html", table.render(site)
     yield "compare.html", table.compare(site)
     yield "rules.html", rules.render(site)
+    if site.papers:
+        yield "papers.html", index_of_papers(site)
+        for one in site.papers:
+            yield site.places.paper(one["key"]), paper.render(site, one)
     if site.speed:
         yield "speed.html", speed.render(site)
     if site.submissions:

@@ -22,6 +22,8 @@ PAPERS: Mapping[str, str] = MappingProxyType(
 )
 """Numbers of the papers, and their keys in the bibliography; an address may have either."""
 
+WHOLE = 1e15  # numbers from here on are not written in full
+
 
 @dataclass(frozen=True, eq=False)
 class Cell:
@@ -84,11 +86,16 @@ class Cell:
             return self.printed or "lost"
         if isinstance(self.value, str):
             return self.value
-        return f"{self.value:g}" + (f" ± {self.std:g}" if self.std is not None else "")
+        return written(self.value) + (f" ± {self.std:g}" if self.std is not None else "")
 
     def matches(self, where: Mapping[str, Any]) -> bool:
         """Does the cell have these values? A list stands for any of its members."""
         return all(self.known.get(key) in (value if isinstance(value, list) else [value]) for key, value in where.items())
+
+
+def written(number: float) -> str:
+    """Returns a number with six digits, a whole one with all of them."""
+    return f"{number:.0f}" if float(number).is_integer() and abs(number) < WHOLE else f"{number:g}"
 
 
 @functools.cache

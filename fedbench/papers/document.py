@@ -3,13 +3,16 @@ are in the code. The pages of the site and of docs/papers are made of it and com
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from fedbench import bibliography
-from fedbench.papers import experiment
-from fedbench.papers.cells import PAPERS, Cell, chosen, tables
+from fedbench.papers import alignment, experiment
+from fedbench.papers.cells import PAPERS, Cell, chosen, tables, written
 from fedbench.papers.curves import curves
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
 from fedbench.papers.reading import Find, read_varied
@@ -17,13 +20,14 @@ from fedbench.papers.rules import WORDS
 from fedbench.papers.verdicts import Ordered, Verdict, all_verdicts, orders
 
 
-def document(paper: str, find: Find, claims: Claims) -> dict[str, Any]:
+def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -> dict[str, Any]:
     """Returns what is said of a paper; JSON-able.
 
     Args:
         paper: its number.
         find: the committed records.
         claims: the committed lines of `fedbench theory`.
+        root: the repository, whose code is quoted beside the paper; None leaves that out, since an installed package has no C++.
     """
     found = bibliography.paper(PAPERS[paper])
     verdicts = all_verdicts(chosen(paper), find, claims)
@@ -40,7 +44,29 @@ def document(paper: str, find: Find, claims: Claims) -> dict[str, Any]:
         "tables": [_table(of, several, verdicts, ordered, find) for of, several in tables(chosen(paper)).items()],
         "curves": [one.as_dict() for one in curves(paper, find)],
         "theory": [dict(line) for name in BESIDE[paper] for line in claims.get(name, ())],
+        **({} if root is None else _aligned(PAPERS[paper], root)),
     }
+
+
+def _aligned(key: str, root: Path) -> dict[str, list[dict[str, Any]]]:
+    """Returns where the paper is in the code, its errata, and what it does not print."""
+    known = alignment.load(key)
+    return {
+        "alignment": [_place(one) for one in known.located(root)],
+        "errata": [
+            {"place": one.place, "printed": one.printed, "meant": one.meant, "why": one.why, "file": one.where_we_follow}
+            for one in known.errata
+        ],
+        "unprinted": [{"what": one.what, "taken": one.taken, "why": one.why} for one in known.unprinted],
+    }
+
+
+def _place(one: alignment.Located) -> dict[str, Any]:
+    row = one.row
+    said = {"place": row.place, "says": row.says}
+    if row.not_code:
+        return {**said, "not_code": row.not_code}
+    return {**said, "file": row.file, "first": one.first, "last": one.last, "holds": row.holds}
 
 
 def _counts(words: Any) -> dict[str, int]:
@@ -92,6 +118,8 @@ def _cell(one: Verdict, keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "" if value is None else f"{value}"
 
 
@@ -100,8 +128,13 @@ def ours(one: Verdict) -> str:
     none."""
     if one.mean is None:
         return one.ours
+    if not one.readings:
+        return written(one.mean)
     bound = ">" if any(reading.missed for reading in one.readings.values()) else ""
-    return f"{bound}{one.mean:.4g}" + (f" ± {one.half_width:.2g}" if one.half_width is not None else "")
+    if not one.half_width:
+        return f"{bound}{one.mean:.4g}" + (" ± 0" if one.half_width is not None else "")
+    digits = max(0, 1 - math.floor(math.log10(one.half_width)))
+    return f"{bound}{one.mean:.{digits}f} ± {one.half_width:.{digits}f}"
 
 
 def _order(one: Ordered, keys: Sequence[str]) -> dict[str, Any]:
@@ -130,4 +163,4 @@ def _variation(one: experiment.Variation, cells: Sequence[Cell], find: Find) -> 
 
 def _settings(one: experiment.Variation) -> list[str]:
     changes: Mapping[str, Any] = {**one.set, **one.options}
-    return [f"{key} = {value}" for key, value in changes.items()]
+    return [f"{key} = {json.dumps(value)}" for key, value in changes.items()]

@@ -29,10 +29,10 @@ def verdicts(archives: Path) -> dict[str, Any]:
     return {"schema": 1, "cells": [one.as_dict() for one in found], "orders": [one.as_dict() for one in orders(found)]}
 
 
-def documents(archives: Path) -> list[dict[str, Any]]:
-    """Returns what is said of every paper, from the records in `archives`."""
+def documents(archives: Path, root: Path | None = None) -> list[dict[str, Any]]:
+    """Returns what is said of every paper, from the records in `archives`; with code beside it from the repository `root`, if given."""
     find, claims = _committed(archives)
-    return [document(paper, find, claims) for paper in PAPERS]
+    return [document(paper, find, claims, root) for paper in PAPERS]
 
 
 def _committed(archives: Path) -> tuple[Find, orders_of_convergence.Claims]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedbench.papers import experiment, facts, orders_of_convergence
-from fedbench.papers.cells import Cell
+from fedbench.papers.cells import Cell, written
 from fedbench.papers.price import Price, price
 from fedbench.papers.reading import Find, read
 from fedbench.papers.rules import Order, Reading, Word, judge, order
@@ -99,7 +99,7 @@ def _of_configuration(cell: Cell) -> Verdict:
         return Verdict(cell, "not comparable", "The number is lost in our copy of the paper.", {})
     number, where = facts.ours(cell)
     agrees = number == cell.amount
-    why = f"The code has {number:g}." if agrees else f"The code has {number:g}, which is not what is printed."
+    why = f"The code has {written(number)}." if agrees else f"The code has {written(number)}, which is not what is printed."
     return Verdict(cell, "agrees" if agrees else "differs", why, {}, mean=number, ours=where, command=_command(cell))
 
 

@@ -36,7 +36,7 @@ def test_what_differs_names_a_cell() -> None:
 def test_a_page_shows_cells_orders_and_notes() -> None:
     find = gives({("001:T1", 3): (8, 8, 9), ("001:T1", 5): (55, 65, 65)})
     text = page(document("001", find, {}), ROOT)
-    assert "| 3 | step\\_async | LR | 0.001 | 1 | 8.333 ± 1.4 (8, 8, 9) | ○ contradicted |" in text
+    assert "| 3 | step\\_async | LR | 0.001 | 1 | 8.3 ± 1.4 (8, 8, 9) | ○ contradicted |" in text
     assert "| LR, 0.001 | step\\_async \\< non\\_iid | ✓ kept | 3 |" in text
     assert "* Cells 5-8: The shares of the classes are Dirichlet(0.3)" in text
     assert "one-fast-40: One client does 4,000 steps" in text

@@ -8,6 +8,7 @@ from typing import Any
 from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.pages.catalogue import entry
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pages.papers import using
 from fedbench.leaderboard.pictures.bars import bar, end_of
 from fedbench.leaderboard.pictures.sensitivity import pictures
 
@@ -27,6 +28,7 @@ def render(site: Site, label: str) -> str:
         given=known[0],
         entry=entry(known[0]["facts"]) if known[0]["facts"] else None,
         sensitivities=[one for document in site.documents for one in _sensitivities(document, label)],
+        printed=using(site, label, known[0]),
         tables=[one for document in site.documents if (one := _table(site, document, label))["rows"]],
     )
 

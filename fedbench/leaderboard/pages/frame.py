@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from fedbench.leaderboard import words
+from fedbench.leaderboard import verdicts, words
 from fedbench.leaderboard.places import Places
 
 MARKDOWN = MarkdownIt("commonmark", {"html": False})
@@ -29,12 +29,14 @@ class Site:
     speed: the suite's own speed commit by commit, see `speed`; None: there is no such page.
     changes: what changed, oldest first; empty: there is no such page.
     submissions: what others handed in; empty: there is no such page.
+    papers: what is said of papers whose printed numbers were made again; empty: there are no such pages.
     """
 
     documents: Sequence[Mapping[str, Any]]
     speed: Mapping[str, Any] | None = None
     changes: Sequence[Mapping[str, Any]] = ()
     submissions: Sequence[Mapping[str, Any]] = ()
+    papers: Sequence[Mapping[str, Any]] = ()
     places: Places = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,6 +57,7 @@ class Site:
         titles = ["Overview"] if len(names) == 1 else names
         ways = [(title, self.places.overview(name)) for title, name in zip(titles, names, strict=True)]
         ways += [("Table", "table.html"), ("Compare", "compare.html"), ("Algorithms", "algorithms.html"), ("Rules", "rules.html")]
+        ways += [("Papers", "papers.html")] if self.papers else []
         ways += [("Speed", "speed.html")] if self.speed else []
         ways += [("Submissions", "submissions.html")] if self.submissions else []
         return ways + ([("Changes", "changes.html")] if self.changes else [])
@@ -79,6 +82,8 @@ def environment() -> Environment:
         "breakable": breakable,
         "on_board": words.on_board,
         "markdown": inline,
+        "sign": verdicts.sign,
+        "tone": verdicts.tone,
     }
     return environment
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_pla
 from fedbench.leaderboard import build, write
 from fedbench.results.record import Record
 from tests.conftest import record
+from tests.leaderboard.papers import cell, made, table
 from tests.leaderboard.reading import HOSTILE
 from tests.leaderboard.suite import full
 
@@ -50,6 +52,14 @@ def board() -> list[Record]:
     return runs
 
 
+def papers() -> list[dict[str, Any]]:
+    """One with everything, and one with a table of a hundred numbers."""
+    long = [
+        cell(number, "not run", why="It needs data that are not here.", setting=["FedAvg", "0.1"]) for number in range(1, 101)
+    ]
+    return [made(), made("wang2025", tables=[table("T1", "runs", long)], curves=[])]
+
+
 @pytest.fixture(scope="session", name="site")
 def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of records: three scenarios, ten algorithms."""
@@ -60,13 +70,19 @@ def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", name="suites")
 def _suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of two suites, with the pages of speed and changes."""
+    """Of two suites, with the pages of papers, speed and changes."""
     folder = tmp_path_factory.mktemp("suites")
     cases = [{"name": "sum", "values": [2e-3, 1e-3]}]
     asv = {
         "machines": [{"label": "m", "cpu": "c", "commits": ["ab", "cd"], "days": ["2026-01-01", "2026-01-02"], "cases": cases}]
     }
-    write([full(record), full(record, "other")], folder, asv=asv, changed=[{"date": "2026-01-01", "text": "It began."}])
+    write(
+        [full(record), full(record, "other")],
+        folder,
+        asv=asv,
+        changed=[{"date": "2026-01-01", "text": "It began."}],
+        papers=papers(),
+    )
     return folder
 
 

@@ -11,9 +11,9 @@ from tests.leaderboard.browser.conftest import Open
 
 PAGES = (
     "index.html", "other.html", "table.html", "compare.html", "algorithms.html", "rules.html", "speed.html", "changes.html",
-    "made-up/calm.html", "made-up/calm/fast-tuned.html", "algorithms/fast.html",
+    "made-up/calm.html", "made-up/calm/fast-tuned.html", "algorithms/fast.html", "papers.html", "papers/wu2021.html",
 )  # fmt: skip
-COLOURED = ("index.html", "table.html", "made-up/calm.html", "made-up/calm/fast-tuned.html")
+COLOURED = ("index.html", "table.html", "made-up/calm.html", "made-up/calm/fast-tuned.html", "papers/wu2021.html")
 """Where all colours are; the other pages have some of them."""
 COMPARED = "compare.html#rows=made-up%2Fcalm%2Ffast%2Ftuned+made-up%2Fcalm%2Fslow%2Ftuned"
 
@@ -34,6 +34,35 @@ def test_axe_finds_nothing_serious(visit: Open, suites: Path, address: str, sche
 def test_no_page_is_wider_than_the_screen(visit: Open, site: Path, address: str, width: int) -> None:
     page = visit(site, address, viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("address", ["papers.html", "papers/wu2021.html", "papers/wang2025.html"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_tables_of_papers_move_inside_their_boxes(visit: Open, suites: Path, address: str, width: int) -> None:
+    page = visit(suites, address, viewport={"width": width, "height": 800})
+    for folded in page.locator("details").all():
+        folded.locator("summary").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if address != "papers.html":
+        box = page.locator("#T1 .scroll").first
+        assert box.evaluate("box => box.scrollWidth > box.clientWidth") == (width == 360)
+        box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+        first = page.locator("#T1-1 th")
+        assert first.bounding_box()["x"] >= box.bounding_box()["x"], "which cell it is stays in sight"  # type: ignore[index]
+
+
+def test_papers_are_read_without_scripts(visit: Open, suites: Path) -> None:
+    page = visit(suites, "papers.html", java_script_enabled=False)
+    page.get_by_role("link", name="T2").first.click()
+    assert page.get_by_role("heading", name="T2").is_visible()
+    assert page.locator("#T1 .copy").is_hidden()
+    page.locator("#T2 summary").click()
+    assert "agrees" in page.locator("#T2-40").inner_text()
+
+
+def test_an_address_of_a_folded_number_opens_it(visit: Open, suites: Path) -> None:
+    page = visit(suites, "papers/wu2021.html#T2-40")
+    assert page.locator("#T2-40").is_visible()
 
 
 @pytest.mark.parametrize("address", ["index.html", "table.html", "compare.html", "a-board/calm.html"])

@@ -1,0 +1,184 @@
+"""A paper: its tables cell by cell with verdicts, the orders of its numbers, what was varied, what its theorems give, and where its
+equations are in the code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pages.papers import count
+from fedbench.leaderboard.pages.scenario import BANDS
+from fedbench.leaderboard.pictures import chart
+from fedbench.leaderboard.pictures.shares import shares
+from fedbench.leaderboard.verdicts import ORDERS, WORDS
+
+LONG = 30
+"""A table of facts of configuration with more cells is folded, and so are more orders."""
+_NOWHERE = {"file": "", "first": 0, "last": 0, "holds": "", "not_code": ""}
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def render(site: Site, paper: Mapping[str, Any]) -> str:
+    """Returns the page of a paper."""
+    return site.page(
+        "paper.html",
+        site.places.paper(paper["key"]),
+        paper=paper,
+        cells=count(paper),
+        bar=shares(paper["counts"]),
+        words=[word for word in WORDS if paper["counts"].get(word)],
+        orders=[word for word in ORDERS if paper["orders"].get(word)],
+        tables=[_table(table) for table in paper["tables"]],
+        theory=[_claim(line) for line in paper["theory"]],
+        figures=[one for i, curves in enumerate(paper.get("curves", [])) if (one := _figure(f"curves-{i + 1}", curves))["svg"]],
+        alignment=[{**_NOWHERE, **one} for one in paper.get("alignment", [])],
+        errata=[{"file": "", **one} for one in paper.get("errata", [])],
+        unprinted=paper.get("unprinted", []),
+    )
+
+
+def _table(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what the template needs of a table. Notes are said once: those of all cells without a mark, the others with letters."""
+    notes = _notes(table["cells"])
+    marks = {text: mark for text, mark, _ in notes if mark}
+    rows = _rows(table["cells"], marks)
+    folded = table["kind"] == "configuration" and len(rows) > LONG
+    usual = max(table["counts"], key=lambda word: table["counts"][word], default="")
+    orders = _orders(table["orders"])
+    return {
+        "given": table,
+        "ident": table["name"],
+        "bar": shares(table["counts"]) if len(table["counts"]) > 1 else "",
+        "words": [word for word in WORDS if table["counts"].get(word)],
+        "notes": notes,
+        "rows": rows,
+        "folded": folded,
+        "apart": [row for row in rows if row["cell"]["verdict"] != usual] if folded else [],
+        "has_ours": any(cell["ours"] for cell in table["cells"]),
+        "has_hours": any(cell["hours"] is not None for cell in table["cells"]),
+        "orders": orders,
+        "counted": [(word, sum(one["given"]["order"] == word for one in orders)) for word in ORDERS],
+        "orders_folded": len(orders) > LONG,
+        "orders_on": list(dict.fromkeys(one["substitute"] for one in table["orders"])),
+        "varied": _varied(table),
+    }
+
+
+def _of_cell(cell: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Returns what has to be known of a cell, each with what kind of remark it is."""
+    found = [(text, "guess") for text in cell["guesses"]]
+    found += [(cell["substitute"], "substitute")] if cell["substitute"] else []
+    return found + ([(cell["note"], "note")] if cell["note"] else [])
+
+
+def _notes(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    """Returns text, mark and kind of every remark, in the order of the cells; the mark is empty where it holds for all of them."""
+    counts: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        for one in dict.fromkeys(_of_cell(cell)):
+            counts[one] = counts.get(one, 0) + 1
+    found, marked = [], 0
+    for (text, kind), times in counts.items():
+        if times == len(cells) > 1:
+            found.append((text, "", kind))
+        else:
+            found.append((text, _letters(marked), kind))
+            marked += 1
+    return sorted(found, key=lambda note: note[1] != "")
+
+
+def _letters(number: int) -> str:
+    """Returns a, b, .., z, aa, ab, .."""
+    more, last = divmod(number, len(LETTERS))
+    return (_letters(more - 1) if more else "") + LETTERS[last]
+
+
+def _rows(cells: Sequence[Mapping[str, Any]], marks: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Returns the rows. A setting that is the same as in the row above is `again`, as all before it are."""
+    rows, above = [], None
+    for cell in cells:
+        same = [above is not None and cell["setting"][: i + 1] == above[: i + 1] for i in range(len(cell["setting"]))]
+        rows.append(
+            {
+                "cell": cell,
+                "setting": list(zip(cell["setting"], same, strict=True)),
+                "marks": [marks[text] for text, _ in dict.fromkeys(_of_cell(cell)) if text in marks],
+                "hours": hours(cell["hours"]),
+            }
+        )
+        above = cell["setting"]
+    return rows
+
+
+def hours(value: float | None) -> str:
+    """Returns a time of computing: <1 s, 40 s, 12 min, 3.5 h, 2.1 days; nothing for none."""
+    if value is None:
+        return ""
+    for least, unit, factor in ((48.0, "days", 1 / 24), (1.0, "h", 1.0), (1 / 60, "min", 60.0)):
+        if value >= least:
+            return f"{_two(value * factor)} {unit}"
+    return f"{_two(value * 3600)} s" if value * 3600 >= 1 else "<1 s"
+
+
+def _two(value: float) -> str:
+    """Returns two significant digits, or whole numbers."""
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+def _orders(orders: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the orders of one place below each other; a place that is the same as in the row above is `again`."""
+    places = list(dict.fromkeys(one["where"] for one in orders))
+    above, found = None, []
+    for one in sorted(orders, key=lambda order: places.index(order["where"])):
+        found.append({"given": one, "again": above is not None and one["where"] == above})
+        above = one["where"]
+    return found
+
+
+def _varied(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns, of every cell of which something was varied, its setting, both numbers, and what each variation gives: None for a variation
+    of other cells."""
+    given = [{one["number"]: one["seeds"] for one in variation["cells"]} for variation in table["variations"]]
+    concerned = [cell for cell in table["cells"] if any(cell["number"] in of_cells for of_cells in given)]
+    return [
+        {
+            "cell": cell,
+            "setting": ", ".join(text for text in cell["setting"] if text),
+            "seeds": [of_cells.get(cell["number"]) for of_cells in given],
+        }
+        for cell in concerned
+    ]
+
+
+def _claim(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a line of theory with what it had to keep, in words."""
+    expected, allowed = f"{line['expected']:.4g}", f"{line['allowed']:.2g}"
+    wanted = f"at most {expected}" if line["kind"] == "bound" else f"{expected} ± {allowed}"
+    low, high = line["low"], line["high"]
+    between = "" if low is None or high is None or low == high else f"{low:.4g} to {high:.4g}"
+    return {"given": line, "wanted": wanted, "between": between}
+
+
+def _figure(ident: str, curves: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the picture of a figure's lines, with what its legend says."""
+    given = curves["data"]
+    axis = {"name": given["axis"], "title": given["axis_title"], "unit": given["unit"]}
+    drawn = [chart.series(line["row"], chart.look_of(i), line) for i, line in enumerate(given["lines"]) if line["at"]]
+    end = max((line.at[-1] for line in drawn), default=0.0)
+    return {
+        "title": curves["name"],
+        "about": curves["about"],
+        "axis": axis,
+        "ident": ident,
+        "svg": Markup(chart.draw(drawn, chart.Picture(ident, curves["name"], given["targets"], axis))),
+        "lines": [(line, line.at[-1] < end, True, line.mean[-1]) for line in drawn],
+        "bands": "; ".join(BANDS[band] for band in _bands(given["lines"])),
+        "undrawn": [line["row"] for line in given["lines"] if not line["at"]],
+    }
+
+
+def _bands(lines: Iterable[Mapping[str, Any]]) -> list[str]:
+    return sorted({line["band"] for line in lines if line["at"]}, reverse=True)

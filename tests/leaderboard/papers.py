@@ -1,0 +1,130 @@
+"""What is said of a paper, made up: every verdict, every kind of remark, orders, variations, theorems, a figure, and code beside it."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from typing import Any
+
+CODE = {
+    "place": "(1)",
+    "says": "F is minimised.",
+    "file": "fedbench/x.py",
+    "first": 3,
+    "last": 4,
+    "holds": "a = 1\n    b = a < 2",
+}
+NO_CODE = {"place": "Alg. 1 line 1", "says": "For each client:", "not_code": "It opens a loop."}
+
+
+def cell(number: int, verdict: str = "reproduced", **more: Any) -> dict[str, Any]:
+    """A printed number in a column of algorithms and one of shares."""
+    known = {
+        "number": number, "setting": ["FedAvg", "0.1"], "printed": "51.9", "ours": "52.1 ± 3.0", "seeds": ["51", "52", "53"],
+        "verdict": verdict, "why": f"Why {number}.", "guesses": [], "substitute": "", "note": "",
+        "command": f"fedbench reproduce 001:T1 --cells {number}", "hours": 0.5, "steps": 1000,
+    }  # fmt: skip
+    return known | more
+
+
+def table(name: str, kind: str, cells: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """A table with these cells."""
+    known = {
+        "name": name, "address": f"001:{name}", "about": f"Rounds of {name}.", "kind": kind, "command": f"fedbench reproduce 001:{name}",
+        "counts": dict(Counter(one["verdict"] for one in cells)), "columns": ["algorithm", "share_of_data"], "cells": cells,
+        "orders": [], "variations": [], "explained": [],
+    }  # fmt: skip
+    return known | more
+
+
+def order(where: str, printed: str, kept: str, substitute: str = "") -> dict[str, Any]:
+    return {"where": where, "printed": printed, "order": kept, "seeds": 3, "substitute": substitute}
+
+
+def line(row: str) -> dict[str, Any]:
+    at, mean = [0.0, 5.0, 10.0], [0.1, 0.5, 0.8]
+    return {"row": row, "at": at, "mean": mean, "low": mean, "high": mean, "band": "t", "seeds": 3, "unfinished": 0, "hits": [3]}
+
+
+def claim(check: str, kind: str, *, holds: bool = True, low: float | None = None, high: float | None = None) -> dict[str, Any]:
+    return {
+        "claim": "fedavg-orders", "source": "A et al., Theorem 1", "check": check, "kind": kind, "measured": -0.48, "expected": -0.5,
+        "allowed": 0.1, "low": low, "high": high, "shares": {"noise": 0.5}, "holds": holds,
+    }  # fmt: skip
+
+
+def first_table() -> dict[str, Any]:
+    """Runs: a guess of one cell, another of all, a substitute, a note; two variations."""
+    everybody = "The rates are guessed."
+    cells = [
+        cell(1, guesses=[everybody]),
+        cell(2, "close", guesses=[everybody, "The steps are guessed."]),
+        cell(
+            3,
+            "contradicted",
+            guesses=[everybody, "The steps are guessed."],
+            setting=["FedBuff", "0.1"],
+            seeds=[">90"],
+            ours=">90",
+        ),
+        cell(
+            4,
+            "not run",
+            guesses=[everybody],
+            seeds=[],
+            ours="",
+            hours=72.0,
+            substitute="Digits stand in.",
+            setting=["FedBuff", ""],
+        ),
+        cell(5, "not comparable", guesses=[everybody], note="A gap is before it.", printed="2"),
+    ]
+    varied = [{"number": 3, "printed": "51.9", "seeds": ["60", "61"]}, {"number": 2, "printed": "51.9", "seeds": []}]
+    return table(
+        "T1", "runs", cells,
+        orders=[
+            order("0.1", "FedAvg < FedBuff", "kept"), order("", "b > c", "undecided"),
+            order("0.1", "c < d", "broken", "Digits stand in."),
+        ],
+        variations=[
+            {"name": "fast", "about": "One client is fast.", "set": ["local.steps = 7"], "cells": varied},
+            {"name": "slow", "about": "One client is slow.", "set": [], "cells": varied[:1]},
+        ],
+        explained=["With a fast client it is nearer."],
+    )  # fmt: skip
+
+
+def facts(count: int) -> list[dict[str, Any]]:
+    """So many cells of configuration, of which the seventh differs."""
+    given = {"seeds": [], "hours": None, "steps": None, "ours": "0.1"}
+    return [cell(number, "differs" if number == 7 else "agrees", **given) for number in range(1, count + 1)]
+
+
+def made(key: str = "wu2021", **more: Any) -> dict[str, Any]:
+    """The document."""
+    tables = [
+        first_table(),
+        table("T2", "configuration", facts(40)),
+        table("TI", "theory", [cell(1, "agrees", printed="O(1/T)", ours="against T -0.50", seeds=[], hours=None, steps=None)]),
+    ]
+    known = {
+        "number": "001", "key": key, "cited": "Wu et al. 2021", "title": "A calibration", "venue": "Journal",
+        "link": "https://arxiv.org/abs/2112.09355",
+        "counts": dict(Counter(one["verdict"] for each in tables for one in each["cells"])),
+        "orders": {"kept": 1, "broken": 1, "undecided": 1},
+        "tables": tables,
+        "theory": [claim("against T, exponent", "slope", low=-0.53, high=-0.43), claim("below the bound", "bound", holds=False)],
+        "curves": [
+            {
+                "name": "Figure 2", "about": "Ours for figure 2.", "file": "001-figure-2.svg",
+                "data": {
+                    "axis": "seconds", "axis_title": "virtual time, s", "unit": "s", "metric": "test_accuracy", "targets": [0.8],
+                    "lines": [line("FedAvg"), {**line("FedBuff"), "at": [], "mean": [], "low": [], "high": []}],
+                },
+            }
+        ],
+        "alignment": [CODE, NO_CODE],
+        "errata": [{"place": "(2)", "printed": "K_i", "meant": "K_i - 1", "why": "It ends there.", "file": "fedbench/x.py"}],
+        "unprinted": [{"what": "The rate", "taken": "0.1", "why": "The grid has it."}],
+    }  # fmt: skip
+    return copy.deepcopy(known | more)

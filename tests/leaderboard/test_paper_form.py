@@ -1,0 +1,63 @@
+"""The form of what is said of a paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fedbench.leaderboard.form import problem
+from tests.changes import GONE, put
+from tests.leaderboard.papers import made
+
+CHANGES = [
+    *((name, GONE) for name in ("number", "key", "cited", "title", "venue", "link", "counts", "orders", "tables", "theory")),
+    *((f"tables.0.{name}", GONE) for name in ("name", "about", "kind", "columns", "cells", "orders", "variations", "explained")),
+    *(
+        (f"tables.0.cells.0.{name}", GONE)
+        for name in ("number", "printed", "ours", "seeds", "verdict", "why", "guesses", "hours")
+    ),
+    ("more", 1),
+    ("tables.0.more", 1),
+    ("tables.0.cells.0.more", ""),
+    ("tables.0.orders.0.more", ""),
+    ("tables.0.variations.0.more", ""),
+    ("theory.0.more", 1),
+    ("curves.0.more", ""),
+    ("alignment.0.more", ""),
+    ("key", "../up"),
+    ("link", "javascript:alert(1)"),
+    ("link", 'https://a" onclick="b'),
+    ("counts.fine", 1),
+    ("tables", []),
+    ("tables.1.name", "T1"),
+    ("tables.0.name", 'T" x'),
+    ("tables.0.kind", "guess"),
+    ("tables.0.cells.0.number", 2),
+    ("tables.0.cells.0.number", 0),
+    ("tables.0.cells.0.setting", ["FedAvg"]),
+    ("tables.0.cells.0.verdict", "fine"),
+    ("tables.0.cells.0.hours", -1.0),
+    ("tables.0.cells.0.hours", "1"),
+    ("tables.0.variations.0.cells.0.number", 9),
+    ("tables.0.orders.0.order", "held"),
+    ("theory.0.holds", "yes"),
+    ("theory.0.low", float("nan")),
+    ("curves.0.data.lines.0.at", [1.0]),
+    ("curves.0.data.metric", "test_loss"),
+    ("alignment.0.not_code", "none"),
+    ("alignment.0.holds", GONE),
+    ("alignment.0.last", 2),
+    ("errata.0.meant", GONE),
+    ("unprinted.0", {}),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), CHANGES)
+def test_what_has_another_form_is_refused(path: str, value: Any) -> None:
+    one = made()
+    assert problem(one, "paper") == ""
+    put(one, path, value)
+    wrong = problem(one, "paper")
+    assert wrong
+    assert "\n" not in wrong

@@ -1,0 +1,251 @@
+"""The pages of the papers."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fedbench.cli.leaderboard import app
+from fedbench.errors import UsageError
+from fedbench.leaderboard import check, write
+from fedbench.leaderboard.form import problem
+from fedbench.leaderboard.pages import algorithm, paper, papers
+from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.verdicts import ORDERS, SIGNS, TONES, WORDS
+from fedbench.papers import rules
+from fedbench.papers.document import document
+from fedbench.results.record import Record
+from tests.leaderboard.papers import cell, first_table, made, table
+from tests.leaderboard.reading import HOSTILE, Page
+from tests.leaderboard.suite import full
+
+Make = Callable[..., Record]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(name="site")
+def _site(record: Make) -> Site:
+    return Site([full(record)], papers=[made()])
+
+
+@pytest.fixture(scope="module", name="real")
+def _real() -> dict[str, Any]:
+    """A real document without records, as it is after JSON."""
+    found: dict[str, Any] = json.loads(json.dumps(document("001", lambda spec: None, {}, ROOT)))
+    return found
+
+
+def words(page: str) -> str:
+    """The text of a page, with single spaces."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def row(page: str, ident: str) -> str:
+    """The words of the row with an id."""
+    found = re.search(rf'<tr id="{ident}">.*?</tr>', page, re.DOTALL)
+    assert found is not None, ident
+    return words(found[0])
+
+
+def test_every_number_of_a_real_paper_is_there_with_its_verdict(record: Make, real: dict[str, Any]) -> None:
+    assert problem(real, "paper") == ""
+    page = paper.render(Site([full(record)], papers=[real]), real)
+    Page(page)
+    assert sum(len(one["cells"]) for one in real["tables"]) == 127
+    for one in real["tables"]:
+        for each in one["cells"]:
+            said = row(page, f"{one['name']}-{each['number']}")
+            for text in (each["printed"], each["verdict"], each["why"], *each["setting"]):
+                assert " ".join(text.split()) in said
+    assert len(real["alignment"]) > 60
+    for place in real["alignment"]:
+        assert " ".join(place["says"].split()) in words(page)
+
+
+def test_a_page_says_it_in_words_and_signs(site: Site) -> None:
+    page = paper.render(site, site.papers[0])
+    Page(page)
+    assert row(page, "T1-1") == "1 FedAvg 0.1 51.9 52.1 ± 3.0 51, 52, 53 ✓ reproduced Why 1. 30 min"
+    assert "✗ contradicted" in row(page, "T1-3")
+    assert "1 seed" in row(page, "T1-3")
+    assert "– – not run" in row(page, "T1-4"), "no number of ours, and the sign of the verdict"
+    assert "3 days" in row(page, "T1-4")
+    assert 'href="https://arxiv.org/abs/2112.09355"' in page
+    assert 'data-copy="fedbench reproduce 001:T1"' in page
+    assert 'href="../data/papers/wu2021.json"' in page
+    said = words(page)
+    for text in (
+        "With a fast client it is nearer.",
+        "local.steps = 7",
+        "Of 3 orders 1 is kept, 1 is broken, 1 is undecided.",
+        "fedbench/x.py, lines 3 to 4",
+        "a = 1 b = a < 2",
+        "No code. It opens a loop.",
+        "Printed: K_i Meant: K_i - 1 Why: It ends there. Followed in fedbench/x.py",
+        "Taken: 0.1 Why: The grid has it.",
+        "-0.53 to -0.43 -0.5 ± 0.1 ✓ holds",
+        "at most -0.5 ✗ fails",
+        "No curve: FedBuff.",
+    ):
+        assert text in said, text
+
+
+def test_a_remark_is_said_once_and_marked_where_it_holds(site: Site) -> None:
+    page = paper.render(site, site.papers[0])
+    assert page.count("The steps are guessed.") == page.count("The rates are guessed.") == page.count("A gap is before it.") == 1
+    assert "<strong>Guessed, for all of them:</strong> The rates are guessed." in page
+    assert '<li id="T1-note-a"><sup>a</sup> <strong>Guessed:</strong> The steps are guessed.' in page
+    assert '<a href="#T1-note-a">a</a>' in re.search(r'<tr id="T1-2">.*?</tr>', page, re.DOTALL)[0]  # type: ignore[index]
+    assert "<sup>" not in re.search(r'<tr id="T1-1">.*?</tr>', page, re.DOTALL)[0]  # type: ignore[index]
+    assert "<strong>Stands in:</strong> Digits stand in." in page
+    assert "<strong>In print:</strong> A gap is before it." in page
+
+
+def test_what_is_varied_stands_beside_printed_and_ours(site: Site) -> None:
+    page = paper.render(site, site.papers[0])
+    varied = page.partition('aria-label="What was varied of T1"')[2].partition("</table>")[0]
+    rows = [words(one) for one in varied.split("<tr>")[2:]]
+    assert rows == ["2 FedAvg, 0.1 51.9 52.1 ± 3.0 not run –", "3 FedBuff, 0.1 51.9 >90 60, 61 60, 61"]
+
+
+def test_orders_of_one_place_stand_together_and_say_what_stands_in(site: Site) -> None:
+    page = paper.render(site, site.papers[0])
+    orders = page.partition('aria-label="Orders of T1"')[2].partition("</table>")[0]
+    assert [words(one) for one in orders.split("<tr>")[2:]] == [
+        "0.1 FedAvg < FedBuff ✓ kept 3 what the paper used",
+        "0.1 c < d ✗ broken 3 Digits stand in.",
+        "b > c ~ undecided 3 what the paper used",
+    ]
+
+
+def test_many_facts_are_folded_and_those_unlike_the_others_are_not(site: Site) -> None:
+    page = paper.render(site, site.papers[0])
+    facts = page.partition('<section id="T2"')[2].partition("</section>")[0]
+    before, _, folded = facts.partition("<details><summary>All 40 cells</summary>")
+    assert "≠" in before
+    assert "Why 7." in before
+    assert "Why 8." not in before
+    assert all(f'id="T2-{number}"' in folded for number in range(1, 41))
+    assert "<details" not in page.partition('<section id="T1"')[2].partition("</section>")[0]
+
+
+def test_texts_are_no_markup(record: Make) -> None:
+    """A hostile text in every place that takes one, and so in every one that is shown."""
+
+    def spoilt(value: Any, key: str = "") -> Any:
+        kept = {"verdict", "order", "kind", "key", "link", "name", "band", "metric", "axis"}
+        if isinstance(value, dict):
+            return {
+                name: spoilt(one, name) if name not in kept or (name == "name" and "about" in value and "file" in value) else one
+                for name, one in value.items()
+            }
+        if isinstance(value, list):
+            return [spoilt(one, key) for one in value]
+        return f"{value}{HOSTILE}" if isinstance(value, str) and not (key == "not_code" and not value) else value
+
+    one = spoilt(made())
+    assert problem(one, "paper") == ""
+    site = Site([full(record)], papers=[one])
+    for page in (paper.render(site, one), papers.index(site)):
+        Page(page)
+        assert "<script>alert" not in page
+    assert paper.render(site, one).count("&lt;script&gt;alert") > 200
+
+
+def test_the_index_counts_and_gives_the_rules(site: Site) -> None:
+    page = papers.index(Site(site.documents, papers=[made(), made("wang2025")]))
+    Page(page)
+    said = words(page)
+    assert "92 printed numbers in 6 tables of 2 papers" in said
+    assert 'href="papers/wu2021.html#T1"' in page
+    assert 'href="papers/wang2025.html"' in page
+    for share in (rules.SAME, rules.CLOSE, rules.WIDEST):
+        assert f"{100 * share:.0f} %" in said
+    assert (papers.SAME, papers.CLOSE, papers.WIDEST, papers.LIMIT) == (rules.SAME, rules.CLOSE, rules.WIDEST, rules.LIMIT)
+    assert f"{rules.LIMIT:g} times the printed number" in said
+    assert all(f"{SIGNS[word]} {word}" in said for word in (*WORDS, *ORDERS))
+
+
+def test_the_words_are_those_of_the_rules() -> None:
+    assert WORDS == rules.WORDS
+    assert set(ORDERS) == {"kept", "broken", "undecided"}
+    assert set(SIGNS) == set(TONES)
+    assert len({SIGNS[word] for word in WORDS}) == len(WORDS), "a sign tells verdicts apart without colour"
+
+
+def test_an_algorithm_leads_to_the_tables_that_have_it(record: Make) -> None:
+    one = made(tables=[table("T1", "runs", [cell(1, setting=["Fast", "0.1"])]), first_table() | {"name": "T9"}])
+    site = Site([full(record)], papers=[one])
+    page = algorithm.render(site, "fast")
+    assert "../papers/wu2021.html#T1" in page
+    assert "#T9" not in page
+    assert "papers/" not in algorithm.render(site, "slow")
+    sources = {"facts": {"sources": [{"key": "wu2021"}]}}
+    assert papers.using(site, "slow[a=1]", sources) == [{"paper": one, "tables": []}]
+
+
+def test_times_in_words() -> None:
+    given = (None, 0.0, 0.5 / 3600, 30 / 3600, 0.2, 1.0, 9.96, 47.0, 72.0)
+    assert [paper.hours(value) for value in given] == ["", "<1 s", "<1 s", "30 s", "12 min", "1 h", "10 h", "47 h", "3 days"]
+
+
+def test_more_remarks_than_letters(record: Make) -> None:
+    cells = [cell(number, note=f"Note {number}.") for number in range(1, 30)]
+    one = made(tables=[table("T1", "runs", cells)])
+    page = paper.render(Site([full(record)], papers=[one]), one)
+    assert '<li id="T1-note-z"><sup>z</sup>' in page
+    assert '<li id="T1-note-ac"><sup>ac</sup> <strong>In print:</strong> Note 29.' in page
+
+
+def test_what_a_package_without_its_code_lacks_may_be_left_out(record: Make) -> None:
+    one = {name: value for name, value in made().items() if name not in ("curves", "alignment", "errata", "unprinted")}
+    assert problem(one, "paper") == ""
+    page = paper.render(Site([full(record)], papers=[one]), one)
+    assert not any(f'id="{name}"' in page for name in ("figures", "alignment", "errata", "unprinted"))
+
+
+def test_a_site_with_papers_is_checked(record: Make, tmp_path: Path) -> None:
+    write([full(record)], tmp_path, papers=[made(), made("wang2025")])
+    assert check(tmp_path) == []
+    assert '<a href="papers.html">Papers</a>' in (tmp_path / "index.html").read_text()
+    assert '<a href="../papers.html">Papers</a>' in (tmp_path / "papers" / "wu2021.html").read_text()
+    page = tmp_path / "papers" / "wu2021.html"
+    page.write_text(page.read_text().replace("contradicted", "reproduced", 1))
+    (wrong,) = check(tmp_path)
+    assert "wu2021.html: line" in wrong
+    data = tmp_path / "data" / "papers" / "wang2025.json"
+    content = json.loads(data.read_text())
+    data.write_text(json.dumps(content | {"tables": []}))
+    (wrong,) = check(tmp_path)
+    assert "wang2025.json: not what a leaderboard is made from: tables" in wrong
+    data.unlink()
+    assert "wang2025.json" in check(tmp_path)[0]
+
+
+def test_papers_that_are_no_more_leave_nothing(record: Make, tmp_path: Path) -> None:
+    write([full(record)], tmp_path, papers=[made()])
+    write([full(record)], tmp_path)
+    assert check(tmp_path) == []
+    assert not list(tmp_path.rglob("*wu2021*"))
+    assert "papers.html" not in (tmp_path / "index.html").read_text()
+
+
+def test_a_folder_of_papers_that_is_not_there(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["suites", "smoke", "--papers", str(tmp_path / "none")])
+    assert isinstance(done.exception, UsageError)
+    assert "there is no such folder; `fedbench reproduce --pack` makes it" in str(done.exception)
+
+
+def test_what_check_would_refuse_is_not_written(record: Make, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"wu2021.json: more or other than a site shows: link"):
+        write([full(record)], tmp_path, papers=[made(link="http://a")])
+    with pytest.raises(UsageError, match="expected names of lower case letters"):
+        write([full(record, "papers")], tmp_path)
+    assert not list(tmp_path.rglob("*.html"))

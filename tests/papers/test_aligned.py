@@ -1,0 +1,60 @@
+"""What a paper's document has beside its tables, and how numbers are written in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedbench.papers import published
+from fedbench.papers.cells import cells, written
+from fedbench.papers.document import document, ours
+from fedbench.papers.rules import Reading
+from fedbench.papers.verdicts import Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_code_stands_beside_a_paper_where_the_repository_is() -> None:
+    with_code, without = (document("002", lambda spec: None, {}, root) for root in (ROOT, None))
+    assert {"alignment", "errata", "unprinted"} == with_code.keys() - without.keys()
+    quoted = [one for one in with_code["alignment"] if "file" in one]
+    assert len(quoted) > 10
+    for one in quoted:
+        lines = (ROOT / one["file"]).read_text().splitlines()[one["first"] - 1 : one["last"]]
+        assert [line.strip() for line in lines] == [line.strip() for line in one["holds"].splitlines()]
+    assert all(one["not_code"] for one in with_code["alignment"] if "file" not in one)
+
+
+def test_all_papers_are_published(tmp_path: Path) -> None:
+    found: list[dict[str, Any]] = published.documents(tmp_path, ROOT)
+    assert sum(len(table["cells"]) for one in found for table in one["tables"]) == 499
+    assert all(one["alignment"] for one in found)
+
+
+@pytest.mark.parametrize(("number", "text"), [(2065408, "2065408"), (0.1, "0.1"), (1e15, "1e+15"), (3e-5, "3e-05"), (4.0, "4")])
+def test_whole_numbers_are_written_in_full(number: float, text: str) -> None:
+    assert written(number) == text
+
+
+def test_yes_and_no_are_words() -> None:
+    table = document("002", lambda spec: None, {})["tables"][0]
+    assert {text for cell in table["cells"] for text in cell["setting"][1:3]} == {"yes", "no"}
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (26.333, 6.32, "26.3 ± 6.3"),
+        (61.67, 14.3, "62 ± 14"),
+        (6.0, 0.0, "6 ± 0"),
+        (0.8712, 0.0123, "0.871 ± 0.012"),
+        (40.0, None, "40"),
+    ],
+)
+def test_a_mean_has_the_digits_of_its_interval(mean: float, half: float | None, text: str) -> None:
+    cell = cells()[0]
+    assert ours(Verdict(cell, "close", "", {0: Reading(1.0)}, mean=mean, half_width=half)) == text
+    assert ours(Verdict(cell, "close", "", {0: Reading(1.0, missed=True)}, mean=mean, half_width=half)) == f">{text}"
+    assert ours(Verdict(cell, "agrees", "", {}, mean=884992.0)) == "884992"

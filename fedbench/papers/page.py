@@ -6,25 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fedbench.leaderboard.verdicts import SIGNS
 from fedbench.papers import alignment_page
 from fedbench.papers.alignment_page import escaped, table
 from fedbench.papers.rules import ENDS, IN_SHORT
 
 FEW = 30
 """Cells of a table that are shown at once; those of a longer one are folded."""
-SIGNS = {
-    "reproduced": "●",
-    "close": "◐",
-    "contradicted": "○",
-    "agrees": "=",
-    "differs": "≠",
-    "not run": "–",
-    "not comparable": "?",
-    "kept": "✓",
-    "broken": "✗",
-    "undecided": "~",
-}
-"""A sign for every verdict, so that a table can be looked over."""
 
 
 def page(document: Mapping[str, Any], root: Path) -> str:

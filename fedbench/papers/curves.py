@@ -31,7 +31,8 @@ class Curves:
     def about(self) -> str:
         """What the picture shows, as a caption says it."""
         left_out = f" Left out, since not all of its runs are there: {', '.join(self.missing)}." if self.missing else ""
-        return f"Ours for {self.name}: test accuracy along virtual seconds. A line ends where the first of its seeds ends, which is where its target is reached.{left_out}"
+        end = "A line ends where the first of its seeds ends, which is where its target is reached."
+        return f"Ours for {self.name}: test accuracy along virtual seconds. {end}{left_out}"
 
     def as_dict(self) -> dict[str, Any]:
         return {"name": self.name, "about": self.about, "file": self.file, "data": asdict(self.data)}

@@ -16,7 +16,7 @@ from fedbench.engine.compare import differences, within_tolerance
 from fedbench.engine.run import RunOptions, as_recorded
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.papers import cells as papers
-from fedbench.papers import orders_of_convergence, published, runs
+from fedbench.papers import orders_of_convergence, runs
 from fedbench.papers.cells import Cell
 from fedbench.papers.document import differing, ours
 from fedbench.papers.reading import Find
@@ -112,6 +112,8 @@ def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: b
 
 def _write(archives: Path, address: str | None) -> None:
     """The verdicts on all cells as JSON, and the pages of the papers. UsageError for a part of them, or outside of the repository."""
+    from fedbench.papers import published  # the other verbs start faster without it
+
     root = Path.cwd()
     if address is not None:
         raise UsageError(f"--write: it is about all papers, and {address} was given; leave it out")

@@ -19,6 +19,7 @@ from fedbench.papers import cells as papers
 from fedbench.papers import orders_of_convergence, runs
 from fedbench.papers.cells import Cell
 from fedbench.papers.document import differing, ours
+from fedbench.papers.price import price
 from fedbench.papers.reading import Find
 from fedbench.papers.rules import WORDS
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
@@ -64,7 +65,7 @@ def command(
     if planned:
         return _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
     where.prepare()
-    failed = _compute(chosen, where, committed, jobs, varied=varied)
+    failed = _compute(_possible(chosen), where, committed, jobs, varied=varied)
     found = runs.in_store(where)
     _tell(all_verdicts(chosen, found, claims), as_json=as_json)
     others = _compared(chosen, found, committed, varied=varied)
@@ -77,12 +78,25 @@ def command(
     return None
 
 
+def _possible(chosen: Sequence[Cell]) -> list[Cell]:
+    """The cells that are run and whose data are here. UsageError if the data of all are missing."""
+    wanted = [cell for cell in chosen if runs.is_run(cell)]
+    lacking = {cell.name: why for cell in wanted if (why := runs.lacks(cell))}
+    if wanted and len(lacking) == len(wanted):
+        raise UsageError(f"none of the cells ({len(wanted)}) can be run here: {next(iter(lacking.values()))}")
+    for why in dict.fromkeys(lacking.values()):
+        show(f"left out ({sum(other == why for other in lacking.values())} of {len(wanted)} cells): {why}")
+    return [cell for cell in wanted if cell.name not in lacking]
+
+
 def _compute(chosen: Sequence[Cell], where: Store, committed: Find, jobs: int, *, varied: bool) -> dict[str, str]:
     """With the instruction set of the committed records, where this machine has it."""
     known = runs.used(chosen, committed)
-    options = RunOptions(resume=True)
-    if known:
-        options = as_recorded(known[0], options)
+    isa = as_recorded(known[0], RunOptions()).isa if known else ""
+    options = RunOptions(resume=True, isa=isa)
+    hours = sum(price(cell).hours_of_two_cores * runs.absent(cell, where) for cell in chosen)
+    if hours:
+        show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")
     try:
         with terminable(), watching(True) as watcher:
             return runs.compute(chosen, where, varied=varied, jobs=jobs, options=options, watcher=watcher)

@@ -15,6 +15,7 @@ from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.suites import campaign
 from fedbench.suites.progress import Watcher
+from fedbench.tasks import available
 
 ARCHIVES = Path("results/papers")
 
@@ -27,6 +28,13 @@ def is_trained(cell: Cell) -> bool:
 def is_run(cell: Cell) -> bool:
     """Is there a run that a cell's number, or an order of it, is read off?"""
     return is_trained(cell) and experiment.seeds(cell).seeds > 0
+
+
+def lacks(cell: Cell) -> str:
+    """Which data of a cell's runs are not on this machine, and how to get them; empty if all are there."""
+    scenario = experiment.scenario(cell)
+    names = [scenario.task.name, *([scenario.public.source] if scenario.public is not None else [])]
+    return next(filter(None, map(available.missing, names)), "")
 
 
 def in_store(store: Store) -> Find:
@@ -61,6 +69,11 @@ def needed(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[R
     depends on what it has found."""
     specs = [one.needs for one in _reads(cells, find, varied=varied) if one.needs is not None]
     return list({spec.run_id: spec for spec in specs}.values())
+
+
+def absent(cell: Cell, store: Store) -> int:
+    """How many seeds of a cell have no number yet."""
+    return sum(one.reading is None for one in read(cell, in_store(store)))
 
 
 def used(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[Record]:

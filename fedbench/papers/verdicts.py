@@ -120,13 +120,13 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
         "seeds": seeds.seeds,
     }
     needs = _needs(cell, how)
-    if needs and not how.substitute:
+    if needs and not how.substitute and not readings:
         return Verdict(cell, "not run", needs, {}, **said)
     if not seeds.seeds:
         return Verdict(cell, "not run", seeds.why, {}, **said)
     if len(readings) < seeds.seeds:
         why = f"{len(readings)} of {seeds.seeds} seeds have a record." if readings else "Its runs have not been made yet."
-        return Verdict(cell, "not run", f"{needs} {why}".strip(), {}, **said)
+        return Verdict(cell, "not run", f"{needs if how.substitute else ''} {why}".strip(), {}, **said)
     judged = judge(cell.amount, list(readings.values()), censored=cell.censored, guessed=bool(said["guesses"]))
     said |= {"mean": judged.mean.mean, "half_width": judged.mean.half_width}
     if how.substitute:

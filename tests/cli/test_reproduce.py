@@ -56,10 +56,11 @@ def test_without_committed_records_there_are_no_verdicts(tmp_path: Path) -> None
         (["001", "--write"], "it is about all papers"),
         (["--write"], "is none; run it there"),
         (["001:T1", "--pack"], "it has no record of these cells"),
+        (["000:T1", "--cells", "17,18"], "none of the cells (2) can be run here: data set cifar10: not on this machine"),
     ],
 )
 def test_wrong_use(arguments: list[str], message: str, tmp_path: Path) -> None:
-    result = fedbench("reproduce", *arguments, cwd=tmp_path)
+    result = fedbench("reproduce", *arguments, cwd=tmp_path, FEDBENCH_DATA=str(tmp_path))
     assert result.returncode == 2
     assert message in " ".join(result.stderr.split())
 

@@ -80,6 +80,15 @@ def test_a_substitute_gives_no_verdict_on_a_number() -> None:
     assert found.why == "It needs CIFAR-10. Orders are read off a substitute."
 
 
+def test_who_has_the_data_gets_a_verdict() -> None:
+    """CIFAR-10 is not everywhere; where its runs are made they are judged."""
+    assert verdict(cell("000:T1", 17), nothing, {}).why == "It needs CIFAR-10."
+    found = verdict(cell("000:T1", 17), gives({("000:T1", 17): (300, 310, 290)}), {})
+    assert (found.word, found.mean) == ("reproduced", 300)
+    some = verdict(cell("000:T1", 17), gives({("000:T1", 17): (300, 310)}), {})
+    assert (some.word, some.why) == ("not run", "2 of 3 seeds have a record.")
+
+
 def test_other_hardware_is_not_comparable() -> None:
     known = record(curve=(0.1, 0.7), seconds=(0.0, 25.0), columns={"version": (0.0, 25.0)})
     found = verdict(cell("001:T2", 5), lambda spec: known, {})

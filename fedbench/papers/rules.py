@@ -103,13 +103,13 @@ def judge(printed: float, readings: Sequence[Reading], *, censored: bool = False
 def _judged_bound(bound: float, readings: Sequence[Reading]) -> Judged:
     misses = sum(one.missed or one.value > bound for one in readings)
     word: Word = "reproduced" if misses == len(readings) else "close" if misses else "contradicted"
-    return Judged(word, _mean(readings), f"{misses} of {_seeds(len(readings))} miss the target until {bound:g}, as printed.")
+    return Judged(word, _mean(readings), f"{misses} of {_seeds(len(readings))} miss the target until {bound:g}; the paper's runs do.")
 
 
 def _judged(printed: float, readings: Sequence[Reading]) -> Judged:
     mean, misses = _mean(readings), sum(one.missed for one in readings)
     distance = abs(_of(mean) - printed) / printed
-    away = f"The mean is {'at least ' if misses else ''}{_of(mean) / printed:.2f} of the printed number"
+    away = f"The mean is {'at least ' if misses else ''}{_of(mean) / printed:.2f} times the printed number"
     if misses:
         word: Word = "close" if misses < len(readings) and distance <= CLOSE else "contradicted"
         return Judged(word, mean, f"{away}; {misses} of {_seeds(len(readings))} end without the target.")

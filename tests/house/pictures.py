@@ -17,6 +17,7 @@ SHOTS = (
     ("table", "build/site/table.html#point=heavy-tail&alike=yes", 1300, 720, "dark"),
     ("compare", f"build/site/compare.html#rows={PINNED}", 1100, 900, "light"),
     ("phone", "build/site/axes/heavy-tail.html", 390, 844, "dark"),
+    ("papers", "build/site/papers/wu2021.html", 1180, 1250, "light"),
     ("digits-demo", "demo/leaderboard/index.html", 1280, 1500, "light"),
 )
 

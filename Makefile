@@ -2,6 +2,7 @@
 # make lint    style, types, import contracts           make native  C++ tests under sanitizers
 # make site    the site of the published suites, into build/site
 # make papers  the verdicts on the papers' tables and their pages, from the committed records
+# make theory  the measured lines of theory that stand beside them; minutes
 # make smoke   the suite `smoke` from the first run to the last, some committed records run again, the page of findings made again
 # make asan    of native what .ci/run takes: addresses and undefined behaviour, with the emulated CUDA kernels
 # make aarch64 the core's golden bits on aarch64, under qemu, where it and a cross compiler are installed
@@ -19,7 +20,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.fedbench-installed
 ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
-.PHONY: demo site papers test smoke slow golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
+.PHONY: demo site papers theory test smoke slow golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while
 # torch is unpacked, which takes as long; the last line finds it ready in build/.
@@ -44,6 +45,10 @@ site: $(STAMP)
 
 papers: $(STAMP)
 	$(BIN)/fedbench reproduce --write
+
+theory: $(STAMP)
+	$(BIN)/fedbench theory $$($(BIN)/python -m fedbench.papers.orders_of_convergence) --json > results/papers/theory.part
+	mv results/papers/theory.part results/papers/theory.jsonl
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2

@@ -78,3 +78,7 @@ def judged(cell: Cell, claims: Claims) -> tuple[Word, str, str]:
         return "differs", f"What is measured does not hold the order: {'; '.join(broken)}.", exponents
     held = f"All {len(lines)} measured lines of {', '.join(names)} hold."
     return "agrees", f"{held} {REMARKS.get(cell.algorithm, '')}".strip(), exponents
+
+
+if __name__ == "__main__":  # for `make theory`: the claims whose lines are committed
+    print(*dict.fromkeys(name for names in BESIDE.values() for name in names))

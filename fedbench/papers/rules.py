@@ -103,7 +103,9 @@ def judge(printed: float, readings: Sequence[Reading], *, censored: bool = False
 def _judged_bound(bound: float, readings: Sequence[Reading]) -> Judged:
     misses = sum(one.missed or one.value > bound for one in readings)
     word: Word = "reproduced" if misses == len(readings) else "close" if misses else "contradicted"
-    return Judged(word, _mean(readings), f"{misses} of {_seeds(len(readings))} miss the target until {bound:g}; the paper's runs do.")
+    return Judged(
+        word, _mean(readings), f"{misses} of {_seeds(len(readings))} miss the target until {bound:g}; the paper's runs do."
+    )
 
 
 def _judged(printed: float, readings: Sequence[Reading]) -> Judged:

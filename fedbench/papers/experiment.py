@@ -23,6 +23,8 @@ from fedbench.scenarios.schema import Scenario
 
 MEASURED_ROUNDS = 100
 """After as many rounds the accuracy of a cell of utilisation is read."""
+ROUND_SECONDS = 20
+"""More than a round of a cell of utilisation takes; it takes a second, and full gradients beside it take theirs."""
 
 FOLDER = Path(__file__).with_name("experiments")
 Text = Annotated[str, Field(max_length=10_000)]
@@ -194,8 +196,13 @@ def levels(cell: Cell) -> Iterator[tuple[int, Scenario, Scenario]]:
     for percent in range(100, 0, -5):
         steps = {"kind": "extreme", "low": full.low, "high": max(full.low, full.high * percent // 100)}
         given = {"local.steps": steps}
-        search = {**given, "budget.seconds": FEWEST_ROUNDS, "budget.stop_at_target": True}
-        yield percent, scenario(cell, search), scenario(cell, {**given, "budget.seconds": MEASURED_ROUNDS})
+        search = {**given, **_rounds(FEWEST_ROUNDS), "budget.stop_at_target": True}
+        yield percent, scenario(cell, search), scenario(cell, {**given, **_rounds(MEASURED_ROUNDS)})
+
+
+def _rounds(number: int) -> dict[str, Any]:
+    """So many rounds, however long full gradients make them."""
+    return {"budget.updates": number, "budget.seconds": float(ROUND_SECONDS * number)}
 
 
 def selector(cell: Cell) -> str:

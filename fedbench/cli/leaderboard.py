@@ -102,7 +102,7 @@ def _papers(folder: Path) -> list[dict[str, Any]]:
     if not folder.is_dir():
         raise UsageError(f"papers {folder}: there is no such folder; `fedbench reproduce --pack` makes it")
     root = Path(__file__).resolve().parents[2]
-    return published.documents(folder, root if (root / "csrc").is_dir() else None)
+    return published.Committed.read(folder).documents(root if (root / "csrc").is_dir() else None)
 
 
 @app.command()

@@ -11,8 +11,8 @@ import typer
 
 from fedbench.cli.output import print_json, print_table, say, show
 from fedbench.cli.plan import JsonOption
-from fedbench.cli.run import terminable
-from fedbench.engine.compare import differences, within_tolerance
+from fedbench.cli.run import interruptible
+from fedbench.engine.compare import verdict
 from fedbench.engine.run import RunOptions, as_recorded
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.papers import cells as papers
@@ -54,14 +54,12 @@ def command(
     exit 1 if one does not. --plan lists every cell with its verdict by the committed records, its cost and its reason.
     Example: fedbench reproduce 001:T1 --cells 1,3-5
     """
-    chosen = papers.chosen(address, numbers)
-    committed = runs.in_archives(archives, chosen)
-    claims = orders_of_convergence.load(archives)
+    chosen, where = papers.chosen(address, numbers), Store(store)
     if write:
         return _write(archives, address)
-    where = Store(store)
     if pack:
         return _pack(chosen, where, archives)
+    committed, claims = runs.in_archives(archives, chosen), orders_of_convergence.load(archives)
     if planned:
         return _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
     where.prepare()
@@ -97,12 +95,8 @@ def _compute(chosen: Sequence[Cell], where: Store, committed: Find, jobs: int, *
     hours = sum(price(cell).hours_of_two_cores * runs.absent(cell, where) for cell in chosen)
     if hours:
         show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")
-    try:
-        with terminable(), watching(True) as watcher:
-            return runs.compute(chosen, where, varied=varied, jobs=jobs, options=options, watcher=watcher)
-    except KeyboardInterrupt:
-        show("interrupted; finished runs are stored, the same command goes on")
-        raise typer.Exit(130) from None
+    with interruptible("the same command goes on"), watching(True) as watcher:
+        return runs.compute(chosen, where, varied=varied, jobs=jobs, options=options, watcher=watcher)
 
 
 def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: bool) -> int:
@@ -114,14 +108,13 @@ def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: b
         if record is None:
             counts["not committed"] += 1
             continue
-        fields = differences(record, again)
-        word = "identical" if not fields else "within tolerance" if within_tolerance(record, again, fields) else "different"
+        word, fields = verdict(record, again)
         counts[word] += 1
         if fields:
             show(f"{again.selector} seed {again.seed} ({again.run_id}): {word}, first in {fields[0]}")
     if counts:
         show(f"against the committed records: {', '.join(f'{count} {word}' for word, count in sorted(counts.items()))}")
-    return counts["within tolerance"] + counts["different"]
+    return counts["within tolerance"] + counts["differs"]
 
 
 def _write(archives: Path, address: str | None) -> None:
@@ -168,13 +161,12 @@ def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
 
 
 def _row(one: Verdict, keys: Sequence[str]) -> tuple[str, ...]:
-    hours = "" if one.price is None else f"{one.price.hours_of_two_cores * max(1, one.seeds):.2g}"
     return (
         str(one.cell.number),
         ", ".join(str(one.cell.known[key]) for key in keys if one.cell.known.get(key) is not None),
         one.cell.text,
         ours(one),
         one.word,
-        hours,
+        "" if one.hours is None else f"{one.hours:.2g}",
         one.why,
     )

@@ -60,7 +60,10 @@ def command(
         show(f"{len(waiting)} interrupted run(s) in {store}; --resume continues them")
     failed = None
     try:
-        with terminable(), contextlib.nullcontext(Lines(err)) if as_json else watching(True) as watcher:
+        with (
+            interruptible("the others continue with --resume"),
+            contextlib.nullcontext(Lines(err)) if as_json else watching(True) as watcher,
+        ):
             records = run(
                 scenario,
                 algorithm,
@@ -74,9 +77,6 @@ def command(
             )
     except RunsFailed as error:
         records, failed = error.records, error
-    except KeyboardInterrupt:
-        show("interrupted; finished runs are stored, the others continue with --resume")
-        raise typer.Exit(130) from None
     _report(records, store, as_json=as_json)
     if failed is not None:
         raise failed
@@ -91,6 +91,17 @@ def terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def interruptible(then: str) -> Iterator[None]:
+    """Ctrl-C and SIGTERM leave checkpoints and end the program with 130; `then` says how what is missing goes on."""
+    try:
+        with terminable():
+            yield
+    except KeyboardInterrupt:
+        show(f"interrupted; finished runs are stored, {then}")
+        raise typer.Exit(130) from None
 
 
 def _report(records: Records, store: Path, *, as_json: bool) -> None:

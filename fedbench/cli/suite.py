@@ -13,7 +13,7 @@ from fedbench import registry
 from fedbench.analysis import profiles
 from fedbench.cli.output import print_json, print_table, say, show
 from fedbench.cli.plan import JsonOption
-from fedbench.cli.run import terminable
+from fedbench.cli.run import interruptible
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError, nearest
@@ -253,12 +253,8 @@ def executor(on: str, store: Store) -> Executor | None:
 
 def _compute(wanted: Sequence[RunSpec], store: Store, jobs: int, on: Executor | None, *, quiet: bool) -> None:
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
-    try:
-        with terminable(), contextlib.nullcontext(None) if quiet else watching(True) as watcher:
-            tally = campaign.compute(wanted, store, jobs=jobs, options=RunOptions(resume=True), watcher=watcher, executor=on)
-    except KeyboardInterrupt:
-        show("interrupted; finished runs are stored, the same command goes on")
-        raise typer.Exit(130) from None
+    with interruptible("the same command goes on"), contextlib.nullcontext(None) if quiet else watching(True) as watcher:
+        tally = campaign.compute(wanted, store, jobs=jobs, options=RunOptions(resume=True), watcher=watcher, executor=on)
     show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
     if tally.failed:
         first, why = tally.failed[0]

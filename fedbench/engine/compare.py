@@ -37,6 +37,12 @@ def differences(record: Record, again: Record) -> list[str]:
     return found
 
 
+def verdict(record: Record, again: Record) -> tuple[str, list[str]]:
+    """Returns identical, within tolerance or differs, and the fields in which the two differ."""
+    found = differences(record, again)
+    return "identical" if not found else "within tolerance" if within_tolerance(record, again, found) else "differs", found
+
+
 def within_tolerance(record: Record, again: Record, found: list[str]) -> bool:
     """Can rounding be the only reason for these differences: is every accuracy and loss, at the end and at every point of the curves,
     as close as TOLERANCE? The worst decile is of few examples, so it may be five times as far. False for a record whose own digest does

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.checkpoint import Checkpointer, restore
-from fedbench.engine.compare import differences, within_tolerance
+from fedbench.engine.compare import verdict as compared
 from fedbench.engine.evaluate import GoalHeld, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
@@ -279,8 +279,7 @@ def verify(
     if spec.run_id != record.run_id:
         raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
     again = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress).record()
-    found = differences(record, again)
-    verdict = "identical" if not found else "within tolerance" if within_tolerance(record, again, found) else "differs"
+    verdict, found = compared(record, again)
     return {
         "run_id": record.run_id,
         "verdict": verdict,

@@ -1,40 +1,39 @@
-"""The alignment of a paper as Markdown, for the pages in docs/papers."""
+"""Code, errata and open points of a paper as Markdown, from its document, for the pages in docs/papers."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
-from fedbench.papers.alignment import Located, load
+from fedbench.figures.tables.markdown import escaped
+from fedbench.suites.findings.markdown import table
 
 UP = "../../"
 """From a page in docs/papers to the repository."""
 
 
-def markdown(key: str, root: Path) -> str:
-    """Returns three sections: places and code with links to its lines, errata, and what the paper does not print.
-
-    `root` is the repository. The text ends with a newline. Errors are those of `load` and of `Alignment.located`.
-    """
-    paper = load(key)
-    errata = [(*map(escaped, (e.place, e.printed, e.meant, e.why)), _link(e.where_we_follow)) for e in paper.errata]
-    unprinted = [tuple(map(escaped, (u.what, u.taken, u.why))) for u in paper.unprinted]
+def markdown(document: Mapping[str, Any]) -> str:
+    """Returns three sections: places and code with links to its lines, errata, and what the paper does not print. The text ends with a
+    newline."""
+    errata = [
+        (*(escaped(one[name]) for name in ("place", "printed", "meant", "why")), _link(one["file"])) for one in document["errata"]
+    ]
+    unprinted = [[escaped(one[name]) for name in ("what", "taken", "why")] for one in document["unprinted"]]
     sections = [
-        ("The paper and our code", table(("Place", "The paper says", "Our code"), map(_code_row, paper.located(root)))),
+        ("The paper and our code", table(("Place", "The paper says", "Our code"), [*map(_code_row, document["alignment"])])),
         ("Errata", table(("Place", "Printed", "Meant", "Why", "Followed in"), errata)),
         ("What the paper does not print", table(("What", "Taken here", "Why"), unprinted)),
     ]
-    return "\n\n".join(f"## {title}\n\n{table}" for title, table in sections) + "\n"
+    return "\n\n".join(f"## {title}\n\n{rows}" for title, rows in sections) + "\n"
 
 
-def _code_row(found: Located) -> tuple[str, str, str]:
-    row = found.row
-    if row.not_code:
-        return escaped(row.place), escaped(row.says), escaped(f"No code. {row.not_code}")
-    lines = f"L{found.first}" + (f"-L{found.last}" if found.last > found.first else "")
-    quoted = "<br>".join(_quoted(line) for line in row.holds.splitlines())
-    return escaped(row.place), escaped(row.says), f"{_link(row.file, lines)}<br>{quoted}"
+def _code_row(one: Mapping[str, Any]) -> tuple[str, str, str]:
+    place, says = escaped(one["place"]), escaped(one["says"])
+    if "not_code" in one:
+        return place, says, escaped(f"No code. {one['not_code']}")
+    lines = f"L{one['first']}" + (f"-L{one['last']}" if one["last"] > one["first"] else "")
+    quoted = "<br>".join(_quoted(line) for line in one["holds"].splitlines())
+    return place, says, f"{_link(one['file'], lines)}<br>{quoted}"
 
 
 def _link(path: str, lines: str = "") -> str:
@@ -43,22 +42,7 @@ def _link(path: str, lines: str = "") -> str:
     return f"[{path}{anchor}]({UP}{path}{anchor})" if path else ""
 
 
-def escaped(text: str) -> str:
-    """Returns plain text such that Markdown shows every character of it."""
-    return re.sub(r"([\\`*_<>\[\]])", r"\\\1", text)
-
-
 def _quoted(line: str) -> str:
-    """Returns a line of code between backticks; spaces before it would not be shown."""
-    text = line.strip()
+    """Returns a line of code between backticks. Spaces before it would not be shown, and a bar would end the cell, also in code."""
+    text = " ".join(line.split()).replace("|", "\\|")
     return f"`` {text} ``" if "`" in text else f"`{text}`"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Returns a Markdown table. A cell is one line, and its bars are escaped, also within code."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

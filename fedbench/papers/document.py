@@ -44,11 +44,11 @@ def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -
         "tables": [_table(of, several, verdicts, ordered, find) for of, several in tables(chosen(paper)).items()],
         "curves": [one.as_dict() for one in curves(paper, find)],
         "theory": [dict(line) for name in BESIDE[paper] for line in claims.get(name, ())],
-        **({} if root is None else _aligned(PAPERS[paper], root)),
+        **({} if root is None else aligned(PAPERS[paper], root)),
     }
 
 
-def _aligned(key: str, root: Path) -> dict[str, list[dict[str, Any]]]:
+def aligned(key: str, root: Path) -> dict[str, list[dict[str, Any]]]:
     """Returns where the paper is in the code, its errata, and what it does not print."""
     known = alignment.load(key)
     return {
@@ -112,7 +112,7 @@ def _cell(one: Verdict, keys: Sequence[str]) -> dict[str, Any]:
         "substitute": one.substitute,
         "note": one.cell.note,
         "command": one.command,
-        "hours": None if one.price is None else one.price.hours_of_two_cores * max(1, one.seeds),
+        "hours": one.hours,
         "steps": None if one.price is None else one.price.steps,
     }
 

@@ -146,7 +146,7 @@ def scenario(cell: Cell, changes: Mapping[str, Any] | None = None) -> Scenario:
 
 @functools.cache
 def _scenario(cell: Cell, changes: str) -> Scenario:
-    found = _how(cell)
+    found = required_how(cell)
     given = {key: _filled(value, cell) for key, value in (found.set | _varied(found, cell)).items()} | json.loads(changes)
     overrides = [f"{key}={json.dumps(value)}" for key, value in given.items()]
     resolved = scenarios.load(found.scenario.format_map(cell.setting), overrides)
@@ -207,10 +207,11 @@ def _rounds(number: int) -> dict[str, Any]:
 
 def selector(cell: Cell) -> str:
     """Returns the algorithm with the paper's options, as on the command line."""
-    return str(_filled(_how(cell).algorithms[cell.algorithm], cell))
+    return str(_filled(required_how(cell).algorithms[cell.algorithm], cell))
 
 
-def _how(cell: Cell) -> How:
+def required_how(cell: Cell) -> How:
+    """Returns how a cell is made again. UsageError, with the reason, if it is not."""
     found = how(cell)
     if found is None:
         raise UsageError(f"{cell.name}: it cannot be made again: {table(cell).cannot or 'nothing says how'}")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from fedbench.figures.tables.markdown import escaped
+from fedbench.leaderboard.pages.paper import hours
 from fedbench.leaderboard.verdicts import SIGNS
 from fedbench.papers import alignment_page
-from fedbench.papers.alignment_page import escaped, table
 from fedbench.papers.rules import ENDS, IN_SHORT
+from fedbench.suites.findings.markdown import table
 
 FEW = 30
 """Cells of a table that are shown at once; those of a longer one are folded."""
 
 
-def page(document: Mapping[str, Any], root: Path) -> str:
-    """Returns the page; `root` is the repository, whose lines the page names."""
+def page(document: Mapping[str, Any]) -> str:
+    """Returns the page of a document that has code beside the paper."""
     rules = [f"* {SIGNS[word]} {word}: {meaning}" for word, meaning in IN_SHORT.items()]
     head = [
         f"# {document['cited']}",
@@ -26,7 +27,7 @@ def page(document: Mapping[str, Any], root: Path) -> str:
         ENDS,
     ]
     parts = [*head, *(_table(one) for one in document["tables"]), *_figures(document["curves"]), *_theory(document["theory"])]
-    return "\n\n".join(parts) + "\n\n" + alignment_page.markdown(document["key"], root)
+    return "\n\n".join(parts) + "\n\n" + alignment_page.markdown(document)
 
 
 def _counted(document: Mapping[str, Any]) -> str:
@@ -78,23 +79,15 @@ def _ours(cell: Mapping[str, Any]) -> str:
 def _why(cell: Mapping[str, Any]) -> str:
     """The reason, with the price where nothing was run."""
     if cell["verdict"] == "not run" and cell["hours"]:
-        return f"{cell['why']} About {cell['steps']:.2g} steps a seed, {_hours(cell['hours'])} of two cores in all."
+        return f"{cell['why']} About {cell['steps']:.2g} steps a seed, {hours(cell['hours'])} of two cores in all."
     return str(cell["why"])
-
-
-def _hours(hours: float) -> str:
-    return f"{hours:.2g} hours" if hours >= 1 else f"{max(1, round(60 * hours))} minutes"
 
 
 def _notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     """What is guessed, stands in for something, or has to be known of the print: every sentence once, with the cells that it is about."""
     said: dict[str, list[int]] = {}
     for cell in cells:
-        for sentence in (
-            *cell["guesses"],
-            *([cell["substitute"]] if cell["substitute"] else []),
-            *([cell["note"]] if cell["note"] else []),
-        ):
+        for sentence in filter(None, (*cell["guesses"], cell["substitute"], cell["note"])):
             said.setdefault(sentence, []).append(cell["number"])
     lines = [f"* {_spans(numbers)}: {escaped(sentence)}" for sentence, numbers in said.items()]
     return ["Not printed, or otherwise than printed:", "\n".join(lines)] if lines else []

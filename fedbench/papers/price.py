@@ -75,12 +75,12 @@ def price(cell: Cell) -> Price:
 
 def _priced(cell: Cell) -> Scenario:
     """The scenario up to the printed number."""
-    how, resolved = experiment.how(cell), experiment.scenario(cell)
-    if how is not None and how.instead_of:
+    how, resolved = experiment.required_how(cell), experiment.scenario(cell)
+    if how.instead_of:
         return scenarios.load(how.instead_of.format_map(cell.setting))
-    if how is not None and how.read == "utilisation":
+    if how.read == "utilisation":
         return next(experiment.levels(cell))[1]
-    if how is not None and how.read in ("seconds_to_target", "rounds_to_target"):
+    if how.read in ("seconds_to_target", "rounds_to_target"):
         seconds = max(min(cell.amount, resolved.budget.seconds), resolved.evaluation.every_seconds)
         return scenarios.load(resolved, [f"budget.seconds={seconds!r}"])
     return resolved

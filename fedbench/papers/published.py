@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,38 +24,43 @@ VERDICTS = "verdicts.json"
 PAGES = Path("docs/papers")
 
 
-def verdicts(archives: Path) -> dict[str, Any]:
-    """Returns the verdicts on all cells and the orders of their numbers, from the records in `archives`; JSON-able."""
-    found = all_verdicts(cells(), *_committed(archives))
-    return {"schema": 1, "cells": [one.as_dict() for one in found], "orders": [one.as_dict() for one in orders(found)]}
+@dataclass(frozen=True)
+class Committed:
+    """What verdicts are made of: the records of all cells, and the lines of `fedbench theory`."""
 
+    find: Find
+    claims: orders_of_convergence.Claims
 
-def documents(archives: Path, root: Path | None = None) -> list[dict[str, Any]]:
-    """Returns what is said of every paper, from the records in `archives`; with code beside it from the repository `root`, if given."""
-    find, claims = _committed(archives)
-    return [document(paper, find, claims, root) for paper in PAPERS]
+    @classmethod
+    def read(cls, archives: Path) -> Committed:
+        """Returns what is committed in a folder. RecordError if something of it is damaged."""
+        return cls(in_archives(archives, cells()), orders_of_convergence.load(archives))
 
+    def verdicts(self) -> dict[str, Any]:
+        """Returns the verdicts on all cells and the orders of their numbers; JSON-able."""
+        found = all_verdicts(cells(), self.find, self.claims)
+        return {"schema": 1, "cells": [one.as_dict() for one in found], "orders": [one.as_dict() for one in orders(found)]}
 
-def _committed(archives: Path) -> tuple[Find, orders_of_convergence.Claims]:
-    return in_archives(archives, cells()), orders_of_convergence.load(archives)
+    def documents(self, root: Path | None = None) -> list[dict[str, Any]]:
+        """Returns what is said of every paper; with code beside it from the repository `root`, if given."""
+        return [document(paper, self.find, self.claims, root) for paper in PAPERS]
 
-
-def texts(root: Path, archives: Path) -> Iterator[tuple[Path, str]]:
-    """Yields the committed files of text with their contents; `root` is the repository."""
-    yield archives / VERDICTS, json.dumps(verdicts(archives), indent=1, allow_nan=False) + "\n"
-    for one in documents(archives):
-        yield root / PAGES / f"{one['key']}.md", page(one, root)
+    def texts(self, root: Path, archives: Path) -> Iterator[tuple[Path, str]]:
+        """Yields the files of text that are committed, with their contents; `root` is the repository."""
+        yield archives / VERDICTS, json.dumps(self.verdicts(), indent=1, allow_nan=False) + "\n"
+        for one in self.documents(root):
+            yield root / PAGES / f"{one['key']}.md", page(one)
 
 
 def write(root: Path, archives: Path) -> Iterator[Path]:
-    """Writes all committed files, texts and pictures; yields their names."""
-    for file, text in texts(root, archives):
+    """Writes all committed files, texts and pictures; yields their names. `root` is the repository."""
+    committed = Committed.read(archives)
+    for file, text in committed.texts(root, archives):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, text.encode())
         yield file
-    find, _ = _committed(archives)
     for paper in PAPERS:
-        for one in curves(paper, find):
+        for one in curves(paper, committed.find):
             bold = [line.row for line in one.data.lines]
             style.write(draw_curves(one.data, bold, style.WIDTHS["column"]), root / PAGES / one.file)
             yield root / PAGES / one.file

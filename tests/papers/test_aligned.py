@@ -28,7 +28,7 @@ def test_code_stands_beside_a_paper_where_the_repository_is() -> None:
 
 
 def test_all_papers_are_published(tmp_path: Path) -> None:
-    found: list[dict[str, Any]] = published.documents(tmp_path, ROOT)
+    found: list[dict[str, Any]] = published.Committed.read(tmp_path).documents(ROOT)
     assert sum(len(table["cells"]) for one in found for table in one["tables"]) == 499
     assert all(one["alignment"] for one in found)
 

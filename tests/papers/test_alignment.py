@@ -13,6 +13,7 @@ from fedbench.errors import UsageError
 from fedbench.papers import alignment
 from fedbench.papers.alignment import MisalignedError, Row, keys, load
 from fedbench.papers.alignment_page import markdown
+from fedbench.papers.document import aligned
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = ["toghani2022", "wang2024defedavg", "wang2025", "wu2021"]
@@ -181,7 +182,7 @@ def test_gaps_are_seen() -> None:
 
 @pytest.mark.parametrize("key", PAPERS)
 def test_the_page_has_every_row_and_links_to_the_lines(key: str) -> None:
-    paper, text = load(key), markdown(key, ROOT)
+    paper, text = load(key), markdown(aligned(key, ROOT))
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     rows = sum(token.type == "tr_open" for token in tokens)
     assert rows == 3 + len(paper.alignment) + len(paper.errata) + len(paper.unprinted)
@@ -194,7 +195,7 @@ def test_the_page_has_every_row_and_links_to_the_lines(key: str) -> None:
 
 
 def test_the_page_shows_texts_as_they_stand() -> None:
-    html = MarkdownIt("commonmark").enable("table").render(markdown("wang2024defedavg", ROOT))
+    html = MarkdownIt("commonmark").enable("table").render(markdown(aligned("wang2024defedavg", ROOT)))
     assert "<td>w^(t+1) = w^t + (eta/n) sum over I_t of (w_i^(t,K) - w^t)</td>" in html
     assert "<td>|I_t| &lt;= n</td>" in html
     assert "<em>" not in html

@@ -33,7 +33,7 @@ def test_what_differs_names_a_cell() -> None:
 
 def test_a_page_shows_cells_orders_and_notes() -> None:
     find = gives({("001:T1", 3): (8, 8, 9), ("001:T1", 5): (55, 65, 65)})
-    text = page(document("001", find, {}), ROOT)
+    text = page(document("001", find, {}, ROOT))
     assert "| 3 | step\\_async | LR | 0.001 | 1 | 8.3 ± 1.4 (8, 8, 9) | ✗ contradicted |" in text
     assert "| LR, 0.001 | step\\_async \\< non\\_iid | ✓ kept | 3 |" in text
     assert "* Cells 5-8: The shares of the classes are Dirichlet(0.3)" in text
@@ -48,7 +48,7 @@ def test_theory_stands_on_the_page() -> None:
     claims = {"fedbuff-bound": [{**line, "low": None, "high": None, "holds": True}]}
     slope = {**line, "claim": "fedbuff-orders", "kind": "slope", "check": "against T", "measured": -0.5, "expected": -0.5}
     claims["fedbuff-orders"] = [{**slope, "allowed": 0.1, "low": -0.52, "high": -0.48, "holds": False}]
-    text = page(document("002", nothing, claims), ROOT)
+    text = page(document("002", nothing, claims, ROOT))
     assert "| fedbuff-bound | M = 2 | 0.045 | \\<= 0.52 | holds |" in text
     assert "| fedbuff-orders | against T | -0.5 \\[-0.52, -0.48\\] | -0.5 ± 0.1 | FAILS |" in text
 

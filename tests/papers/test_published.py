@@ -32,7 +32,7 @@ def by_name() -> dict[str, Cell]:
 
 def test_every_verdict_is_derived_again(committed: dict[str, Any]) -> None:
     """All 499, with their numbers, reasons and prices, and all orders."""
-    again = published.verdicts(FOLDER)
+    again = published.Committed.read(FOLDER).verdicts()
     for mine, theirs in zip(again["cells"], committed["cells"], strict=True):
         assert mine == theirs, mine["cell"] + AGAIN
     assert again == committed, published.VERDICTS + AGAIN
@@ -41,7 +41,7 @@ def test_every_verdict_is_derived_again(committed: dict[str, Any]) -> None:
 
 
 def test_the_pages_are_those_of_the_records() -> None:
-    pages = dict(published.texts(ROOT, FOLDER))
+    pages = dict(published.Committed.read(FOLDER).texts(ROOT, FOLDER))
     for key in PAPERS.values():
         file = ROOT / published.PAGES / f"{key}.md"
         assert file.read_text() == pages[file], file.name + AGAIN
@@ -117,7 +117,7 @@ def test_all_claims_that_stand_beside_the_tables_are_committed_and_hold() -> Non
 
 
 def test_pictures_stand_beside_the_pages() -> None:
-    for document in published.documents(FOLDER):
+    for document in published.Committed.read(FOLDER).documents():
         for one in document["curves"]:
             file = ROOT / published.PAGES / one["file"]
             assert file.read_text().lstrip().startswith("<?xml"), one["file"] + AGAIN

@@ -29,6 +29,8 @@ def pytest_sessionfinish() -> None:
         shutil.rmtree(OWN_CACHE)
 
 
+os.environ.pop("PYTHONUNBUFFERED", None)  # programs that tests start buffer their output, as those of users do
+
 BUDGET = 20.0
 TARGET = 0.8
 

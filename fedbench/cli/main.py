@@ -109,7 +109,10 @@ def main() -> None:
 def _exit_code() -> int | str | None:
     """Run the verb; its exit code, after its error was shown."""
     try:
-        app(prog_name="fedbench")  # whatever started it: completion asks for the program by this name
+        try:
+            app(prog_name="fedbench")  # whatever started it: completion asks for the program by this name
+        finally:
+            sys.stdout.flush()  # here a refusal is an error like any other, and what was said is not forgotten below
     except SystemExit as end:
         if not _ended_by_plugin(end):
             return end.code

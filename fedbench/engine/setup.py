@@ -18,9 +18,10 @@ from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Duration, Gradients, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
-from fedbench.scenarios.data_parts import Overlapping
+from fedbench.scenarios.data_parts import Natural, Overlapping
 from fedbench.scenarios.partition import partition
 from fedbench.scenarios.pooled import pooled
+from fedbench.scenarios.schema import Scenario
 from fedbench.shards import Shards
 from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
@@ -52,7 +53,15 @@ class Setup:
 
     @functools.cached_property
     def shards(self) -> Shards:
-        return partition(self.scenario, self.task.dataset.train.y, self.spec.seed)
+        if self.spec.algorithm.pooled and isinstance(
+            self.spec.scenario.partition, Natural
+        ):  # what nobody has, one worker lacks too
+            return Shards.of([np.sort(self._shards_of(self.spec.scenario).rows)])
+        return self._shards_of(self.scenario)
+
+    def _shards_of(self, scenario: Scenario) -> Shards:
+        train = self.task.dataset.train
+        return partition(scenario, train.y, self.spec.seed, train.owner)
 
     @functools.cached_property
     def sizes(self) -> Weights:
@@ -196,7 +205,7 @@ class Setup:
         given = self.spec.scenario
         counts = None
         if system.needs_counts(given):
-            counts = self._counts_of(partition(given, self.task.dataset.train.y, self.spec.seed))
+            counts = self._counts_of(self._shards_of(given))
         return float(system.mean_steps(given, self.spec.seed, counts).mean())
 
     def _is_limited(self) -> bool:

@@ -59,6 +59,15 @@ class Overlapping(Part):
     examples_per_client: PositiveInt
 
 
+class Natural(Part):
+    """A client has the examples of one owner, as the data set says: of those who own at least `min_examples`, the `clients` that own most,
+    or as many drawn uniformly once per seed. Clients are in the data set's order of owners; what the others own is nobody's."""
+
+    kind: Literal["natural"]
+    min_examples: PositiveInt = 1
+    select: Literal["largest", "drawn"] = "largest"
+
+
 HELD_OUT = "held_out"
 
 

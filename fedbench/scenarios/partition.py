@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.scenarios.data_parts import HELD_OUT, Dirichlet, Iid, Overlapping, ShardsOfClasses, TwoClass
+from fedbench.scenarios.data_parts import HELD_OUT, Dirichlet, Iid, Natural, Overlapping, ShardsOfClasses, TwoClass
 from fedbench.scenarios.draws import log_gamma, shares
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.shards import classes_in_shards, shards_per_class
@@ -56,21 +56,30 @@ def validation_rows(share: float, labels: Rows, seed: int, scenario: str) -> Row
     return found
 
 
-def partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
-    """The rows of every client; every row of `labels` (n,) that is not public is one client's, unless they overlap.
+def partition(scenario: Scenario, labels: Rows, seed: int, owner: Rows | None = None) -> Shards:
+    """The rows of every client; every row of `labels` (n,) that is not public is one client's, unless they overlap or somebody owns it who
+    is no client. `owner` (n,): whose rows they are, where the data set knows it.
 
     UsageError if a client would have no example.
     """
     public = public_rows(scenario, len(labels), seed)
     if public is None:
-        return _partition(scenario, labels, seed)
+        return _partition(scenario, labels, owner, seed)
     private = np.delete(np.arange(len(labels)), public)
-    return _partition(scenario, labels[private], seed).among(private)
+    return _partition(scenario, labels[private], None if owner is None else owner[private], seed).among(private)
 
 
-def _partition(scenario: Scenario, labels: Rows, seed: int) -> Shards:
-    if isinstance(scenario.partition, Overlapping):
-        return overlapping(len(labels), scenario.clients, seed, scenario.partition)
+def _partition(scenario: Scenario, labels: Rows, owner: Rows | None, seed: int) -> Shards:
+    match scenario.partition:
+        case Overlapping() as part:
+            return overlapping(len(labels), scenario.clients, seed, part)
+        case Natural() as part:
+            if owner is None:
+                raise UsageError(
+                    f"scenario {scenario.name}: partition natural needs a data set that says who owns an example, and that of task "
+                    f"{scenario.task.name} does not; choose another partition"
+                )
+            return Shards.of(natural(owner, scenario.clients, seed, part))
     return Shards.of(_disjoint(scenario, labels, seed))
 
 
@@ -103,6 +112,24 @@ def iid(examples: int, clients: int, seed: int) -> Parts:
     """A keyed permutation cut into `clients` parts whose sizes differ by at most one."""
     order = Stream(seed, Purpose.partition).permutation(examples)
     return [np.sort(part) for part in np.array_split(order, clients)]
+
+
+def natural(owner: Rows, clients: int, seed: int, part: Natural) -> Parts:
+    """The rows of `clients` owners, in the order of their numbers. Of owners of one size, those with the lower numbers are larger.
+    UsageError if fewer than `clients` own at least `part.min_examples`."""
+    owners, sizes = np.unique(owner, return_counts=True)
+    able = np.flatnonzero(sizes >= part.min_examples)
+    if len(able) < clients:
+        raise UsageError(
+            f"partition natural: {clients} clients need as many owners with at least {part.min_examples} examples each, of "
+            f"{len(owners)} owners {len(able)} have so many; lower min_examples or ask for fewer clients"
+        )
+    if part.select == "largest":
+        chosen = able[np.argsort(-sizes[able], kind="stable")[:clients]]
+    else:
+        chosen = able[Stream(seed, Purpose.partition, 9).permutation(len(able))[:clients]]
+    by_owner = np.split(np.argsort(owner, kind="stable"), np.cumsum(sizes)[:-1])
+    return [by_owner[i] for i in np.sort(chosen)]
 
 
 def overlapping(examples: int, clients: int, seed: int, part: Overlapping) -> Shards:

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from fedbench.scenarios.data_parts import (
     Dirichlet,
     Iid,
+    Natural,
     Overlapping,
     PublicPart,
     ShardsOfClasses,
@@ -214,7 +215,7 @@ class Scenario(Part):
     about: Annotated[str, Field(max_length=10_000)]
     task: TaskPart
     clients: Annotated[Integer, Field(ge=1, le=MOST_CLIENTS)]
-    partition: Iid | TwoClass | Dirichlet | ShardsOfClasses | Overlapping = Field(discriminator="kind")
+    partition: Iid | TwoClass | Dirichlet | ShardsOfClasses | Overlapping | Natural = Field(discriminator="kind")
     local: LocalPart
     compute: PerStep | PerJob | DelayClasses | ExponentialSteps = Field(discriminator="kind")
     network: Network = Network()

@@ -15,11 +15,13 @@ from fedbench.errors import UsageError
 class Examples:
     """n examples: features `x` float32 (n, *shape), C-contiguous, and labels `y` int64 (n,). The arrays are kept, not copied.
 
+    `owner` int64 (n,), numbers from 0: whose examples they are, where the data know it; a partition `natural` makes clients of owners.
     UsageError if dtype, layout or lengths are not these; what the values are is checked by Dataset.
     """
 
     x: npt.NDArray[np.float32]
     y: npt.NDArray[np.int64]
+    owner: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         _check_array("x", self.x, np.dtype(np.float32))
@@ -28,6 +30,10 @@ class Examples:
             raise UsageError(f"examples: x must be (n, features, ..), got {self.x.shape}; reshape a single feature to (n, 1)")
         if self.y.shape != self.x.shape[:1]:
             raise UsageError(f"examples: y must be ({len(self.x)},), one label per row of x {self.x.shape}, got {self.y.shape}")
+        if self.owner is not None:
+            _check_array("owner", self.owner, np.dtype(np.int64))
+            if self.owner.shape != self.y.shape:
+                raise UsageError(f"examples: owner must be ({len(self.y)},), one owner per row of x, got {self.owner.shape}")
 
     def __len__(self) -> int:
         return len(self.y)
@@ -39,7 +45,8 @@ class Examples:
 
     def subset(self, rows: npt.NDArray[np.integer[Any]] | slice) -> Examples:
         """The given rows, in the given order. A slice without a step shares memory; anything else is a copy."""
-        return Examples(np.ascontiguousarray(self.x[rows]), np.ascontiguousarray(self.y[rows]))
+        owner = None if self.owner is None else np.ascontiguousarray(self.owner[rows])
+        return Examples(np.ascontiguousarray(self.x[rows]), np.ascontiguousarray(self.y[rows]), owner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +108,9 @@ def _check_values(place: str, examples: Examples, classes: int) -> None:
         raise UsageError(
             f"{place}: x[{row}] is not finite ({examples.x.flat[index]}); remove the example or fill in its missing features"
         )
+    if examples.owner is not None and examples.owner.min() < 0:
+        row = int(np.argmin(examples.owner))
+        raise UsageError(f"{place}: owner[{row}] must be at least 0, got {examples.owner[row]}; number the owners from 0")
     outside = (examples.y < 0) | (examples.y >= classes)
     if outside.any():
         row = int(np.argmax(outside))

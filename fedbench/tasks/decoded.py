@@ -16,7 +16,7 @@ import mmap
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,8 @@ def _code() -> str:
 
 
 def _arrays(data: Dataset) -> dict[str, npt.NDArray[Any]]:
-    return {"train.x": data.train.x, "train.y": data.train.y, "test.x": data.test.x, "test.y": data.test.y}
+    fields = {f"{part}.{name}": getattr(getattr(data, part), name) for part in ("train", "test") for name in ("x", "y", "owner")}
+    return {name: array for name, array in fields.items() if array is not None}
 
 
 def _write(file: Path, data: Dataset) -> None:
@@ -127,10 +128,10 @@ def _read(file: Path) -> Dataset | None:
     start = _HEADER + int.from_bytes(view[_LENGTH:_HEADER], "little")
     header = json.loads(bytes(view[_HEADER:start]))
 
-    def array(name: str) -> npt.NDArray[Any]:
-        (row,) = [row for row in header["arrays"] if row["name"] == name]
+    def array(row: Mapping[str, Any]) -> npt.NDArray[Any]:
         count = int(np.prod(row["shape"], dtype=np.int64))
         return np.frombuffer(pages, row["dtype"], count, start + row["at"]).reshape(row["shape"])
 
-    train, test = (Examples(array(f"{part}.x"), array(f"{part}.y")) for part in ("train", "test"))
+    arrays = {row["name"]: array(row) for row in header["arrays"]}
+    train, test = (Examples(arrays[f"{part}.x"], arrays[f"{part}.y"], arrays.get(f"{part}.owner")) for part in ("train", "test"))
     return Dataset(header["data_set"], train, test, header["classes"])

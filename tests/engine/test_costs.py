@@ -152,7 +152,7 @@ def test_a_pooled_worker_pays_for_every_step_under_drawn_times() -> None:
 def test_a_pooled_worker_is_as_fast_as_a_client_of_the_first_class(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """10 to 20 s for the steps of a mean client: no client of the first class does more steps in the time."""
     labels = np.tile(np.arange(10), 300)
-    train = type("Train", (), {"y": labels, "__len__": lambda self: 3000})()
+    train = type("Train", (), {"y": labels, "owner": None, "__len__": lambda self: 3000})()
     dataset = type("Data", (), {"train": train, "classes": 10})()
     monkeypatch.setattr(Setup, "task", type("Task", (), {"dataset": dataset})())
     chosen = load(scenario, ["public=null", "budget.seconds=2000", "clients=10", "compute.assignment.medium_share=0.9"])

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
-from fedbench.scenarios.data_parts import Overlapping
+from fedbench.scenarios.data_parts import Natural, Overlapping
 from fedbench.scenarios.load import load
-from fedbench.scenarios.partition import Rows, iid, overlapping, partition, public_rows, two_class
+from fedbench.scenarios.partition import Rows, iid, natural, overlapping, partition, public_rows, two_class
 
 
 def assert_disjoint_and_complete(shards: Sequence[Rows], examples: int) -> None:
@@ -103,3 +103,41 @@ def test_overlapping_clients_have_no_public_example_and_not_too_many() -> None:
     assert len(np.unique(found.rows)) == 1442 - len(public)
     with pytest.raises(UsageError, match="examples_per_client must be at most the 1300 training examples of the task, got 1301"):
         partition(load("digits-demo", [*many, "partition.examples_per_client=1301"]), labels, 2)
+
+
+OWNER = np.array([2, 5, 2, 0, 5, 5, 9, 2, 7, 7])
+"""Owner 0 and 9 have one example, 7 two, 2 and 5 three."""
+
+
+@pytest.mark.parametrize(
+    ("clients", "floor", "expected"),
+    [
+        (1, 1, [[0, 2, 7]]),  # of two as large, the one with the lower number
+        (2, 1, [[0, 2, 7], [1, 4, 5]]),
+        (3, 2, [[0, 2, 7], [1, 4, 5], [8, 9]]),
+        (4, 1, [[3], [0, 2, 7], [1, 4, 5], [8, 9]]),
+    ],
+)
+def test_the_largest_owners_are_clients(clients: int, floor: int, expected: list[list[int]]) -> None:
+    part = Natural(kind="natural", min_examples=floor)
+    assert [rows.tolist() for rows in natural(OWNER, clients, 0, part)] == expected
+
+
+def test_owners_are_drawn_alike_among_those_above_the_floor() -> None:
+    part = Natural(kind="natural", min_examples=2, select="drawn")
+    found = [tuple(OWNER[rows[0]] for rows in natural(OWNER, 2, seed, part)) for seed in range(3000)]
+    counts = {pair: found.count(pair) for pair in set(found)}
+    assert sorted(counts) == [(2, 5), (2, 7), (5, 7)]
+    assert all(abs(count - 1000) < 5 * 26 for count in counts.values())  # five standard deviations
+
+
+def test_too_few_owners_and_none_known_are_errors() -> None:
+    with pytest.raises(
+        UsageError, match="3 clients need as many owners with at least 3 examples each, of 5 owners 2 have so many"
+    ):
+        natural(OWNER, 3, 0, Natural(kind="natural", min_examples=3))
+    scenario = load("digits-demo", ["partition={kind: natural}", "public=null"])
+    with pytest.raises(
+        UsageError, match="natural needs a data set that says who owns an example, and that of task digits does not"
+    ):
+        partition(scenario, np.zeros(40, np.int64), 0)

@@ -27,12 +27,13 @@ KINDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
         }
     ),
     "shards": st.fixed_dictionaries({"classes_per_client": st.integers(1, 6), "balanced": st.booleans()}),
+    "natural": st.fixed_dictionaries({"min_examples": st.integers(1, 12), "select": st.sampled_from(["largest", "drawn"])}),
     "overlapping": st.fixed_dictionaries({"examples_per_client": st.integers(1, 50)}),
 }
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Scenario, np.ndarray, int]:
+def cases(draw: st.DrawFn) -> tuple[Scenario, np.ndarray, np.ndarray, int]:
     kind = draw(st.sampled_from(sorted(KINDS)))
     classes, examples = draw(st.integers(2, 12)), draw(st.integers(20, 3000))
     uneven = draw(st.floats(0.0, 3.0))
@@ -44,17 +45,18 @@ def cases(draw: st.DrawFn) -> tuple[Scenario, np.ndarray, int]:
     overrides.append(f"public={{size: {public}}}" if public else "public=null")
     seed = draw(st.integers(0, 2**31 - 1))
     written = [one.replace("'", '"').replace("True", "true").replace("False", "false") for one in overrides]
-    return load("digits-demo", written), labels, seed
+    owner = np.random.default_rng(seed).geometric(0.05, examples)
+    return load("digits-demo", written), labels, owner, seed
 
 
 def same(a: Any, b: Any) -> bool:
     return len(a) == len(b) and all(np.array_equal(one, other) for one, other in zip(a, b, strict=True))
 
 
-def check(scenario: Scenario, labels: np.ndarray, seed: int) -> None:
+def check(scenario: Scenario, labels: np.ndarray, owner: np.ndarray, seed: int) -> None:
     begin = time.perf_counter()
     try:
-        shards = partition(scenario, labels, seed)
+        shards = partition(scenario, labels, seed, owner)
     except UsageError:  # what cannot be split so is said, and nothing else goes wrong
         return
     assert time.perf_counter() - begin < MOST_SECONDS
@@ -70,24 +72,29 @@ def check(scenario: Scenario, labels: np.ndarray, seed: int) -> None:
         assert len(np.unique(rows)) <= private
     else:
         assert len(np.unique(rows)) == len(rows), "disjoint"
-        assert len(rows) == private or (part.kind == "shards" and not part.balanced and len(rows) < private), "complete"
+        leaves_some = part.kind == "natural" or (part.kind == "shards" and not part.balanced)
+        assert len(rows) == private or (leaves_some and len(rows) < private), "complete"
+    if part.kind == "natural":
+        of_clients = [np.unique(owner[one]) for one in shards]
+        assert all(len(one) == 1 for one in of_clients)
+        assert (np.diff(np.concatenate(of_clients)) > 0).all(), "in the order of owners"
     if part.kind == "two_class":
         assert all(len(np.unique(labels[one])) == 2 for one in shards)
     if part.kind == "shards":
         assert all(len(np.unique(labels[one])) <= part.classes_per_client for one in shards)
-    assert same(shards, partition(scenario, labels, seed)), "a function of the seed"
+    assert same(shards, partition(scenario, labels, seed, owner)), "a function of the seed"
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(cases())
-def test_some_partitions(case: tuple[Scenario, np.ndarray, int]) -> None:
+def test_some_partitions(case: tuple[Scenario, np.ndarray, np.ndarray, int]) -> None:
     check(*case)
 
 
 @pytest.mark.slow
 @settings(max_examples=500, deadline=None, derandomize=True, database=None)
 @given(cases())
-def test_five_hundred_partitions(case: tuple[Scenario, np.ndarray, int]) -> None:
+def test_five_hundred_partitions(case: tuple[Scenario, np.ndarray, np.ndarray, int]) -> None:
     check(*case)
 
 

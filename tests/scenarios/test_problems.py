@@ -111,7 +111,8 @@ def test_there_are_literals_of_every_sort() -> None:
         ("partition={kind: dirichlet, alpha: 1, stop_at_mean: 3}", "partition.stop_at_mean must be true or false, got 3 ("),
         (
             "partition.kind=[iid]",
-            "partition.kind must be one of 'iid', 'two_class', 'dirichlet', 'shards', 'overlapping', got ['iid']; did you mean 'iid'? (",
+            "partition.kind must be one of 'iid', 'two_class', 'dirichlet', 'shards', 'overlapping', 'natural', got ['iid']; did you "
+            "mean 'iid'? (",
         ),
         ("targets=0.8", "targets must be a list, got 0.8 ("),
         ("budget=null", "budget must be a group of keys, got None ("),

@@ -27,6 +27,29 @@ def test_subset_keeps_order_and_layout() -> None:
     assert examples(6).subset(slice(1, None, 2)).x.flags.c_contiguous
 
 
+def test_subset_and_split_keep_owners() -> None:
+    some = Examples(examples(4).x, examples(4).y, np.array([7, 0, 7, 3]))
+    part = some.subset(np.array([3, 0])).owner
+    assert part is not None
+    assert part.tolist() == [3, 7]
+    data = Dataset("toy", some, examples(), 2).split(np.array([1]))
+    assert data.train.owner is not None
+    assert data.train.owner.tolist() == [7, 7, 3]
+
+
+@pytest.mark.parametrize(
+    ("owner", "message"),
+    [
+        (np.zeros(3, np.int64), r"owner must be \(4,\), one owner per row of x, got \(3,\)"),
+        (np.zeros(4, np.int32), "owner must be int64 .* got int32"),
+        (np.array([0, 1, -2, 0]), r"toy, train: owner\[2\] must be at least 0, got -2"),
+    ],
+)
+def test_owners_are_numbers_from_0(owner: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Dataset("toy", Examples(examples().x, examples().y, owner), examples(), 2)
+
+
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [

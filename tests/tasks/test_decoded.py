@@ -56,6 +56,18 @@ def test_it_is_made_once(cache: Path, source: Path) -> None:
     assert entry(cache).name.startswith("toy-")
 
 
+def test_owners_are_kept(cache: Path, source: Path) -> None:
+    def owned() -> Dataset:
+        data = dataset()
+        return Dataset("toy", Examples(data.train.x, data.train.y, np.arange(7) % 2), data.test, 3)
+
+    decoded.kept("toy", [source], "sum", owned)
+    again = decoded.kept("toy", [source], "sum", never)
+    assert again.train.owner is not None
+    assert again.train.owner.tolist() == [0, 1, 0, 1, 0, 1, 0]
+    assert again.test.owner is None
+
+
 def test_what_one_writes_nobody_else_sees(cache: Path, source: Path) -> None:
     one, other = (decoded.kept("toy", [source], "sum", dataset) for _ in range(2))
     one.train.x[:] = 9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import keyword
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 from typing import Annotated
@@ -20,46 +21,72 @@ app = typer.Typer(help="Write the files of something new.", no_args_is_help=True
 TEMPLATES = Path(__file__).with_name("templates")
 
 
+NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and underscores.")]
+DirectoryOption = Annotated[Path, typer.Option("--directory", "-d", help="Where to write; made if it is not there.")]
+
+
 @app.command()
-def algorithm(
-    name: Annotated[str, typer.Argument(help="Small letters, digits and underscores.")],
-    directory: Annotated[Path, typer.Option("--directory", "-d", help="Where to write; made if it is not there.")] = Path(),
-) -> None:
+def algorithm(name: NameArgument, directory: DirectoryOption = Path()) -> None:
     """Write the file of an algorithm and its test.
 
     NAME.py is a small algorithm that works, test_NAME.py passes as it stands; change both.
 
     Example: fedbench new algorithm damped && fedbench plan digits-demo -a ./damped.py:Damped
     """
-    check_name(name)
+    check_name("algorithm", name)
     cls = "".join(part.capitalize() for part in name.split("_"))
-    files = {directory / f"{name}.py": "algorithm.txt", directory / f"test_{name}.py": "test_algorithm.txt"}
-    for file in files:
-        if file.exists():
-            raise UsageError(f"new algorithm: {file} is there already; choose another name or --directory")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for file, template in files.items():
-            text = Template((TEMPLATES / template).read_text()).substitute(name=name, Class=cls, test_file=f"test_{name}.py")
-            file.write_text(text)
-    except OSError as error:
-        raise UsageError(f"new algorithm: {directory} cannot be written ({error.strerror}); choose another --directory") from None
+    files = {f"{name}.py": "algorithm.txt", f"test_{name}.py": "test_algorithm.txt"}
+    _write("algorithm", directory, files, name=name, Class=cls, test_file=f"test_{name}.py")
     _say_what_next(name, cls, directory)
 
 
-def check_name(name: str) -> None:
-    """UsageError for what cannot be a module's name, or is taken."""
+@app.command()
+def task(name: NameArgument, directory: DirectoryOption = Path()) -> None:
+    """Write what makes a task of your own data, with a scenario and a test.
+
+    NAME.py writes the arrays into a file, NAME.yaml is a scenario that learns from it, test_NAME.py passes as it stands; change all three.
+
+    Example: fedbench new task petals && python petals.py && fedbench run petals.yaml -a "fedavg[cohort_size=4]"
+    """
+    check_name("task", name)
+    files = {f"{name}.py": "task.txt", f"{name}.yaml": "task_scenario.txt", f"test_{name}.py": "test_task.txt"}
+    _write("task", directory, files, name=name, test_file=f"test_{name}.py")
+    lines = [
+        f"wrote {', '.join(str(directory / file) for file in files)}",
+        f"  pytest {directory / f'test_{name}.py'}",
+        f"  python {directory / f'{name}.py'}",
+        f"  fedbench plan {directory / f'{name}.yaml'} -a 'fedavg[cohort_size=4]'",
+        f"  fedbench run {directory / f'{name}.yaml'} -a 'fedavg[cohort_size=4]' -a 'fedbuff[buffer_size=4]'",
+    ]
+    say("\n".join(lines))
+
+
+def _write(kind: str, directory: Path, files: Mapping[str, str], **words: str) -> None:
+    """Files by their templates, filled in with words. UsageError if one is there already, or cannot be written."""
+    for file in files:
+        if (directory / file).exists():
+            raise UsageError(f"new {kind}: {directory / file} is there already; choose another name or --directory")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for file, template in files.items():
+            (directory / file).write_text(Template((TEMPLATES / template).read_text()).substitute(words))
+    except OSError as error:
+        raise UsageError(f"new {kind}: {directory} cannot be written ({error.strerror}); choose another --directory") from None
+
+
+def check_name(kind: str, name: str) -> None:
+    """UsageError for what cannot be a module's name, or is taken. `kind`: algorithm or task."""
     if not NAME.fullmatch(name) or name.endswith("_"):
-        raise UsageError(f"new algorithm: the name must be small letters, digits and underscores, such as my_rule, got {name!r}")
+        raise UsageError(f"new {kind}: the name must be small letters, digits and underscores, such as my_{kind}, got {name!r}")
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
-        raise UsageError(f"new algorithm: {name!r} is a word of Python; choose another name")
-    known = registry.names("algorithm")
+        raise UsageError(f"new {kind}: {name!r} is a word of Python; choose another name")
+    known = registry.names(kind)
     squeezed = {other.replace("_", ""): other for other in known}
     if name.replace("_", "") in squeezed:
         taken = squeezed[name.replace("_", "")]
-        raise UsageError(f"new algorithm: {name!r} is taken by {taken!r}, see `fedbench info {taken}`; choose another name")
+        raise UsageError(f"new {kind}: {name!r} is taken by {taken!r}, see `fedbench info {taken}`; choose another name")
     if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
-        raise UsageError(f"new algorithm: {name!r} is an installed module, which the file would hide; choose another name")
+        raise UsageError(f"new {kind}: {name!r} is an installed module, which the file would hide; choose another name")
 
 
 def _say_what_next(name: str, cls: str, directory: Path) -> None:

@@ -17,6 +17,7 @@ from fedbench.scenarios.data_parts import HELD_OUT
 from fedbench.scenarios.partition import Rows, public_rows, rows_of_other_task, validation_rows
 from fedbench.scenarios.schema import Scenario
 from fedbench.sources import plain
+from fedbench.tasks import arrays
 from fedbench.tasks.available import Outline, outline
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.task import Task
@@ -27,6 +28,12 @@ def load_task(name: str, model: str) -> Task:
     """A task, kept for the next run of the same one in this process."""
     task: Task = registry.find("task", name)(model=model)
     return task
+
+
+@functools.lru_cache(maxsize=2)
+def load_own(source: arrays.Source, model: str) -> Task:
+    """Likewise a task of the user's own data."""
+    return arrays.load(source, model)
 
 
 @functools.lru_cache(maxsize=2)
@@ -60,8 +67,12 @@ class Data:
 
     @property
     def _given(self) -> Task:
+        part = self.scenario.task
         with self._named("task"):
-            return load_task(self.scenario.task.name, self.scenario.task.model)
+            if part.file is None or part.label is None:
+                return load_task(part.name, part.model)
+            keys = {field.name: getattr(part, field.name) for field in dataclasses.fields(arrays.Source)}
+            return load_own(arrays.Source(**keys), part.model)
 
     @functools.cached_property
     def outline(self) -> Outline:

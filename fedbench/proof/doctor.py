@@ -180,8 +180,8 @@ def _digits() -> Finding:
 
 def _fashion() -> Finding:
     from fedbench.errors import MissingDataError
+    from fedbench.places import data_root
     from fedbench.tasks.fashion_mnist import DEBIAN, locate, raw_folder
-    from fedbench.tasks.files import data_root
 
     folders = (DEBIAN, raw_folder(data_root()))
     try:
@@ -198,8 +198,8 @@ def _fashion() -> Finding:
 
 def _more_data() -> Finding:
     """The data sets that nobody can install: files of their authors."""
+    from fedbench.places import data_root
     from fedbench.tasks.available import FOLDERS, missing
-    from fedbench.tasks.files import data_root
 
     absent = [name for name in FOLDERS if missing(name)]
     found = [f"{name} in {anonymous(str(data_root() / FOLDERS[name].folder))}" for name in FOLDERS if name not in absent]

@@ -2,20 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from fedbench.scenarios.part import Float, Part, PositiveInt
+
+OF_A_FILE = ("file", "label", "client", "features", "test", "test_share", "sha256")
+"""Keys of a task that only own data have."""
+TEST_SHARE = 0.2
+Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class TaskPart(Part):
     """Data set and model by name. `augmentation`: what happens to the images of a job's steps; left out, what the task does by itself
-    (crop_flip for CIFAR). crop_flip is for tasks that say how."""
+    (crop_flip for CIFAR). crop_flip is for tasks that say how.
+
+    In the place of a name a `file` of your own data: NumPy's .npz, Parquet, or a folder that datasets saved to disk. `label` names the
+    column of the classes, `client` that of the owners of the examples, `features` those that make an example (left out, all others).
+    `test` is another such file; without one, `test_share` of every class is held out for testing. `sha256` is of file and test; left out,
+    it is computed when the scenario is read.
+    """
 
     name: str
     model: str = "softmax"
     augmentation: Literal["none", "crop_flip"] | None = None
+    file: str | None = None
+    label: str | None = None
+    client: str | None = None
+    features: tuple[str, ...] = ()
+    test: str | None = None
+    test_share: Annotated[Float, Field(gt=0, lt=1)] = TEST_SHARE
+    sha256: tuple[Sum, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_by_its_file(cls, content: Any) -> Any:
+        if not isinstance(content, dict) or not isinstance(content.get("file"), str):
+            return content
+        name = f"file:{PurePath(content['file']).stem}"
+        if content.get("name", name) != name:
+            raise ValueError(f"give a name or a file, got name {content['name']!r} and file {content['file']!r}")
+        return {**content, "name": name}
+
+    @model_validator(mode="after")
+    def _of_a_file(self) -> TaskPart:
+        given = [key for key in OF_A_FILE if key in self.model_fields_set and getattr(self, key) not in (None, ())]
+        if self.file is None and given:
+            raise ValueError(f"{', '.join(given)} belong to a file of your own data, got none; give task.file")
+        if self.file is not None and self.label is None:
+            raise ValueError("a file needs label, the name of its column of classes, got none")
+        files = 1 if self.test is None else 2
+        if self.sha256 and len(self.sha256) != files:
+            raise ValueError(f"sha256 must have one sum for each of {files} files, got {len(self.sha256)}")
+        if self.test is not None and self.test_share != TEST_SHARE:
+            raise ValueError(f"give test or test_share, got {self.test!r} and {self.test_share:g}")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_what_has_no_file(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = handler(self)
+        return content if self.file is not None else {key: value for key, value in content.items() if key not in OF_A_FILE}
 
 
 class Iid(Part):

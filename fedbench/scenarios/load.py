@@ -12,6 +12,7 @@ from fedbench import plain_files
 from fedbench.errors import UsageError, nearest
 from fedbench.registry import scalar
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
+from fedbench.scenarios.own_data import with_sums
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.windows import with_windows
@@ -36,7 +37,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content, where = read(file), str(file)
     for override in overrides:
         content = override_key(content, override)
-    return validate(with_windows(content, where), where)
+    return validate(with_sums(with_windows(content, where), where), where)
 
 
 def overrides_of(scenario: Scenario) -> list[str] | None:

@@ -268,9 +268,11 @@ class Scenario(Part):
         return self.model_dump(mode="json", by_alias=True)
 
     def content_hash(self) -> str:
-        """Hash of everything that can change a result: all but `about`, and but for the keys of LATER that have their defaults."""
+        """Hash of everything that can change a result: all but `about`, where files lie, and keys of LATER that have their defaults."""
         content = self.resolved()
         del content["about"]
+        if self.task.sha256:
+            del content["task"]["file"], content["task"]["test"]
         for path in LATER:
             _drop_default(self, content, path.split("."))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fedbench import plain_files
+from fedbench import places, plain_files
 from fedbench.errors import UsageError
 from fedbench.scenarios.schema import MOST_CLIENTS
 
@@ -22,15 +22,15 @@ MOST_WINDOWS = 1_000_000
 def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """The content of a scenario with `availability.file` replaced by the `rows` that are in it.
 
-    The file is looked for beside the scenario, then in the working directory. CSV: a header `client,on,off` and one line per
-    window, in seconds; JSON: a list of [client, on, off]. Raises UsageError for what cannot be read.
+    The file is looked for beside the scenario, in the working directory, and in the data root. CSV: a header `client,on,off` and one line
+    per window, in seconds; JSON: a list of [client, on, off]. Raises UsageError for what cannot be read.
     """
     part = content.get("availability")
     if not isinstance(part, Mapping) or part.get("kind") != "table" or "file" not in part:
         return content
     if "rows" in part:
         raise UsageError(f"scenario {content.get('name', '?')}: availability has rows and a file; give one of them ({where})")
-    file = _found(str(part["file"]), Path(where).parent)
+    file = places.found(str(part["file"]), "availability.file", [Path(where).parent])
     rest = {key: value for key, value in part.items() if key != "file"}
     return {**content, "availability": {**rest, "rows": read_windows(file, _clients(content))}}
 
@@ -39,14 +39,6 @@ def _clients(content: Mapping[str, Any]) -> int:
     """How many clients there can be: what the scenario says, if that can be."""
     given = content.get("clients")
     return given if isinstance(given, int) and 0 < given <= MOST_CLIENTS else MOST_CLIENTS
-
-
-def _found(name: str, folder: Path) -> Path:
-    places = [folder / name, Path(name)]
-    for place in places:
-        if place.is_file():
-            return place
-    raise UsageError(f"availability.file {name}: there is no such file, neither {places[0]} nor in the working directory")
 
 
 def read_windows(file: Path, clients: int = MOST_CLIENTS) -> list[list[tuple[float, float]]]:

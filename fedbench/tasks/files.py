@@ -10,17 +10,12 @@ from pathlib import Path
 
 from fedbench import plain_files
 from fedbench.errors import MissingDataError, RecordError
+from fedbench.places import data_root
 
 LARGEST = 256 << 20  # bytes: the largest published file, STL-10's test images, has 221 MB
 Files = dict[str, Path]
 Download = Callable[[Path], None]
 """Fills a data root."""
-
-
-def data_root() -> Path:
-    """The folder that holds the data sets, laid out as torchvision does: $FEDBENCH_DATA, or ~/.cache/fedbench."""
-    given = os.environ.get("FEDBENCH_DATA")
-    return Path(given) if given else Path.home() / ".cache" / "fedbench"
 
 
 def may_download() -> bool:

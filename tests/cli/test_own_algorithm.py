@@ -63,7 +63,7 @@ def test_new_overwrites_nothing(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("1st", "must be small letters, digits and underscores, such as my_rule, got '1st'"),
+        ("1st", "must be small letters, digits and underscores, such as my_algorithm, got '1st'"),
         ("my-rule", "got 'my-rule'"),
         ("MyRule", "got 'MyRule'"),
         ("lambda", "'lambda' is a word of Python"),
@@ -75,7 +75,7 @@ def test_new_overwrites_nothing(folder: Path) -> None:
 )
 def test_bad_names(name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        check_name(name)
+        check_name("algorithm", name)
 
 
 def test_a_file_works_wherever_a_name_does(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedbench import registry
@@ -51,3 +52,16 @@ def test_inputs_do_not_depend_on_what_an_algorithm_sends() -> None:
         for name in ("fedavg", "scaffold", "fedlin", "quafl")
     }
     assert len(digests) == 1
+
+
+def test_one_worker_has_what_clients_have_and_no_more(tmp_path: Path) -> None:
+    """Of five owners the three largest are clients: a pooled worker has the examples of these three."""
+    owner = np.repeat([0, 1, 2, 3, 4], [10, 40, 20, 5, 25])
+    np.savez(tmp_path / "mine.npz", x=np.arange(100.0), y=np.arange(100) % 2, who=owner)
+    task = f"task={{file: {tmp_path / 'mine.npz'}, label: y, client: who, features: [x]}}"
+    scenario = load("digits-demo", [task, "clients=3", "partition={kind: natural}", "public=null"])
+    apart, pooled = (Setup(RunSpec(scenario, registry.algorithm(name), 0)) for name in ("fedavg", "centralised"))
+    owners = apart.task.dataset.train.owner
+    assert owners is not None
+    assert [np.unique(owners[rows]).tolist() for rows in apart.shards] == [[1], [2], [4]]
+    assert pooled.shards[0].tolist() == np.flatnonzero(np.isin(owners, [1, 2, 4])).tolist()

@@ -10,15 +10,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import typer.main
+import yaml
 
 from fedbench.cli.main import app
+from fedbench.scenarios.load import load
 from tests.cli.commands import fedbench
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+YAML = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
 LINES = [line.strip() for line in re.sub(r"```.*?```", "", README, flags=re.DOTALL).splitlines() if line.startswith("    ")]
 COMMANDS = [line for line in LINES if line.startswith("fedbench ")]
 SMALLER = {"run": ["--set", "budget.seconds=2", "-j", "1"], "theory": ["--quick"], "bench": ["--rounds", "3"]}
@@ -73,6 +78,18 @@ def test_python_blocks(block: str, folder: Path) -> None:
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 0, f"README:\n{block}\n{result.stderr}"
     assert len([line for line in block.splitlines() if line.strip()]) <= 30
+
+
+def test_the_block_of_own_data_runs(tmp_path: Path) -> None:
+    """As keys of a scenario, beside a file of visits to four hospitals, of which three have enough."""
+    (block,) = YAML
+    hospital = np.repeat(["north", "east", "south", "west"], [100, 90, 80, 40])
+    columns = {"hospital": hospital, "outcome": np.arange(310) % 2, "age": np.linspace(0, 1, 310), "dose": np.ones(310)}
+    pd.DataFrame(columns).to_parquet(tmp_path / "visits.parquet")
+    content = load("digits-demo", ["clients=3", "public=null", "budget.seconds=5"]).resolved() | yaml.safe_load(block)
+    (tmp_path / "visits.yaml").write_text(yaml.safe_dump(content))
+    result = fedbench("run", "visits.yaml", "-a", "fedavg[cohort_size=3]", cwd=tmp_path)
+    assert result.returncode == 0, f"README:\n{block}\n{result.stderr}"
 
 
 def test_there_are_blocks_of_every_kind() -> None:

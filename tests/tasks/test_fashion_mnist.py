@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from fedbench.errors import MissingDataError, RecordError
+from fedbench.places import data_root
 from fedbench.tasks import fashion_mnist
 from fedbench.tasks.data import Dataset
-from fedbench.tasks.files import data_root
 
 TRAIN, TEST = 20, 10
 

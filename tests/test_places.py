@@ -1,0 +1,23 @@
+"""Sums of files and folders."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from fedbench import places
+
+
+def test_a_folder_s_sum_is_of_names_and_contents(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        folder.mkdir()
+        (folder / "a").write_bytes(b"first")
+        (folder / "b").write_bytes(b"second")
+    assert places.sha256(one / "a") == hashlib.sha256(b"first").hexdigest()
+    assert places.sha256(one) == places.sha256(other)
+    (other / "b").rename(other / "c")
+    assert places.sha256(one) != places.sha256(other)
+    (other / "c").rename(other / "b")
+    (other / "b").write_bytes(b"secone")
+    assert places.sha256(one) != places.sha256(other)

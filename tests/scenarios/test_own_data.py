@@ -58,7 +58,7 @@ def test_a_task_without_a_file_has_no_keys_of_one() -> None:
         ({"test_share": 1}, r"task.test_share must be < 1, got 1"),
         ({"sha256": ["0" * 64] * 2}, r"task: sha256 must have one sum for each of 1 files, got 2"),
         ({"sha256": ["x"]}, r"task.sha256.0 must be text that matches \^"),
-        ({"lable": "y"}, r"unknown key task.lable; did you mean 'label'\?"),
+        ({"labels": "y"}, r"unknown key task.labels; did you mean 'label'\?"),
         ({"test": "other.npz"}, r"task.test other.npz: there is no such file"),
     ],
 )

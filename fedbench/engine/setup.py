@@ -53,10 +53,9 @@ class Setup:
 
     @functools.cached_property
     def shards(self) -> Shards:
-        if self.spec.algorithm.pooled and isinstance(
-            self.spec.scenario.partition, Natural
-        ):  # what nobody has, one worker lacks too
-            return Shards.of([np.sort(self._shards_of(self.spec.scenario).rows)])
+        given = self.spec.scenario
+        if self.spec.algorithm.pooled and isinstance(given.partition, Natural):  # what nobody has, one worker lacks too
+            return Shards.of([np.sort(self._shards_of(given).rows)])
         return self._shards_of(self.scenario)
 
     def _shards_of(self, scenario: Scenario) -> Shards:

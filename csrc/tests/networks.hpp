@@ -1,7 +1,9 @@
 // Small networks of every kind of layer, examples for them, and whole runs.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -38,6 +40,16 @@ inline Layer dropout(LayerKind kind, double p) {
     layer.p = p;
     return layer;
 }
+inline Layer last(std::size_t outputs) {
+    Layer layer = of(LayerKind::last);
+    layer.outputs = outputs;
+    return layer;
+}
+inline Layer embedding(std::size_t symbols, std::size_t width) {
+    Layer layer = of(LayerKind::embedding);
+    layer.inputs = symbols, layer.outputs = width;
+    return layer;
+}
 inline const Layer relu = of(LayerKind::relu), flatten = of(LayerKind::flatten);
 
 struct Net {
@@ -60,6 +72,9 @@ inline std::vector<Net> nets() {
         {"many channels", {conv(3, 70, 3, 1, 1), relu, conv(70, 9, 3, 2), flatten, linear(9 * 3 * 3, 5)}, {3, 8, 8, true}},
         {"dropped", {flatten, dropout(LayerKind::dropout, 0.5), linear(18, 9), relu, linear(9, 2)}, {2, 3, 3, true}},
         {"sparse", {relu, conv(3, 4, 2, 3, 2), relu, flatten, linear(4 * 4 * 4, 3)}, {3, 9, 7, true}},
+        {"symbols", {last(5), embedding(6, 7), linear(35, 11), relu, linear(11, 3)}, {9}},  // of 6 symbols all are used often
+        {"many symbols", {flatten, embedding(90, 3), relu, last(10), flatten, linear(10, 4)}, {1, 2, 3, true}},
+        {"bare symbols", {embedding(4, 3), last(4)}, {5}},
     };
 }
 
@@ -79,6 +94,8 @@ struct Problem {
 
     explicit Problem(const Net& net, std::size_t n = 23) : network(net.layers, net.input), y(n), shard(n - 2) {
         x = draws<Real>(n * net.input.size(), 1);
+        if (network.symbols() > 0)
+            for (Real& value : x) value = std::floor(std::min(std::abs(value) / 3, Real{0.999f}) * static_cast<Real>(network.symbols()));
         model = draws<Real>(network.dim(), 2, 0.3);
         for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<std::int64_t>(i % network.classes());
         std::iota(shard.begin(), shard.end(), 1);

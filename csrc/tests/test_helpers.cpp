@@ -70,6 +70,7 @@ std::vector<Net> large_nets() {
         {"linear", {linear(401, 700), relu, linear(700, 97)}, {401}},
         {"pooled", {conv(1, 7, 5), pool(2), relu, conv(7, 9, 3, 1, 1), pool(3), flatten, linear(9 * 4 * 4, 5)}, {1, 28, 28, true}},
         {"bare", {conv(2, 11, 3, 2, 1), relu, conv(11, 13, 3), relu, flatten, linear(13 * 12 * 13, 3)}, {2, 28, 30, true}},
+        {"symbols", {last(60), embedding(50, 1100), relu, linear(60 * 1100, 5)}, {70}},
         {"one row", {conv(1, 40, 20), pool(3), flatten, linear(40 * 1 * 3, 5)}, {1, 22, 30, true}},
     };
 }

@@ -184,6 +184,43 @@ void masks_follow_the_stream() {
     check(kept && dropped, "the stream drops some and keeps some");
 }
 
+/// Two examples of the symbols 1 0 1 and 2 1 1 of four; the logits are the rows of the last symbol.
+void a_row_is_found_and_gets_all_its_slopes() {
+    Problem<double> problem({"rows", {embedding(4, 2), linear(6, 2)}, {3}}, 2);
+    problem.x = {1, 0, 1, 2, 1, 1}, problem.shard = {0, 1};
+    problem.model = {10, 11, 20, 21, 30, 31, 40, 41, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0};
+    const auto worker = make_worker<double>(problem.network, 2, instruction_set());
+    const std::vector<const double*> rows{problem.x.data(), problem.x.data() + 3};
+    std::vector<double> logits(4), gradient(problem.model.size());
+    worker->forward(problem.model.data(), rows, nullptr, logits.data());
+    check(logits == std::vector<double>{20, 21, 30, 31}, "the rows of the first symbols");
+    std::fill(problem.model.begin() + 8, problem.model.end(), 1.0);  // now every logit is the sum of all three rows, and the bias
+    worker->forward(problem.model.data(), rows, nullptr, logits.data());
+    check(logits == std::vector<double>{104, 104, 144, 144}, "sums of rows");
+    worker->pullback(std::vector<double>{1, 0, 0, 100}.data(), gradient.data());
+    check(std::vector<double>(gradient.begin(), gradient.begin() + 8) == std::vector<double>{1, 1, 202, 202, 100, 100, 0, 0},
+          "a symbol that occurs twice in an example gets both slopes, one that does not occur gets none");
+    problem.x[1] = std::nan(""), problem.x[2] = 4, problem.x[3] = -1;
+    worker->forward(problem.model.data(), rows, nullptr, logits.data());
+    check(logits == std::vector<double>{20 + 21 + 2 * 21 + 1, 84, 10 + 11 + 2 * 41 + 1, 104}, "changed data stay in the table");
+}
+
+void what_is_no_symbol_is_refused() {
+    Problem<float> problem({"symbols", {last(2), embedding(6, 4), linear(8, 3)}, {3}}, 5);
+    const auto crew = [&] { return Crew<float>(problem.network, problem.examples(), 1, 4, 1, instruction_set()); };
+    auto works = crew();
+    std::vector<float> logits(15);
+    for (const float bad : {6.0f, -1.0f, 2.5f, std::nanf(""), INFINITY}) {
+        std::vector<float> other = problem.x;
+        other[7] = bad;
+        check_throws<std::invalid_argument>([&] { works.logits(problem.model.data(), other, logits.data()); },
+                                            "features[2, 1]: must be a symbol, a whole number in 0 .. 5, got ");
+        check_throws<std::invalid_argument>([&] { works.forward(problem.model.data(), other, nullptr, logits.data()); }, "features[2, 1]");
+    }
+    problem.x[14] = 6;
+    check_throws<std::invalid_argument>(crew, "x[4, 2]: must be a symbol, a whole number in 0 .. 5, got 6");
+}
+
 void threads_change_nothing() {
     const Problem<float> problem(nets()[3], 40);
     constexpr std::size_t jobs = 13;
@@ -242,6 +279,14 @@ void misfits_are_refused() {
     check_throws<std::invalid_argument>([&] { network({conv(1, 2, 5)}, {1, 4, 4, true}); }, "has a kernel of 5, gets a side of only 4");
     check_throws<std::invalid_argument>([&] { network({conv(1, 2, 3)}, {1, 4, 4, true}); }, "add flatten");
     check_throws<std::invalid_argument>([&] { network({relu}, {4}); }, "none of them has parameters");
+    check_throws<std::invalid_argument>([&] { network({last(5), linear(5, 2)}, {4}); }, "layer 0 (last): takes a vector of at least 5");
+    check_throws<std::invalid_argument>([&] { network({last(0)}, {4}); }, "takes a vector of at least 1");
+    check_throws<std::invalid_argument>([&] { network({last(1)}, {1, 4, 4, true}); }, "gets (1, 4, 4)");
+    check_throws<std::invalid_argument>([&] { network({embedding(0, 3)}, {4}); }, "layer 0 (embedding): takes a vector of symbols");
+    check_throws<std::invalid_argument>([&] { network({embedding(3, 0)}, {4}); }, "for 3 symbols of 0");
+    check_throws<std::invalid_argument>([&] { network({embedding(3, 2)}, {1, 4, 4, true}); }, "gets (1, 4, 4)");
+    check_throws<std::invalid_argument>([&] { network({relu, embedding(3, 2)}, {4}); }, "only flatten and last may come before it");
+    check_throws<std::invalid_argument>([&] { network({embedding(1 << 14, 1 << 13)}, {4}); }, "at most 67108864 parameters");
     const std::size_t huge = std::size_t{1} << 31;
     check_throws<std::invalid_argument>([&] { network({linear(4, huge)}, {4}); }, "at most 16777216 as any of its numbers");
     check_throws<std::invalid_argument>([&] { network({linear(4, 1 << 24), linear(1 << 24, 64)}, {4}); }, "at most 67108864 parameters");
@@ -279,6 +324,8 @@ int main() {
     instruction_sets_have_the_same_bits();
     a_maximum_is_the_first_of_equals();
     masks_follow_the_stream();
+    a_row_is_found_and_gets_all_its_slopes();
+    what_is_no_symbol_is_refused();
     threads_change_nothing();
     a_team_stops_at_errors();
     misfits_are_refused();

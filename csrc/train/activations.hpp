@@ -76,9 +76,8 @@ class Arena {
 public:
     explicit Arena(const Network& network) {
         for (const Stage& stage : network.stages()) {
-            if (!stage.has_parameters()) continue;
-            add(stage.weight, stage.weight_size());
-            add(stage.bias, stage.layer.outputs);
+            if (stage.weight_size() > 0) add(stage.weight, stage.weight_size());
+            if (stage.has_bias()) add(stage.bias, stage.layer.outputs);
         }
     }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,7 @@ Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::
         if (data.y[i] < 0 || static_cast<std::size_t>(data.y[i]) >= network_.classes())
             throw std::invalid_argument("y[" + std::to_string(i) + "]: must be in 0 .. " + std::to_string(network_.classes() - 1) +
                                         ", got " + std::to_string(data.y[i]));
+    check_symbols("x", {data.x, data.n * network_.input().size()});
     const std::size_t largest = std::min(batch, std::max<std::size_t>(data.n, 1));  // no shard is larger
     for (std::size_t i = 0; i < threads; ++i) workers_.push_back(make_worker<Real>(network_, largest, isa, threads));
 }
@@ -89,6 +91,7 @@ void Crew<Real>::help(const std::atomic<std::size_t>& working) {
 template <typename Real>
 void Crew<Real>::logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch) {
     const auto call = team_caller_.enter("logits");
+    check_symbols("features", features);
     const std::size_t width = network_.input().size(), n = features.size() / width;
     team_.run((n + kTask - 1) / kTask,
               [&](std::size_t task, std::size_t thread) {
@@ -103,6 +106,7 @@ void Crew<Real>::logits(const Real* x, std::span<const Real> features, Real* out
 template <typename Real>
 std::uint64_t Crew<Real>::forward(const Real* x, std::span<const Real> features, const typename Worker<Real>::Masks* masks, Real* out) {
     const auto call = student_caller_.enter("forward");
+    check_symbols("features", features);
     const std::size_t width = network_.input().size(), n = features.size() / width;
     forward_rows_ = 0, forward_of_ = std::this_thread::get_id();
     if (n == 0) return 0;
@@ -133,6 +137,20 @@ void Crew<Real>::check_rows(std::span<const std::int64_t> rows) const {
     for (std::int64_t row : rows)
         if (row < 0 || static_cast<std::size_t>(row) >= data_.n)
             throw std::out_of_range("shard: there are " + std::to_string(data_.n) + " examples, got row " + std::to_string(row));
+}
+
+template <typename Real>
+void Crew<Real>::check_symbols(const char* name, std::span<const Real> features) const {
+    if (network_.symbols() == 0) return;
+    const auto symbols = static_cast<Real>(network_.symbols());
+    for (std::size_t i = 0; i < features.size(); ++i) {
+        const Real value = features[i];
+        if (value >= 0 && value < symbols && std::trunc(value) == value) continue;
+        const std::size_t width = network_.input().size();
+        throw std::invalid_argument(std::string(name) + "[" + std::to_string(i / width) + ", " + std::to_string(i % width) +
+                                    "]: must be a symbol, a whole number in 0 .. " + std::to_string(network_.symbols() - 1) + ", got " +
+                                    std::to_string(value));
+    }
 }
 
 template class Crew<float>;

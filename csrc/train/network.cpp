@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -12,6 +13,7 @@ namespace {
 constexpr std::pair<LayerKind, const char*> kNames[] = {
     {LayerKind::linear, "linear"},   {LayerKind::conv2d, "conv2d"},   {LayerKind::max_pool2d, "max_pool2d"}, {LayerKind::relu, "relu"},
     {LayerKind::flatten, "flatten"}, {LayerKind::dropout, "dropout"}, {LayerKind::dropout2d, "dropout2d"},
+    {LayerKind::last, "last"},       {LayerKind::embedding, "embedding"},
 };
 
 const char* name_of(LayerKind kind) {
@@ -50,7 +52,7 @@ void check_sizes(std::size_t index, const Layer& layer, const Shape& in) {
     for (std::size_t number : {layer.inputs, layer.outputs, layer.kernel, layer.stride, layer.padding})
         check_at_most(index, layer, "as any of its numbers", {number}, kMostNumbers);
     const std::size_t window = layer.kind == LayerKind::conv2d ? layer.kernel : 1, border = 2 * layer.padding;
-    if (layer.kind == LayerKind::linear || layer.kind == LayerKind::conv2d)
+    if (layer.kind == LayerKind::linear || layer.kind == LayerKind::conv2d || layer.kind == LayerKind::embedding)
         check_at_most(index, layer, "parameters", {layer.inputs, layer.outputs, window, window}, kMostParameters);
     check_at_most(index, layer, "numbers of an example with its border", {in.channels, in.height + border, in.width + border},
                   kMostNumbers);
@@ -85,6 +87,16 @@ Shape output_of(std::size_t index, const Layer& layer, const Shape& in) {
             return in;
         case LayerKind::relu:
             return in;
+        case LayerKind::last:
+            if (in.image || layer.outputs < 1 || layer.outputs > in.channels)
+                refuse(index, layer, "takes a vector of at least " + std::to_string(std::max<std::size_t>(1, layer.outputs)) +
+                                         ", gets " + text_of(in));
+            return {layer.outputs};
+        case LayerKind::embedding:
+            if (in.image || layer.inputs < 1 || layer.outputs < 1)
+                refuse(index, layer, "takes a vector of symbols, and has at least one symbol and one number of each, gets " + text_of(in) +
+                                         " for " + std::to_string(layer.inputs) + " symbols of " + std::to_string(layer.outputs));
+            return {in.channels * layer.outputs};
     }
     refuse(index, layer, "unknown kind");
 }
@@ -98,7 +110,7 @@ LayerKind layer_kind_named(const std::string& name) {
 }
 
 std::size_t Stage::weight_size() const {
-    if (layer.kind == LayerKind::linear) return layer.outputs * layer.inputs;
+    if (layer.kind == LayerKind::linear || layer.kind == LayerKind::embedding) return layer.outputs * layer.inputs;
     if (layer.kind == LayerKind::conv2d) return layer.outputs * layer.inputs * layer.kernel * layer.kernel;
     return 0;
 }
@@ -111,10 +123,14 @@ Network::Network(std::span<const Layer> layers, Shape input) : input_(input) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
         Stage stage{layers[i], shape, output_of(i, layers[i], shape), dim_, 0};
         check_at_most(i, layers[i], "numbers of an example", {stage.out.channels, stage.out.height, stage.out.width}, kMostNumbers);
-        if (stage.has_parameters()) {
-            stage.bias = dim_ + stage.weight_size();
-            dim_ = stage.bias + layers[i].outputs;
+        if (layers[i].kind == LayerKind::embedding) {
+            for (const Stage& before : stages_)
+                if (before.layer.kind != LayerKind::flatten && before.layer.kind != LayerKind::last)
+                    refuse(i, layers[i], "takes the symbols of examples, so only flatten and last may come before it");
+            symbols_ = layers[i].inputs;
         }
+        stage.bias = dim_ + stage.weight_size();
+        dim_ = stage.bias + (stage.has_bias() ? layers[i].outputs : 0);
         shape = stage.out;
         stages_.push_back(stage);
     }

@@ -4,6 +4,7 @@
 #include "conv.hpp"
 #include "linear.hpp"
 #include "pointwise.hpp"
+#include "symbols.hpp"
 
 namespace fedbench::train {
 namespace {
@@ -71,6 +72,15 @@ public:
                     draw_masks(p.stage, *masks, batch, p.extra.data());
                     apply_masks(p.stage, p.extra.data(), batch, in.value);
                     break;
+                case LayerKind::last:
+                    last(in.rows.data(), in.shape.size(), batch, out.value, out.shape.size());
+                    break;
+                case LayerKind::embedding:
+                    find_rows(p.stage.layer, in.rows.data(), in.shape.size(), batch, p.offset.data());
+                    helpers_.split(parts_worth(helpers_, out.shape.size() * batch), [&](Part part) {
+                        embedding_forward(part, p.stage.layer.outputs, weights + p.weight, p.offset.data(), n, out.value);
+                    });
+                    break;
             }
         }
     }
@@ -114,6 +124,16 @@ public:
                 case LayerKind::dropout2d:
                     if (p.in > 0 && masked_) apply_masks(p.stage, p.extra.data(), batch_, in.grad);
                     break;
+                case LayerKind::last:
+                    if (p.in > 0) last_gradient(out.grad, out.shape.size(), batch_, in.grad, in.shape.size());
+                    break;
+                case LayerKind::embedding:
+                    std::fill_n(gradient + p.weight, p.stage.weight_size(), Real{0});
+                    helpers_.split(parts_worth(helpers_, out.shape.size() * batch_), [&](Part part) {
+                        embedding_backward(part, p.stage.layer.outputs, p.offset.data(), n, out.grad, gradient + p.weight);
+                    });
+                    if (scale != 0) add_scaled(scale, gradient + p.weight, p.stage.weight_size(), weights + p.weight);
+                    return;  // before it there are symbols, which have no slopes
             }
         }
     }
@@ -124,7 +144,7 @@ private:
         Stage stage;
         std::size_t in, out;       // activations
         std::size_t weight, bias;  // in the arena
-        std::vector<Step> offset;  // of linear: where the rows of W start
+        std::vector<Step> offset;  // where rows of W start: of linear all of them, of embedding those of the batch's symbols
         Convolution<Real> convolution;
         Buffer<Real> extra;  // of max_pool2d: places; of dropout: factors
     };
@@ -135,7 +155,7 @@ private:
         std::size_t first = 0;
         while (first < stages.size() && stages[first].layer.kind == LayerKind::flatten) shape = stages[first++].out;
         activations_.emplace_back().shape = shape;
-        rows_are_inputs_ = stages[first].layer.kind == LayerKind::linear;
+        rows_are_inputs_ = reads_rows(stages[first]);
         for (std::size_t i = first; i < stages.size(); ++i) {
             const Stage& stage = stages[i];
             const std::size_t in = activations_.size() - 1;
@@ -145,7 +165,9 @@ private:
                 stage.layer.kind == LayerKind::conv2d && i + 1 < stages.size() && stages[i + 1].layer.kind == LayerKind::max_pool2d;
             if (!in_place(stage)) activations_.emplace_back().shape = (pooled ? stages[i + 1] : stage).out;
             Place& place = places_.emplace_back(Place{stage, in, activations_.size() - 1, 0, 0, {}, {}, {}});
-            if (stage.has_parameters()) place.weight = arena.find(stage.weight), place.bias = arena.find(stage.bias);
+            if (stage.weight_size() > 0) place.weight = arena.find(stage.weight);
+            if (stage.has_bias()) place.bias = arena.find(stage.bias);
+            if (stage.layer.kind == LayerKind::embedding) place.offset.resize(stage.in.size() * largest_);
             if (stage.layer.kind == LayerKind::linear)
                 for (std::size_t o = 0; o < stage.layer.outputs; ++o) place.offset.push_back(static_cast<Step>(o * stage.layer.inputs));
             if (stage.layer.kind == LayerKind::conv2d)
@@ -172,6 +194,9 @@ private:
     }
 
     static bool is_dropout(const Stage& s) { return s.layer.kind == LayerKind::dropout || s.layer.kind == LayerKind::dropout2d; }
+    static bool reads_rows(const Stage& s) {
+        return s.layer.kind == LayerKind::linear || s.layer.kind == LayerKind::last || s.layer.kind == LayerKind::embedding;
+    }
     static bool in_place(const Stage& s) { return s.layer.kind == LayerKind::relu || is_dropout(s); }
     bool changed_in_place(std::size_t activation) const {
         return std::any_of(places_.begin(), places_.end(), [&](const Place& p) { return p.in == activation && p.out == activation; });

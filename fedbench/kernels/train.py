@@ -26,7 +26,8 @@ _SCORE: dict[Any, Any] = {np.dtype(np.float32): _core.score_float32, np.dtype(np
 
 @dataclass(frozen=True, slots=True)
 class LayerSpec:
-    """A layer by its kind: linear, conv2d, max_pool2d, relu, flatten, dropout or dropout2d; what a kind does not need stays 0 or 1."""
+    """A layer by its kind: linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d, last (of a vector its last `outputs` numbers) or
+    embedding (of `inputs` symbols, in `outputs` numbers each); what a kind does not need stays 0 or 1."""
 
     kind: str
     inputs: int = 0
@@ -96,7 +97,7 @@ class LocalTrainer:
 
     Parameters are one vector (dim,): layer by layer, weight then bias, in C order. `batch_size` examples a step, the last of an
     epoch may be fewer. TypeError for a wrong dtype, shape or layout; ValueError for layers that do not fit, naming the layer, a label
-    that is no class, an `isa` that this machine does not have, or a number of a job that is out of range; IndexError for a shard that
+    that is no class, a feature that should be a symbol and is none, an `isa` that this machine does not have, or a number of a job that is out of range; IndexError for a shard that
     is empty or names no example.
     """
 

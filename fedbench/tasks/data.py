@@ -78,6 +78,17 @@ class Dataset:
         """Shape of one example."""
         return self.train.shape
 
+    def check_symbols(self, symbols: int) -> None:
+        """UsageError, naming part and place, unless all features are whole numbers in 0 .. symbols - 1."""
+        for part, x in (("train", self.train.x), ("test", self.test.x)):
+            known = (x >= 0) & (x < symbols) & (np.trunc(x) == x)
+            if not known.all():
+                place = np.unravel_index(int(np.argmin(known)), x.shape)
+                raise UsageError(
+                    f"data set {self.name}, {part}: x[{', '.join(map(str, place))}] must be a symbol, a whole number in "
+                    f"0 .. {symbols - 1}, got {x[place]:g}"
+                )
+
     def split(self, rows: npt.NDArray[np.int64]) -> Dataset:
         """The data set that has some (ascending) of the training examples as its test examples, and the others for training. The values
         have been checked. UsageError if one of the two parts would be empty."""

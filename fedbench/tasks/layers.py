@@ -90,7 +90,7 @@ class Linear(Layer):
     outputs: int
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, inputs=self.inputs, outputs=self.outputs)
+        at_least(self, 1, inputs=self.inputs, outputs=self.outputs)
 
     def output(self, shape: Shape) -> Shape:
         if shape != (self.inputs,):
@@ -117,8 +117,8 @@ class Conv2d(Layer):
     normal: bool = False
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, inputs=self.inputs, outputs=self.outputs, kernel=self.kernel, stride=self.stride)
-        _at_least(self, 0, padding=self.padding)
+        at_least(self, 1, inputs=self.inputs, outputs=self.outputs, kernel=self.kernel, stride=self.stride)
+        at_least(self, 0, padding=self.padding)
 
     def output(self, shape: Shape) -> Shape:
         if len(shape) != 3 or shape[0] != self.inputs:
@@ -144,7 +144,7 @@ class Pool2d(Layer):
     kernel: int
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, kernel=self.kernel)
+        at_least(self, 1, kernel=self.kernel)
 
     def output(self, shape: Shape) -> Shape:
         if len(shape) != 3:
@@ -174,7 +174,7 @@ class BatchNorm2d(Layer):
     channels: int
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, channels=self.channels)
+        at_least(self, 1, channels=self.channels)
 
     def output(self, shape: Shape) -> Shape:
         if len(shape) != 3 or shape[0] != self.channels:
@@ -276,7 +276,8 @@ def numbered(layers: tuple[Layer, ...], kind: Kind) -> Iterator[Tensor]:
             yield tensor._replace(name=f"{index}.{tensor.name}")
 
 
-def _at_least(layer: Layer, low: int, **values: Any) -> None:
+def at_least(layer: Layer, low: int, **values: Any) -> None:
+    """UsageError, naming layer and value, unless all values are integers >= low."""
     for name, value in values.items():
         if not isinstance(value, int) or value < low:
             raise UsageError(f"{layer}: {name} must be an integer >= {low}, got {value!r}")

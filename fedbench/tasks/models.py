@@ -34,8 +34,10 @@ from fedbench.tasks.layers import (
     Tensor,
     Uniform,
     chain,
+    in_order,
     numbered,
 )
+from fedbench.tasks.sequences import LSTM, Embedding, Last, symbols_of
 from fedbench.types import Vector
 
 
@@ -66,10 +68,16 @@ class Model:
             raise UsageError(f"model {self.name}: input_shape must have sizes >= 1, got {self.input_shape}")
         try:
             chain(self.layers, self.input_shape)
+            _ = self.symbols
         except ValueError as error:
             raise UsageError(f"model {self.name}: {error}") from None
         if not self.parameters:
             raise UsageError(f"model {self.name}: has no parameters; it needs a Linear or Conv2d layer")
+
+    @functools.cached_property
+    def symbols(self) -> int | None:
+        """Examples are made of so many symbols, the whole numbers 0 .. symbols - 1; None if they are any numbers."""
+        return symbols_of([layer for layer, _ in in_order(self.layers, self.input_shape)])
 
     @functools.cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -225,6 +233,25 @@ def _resnet18(input_shape: Shape, classes: int) -> Model:
     return Model("resnet18", input_shape, (*body, AvgPool2d(4), Flatten(), Linear(512, classes)))
 
 
+def _chars_mlp(input_shape: Shape, classes: int) -> Model:
+    """The next character from the last 20: their embeddings in 8 numbers each, through one hidden layer of 128 units; 31,568 parameters
+    for 80 characters. Source: Bengio et al. 2003, "A neural probabilistic language model", which does so with words."""
+    _needs("chars_mlp", input_shape, classes)
+    window, width = 20, 8
+    body = (Last(window), Embedding(classes, width), Flatten(), Linear(window * width, 128), ReLU())
+    return Model("chars_mlp", input_shape, (*body, Linear(128, classes)))
+
+
+def _lstm_leaf(input_shape: Shape, classes: int) -> Model:
+    """LEAF's model for Shakespeare: an embedding in 8 numbers, two LSTM layers of 256 units, a linear layer on the last output.
+
+    As torch has it: two biases a gate, initial values by torch's laws. LEAF's code is TensorFlow's: one bias, Glorot's law, and 1 added
+    to the forget gate. Source: Caldas et al. 2018, arXiv:1812.01097, models/shakespeare/stacked_lstm.py of their code."""
+    _needs("lstm_leaf", input_shape, classes)
+    body = (Embedding(classes, 8), LSTM(8, 256), LSTM(256, 256), Last(1), Flatten())
+    return Model("lstm_leaf", input_shape, (*body, Linear(256, classes)))
+
+
 MODELS: dict[str, Callable[[Shape, int], Model]] = {
     "softmax": _softmax,
     "mlp": _mlp,
@@ -234,6 +261,8 @@ MODELS: dict[str, Callable[[Shape, int], Model]] = {
     "alexnet": _alexnet,
     "vgg19": _vgg19,
     "resnet18": _resnet18,
+    "chars_mlp": _chars_mlp,
+    "lstm_leaf": _lstm_leaf,
 }
 
 
@@ -251,6 +280,8 @@ FITS: dict[str, tuple[Shape, int | None]] = {
     "alexnet": ((3, 32, 32), None),
     "vgg19": ((3, 32, 32), None),
     "resnet18": ((3, 32, 32), None),
+    "chars_mlp": ((80,), None),
+    "lstm_leaf": ((80,), None),
 }
 """Examples and classes (None: any number) that a model was made for. A number in a name promises so many parameters."""
 
@@ -259,4 +290,5 @@ def _needs(name: str, input_shape: Shape, classes: int) -> None:
     shape, number = FITS[name]
     if input_shape != shape or number not in (None, classes):
         wanted = f"{shape}{'' if number is None else f' in {number} classes'}"
-        raise UsageError(f"model {name}: takes images {wanted}, got {input_shape} in {classes}; use softmax or mlp for them")
+        what = "images" if len(shape) == 3 else "sequences"
+        raise UsageError(f"model {name}: takes {what} {wanted}, got {input_shape} in {classes}; use softmax or mlp for them")

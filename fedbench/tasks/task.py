@@ -13,7 +13,8 @@ from fedbench.tasks.models import Model
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A classification task. UsageError if the model does not take the data set's examples or has not one output per class.
+    """A classification task. UsageError if the model does not take the data set's examples, be it only because their numbers are not
+    the symbols of its Embedding, or has not one output per class.
 
     `augmentation`: what happens to the images of a job's steps, and to no others. A trainer that does not know it must refuse the task.
     """
@@ -35,6 +36,8 @@ class Task:
                     f"task {self.name}: the model must {what} {expected} for data set {self.dataset.name}, "
                     f"{self.model.name} has {got}; build it with make_model(name, dataset.shape, dataset.classes)"
                 )
+        if self.model.symbols is not None:
+            self.dataset.check_symbols(self.model.symbols)
 
     def spec(self) -> dict[str, str]:
         """What a record stores to load the task again; JSON-able."""

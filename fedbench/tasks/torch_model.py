@@ -30,6 +30,7 @@ from fedbench.tasks.layers import (
     Residual,
 )
 from fedbench.tasks.models import Model
+from fedbench.tasks.sequences import LSTM, Embedding, Last
 
 Masks = Stream | Iterator[torch.Tensor]
 """Where masks come from: drawn from a stream, or drawn before, one after the other in the order of use."""
@@ -86,6 +87,32 @@ class Sum(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         total: torch.Tensor = self.body(x) + self.shortcut(x)
         return total
+
+
+class Symbols(nn.Embedding):
+    """The module of an Embedding: symbols come in floats, as all examples do."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x.long())
+
+
+class Outputs(nn.LSTM):
+    """The module of an LSTM: the outputs alone."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        outputs: torch.Tensor = super().forward(x)[0]
+        return outputs
+
+
+class Tail(nn.Module):
+    """The module of a Last."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x[:, -self.count :]
 
 
 class LayerStack(nn.Sequential):
@@ -146,6 +173,12 @@ def _module(layer: Layer, dtype: torch.dtype) -> nn.Module:
             module = nn.Flatten()
         case Dropout():
             module = Masked(layer)
+        case Embedding(symbols, width):
+            module = Symbols(symbols, width, device="meta", dtype=dtype)
+        case LSTM(inputs, hidden):
+            module = Outputs(inputs, hidden, batch_first=True, device="meta", dtype=dtype)
+        case Last(count):
+            module = Tail(count)
         case _:
             raise UsageError(f"layer {layer}: torch_model does not know how to build it")
     return _empty(module)

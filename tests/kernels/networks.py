@@ -35,6 +35,14 @@ def pool(kernel: int) -> LayerSpec:
     return LayerSpec("max_pool2d", kernel=kernel)
 
 
+def last(count: int) -> LayerSpec:
+    return LayerSpec("last", outputs=count)
+
+
+def embedding(symbols: int, width: int) -> LayerSpec:
+    return LayerSpec("embedding", symbols, width)
+
+
 RELU, FLATTEN = LayerSpec("relu"), LayerSpec("flatten")
 DROPOUT, DROPOUT2D = LayerSpec("dropout", p=0.3), LayerSpec("dropout2d", p=0.4)
 
@@ -49,11 +57,13 @@ class Net:
 
     def data(self, n: int = 53, dtype: Any = np.float64, seed: int = 0) -> tuple[Array, Array]:
         random = np.random.default_rng(seed)
-        return random.standard_normal((n, *self.shape)).astype(dtype), random.integers(0, self.classes, n)
+        symbols = next((layer.inputs for layer in self.layers if layer.kind == "embedding"), 0)
+        x = random.integers(0, symbols, (n, *self.shape)) if symbols else random.standard_normal((n, *self.shape))
+        return x.astype(dtype), random.integers(0, self.classes, n)
 
     @property
     def dim(self) -> int:
-        return sum(math.prod(weight) + weight[0] for layer in self.layers if (weight := weight_shape(layer)))
+        return sum(math.prod(weight) + biases(layer) for layer in self.layers if (weight := weight_shape(layer)))
 
     def start(self, dtype: Any = np.float64, seed: int = 1) -> Array:
         """Parameters as large as torch's defaults."""
@@ -62,7 +72,7 @@ class Net:
         for layer in self.layers:
             if weight := weight_shape(layer):
                 bound = 1 / math.sqrt(math.prod(weight[1:]))
-                parts.append(random.uniform(-bound, bound, math.prod(weight) + weight[0]))
+                parts.append(random.uniform(-bound, bound, math.prod(weight) + biases(layer)))
         return np.concatenate(parts).astype(dtype)
 
     def trainer(self, batch_size: int = 7, n: int = 53, dtype: Any = np.float64, **options: Any) -> LocalTrainer:
@@ -77,7 +87,7 @@ class Net:
             weight = bias = w[:0]
             if shape := weight_shape(layer):
                 weight, bias = w[at : at + math.prod(shape)].reshape(shape), w[at + math.prod(shape) :][: shape[0]]
-                at += math.prod(shape) + shape[0]
+                at += math.prod(shape) + biases(layer)
             match layer.kind:
                 case "linear":
                     x = x @ weight.T + bias
@@ -89,6 +99,10 @@ class Net:
                     x = F.relu(x)
                 case "flatten":
                     x = x.flatten(1)
+                case "last":
+                    x = x[:, -layer.outputs :]
+                case "embedding":
+                    x = F.embedding(x.long(), weight).flatten(1)
                 case _ if words is not None:
                     x = x * mask(layer, tuple(x.shape), words)
         return x
@@ -129,8 +143,13 @@ def weight_shape(layer: LayerSpec) -> tuple[int, ...]:
     shapes = {
         "linear": (layer.outputs, layer.inputs),
         "conv2d": (layer.outputs, layer.inputs, layer.kernel, layer.kernel),
+        "embedding": (layer.inputs, layer.outputs),
     }
     return shapes.get(layer.kind, ())
+
+
+def biases(layer: LayerSpec) -> int:
+    return 0 if layer.kind == "embedding" else layer.outputs
 
 
 def mask(layer: LayerSpec, shape: tuple[int, ...], words: Stream) -> torch.Tensor:
@@ -175,18 +194,24 @@ def nets(draw: st.DrawFn, dropout: bool = False) -> Net:
     if len(shape) == 3 or draw(st.booleans()):
         layers.append(FLATTEN)
     shape = (math.prod(shape),)
-    for kind in draw(st.lists(st.sampled_from(["relu", "linear", "flatten", *(["dropout"] if dropout else [])]), max_size=3)):
+    if all(layer.kind == "flatten" for layer in layers) and draw(st.integers(0, 2)) == 0:
+        kept = draw(st.integers(1, shape[0]))
+        layers += [last(kept), embedding(draw(st.integers(1, 40)), draw(st.integers(1, 9)))]
+        shape = (kept * layers[-1].outputs,)
+    for kind in draw(st.lists(st.sampled_from(["relu", "linear", "flatten", "last", *(["dropout"] if dropout else [])]), max_size=3)):
         layers.append(draw_layer(draw, kind, shape[0], 1))
-        shape = (layers[-1].outputs,) if kind == "linear" else shape
+        shape = (layers[-1].outputs,) if kind in ("linear", "last") else shape
     classes = draw(st.integers(2, 12))
-    last = draw(st.sampled_from([(), (), (RELU,), (FLATTEN,)]))
-    return Net(start, (*layers, linear(shape[0], classes), *last), classes)
+    end = draw(st.sampled_from([(), (), (RELU,), (FLATTEN,)]))
+    return Net(start, (*layers, linear(shape[0], classes), *end), classes)
 
 
 def draw_layer(draw: st.DrawFn, kind: str, inputs: int, side: int) -> LayerSpec:
     match kind:
         case "linear":
             return linear(inputs, draw(st.integers(1, 21)))
+        case "last":
+            return last(draw(st.integers(1, inputs)))
         case "conv2d":
             padding = draw(st.integers(0, 2))
             kernel = draw(st.integers(1, min(5, side + 2 * padding)))
@@ -228,7 +253,11 @@ DROPPED = Net(
     ),
     4,
 )
+SYMBOLS = Net((11,), (last(7), embedding(5, 9), RELU, linear(63, 12), RELU, linear(12, 4)), 4)
+RARE_SYMBOLS = Net((6,), (embedding(200, 3), last(11), linear(11, 3)), 3)  # of every batch most rows are unused
 NETS = {
+    "symbols": SYMBOLS,
+    "rare symbols": RARE_SYMBOLS,
     "softmax": SOFTMAX,
     "mlp": MLP,
     "small cnn": SMALL_CNN,

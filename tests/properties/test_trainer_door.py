@@ -44,12 +44,15 @@ NETWORKS: list[tuple[tuple[int, ...], list[LayerSpec]]] = [
             LayerSpec("linear", 18, CLASSES),
         ],
     ),
+    ((3,), [LayerSpec("last", outputs=2), LayerSpec("embedding", 5, 4), LayerSpec("linear", 8, CLASSES)]),
 ]
 
 
 def trainer(network: int, dtype: Any, **more: Any) -> LocalTrainer:
     shape, layers = NETWORKS[network]
     x = np.linspace(-1, 1, 7 * math.prod(shape)).astype(dtype).reshape(7, *shape)
+    if any(layer.kind == "embedding" for layer in layers):
+        x = np.floor(2 * x + 2)
     return LocalTrainer(layers, x, np.array([0, 1, 2, 1, 0, 2, 2]), seed=1, batch_size=2, **more)
 
 
@@ -130,7 +133,7 @@ def call(data: st.DataObject, owner: LocalTrainer, network: int) -> None:
 @PROFILE
 @given(data=st.data())
 def test_a_result_or_a_refusal_and_then_the_right_bits(data: st.DataObject) -> None:
-    network, dtype = data.draw(st.integers(0, 2), "network"), data.draw(st.sampled_from([np.float32, np.float64]), "dtype")
+    network, dtype = data.draw(st.integers(0, len(NETWORKS) - 1), "network"), data.draw(st.sampled_from([np.float32, np.float64]), "dtype")
     owner = trainer(network, dtype, threads=data.draw(st.sampled_from([1, 2]), "threads"))
     for _ in range(data.draw(st.integers(1, 20), "calls")):
         asked(lambda: call(data, owner, network))
@@ -142,7 +145,7 @@ def test_a_result_or_a_refusal_and_then_the_right_bits(data: st.DataObject) -> N
 @PROFILE
 @given(data=st.data())
 def test_a_trainer_or_a_refusal(data: st.DataObject) -> None:
-    shape, layers = NETWORKS[data.draw(st.integers(0, 2), "network")]
+    shape, layers = NETWORKS[data.draw(st.integers(0, len(NETWORKS) - 1), "network")]
     x, y = np.ones((7, *shape), np.float32), np.array([0, 1, 2, 1, 0, 2, 2])
     options: dict[str, Any] = {"seed": 1, "batch_size": 2, "threads": 1, "isa": ""}
     for what in data.draw(

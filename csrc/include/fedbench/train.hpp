@@ -25,7 +25,7 @@
 
 namespace fedbench::train {
 
-enum class LayerKind { linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d };
+enum class LayerKind { linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d, last, embedding };
 
 /// The kind that is called as its enumerator. Throws std::invalid_argument for another name.
 LayerKind layer_kind_named(const std::string& name);
@@ -33,7 +33,7 @@ LayerKind layer_kind_named(const std::string& name);
 /// One layer: what its kind does not need stays as it is here.
 struct Layer {
     LayerKind kind;
-    std::size_t inputs = 0, outputs = 0;  // of linear (features) and conv2d (channels)
+    std::size_t inputs = 0, outputs = 0;  // of linear (features), conv2d (channels) and embedding (symbols, numbers of each); of last (outputs)
     std::size_t kernel = 0;               // of conv2d and max_pool2d: the side of a square window
     std::size_t stride = 1, padding = 0;  // of conv2d; padding is with zeros
     double p = 0;                         // of dropout (elements) and dropout2d (channels): the probability of a zero
@@ -54,11 +54,14 @@ struct Stage {
     std::size_t weight = 0, bias = 0;
 
     std::size_t weight_size() const;
-    bool has_parameters() const { return layer.kind == LayerKind::linear || layer.kind == LayerKind::conv2d; }
+    bool has_bias() const { return layer.kind == LayerKind::linear || layer.kind == LayerKind::conv2d; }
 };
 
 /// Layers that fit together. Parameters: layer by layer, weight then bias, in C order; linear (outputs, inputs), conv2d (outputs,
-/// inputs, kernel, kernel). The last layer must give a vector: the logits.
+/// inputs, kernel, kernel), embedding (inputs, outputs) without a bias. The last layer must give a vector: the logits.
+///
+/// `last` gives the last `outputs` numbers of a vector. `embedding` takes symbols, whole numbers 0 .. inputs - 1, and gives for each,
+/// one after the other, its row of the weight; only flatten and last may come before it.
 class Network {
 public:
     /// Throws std::invalid_argument, naming the layer, if a layer does not take what it gets.
@@ -69,10 +72,13 @@ public:
     std::size_t classes() const { return classes_; }
     std::size_t dim() const { return dim_; }
 
+    /// How many symbols examples are made of; 0 if their numbers are any numbers.
+    std::size_t symbols() const { return symbols_; }
+
 private:
     std::vector<Stage> stages_;
     Shape input_;
-    std::size_t classes_ = 0, dim_ = 0;
+    std::size_t classes_ = 0, dim_ = 0, symbols_ = 0;
 };
 
 /// Examples: n rows of features, in C order, with labels 0 .. classes - 1.
@@ -186,7 +192,8 @@ class Crew {
 public:
     using Watch = std::function<void(std::size_t)>;
 
-    /// `data` must outlive the crew. Throws std::invalid_argument if batch is 0 or a label is not a class.
+    /// `data` must outlive the crew. Throws std::invalid_argument if batch is 0, a label is not a class, or the network takes symbols
+    /// and a feature is none.
     Crew(Network network, Examples<Real> data, std::uint64_t seed, std::size_t batch, std::size_t threads, InstructionSet isa);
 
     const Network& network() const { return network_; }
@@ -198,7 +205,7 @@ public:
     void train(std::span<const Job<Real>> jobs, const Watch& watch = {});
     void gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch = {});
 
-    /// Logits (n, classes) of n rows of features.
+    /// Logits (n, classes) of n rows of features. Like `forward`, throws std::invalid_argument for a feature that should be a symbol.
     void logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch = {});
 
     /// See Worker: it may go on while jobs are trained. No rows are fine, and their pullback is 0. Throws std::logic_error for a
@@ -210,6 +217,7 @@ public:
 
 private:
     void check_rows(std::span<const std::int64_t> rows) const;
+    void check_symbols(const char* name, std::span<const Real> features) const;
 
     /// work(i, worker) for i = 0 .. count - 1; threads that find nothing more to begin help the others.
     void share(std::size_t count, const std::function<void(std::size_t, Worker<Real>&)>& work, const Watch& watch);

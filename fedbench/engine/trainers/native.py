@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -20,8 +21,9 @@ from fedbench.errors import UsageError
 from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, Rule, score
 from fedbench.protocols import Logits, Pullback, Rows
 from fedbench.tasks.data import Examples
-from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU
+from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU, Shape
 from fedbench.tasks.models import Model
+from fedbench.tasks.sequences import Embedding, Last
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule, Vector, Work
 
@@ -214,10 +216,10 @@ def terms_of(rule: LocalRule) -> frozenset[str]:
 
 def layer_specs(model: Model) -> list[LayerSpec]:
     """The model's layers as the core takes them. UsageError, naming the first, if it has one that is not native."""
-    return [_layer_spec(index, layer) for index, layer in enumerate(model.layers)]
+    return [_layer_spec(index, layer, model.shapes[index + 1]) for index, layer in enumerate(model.layers)]
 
 
-def _layer_spec(index: int, layer: Layer) -> LayerSpec:
+def _layer_spec(index: int, layer: Layer, output: Shape) -> LayerSpec:
     match layer:
         case Linear(inputs, outputs):
             return LayerSpec("linear", inputs, outputs)
@@ -233,4 +235,8 @@ def _layer_spec(index: int, layer: Layer) -> LayerSpec:
             return LayerSpec("dropout2d", p=p)
         case Dropout(p):
             return LayerSpec("dropout", p=p)
+        case Embedding(symbols, width):
+            return LayerSpec("embedding", symbols, width)
+        case Last() if len(output) < 3:
+            return LayerSpec("last", outputs=math.prod(output))
     raise UsageError(f"layer {index} ({layer}) is not native")

@@ -1,0 +1,91 @@
+"""Layers on sequences: of symbols, which are whole numbers, and of vectors (length, width)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fedbench.tasks.layers import Flatten, Layer, Normal, Shape, Tensor, Uniform, at_least
+
+
+@dataclass(frozen=True, slots=True)
+class Last(Layer):
+    """The last `count` items of a sequence (length, ..)."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, count=self.count)
+
+    def output(self, shape: Shape) -> Shape:
+        if shape[0] < self.count:
+            raise ValueError(f"takes sequences of at least {self.count}, gets {shape}")
+        return (self.count, *shape[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding(Layer):
+    """Every symbol of (length,) is replaced by its row of the weight (symbols, width), which gives (length, width).
+
+    Symbols are examples as they are: the whole numbers 0 .. symbols - 1, in floats; a Task checks them. Only Last and Flatten may come
+    before this layer. The rows are drawn by PyTorch's default law, N(0, 1). A row that no symbol of a batch names has the gradient 0.
+    """
+
+    symbols: int
+    width: int
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, symbols=self.symbols, width=self.width)
+
+    def output(self, shape: Shape) -> Shape:
+        if len(shape) != 1:
+            raise ValueError(f"takes sequences of symbols (length,), gets {shape}")
+        return (*shape, self.width)
+
+    def weight(self) -> Shape:
+        return (self.symbols, self.width)
+
+    def tensors(self) -> Iterator[Tensor]:
+        yield Tensor("weight", self.weight(), Normal(1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class LSTM(Layer):
+    """Long short-term memory: all outputs (length, hidden) of a sequence (length, inputs), from a state of zeros.
+
+    Gates, tensors and their initial law are those of torch.nn.LSTM, which has two biases: input, forget, cell and output gate one
+    under the other, U(-1 / sqrt hidden, 1 / sqrt hidden). Source: Hochreiter and Schmidhuber 1997.
+    """
+
+    inputs: int
+    hidden: int
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, inputs=self.inputs, hidden=self.hidden)
+
+    def output(self, shape: Shape) -> Shape:
+        if len(shape) != 2 or shape[1] != self.inputs:
+            raise ValueError(f"takes sequences (length, {self.inputs}), gets {shape}")
+        return (shape[0], self.hidden)
+
+    def tensors(self) -> Iterator[Tensor]:
+        law, gates = Uniform(1 / math.sqrt(self.hidden)), 4 * self.hidden
+        yield Tensor("weight_ih_l0", (gates, self.inputs), law)
+        yield Tensor("weight_hh_l0", (gates, self.hidden), law)
+        yield Tensor("bias_ih_l0", (gates,), law)
+        yield Tensor("bias_hh_l0", (gates,), law)
+
+
+def symbols_of(layers: list[Layer]) -> int | None:
+    """How many symbols examples are made of, for layers in the order of use; None if they are any numbers.
+
+    ValueError, naming the layer, for an Embedding that does not get the examples' own symbols.
+    """
+    found = None
+    for index, layer in enumerate(layers):
+        if isinstance(layer, Embedding):
+            if not all(isinstance(before, Last | Flatten) for before in layers[:index]):
+                raise ValueError(f"{layer} takes the symbols of examples, so only Last and Flatten may come before it")
+            found = layer.symbols
+    return found

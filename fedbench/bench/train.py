@@ -56,6 +56,9 @@ CNN_582026 = Net(
 )
 
 
+CHARS = Net((("last", 0, 20), ("embedding", 80, 8), ("linear", 160, 128), RELU, ("linear", 128, 80)), (80,), 80, 20)
+
+
 class Given(NamedTuple):
     net: Net
     steps: int
@@ -84,6 +87,10 @@ def sides(net: Net) -> list[tuple[int, ...]]:
             shape = (layer[2],)
         elif layer[0] == "flatten":
             shape = (math.prod(shape),)
+        elif layer[0] == "last":
+            shape = (layer[2],)
+        elif layer[0] == "embedding":
+            shape = (shape[0] * layer[2],)
         elif layer[0] == "conv2d":
             shape = (layer[2], shape[1] - layer[3] + 1, shape[2] - layer[3] + 1)
         elif layer[0] == "max_pool2d":
@@ -98,7 +105,7 @@ def flops_per_example(net: Net) -> int:
             total += 2 * passes * layer[1] * layer[2]
         elif layer[0] == "conv2d":
             total += 2 * passes * layer[1] * layer[2] * layer[3] ** 2 * (shape[1] - layer[3] + 1) * (shape[2] - layer[3] + 1)
-        else:
+        elif layer[0] != "embedding":
             continue
         passes = 3
     return total
@@ -108,6 +115,8 @@ def tensor_sizes(net: Net) -> list[tuple[int, int]]:
     """(size, inputs of one output) of every tensor, weights and biases in order."""
     sizes = []
     for layer in net.layers:
+        if layer[0] == "embedding":
+            sizes.append((layer[1] * layer[2], 1))
         if layer[0] in ("linear", "conv2d"):
             window = layer[1] * (layer[3] ** 2 if layer[0] == "conv2d" else 1)
             sizes += [(layer[2] * window, window), (layer[2], window)]
@@ -118,6 +127,9 @@ def inputs(size: tuple[Net, int]) -> Given:
     net, steps = size
     stream = draws("train", net.layers, net.batch)
     x = stream.standard_normal((CLIENTS * EXAMPLES, *net.shape), np.float32)
+    symbols = sum(layer[1] for layer in net.layers if layer[0] == "embedding")
+    if symbols:
+        x = np.floor(np.minimum(np.abs(x) / 3, 0.999) * symbols).astype(np.float32)
     y = stream.integers(0, net.classes, CLIENTS * EXAMPLES)
     start = np.concatenate([stream.uniform(-1, 1, n) / np.sqrt(window) for n, window in tensor_sizes(net)]).astype(np.float32)
     batches = []
@@ -181,6 +193,7 @@ CASES = (
     *_cases("train-softmax-123x2-b20", SOFTMAX_A9A, 1000),
     *_cases("train-softmax-784x10-b25", SOFTMAX, 200),
     *_cases("train-mlp-784x200x10-b10", MLP, 100),
+    *_cases("train-chars-mlp-b20", CHARS, 100),
     *_cases("train-cnn-21840-b25", CNN_21840, 25),
     *_cases("train-cnn-582026-b10", CNN_582026, 8),
 )

@@ -15,12 +15,26 @@ RATE = 0.01
 def module_of(net: Any) -> Any:
     from torch import nn
 
+    class Last(nn.Module):
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
+
+        def forward(self, x: Any) -> Any:
+            return x[:, -self.count :]
+
+    class Embedded(nn.Embedding):
+        def forward(self, x: Any) -> Any:
+            return super().forward(x.long()).flatten(1)
+
     makers = {
         "linear": lambda row: nn.Linear(row[1], row[2]),
         "conv2d": lambda row: nn.Conv2d(row[1], row[2], row[3]),
         "max_pool2d": lambda row: nn.MaxPool2d(row[3]),
         "relu": lambda row: nn.ReLU(),
         "flatten": lambda row: nn.Flatten(),
+        "last": lambda row: Last(row[2]),
+        "embedding": lambda row: Embedded(row[1], row[2]),
         "dropout": lambda row: nn.Dropout(row[6]),
         "dropout2d": lambda row: nn.Dropout2d(row[6]),
     }

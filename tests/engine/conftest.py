@@ -31,6 +31,7 @@ from fedbench.tasks.layers import (
 )
 from fedbench.tasks.models import Model
 from fedbench.tasks.problems import Quadratic, Softmax
+from fedbench.tasks.sequences import Embedding, Last
 from fedbench.tasks.task import Task
 from fedbench.types import Info, Poll, Rounds
 
@@ -54,10 +55,11 @@ def digits_softmax() -> tuple[Task, list[npt.NDArray[np.int64]], npt.NDArray[np.
 
 
 def digits_as_images(layers: tuple[Layer, ...]) -> Task:
-    """Digits (1, 8, 8) through these layers."""
-    data = digits.dataset()
-    train, test = (Examples(part.x.reshape(-1, 1, 8, 8), part.y) for part in (data.train, data.test))
-    return Task("digits", Model("tiny", (1, 8, 8), layers), Dataset("digits", train, test, 10))
+    """Digits (1, 8, 8) through these layers; for an Embedding the 17 values of a pixel are its symbols."""
+    data, model = digits.dataset(), Model("tiny", (1, 8, 8), layers)
+    scale = np.float32(1 if model.symbols is None else digits.LARGEST)
+    train, test = (Examples(scale * part.x.reshape(-1, 1, 8, 8), part.y) for part in (data.train, data.test))
+    return Task("digits", model, Dataset("digits", train, test, 10))
 
 
 BODY = (Dropout(0.3), Conv2d(4, 4, 3, padding=1, bias=False), BatchNorm2d(4))
@@ -69,6 +71,7 @@ NETWORKS: dict[str, tuple[Layer, ...]] = {
         *(Conv2d(1, 5, 3), Dropout2d(0.5), MaxPool2d(2), ReLU(), Flatten()),
         *(Linear(45, 20), ReLU(), Dropout(0.5), Linear(20, 10)),
     ),
+    "symbols": (Flatten(), Last(40), Embedding(17, 3), Flatten(), Linear(120, 20), ReLU(), Linear(20, 10)),
     "residual": (
         Conv2d(1, 4, 3, stride=2, bias=False),
         BatchNorm2d(4),

@@ -30,6 +30,7 @@ from fedbench.tasks import digits
 from fedbench.tasks.available import Outline, outline
 from fedbench.tasks.layers import Conv2d, Flatten, Layer, Linear, Residual
 from fedbench.tasks.models import Model, make_model
+from fedbench.tasks.sequences import LSTM, Embedding, Last
 from fedbench.types import Job, LocalRule, Message, Vector
 
 MLP = Outline(make_model("mlp", (64,), 10), is_augmented=False)
@@ -82,6 +83,8 @@ SHORT = Conv2d(1, 1, 3, bias=False)
         ((Flatten(), Linear(9, 3), Doubled()), r"layer 2 \(Doubled\(\)\) is not native"),
         ((SHORT, Flatten(), Linear(1, 3)), r"layer 0 \(Conv2d\(inputs=1, .*bias=False.*\)\) is not native"),
         ((Residual((Conv2d(1, 1, 1),)), Flatten(), Linear(9, 3)), r"layer 0 \(Residual\(.*\)\) is not native"),
+        ((Last(1), Flatten(), Linear(9, 3)), r"layer 0 \(Last\(count=1\)\) is not native"),
+        ((Flatten(), Embedding(4, 2), LSTM(2, 1), Flatten(), Linear(9, 3)), r"layer 2 \(LSTM\(inputs=2, hidden=1\)\) is not native"),
     ],
 )
 def test_the_layers_decide(layers: tuple[Layer, ...], reason: str) -> None:
@@ -93,6 +96,19 @@ def test_the_layers_decide(layers: tuple[Layer, ...], reason: str) -> None:
         choose(Outline(model, is_augmented=False), FedAvg(), "native")
     with pytest.raises(UsageError, match=reason):
         layer_specs(model)
+
+
+def test_the_last_of_embeddings_is_native() -> None:
+    """To the core their vectors are numbers, one after the other."""
+    model = Model("own", (9,), (Last(5), Embedding(4, 3), Last(2), Flatten(), Linear(6, 3)))
+    assert [layer.outputs for layer in layer_specs(model)] == [5, 3, 6, 0, 3]
+
+
+def test_an_lstm_trains_on_the_cpu_alone() -> None:
+    recurrent = Outline(make_model("lstm_leaf", (80,), 80), is_augmented=False)
+    assert choose(recurrent, FedAvg()) == Choice("torch", "model lstm_leaf: layer 1 (LSTM(inputs=8, hidden=256)) is not native")
+    with pytest.raises(UsageError, match=r"device cuda: .* with LSTM\(inputs=8, hidden=256\) of model lstm_leaf; leave out --device"):
+        choose(recurrent, FedAvg(), device="cuda")
 
 
 def test_the_size_decides() -> None:

@@ -13,6 +13,7 @@ from fedbench.engine.trainers.base import Trainer
 from fedbench.errors import UsageError, closest
 from fedbench.protocols import Algorithm, Rows
 from fedbench.tasks.available import Outline
+from fedbench.tasks.sequences import LSTM
 from fedbench.tasks.task import Task
 
 TRAINERS = ("auto", "native", "torch")
@@ -54,6 +55,12 @@ def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str 
     on the device. Whether this machine has the device is not asked: see require_device."""
     check_wish(wish, device)
     if device != CPU:
+        recurrent = [layer for layer in task.model.layers if isinstance(layer, LSTM)]
+        if recurrent:
+            raise UsageError(
+                f"device {device}: jobs train side by side there, and torch cannot do so with {recurrent[0]} of model {task.model.name}; "
+                f"leave out --device, or choose a model without it"
+            )
         return Choice("torch", f"asked for device {device}", device)
     if wish == "torch":
         return Choice("torch", "asked for")

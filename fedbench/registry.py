@@ -47,6 +47,7 @@ TASKS = {
     "cifar100": "fedbench.tasks.cifar:load_cifar100",
     "digits": "fedbench.tasks.digits:load",
     "fashion_mnist": "fedbench.tasks.fashion_mnist:load",
+    "shakespeare": "fedbench.tasks.shakespeare:load",
     "stl10": "fedbench.tasks.stl10:load",
 }
 

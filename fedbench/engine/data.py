@@ -146,10 +146,12 @@ class Data:
         return other
 
     def add_to(self, digest: Digest) -> None:
-        """Add what was drawn, and public examples that the task itself does not have."""
+        """Add what was drawn, public examples that the task itself does not have, and the sum of the files if the data set has one."""
         part = self.scenario.public
         if part is not None and self._public is not None:
             rows, features = self._public
             digest.add(*([rows] if part.source == HELD_OUT else [rows, features]))
         if self.validation is not None:
             digest.add(self.validation)
+        if self.task.dataset.sha256:
+            digest.add(np.frombuffer(bytes.fromhex(self.task.dataset.sha256), np.uint8))

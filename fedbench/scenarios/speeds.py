@@ -23,11 +23,18 @@ def rounded(factors: Weights) -> Weights:
     return np.asarray(np.round(factors, 6), np.float64)
 
 
+def lognormal(log_sigma: float, k: int, purpose: Purpose, clients: int, seed: int) -> Weights:
+    """exp(log_sigma z) of every client (N,), z ~ N(0, 1) from the client's stream k of a purpose."""
+    return rounded(np.exp(log_sigma * np.array([Stream(seed, purpose, i, k).normal(1)[0] for i in range(clients)])))
+
+
 def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
-    """Factor on the step time of every client (N,): U(low, high), or high / U(low, high) where speeds are uniform.
+    """Factor on the step time of every client (N,), by the law of the part.
 
     Source: Wang et al. 2024 (DeFedAvg), experiments ("speeds uniform on [1, 5]"), read as slowdowns unless kind = speed.
     """
+    if slowdown.log_sigma is not None:
+        return lognormal(slowdown.log_sigma, 5, Purpose.speed, clients, seed)
     u = draw_per_client(seed, Purpose.speed, clients)
     low, high = slowdown.low, slowdown.high
     if slowdown.shape is not None:

@@ -29,7 +29,7 @@ from fedbench.scenarios.schema import (
     Uniform,
     Windows,
 )
-from fedbench.scenarios.speeds import Counts, dealt_by_label, delay_classes, given, mean_step_seconds, rounded, slowdowns
+from fedbench.scenarios.speeds import Counts, dealt_by_label, delay_classes, given, lognormal, mean_step_seconds, slowdowns
 from fedbench.types import Weights
 
 BITS_PER_MEGABYTE = 8e6
@@ -92,7 +92,7 @@ def _spread(median: float | None, log_sigma: float, k: int, purpose: Purpose, cl
     """median exp(log_sigma z), z ~ N(0, 1) per client."""
     if median is None or log_sigma == 0:
         return median
-    return median * rounded(np.exp(log_sigma * np.array([Stream(seed, purpose, i, k).normal(1)[0] for i in range(clients)])))
+    return median * lognormal(log_sigma, k, purpose, clients, seed)
 
 
 def transfer(network: Network, megabit_per_second: Rate, payload_bytes: int, exchanges: int = 1) -> Duration:

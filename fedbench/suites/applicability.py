@@ -15,7 +15,7 @@ from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
 from fedbench.scenarios.schema import Scenario
-from fedbench.tasks.available import FOLDERS
+from fedbench.tasks.available import TO_BRING
 
 Status = Literal["runs", "refused", "no data"]
 PAGE = """\
@@ -42,7 +42,7 @@ class Pair:
 
 def paged() -> list[str]:
     """The scenarios of the library whose data come with fedbench or with a package of the system: the page is of them."""
-    return [name for name in scenario_names() if load(name).task.name not in FOLDERS]
+    return [name for name in scenario_names() if load(name).task.name not in TO_BRING]
 
 
 def pairs(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.places import data_root
-from fedbench.tasks import a9a, cifar, digits, fashion_mnist, stl10
+from fedbench.tasks import a9a, cifar, digits, fashion_mnist, shakespeare, stl10
 from fedbench.tasks.a9a import A9A
 from fedbench.tasks.cifar import CIFAR10, CIFAR100
 from fedbench.tasks.models import MODELS, Model, make_model
@@ -34,6 +34,7 @@ EXAMPLES: dict[str, tuple[tuple[int, ...], int, bool]] = {
     CIFAR100.name: (cifar.SHAPE, CIFAR100.classes, True),
     STL10.name: (stl10.SHAPE, stl10.CLASSES, False),
     A9A.name: ((a9a.FEATURES,), a9a.CLASSES, False),
+    shakespeare.NAME: ((shakespeare.WINDOW,), len(shakespeare.ALPHABET), False),
 }
 
 
@@ -62,6 +63,8 @@ def _fits(model: str, shape: tuple[int, ...], classes: int) -> bool:
 
 
 FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR100, STL10)}
+TO_BRING = {*FOLDERS, shakespeare.NAME}
+"""Tasks whose data come neither with fedbench nor with a package of the system."""
 
 
 def missing(task: str) -> str:
@@ -70,6 +73,8 @@ def missing(task: str) -> str:
     try:
         if task == fashion_mnist.NAME:
             fashion_mnist.locate((fashion_mnist.DEBIAN, fashion_mnist.raw_folder(root)))
+        elif task == shakespeare.NAME:
+            shakespeare.locate()
         elif task in FOLDERS:
             FOLDERS[task].locate(root)
     except MissingDataError as error:

@@ -54,7 +54,8 @@ class Dataset:
     """Train and test examples of one shape, with labels 0 .. classes - 1.
 
     UsageError, naming data set, part and row, if a part is empty, a feature is not finite, a label is out of range or the two
-    parts have different shapes. `check_values`: False where they are known to be right.
+    parts have different shapes. `check_values`: False where they are known to be right. `sha256`: the sum of the files that were read,
+    for data whose files nobody else has summed up: a record keeps it.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Dataset:
     test: Examples
     classes: int
     check_values: InitVar[bool] = True
+    sha256: str = ""
 
     def __post_init__(self, check_values: bool) -> None:
         if self.classes < 2:
@@ -95,7 +97,8 @@ class Dataset:
         rest = np.delete(np.arange(len(self.train)), rows)
         if len(rows) == 0 or len(rest) == 0:
             raise UsageError(f"data set {self.name}: {len(rows)} of {len(self.train)} training examples leave one part empty")
-        return Dataset(self.name, self.train.subset(rest), self.train.subset(rows), self.classes, check_values=False)
+        train, test = self.train.subset(rest), self.train.subset(rows)
+        return Dataset(self.name, train, test, self.classes, check_values=False, sha256=self.sha256)
 
 
 def _check_array(name: str, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> None:

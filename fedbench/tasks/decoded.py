@@ -87,7 +87,7 @@ def _write(file: Path, data: Dataset) -> None:
     for name, array in _arrays(data).items():
         rows.append({"name": name, "dtype": array.dtype.str, "shape": array.shape, "at": at})
         at += array.nbytes + -array.nbytes % ALIGNMENT
-    header = json.dumps({"data_set": data.name, "classes": data.classes, "arrays": rows}).encode()
+    header = json.dumps({"data_set": data.name, "classes": data.classes, "sha256": data.sha256, "arrays": rows}).encode()
     header += b" " * (-(_HEADER + len(header)) % ALIGNMENT)
     pieces: list[bytes | memoryview] = [len(header).to_bytes(8, "little"), header]
     for array in _arrays(data).values():
@@ -134,4 +134,4 @@ def _read(file: Path) -> Dataset | None:
 
     arrays = {row["name"]: array(row) for row in header["arrays"]}
     train, test = (Examples(arrays[f"{part}.x"], arrays[f"{part}.y"], arrays.get(f"{part}.owner")) for part in ("train", "test"))
-    return Dataset(header["data_set"], train, test, header["classes"])
+    return Dataset(header["data_set"], train, test, header["classes"], sha256=header["sha256"])

@@ -173,15 +173,20 @@ def _module(layer: Layer, dtype: torch.dtype) -> nn.Module:
             module = nn.Flatten()
         case Dropout():
             module = Masked(layer)
-        case Embedding(symbols, width):
-            module = Symbols(symbols, width, device="meta", dtype=dtype)
-        case LSTM(inputs, hidden):
-            module = Outputs(inputs, hidden, batch_first=True, device="meta", dtype=dtype)
-        case Last(count):
-            module = Tail(count)
         case _:
-            raise UsageError(f"layer {layer}: torch_model does not know how to build it")
+            module = _module_of_sequences(layer, dtype)
     return _empty(module)
+
+
+def _module_of_sequences(layer: Layer, dtype: torch.dtype) -> nn.Module:
+    match layer:
+        case Embedding(symbols, width):
+            return Symbols(symbols, width, device="meta", dtype=dtype)
+        case LSTM(inputs, hidden):
+            return Outputs(inputs, hidden, batch_first=True, device="meta", dtype=dtype)
+        case Last(count):
+            return Tail(count)
+    raise UsageError(f"layer {layer}: torch_model does not know how to build it")
 
 
 def _empty(module: nn.Module) -> nn.Module:

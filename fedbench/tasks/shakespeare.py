@@ -36,6 +36,8 @@ differ by one character."""
 MOST_LEFT_OUT = 1e-3  # of a play's characters; the plays have one "$" in all
 Text = dict[str, str]
 """Role -> all that it says, in order."""
+Windows = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
+"""Examples (n, WINDOW) and labels (n,) as numbers of characters."""
 
 _SPEAKER = re.compile(r"\*\*([^*]+)\*\*")
 # In brackets, between underscores or between stars, of which one may be missing beside a bracket.
@@ -79,20 +81,19 @@ def locate() -> list[Path]:
 
 def _decoded(plays: Sequence[Path]) -> Dataset:
     total = hashlib.sha256()
-    parts: dict[bool, list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]] = {False: [], True: []}
+    roles: list[tuple[Windows, Windows]] = []
     for path in plays:
         content = plain_files.content(path, LARGEST, "play", RecordError)
         total.update(f"{path.name} {len(content)}\n".encode() + content)
         for text in read(plain_files.decoded(content, f"play {path}", RecordError), str(path)).values():
-            train, test = windows(text)
-            if len(train[0]) and len(test[0]):
-                parts[False].append(train)
-                parts[True].append(test)
-    if not parts[False]:
+            parts = windows(text)
+            if all(len(labels) for _, labels in parts):
+                roles.append(parts)
+    if not roles:
         raise RecordError(
             f"data set {NAME}: no role of {len(plays)} plays says enough for one example to train on and one to test with"
         )
-    train, test = (_examples(parts[is_test]) for is_test in (False, True))
+    train, test = (_examples(part) for part in zip(*roles, strict=True))
     return Dataset(NAME, train, test, len(ALPHABET), sha256=total.hexdigest())
 
 
@@ -131,10 +132,6 @@ def _blocks(play: str) -> Iterator[tuple[str, str]]:
         lines = []
         if speaker or is_heading:
             role = " ".join(speaker[1].upper().split()) if speaker else ""
-
-
-Windows = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
-"""Examples (n, WINDOW) and labels (n,) as numbers of characters."""
 
 
 def windows(text: str) -> tuple[Windows, Windows]:

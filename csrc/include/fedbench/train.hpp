@@ -33,7 +33,7 @@ LayerKind layer_kind_named(const std::string& name);
 /// One layer: what its kind does not need stays as it is here.
 struct Layer {
     LayerKind kind;
-    std::size_t inputs = 0, outputs = 0;  // of linear (features), conv2d (channels) and embedding (symbols, numbers of each); of last (outputs)
+    std::size_t inputs = 0, outputs = 0;  // of linear (features), conv2d (channels), embedding (symbols, width) and last (0, length)
     std::size_t kernel = 0;               // of conv2d and max_pool2d: the side of a square window
     std::size_t stride = 1, padding = 0;  // of conv2d; padding is with zeros
     double p = 0;                         // of dropout (elements) and dropout2d (channels): the probability of a zero

@@ -145,6 +145,12 @@ class Data:
             )
         return other
 
+    @property
+    def read(self) -> dict[str, str]:
+        """What a record says of the files that the task's data were read from: their sum, where the data set has one."""
+        found = self.task.dataset.sha256
+        return {"data_sha256": found} if found else {}
+
     def add_to(self, digest: Digest) -> None:
         """Add what was drawn, public examples that the task itself does not have, and the sum of the files if the data set has one."""
         part = self.scenario.public

@@ -194,7 +194,7 @@ class Run:
                 trainer=execution.trainer.name,
                 trainer_reason=self.choice.reason,
                 **self._where(execution.trainer),
-                **self._read(),
+                **self.setup.data.read,
                 workers=self.options.workers,
                 wall_seconds=wall,
                 server_seconds=execution.server_seconds,
@@ -209,11 +209,6 @@ class Run:
         }
         digests["result"] = result_digest(meta, curves)
         return Record(meta, curves)
-
-    def _read(self) -> dict[str, str]:
-        """The sum of the files that the data set was read from, where it has one."""
-        found = self.setup.task.dataset.sha256
-        return {"data_sha256": found} if found else {}
 
     def _where(self, trainer: Trainer) -> dict[str, str]:
         """The kind of device that the trainer computed on, and what a GPU is called."""

@@ -75,7 +75,7 @@ public:
     std::int64_t sent(std::int32_t version) const { return sent_[static_cast<std::size_t>(version)]; }
 
     std::int64_t download(const Scheduler& s, std::uint32_t client) const {
-        return s.system().download.unit(s.system().seed, Purpose::download, client, 0);
+        return s.system().download.takes(s.system().seed, Purpose::download, client, 0, s.now());
     }
 
     /// Oldest version that some client may still start from.

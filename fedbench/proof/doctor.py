@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import fedbench
+from fedbench.data_root import data_root
 from fedbench.errors import UsageError, nearest
 from fedbench.results.provenance import DISTRIBUTION, cpu, library_versions
 
@@ -181,7 +182,6 @@ def _digits() -> Finding:
 def _fashion() -> Finding:
     from fedbench.errors import MissingDataError
     from fedbench.tasks.fashion_mnist import DEBIAN, locate, raw_folder
-    from fedbench.tasks.files import data_root
 
     folders = (DEBIAN, raw_folder(data_root()))
     try:
@@ -199,7 +199,6 @@ def _fashion() -> Finding:
 def _more_data() -> Finding:
     """The data sets that nobody can install: files of their authors."""
     from fedbench.tasks.available import FOLDERS, missing
-    from fedbench.tasks.files import data_root
 
     absent = [name for name in FOLDERS if missing(name)]
     found = [f"{name} in {anonymous(str(data_root() / FOLDERS[name].folder))}" for name in FOLDERS if name not in absent]

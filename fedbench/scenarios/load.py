@@ -14,6 +14,7 @@ from fedbench.registry import scalar
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.trace_files import with_sums
 from fedbench.scenarios.windows import with_windows
 
 LIBRARY = Path(__file__).with_name("library")
@@ -36,7 +37,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content, where = read(file), str(file)
     for override in overrides:
         content = override_key(content, override)
-    return validate(with_windows(content, where), where)
+    return validate(with_sums(with_windows(content, where), where), where)
 
 
 def overrides_of(scenario: Scenario) -> list[str] | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fedbench.scenarios.data_parts import Iid
 from fedbench.scenarios.delays import DelayClasses, ExponentialSteps, SizeScore
-from fedbench.scenarios.schema import Always, Network, PerStep, RoundsPart, Scenario
+from fedbench.scenarios.network_parts import Network
+from fedbench.scenarios.schema import Always, PerStep, RoundsPart, Scenario
 from fedbench.scenarios.slowdowns import Slowdown
 
 

@@ -24,8 +24,8 @@ PAGE = """\
 Every built-in algorithm with its default options on every scenario of the library, seed 0, as
 `fedbench plan` and the checks before a run say. A number stands for a refusal, whose reason is
 below. `fedbench applicability -o docs/applicability.md` wrote this page; `fedbench applicability
-SCENARIO -a ALGORITHM` tells of one pair, also of your own. Scenarios on CIFAR are left out, since
-their data are yours to bring; `fedbench applicability SCENARIO` tells of them.
+SCENARIO -a ALGORITHM` tells of one pair, also of your own. Scenarios on CIFAR and on measured links are
+left out, since their data are yours to bring; `fedbench applicability SCENARIO` tells of them.
 
 """
 
@@ -42,7 +42,12 @@ class Pair:
 
 def paged() -> list[str]:
     """The scenarios of the library whose data come with fedbench or with a package of the system: the page is of them."""
-    return [name for name in scenario_names() if load(name).task.name not in FOLDERS]
+    return [name for name in scenario_names() if _comes_along(load(name))]
+
+
+def _comes_along(scenario: Scenario) -> bool:
+    is_traced = any(links.folder is not None for links in scenario.network.links.values())
+    return scenario.task.name not in FOLDERS and not is_traced
 
 
 def pairs(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fedbench.data_root import data_root
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.tasks import a9a, cifar, digits, fashion_mnist, stl10
 from fedbench.tasks.a9a import A9A
 from fedbench.tasks.cifar import CIFAR10, CIFAR100
-from fedbench.tasks.files import data_root
 from fedbench.tasks.models import MODELS, Model, make_model
 from fedbench.tasks.stl10 import STL10
 from fedbench.tasks.task import Task

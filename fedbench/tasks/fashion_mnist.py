@@ -15,10 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from fedbench.data_root import data_root
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
-from fedbench.tasks.files import Files, data_root, may_download
+from fedbench.tasks.files import Files, may_download
 from fedbench.tasks.idx import read_idx
 from fedbench.tasks.models import make_model
 from fedbench.tasks.pixels import normalised

@@ -9,18 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedbench import plain_files
+from fedbench.data_root import data_root
 from fedbench.errors import MissingDataError, RecordError
 
 LARGEST = 256 << 20  # bytes: the largest published file, STL-10's test images, has 221 MB
 Files = dict[str, Path]
 Download = Callable[[Path], None]
 """Fills a data root."""
-
-
-def data_root() -> Path:
-    """The folder that holds the data sets, laid out as torchvision does: $FEDBENCH_DATA, or ~/.cache/fedbench."""
-    given = os.environ.get("FEDBENCH_DATA")
-    return Path(given) if given else Path.home() / ".cache" / "fedbench"
 
 
 def may_download() -> bool:

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedbench.data_root import data_root
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks import fashion_mnist
 from fedbench.tasks.data import Dataset
-from fedbench.tasks.files import data_root
 
 TRAIN, TEST = 20, 10
 

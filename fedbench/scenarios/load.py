@@ -11,6 +11,7 @@ from typing import Any
 from fedbench import plain_files
 from fedbench.errors import UsageError, nearest
 from fedbench.registry import scalar
+from fedbench.scenarios.device_files import with_devices
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
@@ -37,7 +38,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content, where = read(file), str(file)
     for override in overrides:
         content = override_key(content, override)
-    return validate(with_sums(with_windows(content, where), where), where)
+    return validate(with_sums(with_devices(with_windows(content, where), where), where), where)
 
 
 def overrides_of(scenario: Scenario) -> list[str] | None:

@@ -19,7 +19,8 @@ class Links(Part):
     folder: every client draws one of the traces in this folder, .csv and .json files, which is looked for beside the scenario's file, in
     the working directory and in FEDBENCH_DATA. `sha256` is the sum of its files; without one it is computed when the scenario is
     read, and what is used later must have it. given: traces as lists of [duration in seconds, megabit per second, latency in
-    seconds], one for all clients or one per client.
+    seconds], one for all clients or one per client. In a file, `file` names a CSV file of client, seconds_per_example,
+    megabit_per_second instead: links that do not change.
 
     offset_seconds: how far everybody is into the trace at time 0; (none) drawn uniformly over the trace, per client.
     """

@@ -19,7 +19,7 @@ from fedbench.scenarios.data_parts import (
     TwoClass,
     ValidationPart,
 )
-from fedbench.scenarios.delays import DelayClasses, ExponentialSteps
+from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.network_parts import Network
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
@@ -183,7 +183,7 @@ class Scenario(Part):
     clients: Annotated[Integer, Field(ge=1, le=MOST_CLIENTS)]
     partition: Iid | TwoClass | Dirichlet | ShardsOfClasses | Overlapping = Field(discriminator="kind")
     local: LocalPart
-    compute: PerStep | PerJob | DelayClasses | ExponentialSteps = Field(discriminator="kind")
+    compute: PerStep | PerJob | DelayClasses | ExponentialSteps | Devices = Field(discriminator="kind")
     network: Network = Network()
     availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
     dropout: Annotated[Float, Field(ge=0, lt=1)] = 0.0
@@ -221,6 +221,15 @@ class Scenario(Part):
         if isinstance(self.availability, Windows) and len(self.availability.rows) != self.clients:
             raise ValueError(
                 f"availability.rows: expected one row for each of {self.clients} clients, got {len(self.availability.rows)}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _devices_of_all(self) -> Scenario:
+        if isinstance(self.compute, Devices) and len(self.compute.seconds_per_example) != self.clients:
+            raise ValueError(
+                f"compute.seconds_per_example: expected one number for each of {self.clients} clients, got "
+                f"{len(self.compute.seconds_per_example)}"
             )
         return self
 

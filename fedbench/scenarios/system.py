@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
-from fedbench.scenarios.delays import DelayClasses, ExponentialSteps, SizeScore
+from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps, SizeScore
 from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
 from fedbench.scenarios.network_parts import Network
 from fedbench.scenarios.schema import (
@@ -64,6 +64,8 @@ def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Dura
             return Duration(kind="uniform", a=low.copy(), b=high.copy())
         case ExponentialSteps() as steps:
             return Duration(kind="exponential", a=mean_step_seconds(steps, scenario.clients, seed), per_step=True)
+        case Devices(seconds_per_example=seconds):
+            return Duration(a=scenario.local.batch_size * np.array(seconds), per_step=True)
 
 
 def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Duration:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import hashlib
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +15,7 @@ from fedbench import plain_files, strict_json
 from fedbench.data_root import data_root
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.kernels.traces import Trace
+from fedbench.scenarios.rows import csv_rows
 from fedbench.scenarios.schema import trace_sources
 
 COLUMNS = ("duration_seconds", "megabit_per_second", "latency_seconds")
@@ -156,16 +155,10 @@ def _json_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
 def _csv_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
     if text and not text.endswith("\n"):
         raise UsageError(f"trace {file}: its last line has no end, so the file is truncated, or lacks one line break")
-    try:
-        header, *lines = [*csv.reader(io.StringIO(text))] or [[]]
-    except csv.Error as error:
-        raise UsageError(f"trace {file}: not valid CSV: {error}") from None
-    if tuple(name.strip() for name in header) != COLUMNS:
-        raise UsageError(f"trace {file}: expected the header {','.join(COLUMNS)}, got {','.join(header)!r:.80}")
-    for number, line in enumerate(lines, 2):
-        if len(line) != len(COLUMNS):
-            raise UsageError(f"trace {file}, line {number}: expected {len(COLUMNS)} numbers, got {line!r:.80}")
-        yield f"trace {file}, line {number}", [_number(cell) for cell in line]
+    for place, cells in csv_rows(text, COLUMNS, f"trace {file}"):
+        if len(cells) != len(COLUMNS):
+            raise UsageError(f"trace {file}, {place}: expected {len(COLUMNS)} numbers, got {cells!r:.80}")
+        yield f"trace {file}, {place}", [_number(cell) for cell in cells]
 
 
 def _number(cell: str) -> float | str:

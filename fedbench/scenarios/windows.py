@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +10,7 @@ from typing import Any
 
 from fedbench import plain_files
 from fedbench.errors import UsageError
+from fedbench.scenarios.rows import csv_rows, found
 from fedbench.scenarios.schema import MOST_CLIENTS
 
 COLUMNS = ["client", "on", "off"]
@@ -30,7 +29,7 @@ def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
         return content
     if "rows" in part:
         raise UsageError(f"scenario {content.get('name', '?')}: availability has rows and a file; give one of them ({where})")
-    file = _found(str(part["file"]), Path(where).parent)
+    file = found("availability.file", str(part["file"]), Path(where).parent)
     rest = {key: value for key, value in part.items() if key != "file"}
     return {**content, "availability": {**rest, "rows": read_windows(file, _clients(content))}}
 
@@ -39,14 +38,6 @@ def _clients(content: Mapping[str, Any]) -> int:
     """How many clients there can be: what the scenario says, if that can be."""
     given = content.get("clients")
     return given if isinstance(given, int) and 0 < given <= MOST_CLIENTS else MOST_CLIENTS
-
-
-def _found(name: str, folder: Path) -> Path:
-    places = [folder / name, Path(name)]
-    for place in places:
-        if place.is_file():
-            return place
-    raise UsageError(f"availability.file {name}: there is no such file, neither {places[0]} nor in the working directory")
 
 
 def read_windows(file: Path, clients: int = MOST_CLIENTS) -> list[list[tuple[float, float]]]:
@@ -65,14 +56,7 @@ def _entries(file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
     if file.suffix == ".json":
         yield from _json_entries(text, file)
         return
-    lines = csv.reader(io.StringIO(text))
-    try:
-        header = [name.strip() for name in next(lines, [])]
-        if header != COLUMNS:
-            raise UsageError(f"availability.file {file}: expected the header {','.join(COLUMNS)}, got {','.join(header)!r:.80}")
-        yield from ((f"line {number}", line) for number, line in enumerate(lines, 2) if line)
-    except csv.Error as error:
-        raise UsageError(f"availability.file {file}: not valid CSV: {error}") from None
+    yield from csv_rows(text, COLUMNS, f"availability.file {file}")
 
 
 def _json_entries(text: str, file: Path) -> Iterable[tuple[str, Sequence[Any]]]:

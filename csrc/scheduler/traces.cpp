@@ -96,6 +96,14 @@ void Traces::refuse_endless(std::uint32_t client, std::int64_t from) const {
                                 " on, take more than 1e9 seconds");
 }
 
+bool Traces::is_in_order() const {
+    bool same = true;
+    for (std::size_t trace = 0; trace < period_.size(); ++trace)
+        for (std::int64_t part = first_[trace]; part < first_[trace + 1]; ++part)
+            same = same && latency_[static_cast<std::size_t>(part)] == latency_[static_cast<std::size_t>(first_[trace])];
+    return same;
+}
+
 void Traces::check_clients(std::uint32_t clients) const { check_count(name_, trace_of_.size(), clients); }
 
 }  // namespace fedbench

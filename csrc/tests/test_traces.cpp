@@ -156,10 +156,59 @@ void what_does_not_go_together() {
     system.when_offline = WhenOffline::paused;
     check_throws<std::invalid_argument>([&] { Scheduler(system, Rounds{}, updates(1)); }, "when_offline must be lost with measured links");
     system = traced_system();
-    system.download = system.upload;
-    check_throws<std::invalid_argument>([&] { Plan(system, Broadcast{1, Receive::pop}, updates(1)); }, "download times must be constant");
+    system.download = links({kThree}, {0}, {0}, {1});
+    check_throws<std::invalid_argument>([&] { Plan(system, Broadcast{1, Receive::pop}, updates(1)); },
+                                        "broadcast: the latency of a link must be the same in all parts of its trace");
+    check_throws<std::invalid_argument>([&] { Plan(system, Mailbox{1, Send::continuous, Receive::pop, {}}, updates(1)); },
+                                        "mailbox: the latency of a link must be the same");
     system.upload = links({kThree}, {0, 0, 0}, {0, 0, 0}, {});
     check_throws<std::invalid_argument>([&] { Scheduler(system, Rounds{}, updates(1)); }, "upload: expected 1 or 2 values");
+}
+
+/// Client 0 has a link of 1 bit a second in the first of every 4 seconds, client 1 one of 1 bit a second; both compute for half a second.
+SystemModel broadcast_system() {
+    SystemModel system = fixed_system({0.5, 0.5});
+    system.download = links({{{kSecond, 1}, {3 * kSecond, 0}}, {{5 * kSecond, 1}}}, {0, 1}, {0, 0}, {1});
+    return system;
+}
+
+/// A client starts from the newest version that has come over its link.
+void broadcasts() {
+    const Plan plan(broadcast_system(), Broadcast{1, Receive::peek}, updates(12));
+    // Both have version 0 at 1 s, and work in half seconds from then on. Versions 1 and 2 are sent at 1.5 s, 3 and 4 at 2 s, ..
+    check_update(plan, 0, 6, {{0, 0, 0}});
+    check_update(plan, 1, 6, {{1, 0, 1}});
+    check_update(plan, 2, 8, {{0, 1, 2}});
+    check_update(plan, 3, 8, {{1, 1, 3}});
+    check_update(plan, 4, 10, {{0, 2, 4}});
+    check_update(plan, 5, 10, {{1, 2, 5}});  // started at 2 s
+    check_update(plan, 6, 12, {{0, 3, 6}});
+    check_update(plan, 7, 12, {{1, 3, 5}});  // at 2.5 s client 1 had version 2, client 0 has version 0 until 5 s
+    const Plan popped(broadcast_system(), Broadcast{1, Receive::pop}, updates(4));
+    check_update(popped, 2, 12, {{1, 1, 0}});  // version 2 came at 2.5 s
+    const Plan boxes(broadcast_system(), Mailbox{1, Send::continuous, Receive::pop, {}}, updates(3));
+    check(boxes.updates.time.size() == 3, "mailboxes");
+    for (const Receive receive : {Receive::pop, Receive::peek}) {
+        SystemModel constant = random_system(5, 3), traced = constant;
+        constant.download = seconds("download", {0.5});
+        traced.download = links({{{kSecond, 4}, {3 * kSecond, 4}}, {{7, 4}}}, {0, 1, 0, 1, 1}, {0, 3, 5, 6, 1}, {2});
+        check(same_plan(Plan(constant, Broadcast{2, receive}, updates(60)), Plan(traced, Broadcast{2, receive}, updates(60), 7)),
+              "links that happen to be constant, broadcast");
+        const Mailbox mailbox{2, Send::on_demand, receive, {}};
+        check(same_plan(Plan(constant, mailbox, updates(60)), Plan(traced, mailbox, updates(60), 7)),
+              "links that happen to be constant, mailbox");
+    }
+}
+
+/// A scheduler that has gone on can be set back.
+void broadcasts_set_back() {
+    Scheduler scheduler(broadcast_system(), Broadcast{1, Receive::peek}, updates(40));
+    scheduler.next(5);
+    const std::string state = scheduler.save();
+    const PlanChunk once = scheduler.next(20);
+    scheduler.restore(state);
+    const PlanChunk again = scheduler.next(20);
+    check(once.updates.time == again.updates.time && once.jobs.base == again.jobs.base && once.live_bases == again.live_bases, "set back");
 }
 
 /// A state is of the traces that it was saved with.
@@ -186,5 +235,7 @@ int main() {
     plans();
     what_does_not_go_together();
     saved_states();
+    broadcasts();
+    broadcasts_set_back();
     return report("traces");
 }

@@ -52,6 +52,8 @@ def network(trace: str) -> str:
         "scaffold[sampling=all]",
         "favano[cohort_size=3]",
         "quafl[cohort_size=3]",
+        "defedavg_iid[cohort_size=3]",
+        "defedavg_niid[cohort_size=3]",
         "asysg",
     ],
 )

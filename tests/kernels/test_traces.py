@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration, Scheduler, Timing
 from fedbench.kernels.traces import Trace, Traced, transfer_ns
-from fedbench.types import Rounds, Stream
+from fedbench.types import Broadcast, Mailbox, Rounds, Stream
 from tests.properties.worlds import cases
 
 Parts = list[tuple[int, int, int]]
@@ -160,6 +160,54 @@ def test_a_period_later_everything_is_the_same(parts: Parts, bits: int, start: i
     at = cut % duration
     if at:
         assert takes([(at, rate, ns), (duration - at, rate, ns), *parts[1:]], bits, start) == expected
+
+
+@st.composite
+def broadcast_worlds(draw: st.DrawFn) -> tuple[Timing, list[Parts], Broadcast | Mailbox]:
+    """Links of seconds with one latency each, often down; clients that compute for quarters of a second."""
+    count = draw(st.integers(1, 4))
+    seconds = st.integers(1, 8).map(lambda quarters: quarters * NANOSECONDS // 4)
+    links = []
+    for _ in range(count):
+        latency = draw(st.integers(0, 2)) * NANOSECONDS // 4
+        parts = [(draw(seconds), draw(st.integers(0, 3)), latency) for _ in range(draw(st.integers(0, 3)))]
+        links.append([*parts, (draw(seconds), draw(st.integers(1, 3)), latency)])
+    receive = draw(st.sampled_from(["pop", "peek"]))
+    dispatch: Broadcast | Mailbox = Broadcast(buffer_size=draw(st.integers(1, count)), receive=receive)
+    if draw(st.booleans()):
+        dispatch = Mailbox(
+            cohort_size=draw(st.integers(1, count)), send=draw(st.sampled_from(["continuous", "on_demand"])), receive=receive
+        )
+    download = Traced(
+        traces=[trace(parts) for parts in links],
+        trace_of=np.arange(count, dtype=np.int32),
+        shift_ns=np.zeros(count, np.int64),
+        bits=draw(st.integers(0, 3)),
+    )
+    compute = Duration(a=np.array([draw(st.integers(1, 8)) / 4 for _ in range(count)]))
+    return Timing(clients=count, compute=compute, download=download, upload=Duration(a=0.25), max_updates=15), links, dispatch
+
+
+@cases(300)
+@given(broadcast_worlds())
+def test_a_client_starts_from_the_newest_version_that_has_come(world: tuple[Timing, list[Parts], Broadcast | Mailbox]) -> None:
+    """Asked of the integrator, for every job; and a chunk that ends before it names its version among those that are still needed."""
+    timing, links, dispatch = world
+    assert isinstance(timing.download, Traced)
+    bits = timing.download.bits
+    scheduler, sent_at, live = Scheduler(timing, dispatch), [0], {0}
+    chunk = scheduler.next(1)
+    while True:
+        sent_at += chunk.time.tolist()
+        for client, base, start in zip(chunk.client, chunk.base, chunk.t_start, strict=True):
+            arrivals = [time + integrated(links[client], bits, time, 0) for time in sent_at if time <= start]
+            assert base == max(version for version, arrival in enumerate(arrivals) if arrival <= start)
+            assert base in live or base >= chunk.first_version
+        if chunk.done:
+            break
+        live = set(chunk.live_bases.tolist())
+        chunk = scheduler.next(2)
+    assert len(sent_at) > 1
 
 
 def test_a_constant_link_has_the_plan_of_a_constant_duration() -> None:

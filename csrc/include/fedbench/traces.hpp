@@ -46,6 +46,8 @@ public:
     /// beyond 1e9 seconds.
     std::int64_t takes(std::uint32_t client, std::int64_t from) const;
 
+    /// Is the latency the same in all parts of every trace? Then who starts later arrives later.
+    bool is_in_order() const;
     void check_clients(std::uint32_t clients) const;
 
     template <class A>

@@ -22,6 +22,11 @@ public:
         return std::get_if<Traces>(&way_)->takes(client, from);
     }
 
+    /// Does of two transfers of a client the one that starts later always arrive later, or at the same time?
+    bool is_in_order() const {
+        const auto* traces = std::get_if<Traces>(&way_);
+        return traces != nullptr ? traces->is_in_order() : is_constant();
+    }
     bool is_traced() const { return std::holds_alternative<Traces>(way_); }
     /// Is it the same for all jobs of a client, whenever they start?
     bool is_constant() const { return !is_traced() && std::get_if<Durations>(&way_)->is_constant(); }

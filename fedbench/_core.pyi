@@ -226,6 +226,23 @@ class Durations:
     @staticmethod
     def table(*, name: str, rows: Sequence[Sequence[float]], per_step: bool) -> Durations: ...
 
+class Traces:
+    def __init__(
+        self,
+        *,
+        name: str,
+        offsets: npt.NDArray[np.int64],
+        duration_ns: npt.NDArray[np.int64],
+        bits_per_second: npt.NDArray[np.int64],
+        latency_ns: npt.NDArray[np.int64],
+        trace_of: npt.NDArray[np.int32],
+        shift_ns: npt.NDArray[np.int64],
+        bits: int,
+        exchanges: int,
+        more_ns: int,
+    ) -> None: ...
+    def takes(self, clients: int, from_ns: int) -> npt.NDArray[np.int64]: ...
+
 class Steps:
     @staticmethod
     def constant(values: npt.NDArray[np.int32]) -> Steps: ...
@@ -322,8 +339,8 @@ class Scheduler:
         clients: int,
         seed: int,
         compute: Durations,
-        download: Durations,
-        upload: Durations,
+        download: Durations | Traces,
+        upload: Durations | Traces,
         steps: Steps,
         availability: Availability,
         when_offline: WhenOffline,

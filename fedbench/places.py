@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fedbench.errors import MissingDataError
 
 
 def data_root() -> Path:
-    """The folder that holds the data sets, laid out as torchvision does: $FEDBENCH_DATA, or ~/.cache/fedbench."""
+    """The folder that holds data sets, laid out as torchvision does, and traces of networks: $FEDBENCH_DATA, or ~/.cache/fedbench."""
     given = os.environ.get("FEDBENCH_DATA")
     return Path(given) if given else Path.home() / ".cache" / "fedbench"
 
@@ -26,15 +26,26 @@ def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:
         if place.exists():
             return place
     looked = ", ".join(str(place) for place in dict.fromkeys(places))
-    raise MissingDataError(f"{what} {name}: there is no such file; looked for {looked}")
+    raise MissingDataError(
+        f"{what} {name}: not on this machine; looked for {looked}. Put it there, or set FEDBENCH_DATA to a folder that has {name}"
+    )
+
+
+def from_here(path: Path) -> str:
+    """A path for a record: below the working directory without the folders above it, which are nobody's business."""
+    here, place = Path.cwd(), path.resolve()
+    return str(place.relative_to(here) if place.is_relative_to(here) else place)
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file's content; of a folder, of the names and contents of its files, in the order of their names."""
+    """SHA-256 of a file's content; of a folder, that of its files, as `sum_of` has it."""
     if path.is_dir():
-        total = hashlib.sha256()
-        for file in sorted(file for file in path.iterdir() if file.is_file()):
-            total.update(f"{file.name}\0{sha256(file)}\n".encode())
-        return total.hexdigest()
+        return sum_of({file.name: sha256(file) for file in path.iterdir() if file.is_file()})
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def sum_of(sums: Mapping[str, str]) -> str:
+    """One sum of several files, given theirs by name: the SHA-256 of what `sha256sum` prints of the files, sorted by name."""
+    lines = (f"{total}  {name}\n" for name, total in sorted(sums.items()))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -34,6 +34,11 @@ auto property(const char* name, Read read) {
     };
 }
 
+Transfer transfer_of(const py::object& way) {
+    if (py::isinstance<Traces>(way)) return way.cast<const Traces&>();
+    return way.cast<const Durations&>();
+}
+
 void register_inputs(py::module_& module) {
     py::native_enum<DurationKind>(module, "DurationKind", "enum.Enum", "Distribution of a duration; a and b are its parameters.")
         .value("constant", DurationKind::constant)
@@ -54,6 +59,28 @@ void register_inputs(py::module_& module) {
                 return Durations(std::move(name), DurationKind::table, {}, {}, per_step, table_of(rows));
             },
             py::kw_only(), py::arg("name"), py::arg("rows"), py::arg("per_step"));
+    py::class_<Traces>(module, "Traces", "A message over measured links, one trace per client; see csrc/include/fedbench/traces.hpp.")
+        .def(py::init([](std::string name, const py::object& offsets, const py::object& duration_ns, const py::object& bits_per_second,
+                         const py::object& latency_ns, const py::object& trace_of, const py::object& shift_ns, std::int64_t bits,
+                         std::int64_t exchanges, std::int64_t more_ns) {
+                 using Numbers = std::int64_t;
+                 const TraceParts parts{copied<Numbers>("offsets", offsets), copied<Numbers>("duration_ns", duration_ns),
+                                        copied<Numbers>("bits_per_second", bits_per_second), copied<Numbers>("latency_ns", latency_ns)};
+                 return Traces(std::move(name), parts, copied<std::int32_t>("trace_of", trace_of), copied<Numbers>("shift_ns", shift_ns),
+                               Message{bits, exchanges, more_ns});
+             }),
+             py::kw_only(), py::arg("name"), py::arg("offsets"), py::arg("duration_ns"), py::arg("bits_per_second"), py::arg("latency_ns"),
+             py::arg("trace_of"), py::arg("shift_ns"), py::arg("bits"), py::arg("exchanges"), py::arg("more_ns"))
+        .def(
+            "takes",
+            [](const Traces& traces, std::uint32_t clients, std::int64_t from_ns) {
+                traces.check_clients(clients);
+                if (from_ns < 0) throw std::invalid_argument("from_ns: must be >= 0, got " + std::to_string(from_ns));
+                std::vector<std::int64_t> ns;
+                for (std::uint32_t client = 0; client < clients; ++client) ns.push_back(traces.takes(client, from_ns));
+                return take(std::move(ns));
+            },
+            py::arg("clients"), py::arg("from_ns"));
     py::class_<Steps>(module, "Steps", "Local steps for every (client, job).")
         .def_static(
             "constant", [](const py::object& values) { return Steps::constant(copied<std::int32_t>("steps", values)); }, py::arg("values"))
@@ -177,12 +204,12 @@ void register_scheduler(py::module_& module) {
         .finalize();
     py::class_<Scheduler> scheduler(module, "Scheduler", "Plays the virtual clock; see csrc/include/fedbench/scheduler.hpp.");
     scheduler
-        .def(py::init([](std::uint32_t clients, std::uint64_t seed, const Durations& compute, const Durations& download,
-                         const Durations& upload, const Steps& steps, const Availability& availability, WhenOffline when_offline,
+        .def(py::init([](std::uint32_t clients, std::uint64_t seed, const Durations& compute, const py::object& download,
+                         const py::object& upload, const Steps& steps, const Availability& availability, WhenOffline when_offline,
                          const py::object& dropout, std::int32_t gradients_per_step, const py::object& gradients_beside,
                          std::int64_t start_ns, PolicyConfig policy, std::int32_t max_updates, double max_seconds, std::int64_t max_jobs) {
-                 return Scheduler(SystemModel{clients, seed, compute, download, upload, steps, start_ns, availability, when_offline,
-                                              Dropout(copied<double>("dropout", dropout)),
+                 return Scheduler(SystemModel{clients, seed, compute, transfer_of(download), transfer_of(upload), steps, start_ns, availability,
+                                              when_offline, Dropout(copied<double>("dropout", dropout)),
                                               GradientWork{gradients_per_step, copied<std::int32_t>("gradients_beside", gradients_beside)}},
                                   std::move(policy), Budget{max_updates, to_nanoseconds(max_seconds, "budget.seconds"), max_jobs});
              }),

@@ -125,7 +125,8 @@ private:
             throw std::invalid_argument("mailbox: job " + std::to_string(job.k) + " of client " + std::to_string(job.client) +
                                         " takes no time; with receive = peek and send = continuous compute must be > 0");
         const bool model_takes_time = receive_ == Receive::pop && received_.download(s, job.client) > 0;
-        if (!model_takes_time && system.upload.unit(system.seed, Purpose::upload, job.client, job.k) == 0) s.refuse_standstill(slot);
+        if (!model_takes_time && system.upload.takes(system.seed, Purpose::upload, job.client, job.k, s.now()) == 0)
+            s.refuse_standstill(slot);
     }
 
     void store(Scheduler& s, const Event& event) {

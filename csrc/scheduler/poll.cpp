@@ -118,7 +118,7 @@ private:
         s.count_downloads(1);
         Job& job = s.job(slot_[client]);
         const SystemModel& system = s.system();
-        job.t_start = s.later(client, s.now(), system.download.unit(system.seed, Purpose::download, client, job.k));
+        job.t_start = s.later(client, s.now(), system.download.takes(system.seed, Purpose::download, client, job.k, s.now()));
         if (s.pauses()) began_[client] = s.presence().at(client, job.t_start);
         if (s.pauses() || !system.dropout.is_off()) {
             job.t_finish = last_step(s, job);

@@ -1,7 +1,8 @@
 // The receive buffers of Broadcast and Mailbox: every version goes to every client, which holds the newest one that has reached it.
 //
-// A receive buffer is a function of time: client i holds the newest version sent at or before now - download_i. So nothing is
-// stored per client and version; only a client that waits for a model is woken, once. An update costs O(waiting), not O(N).
+// A receive buffer is a function of time: client i holds the newest version that has reached it, which with a constant download is the
+// newest one sent at or before now - download_i. So nothing is stored per client and version; only a client that waits for a model is
+// woken, once. An update costs O(waiting), not O(N); over measured links it costs O(N).
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ class ReceiveBuffers {
 public:
     static constexpr std::int32_t kNone = -1;
 
-    ReceiveBuffers(std::uint32_t clients, Receive receive) : clients_(clients), receive_(receive), used_(clients, kNone) {}
+    ReceiveBuffers(std::uint32_t clients, Receive receive) : clients_(clients), receive_(receive), used_(clients, kNone), reached_(clients, kNone) {}
 
     template <class A>
     void archive(A& a) {
@@ -38,14 +39,18 @@ public:
         require_restored(sent_.empty() || (sent_.front() >= 0 && sent_.back() <= s.now()), "the versions sent");
         r.require_clients(waiting_, "who waits");
         std::int64_t longest = 0;
-        for (std::uint32_t i = 0; i < clients_ && !sent_.empty(); ++i) longest = std::max(longest, download(s, i));
+        for (std::uint32_t i = 0; i < clients_ && !sent_.empty() && is_constant(s); ++i) longest = std::max(longest, download(s, i));
         require_restored(longest == longest_download_, "the longest download");
     }
 
     /// Sends version 0. Every client gets a `downloaded` event when it is there. `policy` is the name in messages.
     void begin(Scheduler& s, const std::string& policy) {
-        if (!s.system().download.is_constant()) throw std::invalid_argument(policy + ": download times must be constant per client");
-        for (std::uint32_t i = 0; i < clients_; ++i) longest_download_ = std::max(longest_download_, download(s, i));
+        const Transfer& way = s.system().download;
+        if (!way.is_in_order())
+            throw std::invalid_argument(policy + (way.is_traced() ? ": the latency of a link must be the same in all parts of its trace"
+                                                                  : ": download times must be constant per client") +
+                                        ", so that versions arrive in the order in which they are sent");
+        for (std::uint32_t i = 0; i < clients_ && is_constant(s); ++i) longest_download_ = std::max(longest_download_, download(s, i));
         for (std::uint32_t i = 0; i < clients_; ++i) waiting_.push_back(i);
         announce(s);
     }
@@ -61,7 +66,7 @@ public:
     /// The version that an idle client starts from now; pop empties its buffer. kNone: it has no model that it may use, and a
     /// `downloaded` event comes when it does.
     std::int32_t take(Scheduler& s, std::uint32_t client) {
-        const std::int32_t held = newest_sent_by(s.now() - download(s, client));
+        const std::int32_t held = newest_reached(s, client);
         if (held == kNone || (receive_ == Receive::pop && held <= used_[client])) {
             wait(s, client);
             return kNone;
@@ -74,21 +79,50 @@ public:
 
     std::int64_t sent(std::int32_t version) const { return sent_[static_cast<std::size_t>(version)]; }
 
-    std::int64_t download(const Scheduler& s, std::uint32_t client) const {
-        return s.system().download.unit(s.system().seed, Purpose::download, client, 0);
-    }
+    /// Of a version that is sent now.
+    std::int64_t download(const Scheduler& s, std::uint32_t client) const { return download(s, client, s.now()); }
 
     /// Oldest version that some client may still start from.
-    std::int32_t oldest_held(const Scheduler& s) const { return std::max(0, newest_sent_by(s.now() - longest_download_)); }
+    std::int32_t oldest_held(const Scheduler& s) const {
+        if (is_constant(s)) return std::max(0, newest_sent_by(s.now() - longest_download_));
+        std::int32_t oldest = s.version();
+        for (std::uint32_t i = 0; i < clients_; ++i) oldest = std::min(oldest, newest_reached(s, i));
+        return std::max(0, oldest);
+    }
 
 private:
+    static bool is_constant(const Scheduler& s) { return s.system().download.is_constant(); }
+
+    std::int64_t download(const Scheduler& s, std::uint32_t client, std::int64_t from) const {
+        return s.system().download.takes(s.system().seed, Purpose::download, client, 0, from);
+    }
+
+    std::int64_t arrives(const Scheduler& s, std::uint32_t client, std::int32_t version) const {
+        return sent(version) + download(s, client, sent(version));
+    }
+
+    /// The newest version that the client holds now; kNone: there is none yet.
+    std::int32_t newest_reached(const Scheduler& s, std::uint32_t client) const {
+        if (is_constant(s)) return newest_sent_by(s.now() - download(s, client));
+        const auto has_come = [&](std::int32_t version) { return arrives(s, client, version) <= s.now(); };
+        std::int32_t& newest = reached_[client];
+        const auto versions = static_cast<std::int32_t>(sent_.size());
+        if (newest >= versions || (newest != kNone && !has_come(newest))) newest = kNone;  // an earlier state was restored
+        std::int32_t end = versions;  // versions come in order: halve newest + 1 .. end until the first that has not come
+        for (std::int32_t step = newest + 1; newest + 1 < end; step = newest + (end - newest) / 2) {
+            if (has_come(step)) newest = step;
+            else end = step;
+        }
+        return newest;
+    }
+
     std::int32_t newest_sent_by(std::int64_t time) const {
         return static_cast<std::int32_t>(std::upper_bound(sent_.begin(), sent_.end(), time) - sent_.begin()) - 1;
     }
 
     /// The client is told when `version` has reached it.
     void wake(Scheduler& s, std::uint32_t client, std::int32_t version) {
-        s.at(sent(version) + download(s, client), Phase::downloaded, client);
+        s.at(arrives(s, client, version), Phase::downloaded, client);
     }
 
     /// No model that was not used yet: the next one is under way, or comes with a later update.
@@ -100,10 +134,11 @@ private:
 
     std::uint32_t clients_;
     Receive receive_;
-    std::vector<std::int32_t> used_;      // by client: the version it started from last
-    std::vector<std::int64_t> sent_;      // by version
-    std::vector<std::uint32_t> waiting_;  // idle, and has used the newest version
-    std::int64_t longest_download_ = 0;
+    std::vector<std::int32_t> used_;             // by client: the version it started from last
+    std::vector<std::int64_t> sent_;             // by version
+    std::vector<std::uint32_t> waiting_;         // idle, and has used the newest version
+    std::int64_t longest_download_ = 0;          // where downloads are constant
+    mutable std::vector<std::int32_t> reached_;  // by client, over measured links: the last answer, where the next search begins
 };
 
 }  // namespace fedbench

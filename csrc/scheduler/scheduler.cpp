@@ -58,6 +58,9 @@ Scheduler::Scheduler(SystemModel system, PolicyConfig policy, Budget budget)
     policy_configuration_ = fingerprint(policy);
     policy_ = std::visit([&](auto& config) { return make_policy(std::move(config), system_.clients); }, policy);
     next_k_.assign(system_.clients, 0);
+    if (pauses_ && (system_.download.is_traced() || system_.upload.is_traced()))
+        throw std::invalid_argument("availability: when_offline must be lost with measured links, whose throughput changes while a client "
+                                    "is away, got paused");
 }
 
 PlanChunk Scheduler::next(std::int32_t max_updates) {
@@ -155,14 +158,14 @@ void Scheduler::run(Slot slot, std::int64_t start) {
 
 void Scheduler::send(Slot slot, std::int64_t from) {
     Job& job = open_jobs_[slot];
-    job.t_arrive = later(job.client, from, system_.upload.unit(system_.seed, Purpose::upload, job.client, job.k));
+    job.t_arrive = later(job.client, from, system_.upload.takes(system_.seed, Purpose::upload, job.client, job.k, from));
     if (!is_lost_before(slot, job.t_arrive)) at(job.t_arrive, Phase::arrival, job.client, slot);
 }
 
 Scheduler::Slot Scheduler::dispatch(std::uint32_t client) {
     const Slot slot = open(client, version_, now_);
     count_downloads(1);
-    run(slot, later(client, now_, system_.download.unit(system_.seed, Purpose::download, client, open_jobs_[slot].k)));
+    run(slot, later(client, now_, system_.download.takes(system_.seed, Purpose::download, client, open_jobs_[slot].k, now_)));
     send(slot, open_jobs_[slot].t_finish);
     if (open_jobs_[slot].t_arrive == now_ || open_jobs_[slot].t_lost == now_) refuse_standstill(slot);
     return slot;

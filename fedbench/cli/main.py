@@ -20,6 +20,7 @@ from fedbench.cli import (
     compare,
     conformance,
     doctor,
+    imports,
     info,
     leaderboard,
     listing,
@@ -90,6 +91,7 @@ suite.app.add_typer(suite_results.app)
 app.add_typer(suite.app, name="suite")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(new.app, name="new")
+app.add_typer(imports.app, name="import")
 
 
 def main() -> None:

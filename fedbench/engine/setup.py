@@ -13,12 +13,14 @@ from fedbench.engine.data import Data
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.transfers import Transfer, delayed, drawn, slowest
 from fedbench.errors import UsageError
 from fedbench.kernels.hindsight import Hindsight
-from fedbench.kernels.scheduler import Availability, Duration, Gradients, Scheduler, Timing
+from fedbench.kernels.scheduler import Availability, Gradients, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.data_parts import Natural, Overlapping
+from fedbench.scenarios.links import Drawn, links
 from fedbench.scenarios.partition import partition
 from fedbench.scenarios.pooled import pooled
 from fedbench.scenarios.schema import Scenario
@@ -164,10 +166,11 @@ class Setup:
         download, upload = self._transfers(self.traffic)
         start = 0.0
         if self.prelude and self.prelude.every_round:  # all wait for the slowest, as for a download that takes so much longer
-            download = dataclasses.replace(download, a=download.a + self.prelude.seconds)
+            download = delayed(download, self.prelude.seconds)
         elif self.prelude:
             down, up = self._transfers(Traffic())
-            start = float(np.max(down.a)) + self.prelude.seconds + float(np.max(up.a))
+            start = slowest(down, scenario.clients, 0.0) + self.prelude.seconds
+            start += slowest(up, scenario.clients, start)
         compute = system.compute(scenario, self.spec.seed, counts)
         if isinstance(self.dispatch, Poll) and self.dispatch.max_steps is not None:
             compute = system.one_step(compute, self.dispatch.max_steps)
@@ -189,15 +192,24 @@ class Setup:
             max_jobs=scenario.budget.jobs,
         )
 
-    def _transfers(self, traffic: Traffic) -> tuple[Duration, Duration]:
+    def _transfers(self, traffic: Traffic) -> tuple[Transfer, Transfer]:
         """Down and up, of a job that moves so much."""
+        size = self.payload_bytes if self.scenario.network.message == "payload" and self._is_limited() else 0
+        return self._moved(vector_bytes(traffic.down, size), vector_bytes(traffic.up, size), traffic.exchanges)
+
+    def _moved(self, down_bytes: int, up_bytes: int, exchanges: int = 1) -> tuple[Transfer, Transfer]:
+        """Down and up, of a job with messages of this size; with message: fixed the size is the scenario's."""
         network = self.scenario.network
-        size = self.payload_bytes if network.message == "payload" and self._is_limited() else 0
+        if self._links is not None:
+            down_link, up_link = self._links
+            down_bits, up_bits = (system.message_bits(network, size) for size in (down_bytes, up_bytes))
+            return down_link.carrying(round(down_bits), exchanges), up_link.carrying(round(up_bits), exchanges)
         down, up = system.link_rates(self.scenario, self.spec.seed)
-        return (
-            system.transfer(network, down, vector_bytes(traffic.down, size), traffic.exchanges),
-            system.transfer(network, up, vector_bytes(traffic.up, size), traffic.exchanges),
-        )
+        return system.transfer(network, down, down_bytes, exchanges), system.transfer(network, up, up_bytes, exchanges)
+
+    @functools.cached_property
+    def _links(self) -> tuple[Drawn, Drawn] | None:
+        return links(self.scenario, self.spec.seed)
 
     def _steps_before_pooling(self) -> float:
         """Mean local steps of a client of the scenario that is pooled: of a job whose time is drawn as a whole."""
@@ -209,7 +221,8 @@ class Setup:
 
     def _is_limited(self) -> bool:
         network = self.scenario.network
-        return network.download_megabit_per_second is not None or network.upload_megabit_per_second is not None
+        rates = network.download_megabit_per_second, network.upload_megabit_per_second
+        return network.trace is not None or rates != (None, None)
 
     def scheduler(self, end_seconds: float | None = None) -> Scheduler:
         """A fresh scheduler at virtual time 0, whose plan ends at `end_seconds` if they are given, else with the scenario's budget.
@@ -261,11 +274,10 @@ class Setup:
         """The initial model (d,) float32."""
         return self.task.model.x0(self.spec.seed)
 
-    def _drawn_durations(self) -> list[Duration]:
+    def _drawn_durations(self) -> list[Transfer]:
         """Computing time, and the times of a message of one model: what the scenario says, whatever the algorithm sends."""
-        scenario, rates = self.scenario, system.link_rates(self.scenario, self.spec.seed)
-        transfers = (system.transfer(scenario.network, rate, self.payload_bytes) for rate in rates)
-        return [system.compute(scenario, self.spec.seed, self.counts_for_clock), *transfers]
+        transfers = self._moved(self.payload_bytes, self.payload_bytes)
+        return [system.compute(self.scenario, self.spec.seed, self.counts_for_clock), *transfers]
 
     def inputs_digest(self) -> str:
         """Digest of what the scenario drew: shards, durations, absences if there are any, and the initial model."""
@@ -274,7 +286,7 @@ class Setup:
         digest.add(*((shards.rows, shards.begin, shards.sizes) if isinstance(self.scenario.partition, Overlapping) else shards))
         self.data.add_to(digest)
         for duration in self._drawn_durations():
-            digest.add(np.atleast_1d(np.asarray(duration.a, np.float64)), np.atleast_1d(np.asarray(duration.b, np.float64)))
+            digest.add(*drawn(duration))
         if not isinstance(self.scenario.local.steps, int | None):
             digest.add(np.array(timing.steps.normal if timing.steps.values is None else timing.steps.values, np.float64))
         if self.has_absences:

@@ -22,6 +22,7 @@ from fedbench.kernels.timing import (
     to_availability,
     to_durations,
     to_steps,
+    to_transfer,
 )
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Weights
 
@@ -93,8 +94,8 @@ class Scheduler:
                 clients=checks.whole("clients", timing.clients, 0, inputs.LARGEST),
                 seed=checks.whole("seed", timing.seed, 0, LARGEST_64),
                 compute=to_durations("compute", timing.compute),
-                download=to_durations("download", timing.download),
-                upload=to_durations("upload", timing.upload),
+                download=to_transfer("download", timing.download),
+                upload=to_transfer("upload", timing.upload),
                 steps=to_steps(timing.steps if dispatch.steps is None else LocalSteps(values=dispatch.steps)),
                 availability=to_availability(timing.availability),
                 when_offline=named(_core.WhenOffline, timing.availability.when_offline, "availability: when_offline"),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from fedbench import _core
 from fedbench.errors import UsageError, nearest
 from fedbench.kernels import checks, inputs
+from fedbench.kernels.traces import Traced, to_traces
 from fedbench.types import Integers, Weights
 
 NANOSECONDS = inputs.NANOSECONDS
@@ -91,8 +92,8 @@ class Timing:
     clients: int
     seed: int = 0
     compute: Duration = field(default_factory=Duration)
-    download: Duration = field(default_factory=Duration)
-    upload: Duration = field(default_factory=Duration)
+    download: Duration | Traced = field(default_factory=Duration)
+    upload: Duration | Traced = field(default_factory=Duration)
     steps: LocalSteps = field(default_factory=lambda: LocalSteps(values=1))
     gradients: Gradients = field(default_factory=Gradients)
     availability: Availability = field(default_factory=Availability)
@@ -125,6 +126,10 @@ def to_durations(name: str, d: Duration) -> _core.Durations:
         b=inputs.not_infinite(f"{name}: b", d.b),
         per_step=inputs.flag(f"{name}: per_step", d.per_step),
     )
+
+
+def to_transfer(name: str, transfer: Duration | Traced) -> _core.Durations | _core.Traces:
+    return to_traces(name, transfer) if isinstance(transfer, Traced) else to_durations(name, transfer)
 
 
 def to_steps(steps: LocalSteps) -> _core.Steps:

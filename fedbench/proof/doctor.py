@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import fedbench
 from fedbench.errors import UsageError, nearest
+from fedbench.places import data_root
 from fedbench.results.provenance import DISTRIBUTION, cpu, library_versions
 
 Status = Literal["ok", "warning", "problem"]
@@ -181,7 +182,6 @@ def _digits() -> Finding:
 
 def _fashion() -> Finding:
     from fedbench.errors import MissingDataError
-    from fedbench.places import data_root
     from fedbench.tasks.fashion_mnist import DEBIAN, locate, raw_folder
 
     folders = (DEBIAN, raw_folder(data_root()))
@@ -212,7 +212,6 @@ def _plays() -> Finding:
 
 def _more_data() -> Finding:
     """The data sets that nobody can install: files of their authors."""
-    from fedbench.places import data_root
     from fedbench.tasks.available import FOLDERS, missing
 
     absent = [name for name in FOLDERS if missing(name)]

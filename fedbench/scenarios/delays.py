@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.part import Float, Part, Seconds
+from fedbench.scenarios.part import Float, Part, PositiveFloat, Seconds
 
 
 class SizeScore(Part):
@@ -68,3 +68,11 @@ class ExponentialSteps(Part):
     fast_mean_seconds: Seconds = 2.0
     slow_mean_seconds: Seconds = 8.0
     slow_share: Annotated[Float, Field(ge=0, le=1)]
+
+
+class Devices(Part):
+    """A local step of client i takes `seconds_per_example[i]` times local.batch_size. In a file, `file` names a CSV file of client,
+    seconds_per_example, megabit_per_second instead."""
+
+    kind: Literal["devices"]
+    seconds_per_example: tuple[PositiveFloat, ...]

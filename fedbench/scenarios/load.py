@@ -11,8 +11,9 @@ from typing import Any
 from fedbench import plain_files
 from fedbench.errors import UsageError, nearest
 from fedbench.registry import scalar
+from fedbench.scenarios import own_data, trace_files
+from fedbench.scenarios.device_files import with_devices
 from fedbench.scenarios.keys import TAGS, annotation_at, fields, members_by_tag
-from fedbench.scenarios.own_data import with_sums
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.windows import with_windows
@@ -30,6 +31,7 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
 
     Raises UsageError for an unknown name, an unreadable file, an unknown key (with the nearest match) or a value out of range.
     """
+    content: Mapping[str, Any]
     if isinstance(scenario, Scenario):
         content, where = scenario.resolved(), scenario.name
     else:
@@ -37,7 +39,9 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
         content, where = read(file), str(file)
     for override in overrides:
         content = override_key(content, override)
-    return validate(with_sums(with_windows(content, where), where), where)
+    for filled_in in (with_windows, with_devices, own_data.with_sums, trace_files.with_sums):
+        content = filled_in(content, where)
+    return validate(content, where)
 
 
 def overrides_of(scenario: Scenario) -> list[str] | None:

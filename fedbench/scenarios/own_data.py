@@ -24,11 +24,5 @@ def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     named = {key: task[key] for key in KEYS if isinstance(task.get(key), str)}
     folder = Path(where).parent
     found = {key: places.found(name, f"task.{key}", [folder]) for key, name in named.items()}
-    paths = {key: _from_here(path) if path == folder / named[key] else named[key] for key, path in found.items()}
+    paths = {key: places.from_here(path) if path == folder / named[key] else named[key] for key, path in found.items()}
     return {**content, "task": {**task, **paths, "sha256": [places.sha256(path) for path in found.values()]}}
-
-
-def _from_here(path: Path) -> str:
-    """Below the working directory without the folders above it, which are nobody's business in a record."""
-    here, place = Path.cwd(), path.resolve()
-    return str(place.relative_to(here) if place.is_relative_to(here) else place)

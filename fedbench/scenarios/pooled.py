@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import statistics
+
 from fedbench.scenarios.data_parts import Iid
-from fedbench.scenarios.delays import DelayClasses, ExponentialSteps, SizeScore
-from fedbench.scenarios.schema import Always, Network, PerStep, RoundsPart, Scenario
+from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps, SizeScore
+from fedbench.scenarios.network_parts import Network
+from fedbench.scenarios.schema import Always, PerStep, RoundsPart, Scenario
 from fedbench.scenarios.slowdowns import Slowdown
 
 
 def pooled(scenario: Scenario) -> Scenario:
-    """One worker with all examples, at the nominal speed (that of the first of several classes), always there, without a network.
+    """One worker with all examples, at the nominal speed (that of the first of several classes, or the mean device's), always there,
+    without a network.
     Task, local work, budget, evaluation and targets stay."""
     compute = scenario.compute
     if isinstance(compute, PerStep):
         compute = compute.model_copy(update={"slowdown": Slowdown()})
     if isinstance(compute, ExponentialSteps):
         compute = compute.model_copy(update={"slow_share": 0.0})
+    if isinstance(compute, Devices):
+        compute = compute.model_copy(update={"seconds_per_example": (statistics.fmean(compute.seconds_per_example),)})
     if isinstance(compute, DelayClasses):
         compute = compute.model_copy(update={"assignment": SizeScore(gamma=0.0, long_share=0.0, medium_share=0.0)})
     return scenario.model_copy(

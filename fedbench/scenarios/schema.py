@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -20,18 +20,18 @@ from fedbench.scenarios.data_parts import (
     TwoClass,
     ValidationPart,
 )
-from fedbench.scenarios.delays import DelayClasses, ExponentialSteps
+from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
+from fedbench.scenarios.network_parts import Network
 from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 from fedbench.scenarios.slowdowns import Slowdown
 
-LogSigma = Annotated[Float, Field(ge=0, le=5)]
 MOST_CLIENTS = 1_000_000
 MOST_POINTS = 1 << 21  # of the evaluation grid
 LATER = (
     "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
-    "network.download_log_sigma", "network.upload_log_sigma", "compute.slowdown.log_sigma",
+    "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma",
 )  # fmt: skip
 """Keys that came after the first records: while they have their defaults, the hash and so the run ids are as before."""
 
@@ -79,39 +79,6 @@ class PerJob(Part):
 
     kind: Literal["per_job"]
     time: Constant | Uniform | Exponential | Lognormal | Pareto = Field(discriminator="distribution")
-
-
-class Network(Part):
-    """Rates per client and direction (megabit per second; none: instantaneous), plus a latency per message. With a `log_sigma` every
-    client has a link of its own: the rate times exp(log_sigma z), z ~ N(0, 1) drawn once per client, so the rate is the median.
-
-    message: fixed, every message weighs `message_megabytes` (10^6 bytes) whatever it holds, as the papers have it; payload, it
-    weighs its vectors.
-    """
-
-    download_megabit_per_second: PositiveFloat | None = None
-    upload_megabit_per_second: PositiveFloat | None = None
-    download_log_sigma: LogSigma = 0.0
-    upload_log_sigma: LogSigma = 0.0
-    latency_seconds: Seconds = 0.0
-    message: Literal["fixed", "payload"] = "payload"
-    message_megabytes: PositiveFloat | None = None
-
-    @model_validator(mode="after")
-    def _priced(self) -> Network:
-        if (self.message == "fixed") != (self.message_megabytes is not None):
-            has = "none" if self.message_megabytes is None else f"{self.message_megabytes:g}"
-            raise ValueError(
-                f"message: fixed goes with message_megabytes, payload without, got {self.message} and message_megabytes {has}"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _spread_of_a_rate(self) -> Network:
-        for way in ("download", "upload"):
-            if getattr(self, f"{way}_log_sigma") and getattr(self, f"{way}_megabit_per_second") is None:
-                raise ValueError(f"{way}_log_sigma needs {way}_megabit_per_second, the median of the rates, got none")
-        return self
 
 
 class Always(Part):
@@ -217,7 +184,7 @@ class Scenario(Part):
     clients: Annotated[Integer, Field(ge=1, le=MOST_CLIENTS)]
     partition: Iid | TwoClass | Dirichlet | ShardsOfClasses | Overlapping | Natural = Field(discriminator="kind")
     local: LocalPart
-    compute: PerStep | PerJob | DelayClasses | ExponentialSteps = Field(discriminator="kind")
+    compute: PerStep | PerJob | DelayClasses | ExponentialSteps | Devices = Field(discriminator="kind")
     network: Network = Network()
     availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
     dropout: Annotated[Float, Field(ge=0, lt=1)] = 0.0
@@ -258,6 +225,24 @@ class Scenario(Part):
             )
         return self
 
+    @model_validator(mode="after")
+    def _devices_of_all(self) -> Scenario:
+        if isinstance(self.compute, Devices) and len(self.compute.seconds_per_example) != self.clients:
+            raise ValueError(
+                f"compute.seconds_per_example: expected one number for each of {self.clients} clients, got "
+                f"{len(self.compute.seconds_per_example)}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _traces_of_all(self) -> Scenario:
+        for way, links in self.network.links.items():
+            if links.given is not None and len(links.given) not in (1, self.clients):
+                raise ValueError(
+                    f"network.trace{way}.given: expected one trace, or one for each of {self.clients} clients, got {len(links.given)}"
+                )
+        return self
+
     @property
     def goal(self) -> Target | None:
         """The target at which a run stops, which is the highest; None if a run does not stop at one."""
@@ -273,9 +258,20 @@ class Scenario(Part):
         del content["about"]
         if self.task.sha256:
             del content["task"]["file"], content["task"]["test"]
+        for links in trace_sources(content):
+            links.pop("folder", None)  # its sum says what is in it, wherever it lies
         for path in LATER:
             _drop_default(self, content, path.split("."))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def trace_sources(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Where a scenario's content, validated or not, speaks of traces: of both directions, or of one."""
+    network = content.get("network")
+    trace = network.get("trace") if isinstance(network, Mapping) else None
+    if not isinstance(trace, dict):
+        return []
+    return [trace, *([trace["upload"]] if isinstance(trace.get("upload"), dict) else [])]
 
 
 def _drop_default(part: Any, content: dict[str, Any], path: Sequence[str]) -> None:

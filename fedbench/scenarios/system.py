@@ -12,15 +12,15 @@ import numpy.typing as npt
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
-from fedbench.scenarios.delays import DelayClasses, ExponentialSteps, SizeScore
+from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps, SizeScore
 from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
+from fedbench.scenarios.network_parts import Network
 from fedbench.scenarios.schema import (
     Alternating,
     Always,
     Constant,
     Exponential,
     Lognormal,
-    Network,
     Pareto,
     Periodic,
     PerJob,
@@ -64,6 +64,8 @@ def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Dura
             return Duration(kind="uniform", a=low.copy(), b=high.copy())
         case ExponentialSteps() as steps:
             return Duration(kind="exponential", a=mean_step_seconds(steps, scenario.clients, seed), per_step=True)
+        case Devices(seconds_per_example=seconds):
+            return Duration(a=scenario.local.batch_size * np.array(seconds), per_step=True)
 
 
 def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Duration:
@@ -101,8 +103,12 @@ def transfer(network: Network, megabit_per_second: Rate, payload_bytes: int, exc
     latency = exchanges * network.latency_seconds
     if megabit_per_second is None:
         return Duration(a=latency)
-    bits = 8.0 * payload_bytes if network.message_megabytes is None else network.message_megabytes * BITS_PER_MEGABYTE
-    return Duration(a=latency + bits / (megabit_per_second * BITS_PER_MEGABIT))
+    return Duration(a=latency + message_bits(network, payload_bytes) / (megabit_per_second * BITS_PER_MEGABIT))
+
+
+def message_bits(network: Network, payload_bytes: int) -> float:
+    """Bits of all messages of a job in one direction: the payload's, or with message: fixed what the scenario says."""
+    return 8.0 * payload_bytes if network.message_megabytes is None else network.message_megabytes * BITS_PER_MEGABYTE
 
 
 def local_steps(scenario: Scenario, seed: int, counts: Counts | None = None) -> LocalSteps:

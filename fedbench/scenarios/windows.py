@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +10,7 @@ from typing import Any
 
 from fedbench import places, plain_files
 from fedbench.errors import UsageError
+from fedbench.scenarios.rows import csv_rows
 from fedbench.scenarios.schema import MOST_CLIENTS
 
 COLUMNS = ["client", "on", "off"]
@@ -57,14 +56,7 @@ def _entries(file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
     if file.suffix == ".json":
         yield from _json_entries(text, file)
         return
-    lines = csv.reader(io.StringIO(text))
-    try:
-        header = [name.strip() for name in next(lines, [])]
-        if header != COLUMNS:
-            raise UsageError(f"availability.file {file}: expected the header {','.join(COLUMNS)}, got {','.join(header)!r:.80}")
-        yield from ((f"line {number}", line) for number, line in enumerate(lines, 2) if line)
-    except csv.Error as error:
-        raise UsageError(f"availability.file {file}: not valid CSV: {error}") from None
+    yield from csv_rows(text, COLUMNS, f"availability.file {file}")
 
 
 def _json_entries(text: str, file: Path) -> Iterable[tuple[str, Sequence[Any]]]:

@@ -42,7 +42,12 @@ class Pair:
 
 def paged() -> list[str]:
     """The scenarios of the library whose data come with fedbench or with a package of the system: the page is of them."""
-    return [name for name in scenario_names() if load(name).task.name not in TO_BRING]
+    return [name for name in scenario_names() if _comes_along(load(name))]
+
+
+def _comes_along(scenario: Scenario) -> bool:
+    is_traced = any(links.folder is not None for links in scenario.network.links.values())
+    return scenario.task.name not in TO_BRING and not is_traced
 
 
 def pairs(

@@ -11,15 +11,14 @@ Source: Krizhevsky 2009, "Learning multiple layers of features from tiny images"
 
 from __future__ import annotations
 
-import io
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbench import pickles
 from fedbench.errors import RecordError
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
@@ -125,25 +124,11 @@ def _batch(published: Cifar, path: Path) -> tuple[npt.NDArray[np.uint8], npt.NDA
     return data, np.array(labels, np.int64)
 
 
-class _ArraysOnly(pickle.Unpickler):
-    """Of classes and functions only the three by which numpy restores an array, under the module names of all its versions."""
-
-    ALLOWED: ClassVar[dict[str, Any]] = {
-        "_reconstruct": np.empty(0).__reduce__()[0],
-        "ndarray": np.ndarray,
-        "dtype": np.dtype,
-    }
-    MODULES = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray")
-
-    def find_class(self, module_name: str, global_name: str, /) -> Any:
-        if module_name not in self.MODULES or global_name not in self.ALLOWED:
-            raise pickle.UnpicklingError(f"it asks for {module_name}.{global_name}, a batch has arrays, lists and dicts only")
-        return self.ALLOWED[global_name]
+ARRAYS: dict[str, Any] = {"_reconstruct": np.empty(0).__reduce__()[0], "ndarray": np.ndarray, "dtype": np.dtype}
+"""The three by which numpy restores an array, under the module names of all its versions."""
+ARRAY_MODULES = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray")
 
 
 def unpickle(content: bytes, path: Path) -> Any:
     """What a Python 2 pickle of arrays, lists, dicts, text and numbers holds. RecordError for anything else, which is not run."""
-    try:
-        return _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
-    except Exception as error:  # a damaged pickle can fail in any way; allowed names have no effects of their own
-        raise RecordError(f"{path}: not a pickled batch ({type(error).__name__}: {error})") from error
+    return pickles.load(content, f"{path}: not a pickled batch", RecordError, ARRAYS, ARRAY_MODULES)

@@ -14,6 +14,8 @@ from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.scenarios.load import load, names
+from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.trace_files import missing as missing_traces
 from fedbench.tasks.available import missing, outline
 
 COUNTED = {
@@ -26,6 +28,10 @@ COUNTED = {
 """Scenarios of papers whose tables compare after so many updates."""
 WITHOUT_DATA = "defedavg-cifar10-iid", "defedavg-cifar10-two-class", "fedagrac-cifar10-step-async"
 """Scenarios on CIFAR in which no step and no duration depends on who has which examples."""
+
+
+def lacks_traces(scenario: Scenario) -> bool:
+    return any(links.folder and missing_traces(links.folder) for links in scenario.network.links.values())
 
 
 @pytest.fixture
@@ -44,7 +50,7 @@ def test_time_ends_the_run_of_every_algorithm(name: str) -> None:
             ended.append(summary.ended_by)
             assert name in COUNTED or 10 * summary.updates < scenario.budget.updates
     assert set(ended) <= ({"time", "updates"} if name in COUNTED else {"time"})
-    assert len(ended) >= 20 or missing(scenario.task.name)
+    assert len(ended) >= 20 or missing(scenario.task.name) or lacks_traces(scenario)
 
 
 def test_budgets_of_tables_that_count_updates() -> None:

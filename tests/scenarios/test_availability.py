@@ -122,7 +122,7 @@ def test_broken_files_are_named(name: str, text: str, message: str, tmp_path: Pa
 
 def test_files_that_are_not_there_or_too_much(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"availability.file nothing.csv: there is no such file; looked for .*nothing.csv, nothing.csv, "
+        UsageError, match=r"availability.file nothing.csv: not on this machine; looked for .*nothing.csv, nothing.csv, "
     ):
         load(written(tmp_path, file="nothing.csv"))
     with pytest.raises(UsageError, match=r"has rows and a file; give one of them"):

@@ -41,7 +41,7 @@ def test_a_record_s_scenario_is_read_without_the_file(tmp_path: Path) -> None:
     again = validate(scenario.resolved(), "record")
     assert again == scenario
     assert load(again) == scenario
-    with pytest.raises(MissingDataError, match=r"task.file mine.npz: there is no such file; looked for .*a/mine.npz"):
+    with pytest.raises(MissingDataError, match=r"task.file mine.npz: not on this machine; looked for .*a/mine.npz"):
         load(file)
 
 
@@ -59,7 +59,7 @@ def test_a_task_without_a_file_has_no_keys_of_one() -> None:
         ({"sha256": ["0" * 64] * 2}, r"task: sha256 must have one sum for each of 1 files, got 2"),
         ({"sha256": ["x"]}, r"task.sha256.0 must be text that matches \^"),
         ({"labels": "y"}, r"unknown key task.labels; did you mean 'label'\?"),
-        ({"test": "other.npz"}, r"task.test other.npz: there is no such file"),
+        ({"test": "other.npz"}, r"task.test other.npz: not on this machine"),
     ],
 )
 def test_what_does_not_go_together(task: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from fedbench.kernels.random import Purpose, Stream
 from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
 from fedbench.scenarios.delays import DelayClasses
 from fedbench.scenarios.load import load
+from fedbench.scenarios.network_parts import Network
 from fedbench.scenarios.pooled import pooled
-from fedbench.scenarios.schema import Network, Scenario
+from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.slowdowns import ByLabel, Slowdown
 from fedbench.scenarios.speeds import dealt_by_label, delay_classes, slowdowns
 from fedbench.scenarios.system import (

@@ -155,9 +155,7 @@ def test_files_that_end_early(write: Callable[[Path, dict[str, Any]], Path], tmp
 def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
     monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path / "data"))
-    with pytest.raises(
-        MissingDataError, match=r"task.file mine.npz: there is no such file; looked for mine.npz, .*data/mine.npz"
-    ):
+    with pytest.raises(MissingDataError, match=r"task.file mine.npz: not on this machine; looked for mine.npz, .*data/mine.npz"):
         arrays.load(source(Path("mine.npz")))
     write_npz(tmp_path / "data", COLUMNS)
     assert len(arrays.dataset(source(Path("mine.npz"))).train) == 16

@@ -18,6 +18,7 @@
 #include "fedbench/one_caller.hpp"
 #include "fedbench/plan.hpp"
 #include "fedbench/policies.hpp"
+#include "fedbench/transfer.hpp"
 
 namespace fedbench {
 
@@ -36,7 +37,8 @@ struct Budget {
 struct SystemModel {
     std::uint32_t clients = 0;
     std::uint64_t seed = 0;
-    Durations compute, download, upload;
+    Durations compute;
+    Transfer download, upload;
     Steps steps;
     std::int64_t start_ns = 0;  ///< the first dispatch; time before it is the algorithm's prelude
     Availability availability = {};

@@ -1,0 +1,72 @@
+"""How fast devices compute and what their links carry, from a file beside the scenario: what is hashed and recorded are the numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fedbench import places, plain_files
+from fedbench.errors import UsageError
+from fedbench.scenarios.rows import csv_rows
+from fedbench.scenarios.schema import trace_sources
+
+COLUMNS = ("client", "seconds_per_example", "megabit_per_second")
+LARGEST = 64 << 20  # bytes of a file
+
+
+def with_devices(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """The content of a scenario with `compute.file` of kind devices, and `network.trace.file`, replaced by the numbers that are in them.
+
+    A file is looked for beside the scenario, in the working directory, and in the data root. UsageError for what cannot be read.
+    """
+    folder = Path(where).parent
+    compute = content.get("compute")
+    if isinstance(compute, Mapping) and compute.get("kind") == "devices" and "file" in compute:
+        rest, devices = _read(compute, "compute", "seconds_per_example", folder)
+        content = {**content, "compute": rest | {"seconds_per_example": [seconds for seconds, _ in devices]}}
+    sources = trace_sources(content)
+    if not any("file" in source for source in sources):
+        return content
+    trace = _linked(sources[0], "network.trace", folder)
+    if "upload" in trace and len(sources) > 1:
+        trace["upload"] = _linked(sources[1], "network.trace.upload", folder)
+    return {**content, "network": {**content["network"], "trace": trace}}
+
+
+def _linked(source: Mapping[str, Any], key: str, folder: Path) -> dict[str, Any]:
+    """The links of a file as traces of one part, without latency."""
+    if "file" not in source:
+        return dict(source)
+    rest, devices = _read(source, key, "given", folder)
+    return rest | {"given": [[[1.0, rate, 0.0]] for _, rate in devices]}
+
+
+def _read(part: Mapping[str, Any], key: str, by: str, folder: Path) -> tuple[dict[str, Any], list[tuple[float, float]]]:
+    """The part without the name of its file, and what is in the file, which takes the place of the part's key `by`."""
+    if by in part:
+        raise UsageError(f"{key}: give {by} or a file, got both")
+    rest = {name: value for name, value in part.items() if name != "file"}
+    return rest, read_devices(places.found(str(part["file"]), f"{key}.file", [folder]), f"{key}.file")
+
+
+def read_devices(file: Path, name: str = "devices") -> list[tuple[float, float]]:
+    """Seconds per example and megabit per second of client 0, 1, .. UsageError, naming the file and the line, for anything else."""
+    where = f"{name} {file}"
+    devices: list[tuple[float, float]] = []
+    for place, cells in csv_rows(plain_files.text(file, LARGEST, name), COLUMNS, where):
+        try:
+            client, seconds, rate = (float(cell) for cell in cells)
+        except ValueError:
+            raise UsageError(f"{where}, {place}: expected {', '.join(COLUMNS)} as numbers, got {cells!r:.80}") from None
+        if client != len(devices):
+            raise UsageError(
+                f"{where}, {place}: expected client {len(devices)}, clients being numbered from 0, got {cells[0]!r:.40}"
+            )
+        if not (0 < seconds < math.inf and 0 < rate < math.inf):
+            raise UsageError(f"{where}, {place}: expected seconds and a rate > 0, got {cells!r:.80}")
+        devices.append((seconds, rate))
+    if not devices:
+        raise UsageError(f"{where}: expected at least one client, got none")
+    return devices

@@ -1,0 +1,80 @@
+"""Which measured link every client has, and where in its trace it begins: drawn once per seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbench.errors import UsageError
+from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.traces import Nanoseconds, Trace, Traced
+from fedbench.scenarios.network_parts import Links
+from fedbench.scenarios.schema import Scenario
+from fedbench.scenarios.trace_files import trace_of, traces_of
+from fedbench.types import Integers
+
+DOWNLOAD, UPLOAD = 5, 6
+"""Of the draws of Purpose.speed: of the links of both directions, and of those for uploads alone."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The traces that somebody has, which of them each client has, and how far into it each is at time 0, in nanoseconds (N,)."""
+
+    traces: tuple[Trace, ...]
+    trace_of: Integers
+    shift_ns: Nanoseconds
+
+    def carrying(self, bits: int, exchanges: int) -> Traced:
+        """A message of so many bits over these links."""
+        return Traced(
+            traces=self.traces,
+            trace_of=self.trace_of.astype(np.int32),
+            shift_ns=self.shift_ns,
+            bits=bits,
+            exchanges=exchanges,
+        )
+
+
+def links(scenario: Scenario, seed: int) -> tuple[Drawn, Drawn] | None:
+    """Of downloads and uploads, the same unless the scenario says otherwise; None for a scenario without traces.
+
+    MissingDataError if the traces are not on this machine, UsageError if they are not those of the scenario, or no traces.
+    """
+    trace = scenario.network.trace
+    if trace is None:
+        return None
+    down = _drawn(trace, scenario.clients, seed, DOWNLOAD)
+    return down, down if trace.upload is None else _drawn(trace.upload, scenario.clients, seed, UPLOAD)
+
+
+def _drawn(part: Links, clients: int, seed: int, k: int) -> Drawn:
+    traces = _traces(part)
+    streams = [Stream(seed, Purpose.speed, client, k) for client in range(clients)]
+    if part.folder is not None:
+        of = np.array([stream.below(len(traces)) for stream in streams])
+    else:
+        of = np.arange(clients) if len(traces) > 1 else np.zeros(clients, np.int64)
+    periods = [int(trace.duration_ns.sum(dtype=np.int64)) for trace in traces]
+    if part.offset_seconds is None:
+        shares = [float(stream.uniform(1)[0]) for stream in streams]
+        shifts = [min(int(share * periods[i]), periods[i] - 1) for share, i in zip(shares, of, strict=True)]
+    else:
+        shifts = [round(part.offset_seconds * 1e9) % periods[i] for i in of]
+    used, index = np.unique(of, return_inverse=True)
+    return Drawn(tuple(traces[i] for i in used), index, np.array(shifts, np.int64))
+
+
+def _traces(part: Links) -> tuple[Trace, ...]:
+    if part.folder is not None:
+        if part.sha256 is None:
+            raise UsageError(
+                f"network.trace.folder {part.folder}: expected its sha256 beside it, which reading the scenario adds, got none"
+            )
+        return traces_of(part.folder, part.sha256)
+    traces = []
+    for number, rows in enumerate(part.given or ()):
+        parts = [(round(seconds * 1e9), round(rate * 1e6), round(latency * 1e9)) for seconds, rate, latency in rows]
+        traces.append(trace_of(parts, f"network.trace.given, trace {number}"))
+    return tuple(traces)

@@ -1,0 +1,93 @@
+"""Parts of a scenario: how fast messages travel."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from fedbench.scenarios.part import Float, Part, PositiveFloat, Seconds
+
+LogSigma = Annotated[Float, Field(ge=0, le=5)]
+Throughput = Annotated[Float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+GivenTrace = Annotated[tuple[tuple[PositiveFloat, Throughput, Seconds], ...], Field(min_length=1, max_length=100_000)]
+
+
+class Links(Part):
+    """The measured link of every client: throughput and latency that change with time, repeated for ever.
+
+    folder: every client draws one of the traces in this folder, .csv and .json files, which is looked for beside the scenario's file, in
+    the working directory and in FEDBENCH_DATA. `sha256` is the sum of its files; without one it is computed when the scenario is
+    read, and what is used later must have it. given: traces as lists of [duration in seconds, megabit per second, latency in
+    seconds], one for all clients or one per client. In a file, `file` names a CSV file of client, seconds_per_example,
+    megabit_per_second instead: links that do not change.
+
+    offset_seconds: how far everybody is into the trace at time 0; (none) drawn uniformly over the trace, per client.
+    """
+
+    folder: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    given: Annotated[tuple[GivenTrace, ...], Field(min_length=1)] | None = None
+    offset_seconds: Seconds | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Links:
+        if (self.folder is None) == (self.given is None):
+            raise ValueError(f"exactly one of folder and given is needed, got {'neither' if self.given is None else 'both'}")
+        if self.given is not None and self.sha256 is not None:
+            raise ValueError(f"sha256 is the sum of a folder's files, got {self.sha256} with given")
+        return self
+
+
+class TracePart(Links):
+    """The links of both directions, unless there are others for `upload`."""
+
+    upload: Links | None = None
+
+
+class Network(Part):
+    """Rates per client and direction (megabit per second; none: instantaneous), plus a latency per message. With a `log_sigma` every
+    client has a link of its own: the rate times exp(log_sigma z), z ~ N(0, 1) drawn once per client, so the rate is the median.
+
+    message: fixed, every message weighs `message_megabytes` (10^6 bytes) whatever it holds, as the papers have it; payload, it
+    weighs its vectors. `trace`: measured links in the place of rates and latency.
+    """
+
+    download_megabit_per_second: PositiveFloat | None = None
+    upload_megabit_per_second: PositiveFloat | None = None
+    download_log_sigma: LogSigma = 0.0
+    upload_log_sigma: LogSigma = 0.0
+    latency_seconds: Seconds = 0.0
+    message: Literal["fixed", "payload"] = "payload"
+    message_megabytes: PositiveFloat | None = None
+    trace: TracePart | None = None
+
+    @model_validator(mode="after")
+    def _priced(self) -> Network:
+        if (self.message == "fixed") != (self.message_megabytes is not None):
+            has = "none" if self.message_megabytes is None else f"{self.message_megabytes:g}"
+            raise ValueError(
+                f"message: fixed goes with message_megabytes, payload without, got {self.message} and message_megabytes {has}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _spread_of_a_rate(self) -> Network:
+        for way in ("download", "upload"):
+            if getattr(self, f"{way}_log_sigma") and getattr(self, f"{way}_megabit_per_second") is None:
+                raise ValueError(f"{way}_log_sigma needs {way}_megabit_per_second, the median of the rates, got none")
+        return self
+
+    @property
+    def links(self) -> dict[str, Links]:
+        """The measured links, by where they are in the part `trace`; none where there is no trace."""
+        if self.trace is None:
+            return {}
+        return {"": self.trace} | ({} if self.trace.upload is None else {".upload": self.trace.upload})
+
+    @model_validator(mode="after")
+    def _traced_or_rated(self) -> Network:
+        for name in ("download_megabit_per_second", "upload_megabit_per_second", "latency_seconds"):
+            if self.trace is not None and getattr(self, name):
+                raise ValueError(f"trace goes without {name}, which the traces say, got {getattr(self, name):g}")
+        return self

@@ -1,0 +1,21 @@
+"""Rows of the CSV files that a scenario names."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from fedbench.errors import UsageError
+
+
+def csv_rows(text: str, columns: Sequence[str], where: str) -> Iterator[tuple[str, list[str]]]:
+    """(place, cells) of every line that is not empty. UsageError, which names `where`, for another header than `columns`, or no CSV."""
+    lines = csv.reader(io.StringIO(text))
+    try:
+        header = [name.strip() for name in next(lines, [])]
+        if header != list(columns):
+            raise UsageError(f"{where}: expected the header {','.join(columns)}, got {','.join(header)!r:.80}")
+        yield from ((f"line {number}", line) for number, line in enumerate(lines, 2) if line)
+    except csv.Error as error:
+        raise UsageError(f"{where}: not valid CSV: {error}") from None

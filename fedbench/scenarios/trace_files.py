@@ -1,0 +1,168 @@
+"""Traces of measured links from a folder: JSON as the public logs of 3G and 4G links have it, or CSV."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbench import places, plain_files, strict_json
+from fedbench.errors import MissingDataError, UsageError
+from fedbench.kernels.traces import Trace
+from fedbench.scenarios.rows import csv_rows
+from fedbench.scenarios.schema import trace_sources
+
+FOLDER = "network.trace.folder"
+COLUMNS = ("duration_seconds", "megabit_per_second", "latency_seconds")
+KEYS = ("duration_ms", "bandwidth_kbps", "latency_ms")
+SUFFIXES = (".csv", ".json")
+FACTORS: dict[tuple[str, ...], tuple[float, float, float]] = {COLUMNS: (1e9, 1e6, 1e9), KEYS: (1e6, 1e3, 1e6)}
+"""From the units of a file to nanoseconds, bits per second and nanoseconds."""
+RANGES = (
+    (1, 10**18, "> 0 and at most 1e9 seconds"),
+    (0, 10**15, "from 0 to 1e9 megabit per second"),
+    (0, 10**18, "from 0 to 1e9 seconds"),
+)
+LARGEST = 32 << 20  # bytes of a file
+MOST_FILES = 10_000
+MOST_BYTES = 256 << 20  # of a folder
+
+
+def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """The content of a scenario in which every folder of traces has its sum.
+
+    A folder beside the scenario's file is named by its path from the working directory. A folder whose sum is stated is not looked at.
+    Raises MissingDataError for a folder that is nowhere, UsageError for one without traces.
+    """
+    trace = dict(content["network"]["trace"]) if trace_sources(content) else {}
+    if isinstance(trace.get("upload"), Mapping):
+        trace["upload"] = _with_sum(trace["upload"], where)
+    return {**content, "network": {**content["network"], "trace": _with_sum(trace, where)}} if trace else content
+
+
+def _with_sum(links: Mapping[str, Any], where: str) -> dict[str, Any]:
+    name = links.get("folder")
+    if not isinstance(name, str):
+        return dict(links)
+    folder = Path(where).parent
+    named = {**links, "folder": places.from_here(folder / name)} if (folder / name).is_dir() else dict(links)
+    if links.get("sha256") is None:
+        named["sha256"] = sum_of(_contents(places.found(name, FOLDER, [folder])))
+    return named
+
+
+def missing(name: str) -> str:
+    """Where a folder was looked for in vain, and what to do; empty if it is there."""
+    try:
+        places.found(name, FOLDER)
+    except MissingDataError as error:
+        return str(error)
+    return ""
+
+
+def traces_of(name: str, sha256: str) -> tuple[Trace, ...]:
+    """The traces in the folder of this name, in the order of their files' names. MissingDataError if it is nowhere, UsageError if its
+    files do not have the sum `sha256` or hold no traces."""
+    return _read(places.found(name, FOLDER), sha256)
+
+
+@functools.lru_cache(maxsize=4)
+def _read(folder: Path, sha256: str) -> tuple[Trace, ...]:
+    contents = _contents(folder)
+    got = sum_of(contents)
+    if got != sha256:
+        raise UsageError(
+            f"network.trace.folder {folder}: the sum of its {len(contents)} files must be {sha256}, got {got}; a file was changed, added "
+            "or removed since the scenario was written"
+        )
+    return tuple(read_trace(folder / name, content) for name, content in contents.items())
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """The files with traces, by name and in the order of names."""
+    try:
+        names = sorted(file.name for file in folder.iterdir() if file.suffix in SUFFIXES and not file.name.startswith("."))
+    except OSError as error:
+        raise UsageError(f"network.trace.folder {folder}: cannot be read: {error.strerror}") from None
+    if not 1 <= len(names) <= MOST_FILES:
+        raise UsageError(
+            f"network.trace.folder {folder}: expected 1 to {MOST_FILES:,} .csv or .json files, got {len(names) or 'none'}"
+        )
+    contents, left = {}, MOST_BYTES
+    for name in names:
+        contents[name] = plain_files.content(folder / name, min(LARGEST, left), "trace")
+        left -= len(contents[name])
+    return contents
+
+
+def sum_of(contents: Mapping[str, bytes]) -> str:
+    """The sum over names and contents: that of what `sha256sum` prints of the files, sorted by name."""
+    return places.sum_of({name: hashlib.sha256(content).hexdigest() for name, content in contents.items()})
+
+
+def read_trace(file: Path, content: bytes | None = None) -> Trace:
+    """The trace in a file, of `content` if that was read already. UsageError, naming the file and the part, for what is no trace."""
+    given = plain_files.content(file, LARGEST, "trace") if content is None else content
+    text = plain_files.decoded(given, f"trace {file}", UsageError)
+    names, parts = (KEYS, _json_parts(text, file)) if file.suffix == ".json" else (COLUMNS, _csv_parts(text, file))
+    return trace_of([_integers(part, names, where) for where, part in parts], f"trace {file}")
+
+
+def trace_of(parts: Sequence[Sequence[int]], where: str) -> Trace:
+    """A trace of parts in nanoseconds, bits per second and nanoseconds. UsageError if no transfer over it would end."""
+    if not parts:
+        raise UsageError(f"{where}: expected at least one part, got none")
+    duration, rate, latency = np.array(parts, np.int64).T
+    if not rate.any():
+        raise UsageError(
+            f"{where}: the throughput must be > 0 in some part, or no transfer ends, got 0 in all of its {len(parts)} parts"
+        )
+    if sum(duration.tolist()) > 10**18:
+        raise UsageError(f"{where}: expected at most 1e9 seconds in all, got {sum(duration.tolist()) / 1e9:g}")
+    return Trace(duration_ns=duration.copy(), bits_per_second=rate.copy(), latency_ns=latency.copy())
+
+
+def _json_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
+    try:
+        content = strict_json.load(text)
+    except strict_json.RefusedJsonError as error:
+        raise UsageError(f"trace {file}: {error}") from None
+    if not isinstance(content, list):
+        raise UsageError(f"trace {file}: expected a list of {{{', '.join(KEYS)}}}, got {type(content).__name__}")
+    for number, part in enumerate(content):
+        if not isinstance(part, dict) or set(part) != set(KEYS):
+            raise UsageError(f"trace {file}, part {number}: expected {{{', '.join(KEYS)}}}, got {part!r:.80}")
+        yield f"trace {file}, part {number}", [part[key] for key in KEYS]
+
+
+def _csv_parts(text: str, file: Path) -> Iterator[tuple[str, Sequence[Any]]]:
+    if text and not text.endswith("\n"):
+        raise UsageError(f"trace {file}: its last line has no end, so the file is truncated, or lacks one line break")
+    for place, cells in csv_rows(text, COLUMNS, f"trace {file}"):
+        if len(cells) != len(COLUMNS):
+            raise UsageError(f"trace {file}, {place}: expected {len(COLUMNS)} numbers, got {cells!r:.80}")
+        yield f"trace {file}, {place}", [_number(cell) for cell in cells]
+
+
+def _number(cell: str) -> float | str:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def _integers(part: Sequence[Any], names: tuple[str, ...], where: str) -> list[int]:
+    """Nanoseconds, bits per second and nanoseconds, rounded to nearest."""
+    integers = []
+    for name, value, factor, (low, high, words) in zip(names, part, FACTORS[names], RANGES, strict=True):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        integer = round(value * factor) if is_number else -1
+        if not low <= integer <= high:
+            raise UsageError(f"{where}: {name} must be a number {words}, got {value!r:.40}")
+        integers.append(integer)
+    return integers

@@ -153,12 +153,26 @@ PAPERS = {
         "ICLR",
         _arxiv("2003.00295"),
     ),
+    "riiser2013": Paper(
+        ("Riiser", "Vigmostad", "Griwodz", "Halvorsen"),
+        2013,
+        "Commute Path Bandwidth Traces from 3G Networks: Analysis and Applications",
+        "MMSys",
+        "https://datasets.simula.no/hsdpa-tcp-logs/",
+    ),
     "toghani2022": Paper(
         ("Toghani", "Uribe"),
         2022,
         "Unbounded Gradients in Federated Learning with Buffered Asynchronous Aggregation",
         "Allerton Conference",
         _arxiv("2210.01161"),
+    ),
+    "vanderhooft2016": Paper(
+        ("van der Hooft", "Petrangeli", "Wauters", "Huysegems", "Rondao Alface", "Bostoen", "De Turck"),
+        2016,
+        "HTTP/2-Based Adaptive Streaming of HEVC Video Over 4G/LTE Networks",
+        "IEEE Communications Letters",
+        "https://users.ugent.be/~jvdrhoof/dataset-4g/",
     ),
     "wang2020": Paper(
         ("Wang", "Liu", "Liang", "Joshi", "Poor"),

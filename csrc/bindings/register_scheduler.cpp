@@ -208,8 +208,8 @@ void register_scheduler(py::module_& module) {
                          const py::object& upload, const Steps& steps, const Availability& availability, WhenOffline when_offline,
                          const py::object& dropout, std::int32_t gradients_per_step, const py::object& gradients_beside,
                          std::int64_t start_ns, PolicyConfig policy, std::int32_t max_updates, double max_seconds, std::int64_t max_jobs) {
-                 return Scheduler(SystemModel{clients, seed, compute, transfer_of(download), transfer_of(upload), steps, start_ns, availability,
-                                              when_offline, Dropout(copied<double>("dropout", dropout)),
+                 return Scheduler(SystemModel{clients, seed, compute, transfer_of(download), transfer_of(upload), steps, start_ns,
+                                              availability, when_offline, Dropout(copied<double>("dropout", dropout)),
                                               GradientWork{gradients_per_step, copied<std::int32_t>("gradients_beside", gradients_beside)}},
                                   std::move(policy), Budget{max_updates, to_nanoseconds(max_seconds, "budget.seconds"), max_jobs});
              }),

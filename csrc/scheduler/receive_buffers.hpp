@@ -20,7 +20,8 @@ class ReceiveBuffers {
 public:
     static constexpr std::int32_t kNone = -1;
 
-    ReceiveBuffers(std::uint32_t clients, Receive receive) : clients_(clients), receive_(receive), used_(clients, kNone), reached_(clients, kNone) {}
+    ReceiveBuffers(std::uint32_t clients, Receive receive)
+        : clients_(clients), receive_(receive), used_(clients, kNone), reached_(clients, kNone) {}
 
     template <class A>
     void archive(A& a) {

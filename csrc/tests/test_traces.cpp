@@ -1,4 +1,5 @@
 // Measured links: transfers by hand, against a walk over every nanosecond, and what the scheduler makes of them.
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -200,6 +201,24 @@ void broadcasts() {
     }
 }
 
+/// No job starts from a version that some chunk before it did not name as needed, also none of a client whose link alone is slow.
+void versions_that_are_needed() {
+    SystemModel system = broadcast_system();
+    system.download = links({{{kSecond, 1}, {3 * kSecond, 0}}, {{5 * kSecond, 1}}}, {1, 0}, {0, 0}, {1});
+    Scheduler scheduler(system, Broadcast{1, Receive::peek}, updates(30));
+    std::vector<char> is_gone;  // by version
+    bool kept = true;
+    for (bool done = false; !done;) {
+        const PlanChunk chunk = scheduler.next(1);
+        is_gone.resize(static_cast<std::size_t>(scheduler.version()) + 1, 0);
+        for (const std::int32_t base : chunk.jobs.base) kept = kept && !is_gone[static_cast<std::size_t>(base)];
+        for (std::size_t v = 0; v < is_gone.size(); ++v)
+            if (!std::binary_search(chunk.live_bases.begin(), chunk.live_bases.end(), static_cast<std::int32_t>(v))) is_gone[v] = 1;
+        done = chunk.done;
+    }
+    check(kept, "a job starts from a version that was still needed");
+}
+
 /// A scheduler that has gone on can be set back.
 void broadcasts_set_back() {
     Scheduler scheduler(broadcast_system(), Broadcast{1, Receive::peek}, updates(40));
@@ -236,6 +255,7 @@ int main() {
     what_does_not_go_together();
     saved_states();
     broadcasts();
+    versions_that_are_needed();
     broadcasts_set_back();
     return report("traces");
 }

@@ -74,7 +74,7 @@ def test_a_lognormal_slowdown_has_its_quantiles() -> None:
     assert not np.array_equal(slowdowns(part, 10, 6), factors[:10])
     other = load("digits-demo", ["compute.slowdown={kind: lognormal, log_sigma: 0.5}", "network.upload_log_sigma=0.5"])
     _, up = link_rates(other, 5)
-    assert not np.array_equal(up / 100, factors[: other.clients])  # type: ignore[operator]
+    assert abs(np.corrcoef(np.log(up), np.log(factors[: other.clients]))[0, 1]) < 0.8  # of its own numbers
 
 
 @pytest.mark.parametrize(

@@ -135,11 +135,11 @@ def test_a_role_of_a_play_owns_its_examples(tmp_path: Path) -> None:
 
 
 def test_the_sum_is_of_names_and_contents(tmp_path: Path) -> None:
-    plays = {"hamlet": {"KING": words(600, "k")}, "lear": {"KING": words(700, "l")}}
+    plays = {"hamlet": {"KING": words(600, "k")}, "lear": {"KING": words(700, "l"), "BOY": "a word"}}
     first = shakespeare.dataset(write(tmp_path, plays)).sha256
     assert len(bytes.fromhex(first)) == 32
     assert shakespeare.dataset(write(tmp_path, plays)).sha256 == first
-    plays["lear"]["BOY"] = "a word"  # no example is another
+    plays["lear"]["BOY"] = "a ward"  # no example is another
     assert shakespeare.dataset(write(tmp_path, plays)).sha256 != first
 
 

@@ -17,15 +17,19 @@ from fedbench.scenarios.data_parts import HELD_OUT
 from fedbench.scenarios.partition import Rows, public_rows, rows_of_other_task, validation_rows
 from fedbench.scenarios.schema import Scenario
 from fedbench.sources import plain
-from fedbench.tasks.available import Outline, outline
+from fedbench.tasks.available import Outline, outline, text_options
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.task import Task
+from fedbench.tasks.text import TextSource
 
 
 @functools.lru_cache(maxsize=2)
-def load_task(name: str, model: str) -> Task:
-    """A task, kept for the next run of the same one in this process."""
-    task: Task = registry.find("task", name)(model=model)
+def load_task(name: str, model: str, encoder: str | None = None, text: TextSource | None = None) -> Task:
+    """A task, kept for the next run of the same one in this process. UsageError for `encoder` and `text` where they are not for it."""
+    given = {key: value for key, value in (("encoder", encoder), ("text", text)) if value is not None}
+    if unknown := sorted(given.keys() - text_options(plain(name))):
+        raise UsageError(f"task.{unknown[0]}: is not for task {name}")
+    task: Task = registry.find("task", name)(model=model, **given)
     return task
 
 
@@ -61,7 +65,9 @@ class Data:
     @property
     def _given(self) -> Task:
         with self._named("task"):
-            return load_task(self.scenario.task.name, self.scenario.task.model)
+            part = self.scenario.task
+            text = part.text and TextSource(name=part.name, **part.text.model_dump())
+            return load_task(part.name, part.model, part.encoder, text)
 
     @functools.cached_property
     def outline(self) -> Outline:
@@ -69,7 +75,7 @@ class Data:
         asks for an augmentation that the task does not have."""
         part = self.scenario.task
         with self._named("task"):
-            known = outline(plain(part.name), part.model)
+            known = outline(plain(part.name), part.model, part.encoder)
         known = known or Outline.of(self._given)
         return dataclasses.replace(known, is_augmented=self._is_augmented(by_itself=known.is_augmented))
 
@@ -135,10 +141,12 @@ class Data:
         return other
 
     def add_to(self, digest: Digest) -> None:
-        """Add what was drawn, and public examples that the task itself does not have."""
+        """Add what was drawn, public examples that the task itself does not have, and the sums of the task's files."""
         part = self.scenario.public
         if part is not None and self._public is not None:
             rows, features = self._public
             digest.add(*([rows] if part.source == HELD_OUT else [rows, features]))
         if self.validation is not None:
             digest.add(self.validation)
+        for name, sha256 in sorted(self._given.files.items()):
+            digest.add(np.frombuffer(f"{name} {sha256}".encode(), np.uint8))

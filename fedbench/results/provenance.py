@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 DISTRIBUTION = "fedbench-suite"
-LIBRARIES = ("numpy", "torch", "torchvision", "scikit-learn")
+LIBRARIES = ("numpy", "torch", "torchvision", "scikit-learn", "transformers", "tokenizers", "safetensors")
 
 
 @functools.cache

@@ -6,16 +6,32 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.part import Float, Part, PositiveInt
+from fedbench.scenarios.part import Float, Integer, Part, PositiveInt
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class TextPart(Part):
+    """Files of texts for task `text`, below the data root: `train` and `test` (.tsv, .txt, .parquet, .arrow), the columns that hold the
+    texts (one, or two for pairs) and the labels 0, 1, .., and to how many `tokens` an example is cut or filled up."""
+
+    train: Name
+    test: Name
+    columns: Annotated[tuple[Name, ...], Field(min_length=1, max_length=2)]
+    label: Name
+    tokens: Annotated[Integer, Field(ge=4, le=4096)] = 64
 
 
 class TaskPart(Part):
     """Data set and model by name. `augmentation`: what happens to the images of a job's steps; left out, what the task does by itself
-    (crop_flip for CIFAR). crop_flip is for tasks that say how."""
+    (crop_flip for CIFAR). crop_flip is for tasks that say how. `encoder` and `text` are for tasks of texts: the folder of a pretrained
+    encoder below the data root (left out: that of a package), and files of one's own."""
 
     name: str
     model: str = "softmax"
     augmentation: Literal["none", "crop_flip"] | None = None
+    encoder: Name | None = None
+    text: TextPart | None = None
 
 
 class Iid(Part):

@@ -30,7 +30,7 @@ MOST_POINTS = 1 << 21  # of the evaluation grid
 LATER = (
     "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
-    "network.download_log_sigma", "network.upload_log_sigma",
+    "network.download_log_sigma", "network.upload_log_sigma", "task.encoder", "task.text",
 )  # fmt: skip
 """Keys that came after the first records: while they have their defaults, the hash and so the run ids are as before."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedbench.errors import MissingDataError, UsageError
-from fedbench.tasks import a9a, cifar, digits, fashion_mnist, stl10
+from fedbench.tasks import a9a, cifar, digits, encoder, fashion_mnist, stl10, text
 from fedbench.tasks.a9a import A9A
 from fedbench.tasks.cifar import CIFAR10, CIFAR100
+from fedbench.tasks.encoder import EncoderModel, make_encoder
+from fedbench.tasks.encoder_files import locate, require_libraries
 from fedbench.tasks.files import data_root
 from fedbench.tasks.models import MODELS, Model, make_model
 from fedbench.tasks.stl10 import STL10
@@ -18,7 +20,7 @@ from fedbench.tasks.task import Task
 class Outline:
     """A task without its data: the model, and whether images are augmented."""
 
-    model: Model
+    model: Model | EncoderModel
     is_augmented: bool
 
     @classmethod
@@ -37,8 +39,20 @@ EXAMPLES: dict[str, tuple[tuple[int, ...], int, bool]] = {
 }
 
 
-def outline(task: str, model: str) -> Outline | None:
-    """A built-in task's outline; None for a task of somebody's own. UsageError for a model that is unknown or does not fit."""
+TEXT = "text"
+TEXT_TASKS = (*text.SOURCES, TEXT)
+
+
+def text_options(task: str) -> set[str]:
+    """Which of a scenario's keys task.encoder and task.text are for a task."""
+    return {"encoder", "text"} if task == TEXT else {"encoder"} if task in TEXT_TASKS else set()
+
+
+def outline(task: str, model: str, encoder_folder: str | None = None) -> Outline | None:
+    """A built-in task's outline; None for a task that alone knows its examples. UsageError for a model that is unknown or does not fit,
+    MissingDataError if its encoder is not on this machine. Of an encoder, the configuration alone is read."""
+    if task in text.SOURCES:
+        return Outline(make_encoder(model, encoder_folder, text.SOURCES[task].shape, text.CLASSES), is_augmented=False)
     if task not in EXAMPLES:
         return None
     shape, classes, is_augmented = EXAMPLES[task]
@@ -47,6 +61,8 @@ def outline(task: str, model: str) -> Outline | None:
 
 def models_for(task: str) -> list[str]:
     """The library's models that fit a built-in task's examples; none for a task of somebody's own, which alone knows them."""
+    if task in TEXT_TASKS:
+        return list(encoder.SUGGESTED)
     if task not in EXAMPLES:
         return []
     shape, classes, _ = EXAMPLES[task]
@@ -61,17 +77,20 @@ def _fits(model: str, shape: tuple[int, ...], classes: int) -> bool:
     return True
 
 
-FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR100, STL10)}
+FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR100, STL10, text.MRPC, text.SST2)}
 
 
 def missing(task: str) -> str:
-    """Where the data of a task were looked for in vain, and how to get them; empty if they are there or the task needs no files."""
+    """What a task needs, where it was looked for in vain, and how to get it; empty if all is there or the task needs no files."""
     root = data_root()
     try:
         if task == fashion_mnist.NAME:
             fashion_mnist.locate((fashion_mnist.DEBIAN, fashion_mnist.raw_folder(root)))
         elif task in FOLDERS:
             FOLDERS[task].locate(root)
+        if task in TEXT_TASKS:
+            require_libraries()
+            locate(None)
     except MissingDataError as error:
         return str(error)
     return ""

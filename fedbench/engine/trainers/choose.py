@@ -13,6 +13,7 @@ from fedbench.engine.trainers.base import Trainer
 from fedbench.errors import UsageError, closest
 from fedbench.protocols import Algorithm, Rows
 from fedbench.tasks.available import Outline
+from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.task import Task
 
 TRAINERS = ("auto", "native", "torch")
@@ -53,6 +54,8 @@ def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str 
     """The trainer for a task and an algorithm. `wish` other than auto is that trainer, or a UsageError if it cannot compute the run
     on the device. Whether this machine has the device is not asked: see require_device."""
     check_wish(wish, device)
+    if device != CPU and isinstance(task.model, EncoderModel):
+        raise UsageError(f"device {device}: model {task.model.name} is a pretrained encoder, which trains on the cpu only")
     if device != CPU:
         return Choice("torch", f"asked for device {device}", device)
     if wish == "torch":

@@ -195,7 +195,7 @@ class Run:
                 trainer_reason=self.choice.reason,
                 **self._where(execution.trainer),
                 workers=self.options.workers,
-                **({"files": dict(setup.task.files)} if setup.task.files else {}),
+                files=setup.task.files,
                 wall_seconds=wall,
                 server_seconds=execution.server_seconds,
                 server_seconds_per_update=execution.server_seconds / execution.version if execution.version else None,

@@ -15,8 +15,8 @@ models for semantic compositionality over a sentiment treebank"; Wang et al. 201
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -34,14 +34,14 @@ from fedbench.tasks.tokens import encoded, read_tokenizer
 
 TOKENS = 64
 DEFAULT_MODEL = "encoder_lora8"
-Counts = Mapping[str, tuple[int, int]]
+Count = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextSource:
     """Two files, below a folder, of texts in `columns` (one, or two for pairs) and labels in the column `label`.
 
-    `counts`: file name -> (rows, rows of class 1), which must be found; empty if nothing is known.
+    `counts`: rows, and rows of class 1, of train and of test, which must be found; None if nothing is known.
     """
 
     name: str
@@ -50,7 +50,7 @@ class TextSource:
     columns: Sequence[str]
     label: str
     tokens: int = TOKENS
-    counts: Counts = field(default_factory=dict)
+    counts: tuple[Count, Count] | None = None
 
     @property
     def shape(self) -> Shape:
@@ -79,7 +79,7 @@ SOURCES = {
         test="msr_paraphrase_test.txt",
         columns=("#1 String", "#2 String"),
         label="Quality",
-        counts={"msr_paraphrase_train.txt": (4076, 2753), "msr_paraphrase_test.txt": (1725, 1147)},
+        counts=((4076, 2753), (1725, 1147)),
     ),
     SST2.name: TextSource(
         name=SST2.name,
@@ -87,7 +87,7 @@ SOURCES = {
         test="dev.tsv",
         columns=("sentence",),
         label="label",
-        counts={"train_full.tsv": (67_349, 37_569), "dev.tsv": (872, 444)},
+        counts=((67_349, 37_569), (872, 444)),
     ),
 }
 
@@ -133,9 +133,9 @@ def dataset(source: TextSource, folder: Path, model: EncoderModel) -> Dataset:
     def made() -> Dataset:
         tokenizer = read_tokenizer(model.folder, model.config, source.tokens)
         parts = []
-        for name in (source.train, source.test):
+        for name, count in zip((source.train, source.test), source.counts or (None, None), strict=True):
             texts = read_texts(folder / name, source.columns, source.label)
-            _check_counts(folder / name, source.counts.get(name), len(texts.labels), int(np.count_nonzero(texts.labels == 1)))
+            _check_count(folder / name, count, (len(texts.labels), int(np.count_nonzero(texts.labels == 1))))
             parts.append(encoded(texts, tokenizer))
         classes = max(CLASSES, int(max(part.y.max(initial=0) for part in parts)) + 1)
         return Dataset(source.name, parts[0], parts[1], classes)
@@ -144,9 +144,9 @@ def dataset(source: TextSource, folder: Path, model: EncoderModel) -> Dataset:
     return kept(source.name, sources, (source, model.config.pad_token_id, model.config.vocab_size), made)
 
 
-def _check_counts(file: Path, expected: tuple[int, int] | None, rows: int, positive: int) -> None:
-    if expected is not None and (rows, positive) != expected:
+def _check_count(file: Path, expected: Count | None, got: Count) -> None:
+    if expected is not None and got != expected:
         raise RecordError(
-            f"{file}: must have {expected[0]:,} rows, {expected[1]:,} of them of class 1, got {rows:,} and {positive:,}; "
+            f"{file}: must have {expected[0]:,} rows, {expected[1]:,} of them of class 1, got {got[0]:,} and {got[1]:,}; "
             "it is not the published file"
         )

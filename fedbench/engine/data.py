@@ -24,12 +24,11 @@ from fedbench.tasks.text import TextSource
 
 
 @functools.lru_cache(maxsize=2)
-def load_task(name: str, model: str, encoder: str | None = None, text: TextSource | None = None) -> Task:
-    """A task, kept for the next run of the same one in this process. UsageError for `encoder` and `text` where they are not for it."""
-    given = {key: value for key, value in (("encoder", encoder), ("text", text)) if value is not None}
-    if unknown := sorted(given.keys() - text_options(plain(name))):
+def load_task(name: str, model: str, **texts: str | TextSource) -> Task:
+    """A task, kept for the next run of the same one in this process. `texts`: `encoder` and `text`, UsageError where they are not for it."""
+    if unknown := sorted(texts.keys() - text_options(plain(name))):
         raise UsageError(f"task.{unknown[0]}: is not for task {name}")
-    task: Task = registry.find("task", name)(model=model, **given)
+    task: Task = registry.find("task", name)(model=model, **texts)
     return task
 
 
@@ -66,8 +65,10 @@ class Data:
     def _given(self) -> Task:
         with self._named("task"):
             part = self.scenario.task
-            text = part.text and TextSource(name=part.name, **part.text.model_dump())
-            return load_task(part.name, part.model, part.encoder, text)
+            texts: dict[str, str | TextSource] = {} if part.encoder is None else {"encoder": part.encoder}
+            if part.text is not None:
+                texts["text"] = TextSource(name=part.name, **part.text.model_dump())
+            return load_task(part.name, part.model, **texts)
 
     @functools.cached_property
     def outline(self) -> Outline:

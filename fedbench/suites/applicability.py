@@ -24,8 +24,8 @@ PAGE = """\
 Every built-in algorithm with its default options on every scenario of the library, seed 0, as
 `fedbench plan` and the checks before a run say. A number stands for a refusal, whose reason is
 below. `fedbench applicability -o docs/applicability.md` wrote this page; `fedbench applicability
-SCENARIO -a ALGORITHM` tells of one pair, also of your own. Scenarios on CIFAR are left out, since
-their data are yours to bring; `fedbench applicability SCENARIO` tells of them.
+SCENARIO -a ALGORITHM` tells of one pair, also of your own. Scenarios on CIFAR and MRPC are left
+out, since their data are yours to bring; `fedbench applicability SCENARIO` tells of them.
 
 """
 

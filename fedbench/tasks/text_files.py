@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fedbench import plain_files
 from fedbench.errors import RecordError, one_line
@@ -68,6 +66,9 @@ def _tsv(file: Path, content: bytes, wanted: Sequence[str]) -> list[list[Any]]:
 
 
 def _arrow(file: Path, content: bytes, wanted: Sequence[str]) -> list[list[Any]]:
+    import pyarrow as pa  # `fedbench list` does without
+    import pyarrow.parquet as pq
+
     try:
         if file.suffix == ".parquet":
             opened = pq.ParquetFile(pa.BufferReader(content))

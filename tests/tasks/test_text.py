@@ -46,7 +46,9 @@ def test_mrpc(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         *("encoder/config.json", "encoder/model.safetensors", "encoder/tokenizer.json"),
     ]
     write_tsv(root / "mrpc" / "msr_paraphrase_test.txt", rows, header)
-    with pytest.raises(RecordError, match=r"msr_paraphrase_test\.txt: must have 2 rows, 1 of them of class 1, got 3 and 2; it is not"):
+    with pytest.raises(
+        RecordError, match=r"msr_paraphrase_test\.txt: must have 2 rows, 1 of them of class 1, got 3 and 2; it is not"
+    ):
         text.load_mrpc("encoder_lora2", "encoders/tiny")
 
 
@@ -86,7 +88,9 @@ def test_what_is_missing_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(UsageError, match=r"task\.text: expected a path below the data root"):
         text.load("encoder_head", "encoders/tiny", dataclasses.replace(MINE, train="../train.tsv"))
     for load in (text.load_mrpc, text.load_sst2):
-        with pytest.raises(MissingDataError, match=r"not on this machine; looked in .* \(no such folder\)\. Put the files of .* has \w+$"):
+        with pytest.raises(
+            MissingDataError, match=r"not on this machine; looked in .* \(no such folder\)\. Put the files of .* has \w+$"
+        ):
             load("encoder_head", "encoders/tiny")
 
 

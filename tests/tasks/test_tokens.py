@@ -52,7 +52,9 @@ def test_ids_and_types_are_those_of_transformers(folder: Path) -> None:
 
 def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
     write_tokenizer(folder, [*VOCABULARY, "more"])
-    with pytest.raises(RecordError, match=r"tokenizer\.json: does not fit the model: it has ids to 21, the model's vocab_size is 21"):
+    with pytest.raises(
+        RecordError, match=r"tokenizer\.json: does not fit the model: it has ids to 21, the model's vocab_size is 21"
+    ):
         read_tokenizer(folder, BERT, 12)
     write_tokenizer(folder, ["[UNK]", "[PAD]", *VOCABULARY[2:]])
     with pytest.raises(RecordError, match=r"id 0 must be \[PAD\] or <pad>, by the model's pad_token_id, got '\[UNK\]'"):
@@ -62,7 +64,9 @@ def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
         read_tokenizer(folder, BERT, 12)
 
 
-@pytest.mark.parametrize("content", ["", "{}", "null", '{"version": "1.0"', json.dumps({"version": "1.0", "model": {"type": "Evil"}})])
+@pytest.mark.parametrize(
+    "content", ["", "{}", "null", '{"version": "1.0"', json.dumps({"version": "1.0", "model": {"type": "Evil"}})]
+)
 def test_no_tokenizer(folder: Path, content: str) -> None:
     (folder / "tokenizer.json").write_text(content)
     with pytest.raises(RecordError, match=r"tokenizer\.json: no tokenizer can be read: "):

@@ -25,7 +25,7 @@ from fedbench.tasks.text import TextSource
 
 @functools.lru_cache(maxsize=2)
 def load_task(name: str, model: str, **texts: str | TextSource) -> Task:
-    """A task, kept for the next run of the same one in this process. `texts`: `encoder` and `text`, UsageError where they are not for it."""
+    """A task, kept for the next run of the same one in this process. `texts`: `encoder` and `text`; UsageError if they are not for it."""
     if unknown := sorted(texts.keys() - text_options(plain(name))):
         raise UsageError(f"task.{unknown[0]}: is not for task {name}")
     task: Task = registry.find("task", name)(model=model, **texts)

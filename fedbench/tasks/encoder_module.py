@@ -1,8 +1,8 @@
 """A pretrained encoder as a torch module: the tensors of transformers' BertForSequenceClassification over shared frozen weights.
 
-The function is transformers' own, to rounding, with less work: padding is looked at by attention alone, and the last layer computes the first
-token only, which is all that the classifier sees. So the bits of an example's logits depend on its batch, and a batch depends on its job
-alone. Deviation from fine-tuning as papers do it: dropout is off in training, too, so a step draws nothing.
+The function is transformers' own, to rounding, with less work: only attention sees padding, and the last layer computes the first token
+only, which is all that the classifier sees. So the bits of an example's logits depend on its batch, and a batch depends on its job alone.
+Deviation from fine-tuning as papers do it: dropout is off in training, too, so a step draws nothing.
 """
 
 from __future__ import annotations

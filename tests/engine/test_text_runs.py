@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -30,11 +31,11 @@ from fedbench.types import Job, LocalRule
 from ..tiny_bert import sentences, tensors, write_encoder, write_root, write_tsv
 
 pytest.importorskip("transformers")
-import torch  # noqa: E402
+import torch
 
-from fedbench.engine.trainers.torch import TorchTrainer  # noqa: E402
-from fedbench.tasks.encoder_module import build_encoder  # noqa: E402
-from fedbench.tasks.torch_model import flatten_parameters, trained  # noqa: E402
+from fedbench.engine.trainers.torch import TorchTrainer
+from fedbench.tasks.encoder_module import build_encoder
+from fedbench.tasks.torch_model import flatten_parameters, trained
 
 SINGLE = "{train: mine/train.tsv, test: mine/test.tsv, columns: [sentence], label: label, tokens: 12}"
 PAIRS = "{train: mine/train_pairs.tsv, test: mine/test_pairs.tsv, columns: [one, other], label: same, tokens: 20}"
@@ -151,7 +152,7 @@ def test_a_job_is_that_of_torchs_adamw(model: str) -> None:
     flatten_parameters(module, flat)
     optimizer = torch.optim.AdamW(trained(module), lr=0.01, weight_decay=0.1)
     rows, offsets = draw_batches(0, 1, 2, len(setup.shards[1]), 4, 7)
-    for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
+    for begin, end in itertools.pairwise(offsets.tolist()):
         chosen = setup.shards[1][rows[begin:end]]
         optimizer.zero_grad()
         logits = module(torch.from_numpy(task.dataset.train.x[chosen]))

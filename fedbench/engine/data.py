@@ -65,10 +65,13 @@ class Data:
     def _given(self) -> Task:
         with self._named("task"):
             part = self.scenario.task
-            texts: dict[str, str | TextSource] = {} if part.encoder is None else {"encoder": part.encoder}
-            if part.text is not None:
-                texts["text"] = TextSource(name=part.name, **part.text.model_dump())
-            return load_task(part.name, part.model, **texts)
+            text = {} if part.text is None else {"text": TextSource(name=part.name, **part.text.model_dump())}
+            return load_task(part.name, part.model, **self._encoder, **text)
+
+    @property
+    def _encoder(self) -> dict[str, str]:
+        """The folder of the encoder, where the scenario names one."""
+        return {} if self.scenario.task.encoder is None else {"encoder": self.scenario.task.encoder}
 
     @functools.cached_property
     def outline(self) -> Outline:
@@ -133,7 +136,8 @@ class Data:
         if source == HELD_OUT or plain(source) == plain(own):
             return self.task
         with self._named("public.source"):
-            other = load_task(source, "softmax")
+            is_text = bool(text_options(plain(source)))  # its tokens are those of the task's own encoder
+            other = load_task(source, self.scenario.task.model, **self._encoder) if is_text else load_task(source, "softmax")
         if other.dataset.shape != self.task.dataset.shape:
             raise UsageError(
                 f"scenario {self.scenario.name}: public.source must be a task with examples of shape {self.task.dataset.shape}, as task "

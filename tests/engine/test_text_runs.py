@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 import signal
@@ -26,6 +27,7 @@ from fedbench.kernels.random import draw_batches
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
+from fedbench.tasks.text import SOURCES
 from fedbench.types import Job, LocalRule
 
 from ..tiny_bert import sentences, tensors, write_encoder, write_root, write_tsv
@@ -197,6 +199,18 @@ def test_training_learns(root: Path, model: str, least: float) -> None:
     before, after = (trainer.evaluate(x, none)["test_accuracy"] for x in (setup.x0(), work.end))
     trainer.close()
     assert after > least > 0.6 > before
+
+
+def test_public_texts_of_another_task(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their tokens are those of the task's own encoder."""
+    monkeypatch.setitem(SOURCES, "sst2", dataclasses.replace(SOURCES["sst2"], tokens=12, counts=None))
+    write_tsv(root / "sst2" / "train_full.tsv", [("good film", 1), ("a dull plot", 0)])
+    write_tsv(root / "sst2" / "dev.tsv", [("bad", 0)])
+    given = spec(FEDECHO)
+    scenario = load(given.scenario, ["public={source: sst2}"])
+    public = Setup(RunSpec(scenario, given.algorithm, 0)).data.public
+    assert public is not None
+    assert public.astype(int).tolist() == [[2, 5, 7, 3, *[0] * 8], [2, 9, 18, 8, 3, *[0] * 7]]
 
 
 # ---- what is sent, and who trains

@@ -47,8 +47,11 @@ TASKS = {
     "cifar100": "fedbench.tasks.cifar:load_cifar100",
     "digits": "fedbench.tasks.digits:load",
     "fashion_mnist": "fedbench.tasks.fashion_mnist:load",
+    "mrpc": "fedbench.tasks.text:load_mrpc",
+    "sst2": "fedbench.tasks.text:load_sst2",
     "shakespeare": "fedbench.tasks.shakespeare:load",
     "stl10": "fedbench.tasks.stl10:load",
+    "text": "fedbench.tasks.text:load",
 }
 
 

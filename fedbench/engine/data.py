@@ -18,15 +18,18 @@ from fedbench.scenarios.partition import Rows, public_rows, rows_of_other_task, 
 from fedbench.scenarios.schema import Scenario
 from fedbench.sources import plain
 from fedbench.tasks import arrays
-from fedbench.tasks.available import Outline, outline
+from fedbench.tasks.available import Outline, outline, text_options
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.task import Task
+from fedbench.tasks.text import TextSource
 
 
 @functools.lru_cache(maxsize=2)
-def load_task(name: str, model: str) -> Task:
-    """A task, kept for the next run of the same one in this process."""
-    task: Task = registry.find("task", name)(model=model)
+def load_task(name: str, model: str, **texts: str | TextSource) -> Task:
+    """A task, kept for the next run of the same one in this process. `texts`: `encoder` and `text`; UsageError if they are not for it."""
+    if unknown := sorted(texts.keys() - text_options(plain(name))):
+        raise UsageError(f"task.{unknown[0]}: is not for task {name}")
+    task: Task = registry.find("task", name)(model=model, **texts)
     return task
 
 
@@ -69,10 +72,16 @@ class Data:
     def _given(self) -> Task:
         part = self.scenario.task
         with self._named("task"):
-            if part.file is None or part.label is None:
-                return load_task(part.name, part.model)
-            keys = {field.name: getattr(part, field.name) for field in dataclasses.fields(arrays.Source)}
-            return load_own(arrays.Source(**keys), part.model)
+            if part.file is not None and part.label is not None:
+                keys = {field.name: getattr(part, field.name) for field in dataclasses.fields(arrays.Source)}
+                return load_own(arrays.Source(**keys), part.model)
+            text = {} if part.text is None else {"text": TextSource(name=part.name, **part.text.model_dump())}
+            return load_task(part.name, part.model, **self._encoder, **text)
+
+    @property
+    def _encoder(self) -> dict[str, str]:
+        """The folder of the encoder, where the scenario names one."""
+        return {} if self.scenario.task.encoder is None else {"encoder": self.scenario.task.encoder}
 
     @functools.cached_property
     def outline(self) -> Outline:
@@ -80,7 +89,7 @@ class Data:
         asks for an augmentation that the task does not have."""
         part = self.scenario.task
         with self._named("task"):
-            known = outline(plain(part.name), part.model)
+            known = outline(plain(part.name), part.model, part.encoder)
         known = known or Outline.of(self._given)
         return dataclasses.replace(known, is_augmented=self._is_augmented(by_itself=known.is_augmented))
 
@@ -137,7 +146,8 @@ class Data:
         if source == HELD_OUT or plain(source) == plain(own):
             return self.task
         with self._named("public.source"):
-            other = load_task(source, "softmax")
+            is_text = bool(text_options(plain(source)))  # its tokens are those of the task's own encoder
+            other = load_task(source, self.scenario.task.model, **self._encoder) if is_text else load_task(source, "softmax")
         if other.dataset.shape != self.task.dataset.shape:
             raise UsageError(
                 f"scenario {self.scenario.name}: public.source must be a task with examples of shape {self.task.dataset.shape}, as task "
@@ -145,19 +155,13 @@ class Data:
             )
         return other
 
-    @property
-    def read(self) -> dict[str, str]:
-        """What a record says of the files that the task's data were read from: their sum, where the data set has one."""
-        found = self.task.dataset.sha256
-        return {"data_sha256": found} if found else {}
-
     def add_to(self, digest: Digest) -> None:
-        """Add what was drawn, public examples that the task itself does not have, and the sum of the files if the data set has one."""
+        """Add what was drawn, public examples that the task itself does not have, and the sums of the task's files."""
         part = self.scenario.public
         if part is not None and self._public is not None:
             rows, features = self._public
             digest.add(*([rows] if part.source == HELD_OUT else [rows, features]))
         if self.validation is not None:
             digest.add(self.validation)
-        if self.task.dataset.sha256:
-            digest.add(np.frombuffer(bytes.fromhex(self.task.dataset.sha256), np.uint8))
+        for name, sha256 in sorted(self._given.files.items()):
+            digest.add(np.frombuffer(f"{name} {sha256}".encode(), np.uint8))

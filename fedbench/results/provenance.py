@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import platform
 import subprocess
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 DISTRIBUTION = "fedbench-suite"
-LIBRARIES = ("numpy", "torch", "torchvision", "scikit-learn")
+LIBRARIES = ("numpy", "torch", "torchvision", "scikit-learn", "transformers", "tokenizers", "safetensors")
 
 
 @functools.cache
@@ -52,8 +53,9 @@ def cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-def provenance(build: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Package version, commit, CPU, Python and library versions, what `build` says of the extension, and what the caller adds."""
+def provenance(build: dict[str, Any], files: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    """Package version, commit, CPU, Python and library versions, what `build` says of the extension, the sums of `files` on which the
+    result depends, if there are any, and what the caller adds."""
     head, dirty = commit()
     return {
         "version": build["version"],
@@ -65,5 +67,6 @@ def provenance(build: dict[str, Any], **more: Any) -> dict[str, Any]:
         "cpu": cpu(),
         "python": platform.python_version(),
         "libraries": library_versions(),
+        **({"files": dict(files)} if files else {}),
         **more,
     }

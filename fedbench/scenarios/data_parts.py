@@ -7,17 +7,33 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from fedbench.scenarios.part import Float, Part, PositiveInt
+from fedbench.scenarios.part import Float, Integer, Part, PositiveInt
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class TextPart(Part):
+    """Files of texts for task `text`, below the data root: `train` and `test` (.tsv, .txt, .parquet, .arrow), the columns that hold the
+    texts (one, or two for pairs) and the labels 0, 1, .., and to how many `tokens` an example is cut or filled up."""
+
+    train: Name
+    test: Name
+    columns: Annotated[tuple[Name, ...], Field(min_length=1, max_length=2)]
+    label: Name
+    tokens: Annotated[Integer, Field(ge=4, le=4096)] = 64
+
 
 OF_A_FILE = ("file", "label", "client", "features", "test", "test_share", "sha256")
 """Keys of a task that only own data have."""
+OF_TEXTS = ("encoder", "text")
 TEST_SHARE = 0.2
 Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class TaskPart(Part):
     """Data set and model by name. `augmentation`: what happens to the images of a job's steps; left out, what the task does by itself
-    (crop_flip for CIFAR). crop_flip is for tasks that say how.
+    (crop_flip for CIFAR). crop_flip is for tasks that say how. `encoder` and `text` are for tasks of texts: the
+    folder of a pretrained encoder below the data root (left out: that of a package), and files of one's own.
 
     In the place of a name a `file` of your own data: NumPy's .npz, Parquet, or a folder that datasets saved to disk. `label` names the
     column of the classes, `client` that of the owners of the examples, `features` those that make an example (left out, all others).
@@ -28,6 +44,8 @@ class TaskPart(Part):
     name: str
     model: str = "softmax"
     augmentation: Literal["none", "crop_flip"] | None = None
+    encoder: Name | None = None
+    text: TextPart | None = None
     file: str | None = None
     label: str | None = None
     client: str | None = None
@@ -61,9 +79,13 @@ class TaskPart(Part):
         return self
 
     @model_serializer(mode="wrap")
-    def _without_what_has_no_file(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Records of tasks without texts and files are as they were before there were any."""
         content: dict[str, Any] = handler(self)
-        return content if self.file is not None else {key: value for key, value in content.items() if key not in OF_A_FILE}
+        left_out = () if self.file is not None else OF_A_FILE
+        return {
+            key: value for key, value in content.items() if key not in left_out and (key not in OF_TEXTS or value is not None)
+        }
 
 
 class Iid(Part):

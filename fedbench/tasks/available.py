@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.places import data_root
-from fedbench.tasks import a9a, cifar, digits, fashion_mnist, shakespeare, stl10
+from fedbench.tasks import a9a, cifar, digits, encoder, fashion_mnist, shakespeare, stl10, text
 from fedbench.tasks.a9a import A9A
 from fedbench.tasks.cifar import CIFAR10, CIFAR100
+from fedbench.tasks.encoder import EncoderModel, make_encoder
+from fedbench.tasks.encoder_files import locate, require_libraries
 from fedbench.tasks.models import MODELS, Model, make_model
 from fedbench.tasks.stl10 import STL10
 from fedbench.tasks.task import Task
@@ -18,7 +20,7 @@ from fedbench.tasks.task import Task
 class Outline:
     """A task without its data: the model, and whether images are augmented."""
 
-    model: Model
+    model: Model | EncoderModel
     is_augmented: bool
 
     @classmethod
@@ -38,8 +40,20 @@ EXAMPLES: dict[str, tuple[tuple[int, ...], int, bool]] = {
 }
 
 
-def outline(task: str, model: str) -> Outline | None:
-    """A built-in task's outline; None for a task of somebody's own. UsageError for a model that is unknown or does not fit."""
+TEXT = "text"
+TEXT_TASKS = (*text.SOURCES, TEXT)
+
+
+def text_options(task: str) -> set[str]:
+    """Which of a scenario's keys task.encoder and task.text are for a task."""
+    return {"encoder", "text"} if task == TEXT else {"encoder"} if task in TEXT_TASKS else set()
+
+
+def outline(task: str, model: str, encoder_folder: str | None = None) -> Outline | None:
+    """A built-in task's outline; None for a task that alone knows its examples. UsageError for a model that is unknown or does not fit,
+    MissingDataError if its encoder is not on this machine. Of an encoder, the configuration alone is read."""
+    if task in text.SOURCES:
+        return Outline(make_encoder(model, encoder_folder, text.SOURCES[task].shape, text.CLASSES), is_augmented=False)
     if task not in EXAMPLES:
         return None
     shape, classes, is_augmented = EXAMPLES[task]
@@ -48,6 +62,8 @@ def outline(task: str, model: str) -> Outline | None:
 
 def models_for(task: str) -> list[str]:
     """The library's models that fit a built-in task's examples; none for a task of somebody's own, which alone knows them."""
+    if task in TEXT_TASKS:
+        return list(encoder.SUGGESTED)
     if task not in EXAMPLES:
         return []
     shape, classes, _ = EXAMPLES[task]
@@ -62,13 +78,13 @@ def _fits(model: str, shape: tuple[int, ...], classes: int) -> bool:
     return True
 
 
-FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR100, STL10)}
-TO_BRING = {*FOLDERS, shakespeare.NAME}
+FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR100, STL10, text.MRPC, text.SST2)}
+TO_BRING = {*FOLDERS, *TEXT_TASKS, shakespeare.NAME}
 """Tasks whose data come neither with fedbench nor with a package of the system."""
 
 
 def missing(task: str) -> str:
-    """Where the data of a task were looked for in vain, and how to get them; empty if they are there or the task needs no files."""
+    """What a task needs, where it was looked for in vain, and how to get it; empty if all is there or the task needs no files."""
     root = data_root()
     try:
         if task == fashion_mnist.NAME:
@@ -77,6 +93,9 @@ def missing(task: str) -> str:
             shakespeare.locate()
         elif task in FOLDERS:
             FOLDERS[task].locate(root)
+        if task in TEXT_TASKS:
+            require_libraries()
+            locate(None)
     except MissingDataError as error:
         return str(error)
     return ""

@@ -28,12 +28,14 @@ class Published:
     """A data set as its authors give it away, kept in one folder of the data root.
 
     `md5`: file name -> published sum of its content; None where nobody published one. `page`: where the files come from.
+    `is_fetched`: whether FEDBENCH_DOWNLOAD=1 can get them.
     """
 
     name: str
     folder: str
     md5: Mapping[str, str | None]
     page: str
+    is_fetched: bool = True
 
     def locate(self, root: Path, download: Download | None = None) -> Files:
         """File name -> path; fetched first if one is missing and there is a `download`. MissingDataError if not all are there."""
@@ -47,7 +49,7 @@ class Published:
         found = f"has no {', '.join(missing)}" if folder.is_dir() else "no such folder"
         raise MissingDataError(
             f"data set {self.name}: not on this machine; looked in {folder} ({found}). Put the files of {self.page} there, or set "
-            f"FEDBENCH_DATA to a folder that has {self.folder}, or set FEDBENCH_DOWNLOAD=1 to fetch them"
+            f"FEDBENCH_DATA to a folder that has {self.folder}{', or set FEDBENCH_DOWNLOAD=1 to fetch them' * self.is_fetched}"
         )
 
     def located(self, root: Path | None, download: Download) -> Files:

@@ -49,7 +49,7 @@ def load(model: str = "chars_mlp") -> Task:
     """The next character of what the roles of Shakespeare's plays say: 425,979 train and 20,007 test examples of 80 characters, owned by
     851 roles. To softmax and mlp the numbers of characters are quantities, which is of no use."""
     data = dataset()
-    return Task(NAME, make_model(model, data.shape, data.classes), data)
+    return Task(NAME, make_model(model, data.shape, data.classes), data, files={"plays": data.sha256})
 
 
 def dataset(plays: Sequence[Path] | None = None) -> Dataset:

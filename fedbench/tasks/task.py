@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fedbench.errors import UsageError
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset
+from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
 
 
@@ -17,12 +19,14 @@ class Task:
     the symbols of its Embedding, or has not one output per class.
 
     `augmentation`: what happens to the images of a job's steps, and to no others. A trainer that does not know it must refuse the task.
+    `files`: name -> SHA-256 of files without published sums on which a result depends; they go into the inputs digest.
     """
 
     name: str
-    model: Model
+    model: Model | EncoderModel
     dataset: Dataset
     augmentation: CropAndFlip | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
     metric: ClassVar[str] = "test_accuracy"
 
@@ -38,6 +42,13 @@ class Task:
                 )
         if self.model.symbols is not None:
             self.dataset.check_symbols(self.model.symbols)
+
+    @property
+    def layered(self) -> Model:
+        """The model as a list of layers. UsageError if it is a pretrained encoder, which has none."""
+        if isinstance(self.model, EncoderModel):
+            raise UsageError(f"task {self.name}: model {self.model.name} is a pretrained encoder; use --trainer torch on the cpu")
+        return self.model
 
     def spec(self) -> dict[str, str]:
         """What a record stores to load the task again; JSON-able."""

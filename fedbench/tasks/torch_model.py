@@ -211,14 +211,19 @@ def dropout_mask(layer: Dropout, shape: tuple[int, ...], stream: Stream, dtype: 
     return kept.reshape(shape).to(dtype) * (1 / (1 - layer.p))
 
 
+def trained(module: nn.Module) -> list[nn.Parameter]:
+    """The parameters that are not frozen, in order."""
+    return [parameter for parameter in module.parameters() if parameter.requires_grad]
+
+
 def flatten_parameters(module: nn.Module, flat: torch.Tensor) -> torch.Tensor:
-    """Make every parameter of the module a view of `flat` (dim,), in order, and every .grad a view of the tensor returned.
+    """Make every trained parameter of the module a view of `flat` (dim,), in order, and every .grad a view of the tensor returned.
 
     The module takes over the values of `flat`; both share memory from then on. Backward passes add to the gradient, which starts
     at zero: clear it with `.zero_()`, since `zero_grad()` would unhook the views. UsageError if size, dtype, device or layout of
     `flat` is not that of the parameters.
     """
-    parameters = list(module.parameters())
+    parameters = trained(module)
     dim = sum(parameter.numel() for parameter in parameters)
     if flat.shape != (dim,) or not flat.is_contiguous():
         raise UsageError(f"flat parameters: must be a contiguous ({dim},), got {tuple(flat.shape)} with strides {flat.stride()}")

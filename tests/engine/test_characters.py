@@ -63,13 +63,13 @@ def test_the_record_says_which_files_were_read(plays: Plays) -> None:
     plays("Nothing.")
     first, again = run(), run()
     assert first.meta["provenance"]["trainer"] == "native"
-    assert first.meta["provenance"]["data_sha256"] == shakespeare.dataset().sha256
+    assert first.meta["provenance"]["files"]["plays"] == shakespeare.dataset().sha256
     assert first.meta["digests"] == again.meta["digests"]
     assert first.meta["final"]["test_accuracy"] > 0.15
     assert verify(first)["verdict"] == "identical"
     plays("Something.")
     other = run()
-    assert other.meta["provenance"]["data_sha256"] != first.meta["provenance"]["data_sha256"]
+    assert other.meta["provenance"]["files"]["plays"] != first.meta["provenance"]["files"]["plays"]
     assert other.meta["digests"]["inputs"] != first.meta["digests"]["inputs"]
     assert other.meta["digests"]["model"] == first.meta["digests"]["model"]
 
@@ -78,7 +78,7 @@ def test_validation_examples_are_the_roles_own(plays: Plays) -> None:
     plays("Nothing.")
     record = run("validation.share=0.2", "partition.min_examples=30")
     assert record.meta["final"]["evaluated_on"] == "validation"
-    assert record.meta["provenance"]["data_sha256"] == shakespeare.dataset().sha256
+    assert record.meta["provenance"]["files"]["plays"] == shakespeare.dataset().sha256
 
 
 def test_native_and_torch_learn_the_same(plays: Plays) -> None:

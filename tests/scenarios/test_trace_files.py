@@ -101,9 +101,7 @@ def test_a_folder_that_is_changed_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path / "data"))
-    with pytest.raises(
-        MissingDataError, match=r"folder nowhere: not on this machine; looked for .*data/nowhere. Put it there"
-    ):
+    with pytest.raises(MissingDataError, match=r"folder nowhere: not on this machine; looked for .*data/nowhere. Put it there"):
         load(scenario(tmp_path, "{folder: nowhere}"))
     assert "FEDBENCH_DATA" in missing("nowhere")
     stated = load(scenario(tmp_path, f"{{folder: nowhere, sha256: {'0' * 64}}}"))

@@ -13,6 +13,8 @@ from fedbench.engine.trainers.base import Trainer
 from fedbench.errors import UsageError, closest
 from fedbench.protocols import Algorithm, Rows
 from fedbench.tasks.available import Outline
+from fedbench.tasks.encoder import EncoderModel
+from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import LSTM
 from fedbench.tasks.task import Task
 
@@ -55,12 +57,7 @@ def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str 
     on the device. Whether this machine has the device is not asked: see require_device."""
     check_wish(wish, device)
     if device != CPU:
-        recurrent = [layer for layer in task.model.layers if isinstance(layer, LSTM)]
-        if recurrent:
-            raise UsageError(
-                f"device {device}: jobs train side by side there, and torch cannot do so with {recurrent[0]} of model {task.model.name}; "
-                f"leave out --device, or choose a model without it"
-            )
+        _check_side_by_side(task.model, device)
         return Choice("torch", f"asked for device {device}", device)
     if wish == "torch":
         return Choice("torch", "asked for")
@@ -75,6 +72,18 @@ def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str 
     if model.dim > LARGEST_NATIVE:
         return Choice("torch", f"model {model.name} has {model.dim:,} parameters, more than {LARGEST_NATIVE:,}")
     return Choice("native", f"it has all layers of model {model.name} and all terms of {algorithm.name}'s local rule")
+
+
+def _check_side_by_side(model: Model | EncoderModel, device: str) -> None:
+    """UsageError unless jobs can train side by side, as they do on a device."""
+    if isinstance(model, EncoderModel):
+        raise UsageError(f"device {device}: model {model.name} is a pretrained encoder, which trains on the cpu only")
+    recurrent = [layer for layer in model.layers if isinstance(layer, LSTM)]
+    if recurrent:
+        raise UsageError(
+            f"device {device}: jobs train side by side there, and torch cannot do so with {recurrent[0]} of model {model.name}; leave out "
+            "--device, or choose a model without it"
+        )
 
 
 def _against_native(task: Outline, algorithm: Algorithm) -> str:

@@ -21,6 +21,7 @@ from fedbench.errors import UsageError
 from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, Rule, score
 from fedbench.protocols import Logits, Pullback, Rows
 from fedbench.tasks.data import Examples
+from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU, Shape
 from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import Embedding, Last
@@ -214,8 +215,10 @@ def terms_of(rule: LocalRule) -> frozenset[str]:
     return frozenset(term for term, is_used in used.items() if is_used)
 
 
-def layer_specs(model: Model) -> list[LayerSpec]:
+def layer_specs(model: Model | EncoderModel) -> list[LayerSpec]:
     """The model's layers as the core takes them. UsageError, naming the first, if it has one that is not native."""
+    if isinstance(model, EncoderModel):
+        raise UsageError("it is a pretrained encoder, which has no layers here")
     return [_layer_spec(index, layer, model.shapes[index + 1]) for index, layer in enumerate(model.layers)]
 
 

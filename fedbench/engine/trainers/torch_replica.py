@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch.nn import functional as F
 
@@ -9,21 +11,26 @@ from fedbench.engine.trainers.base import SERVER
 from fedbench.engine.trainers.torch_data import host, load
 from fedbench.kernels.random import Purpose, Stream
 from fedbench.protocols import Logits, Pullback
+from fedbench.tasks.encoder import EncoderModel
+from fedbench.tasks.models import Model
 from fedbench.tasks.task import Task
-from fedbench.tasks.torch_model import build, flatten_buffers, flatten_parameters
+from fedbench.tasks.torch_model import LayerStack, build, flatten_buffers, flatten_parameters, trained
 from fedbench.types import Vector
+
+if TYPE_CHECKING:
+    from fedbench.tasks.encoder_module import Encoder
 
 
 class Replica:
     """A worker's own module, with its parameters and gradients as views of two flat tensors (d,), its buffers of a third (m,)."""
 
     def __init__(self, task: Task, dtype: torch.dtype, device: torch.device) -> None:
-        self.module = build(task.model, dtype).to(device)
+        self.module = _module(task.model, dtype).to(device)
         self.flat = torch.zeros(task.model.dim, dtype=dtype, device=device)
         self.gradient = flatten_parameters(self.module, self.flat)
         self.buffers = torch.from_numpy(task.model.buffers0()).to(device, dtype)
         flatten_buffers(self.module, self.buffers)
-        self.parameters: list[torch.Tensor] = list(self.module.parameters())
+        self.parameters: list[torch.Tensor] = [*trained(self.module)]
 
     def load(self, x: Vector, buffers: Vector) -> None:
         load(self.flat, x)
@@ -44,6 +51,14 @@ class Replica:
             if weight_decay:
                 torch._foreach_add_(gradients, self.parameters, alpha=weight_decay)
             torch._foreach_add_(self.parameters, gradients, alpha=-lr)
+
+
+def _module(model: Model | EncoderModel, dtype: torch.dtype) -> LayerStack | Encoder:
+    if not isinstance(model, EncoderModel):
+        return build(model, dtype)
+    from fedbench.tasks.encoder_module import build_encoder  # transformers takes seconds to import
+
+    return build_encoder(model, dtype)
 
 
 class Student:

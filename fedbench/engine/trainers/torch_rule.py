@@ -49,7 +49,7 @@ class Direction:
         self.correction = None if rule.correction is None else torch.tensor(rule.correction, device=device)
         self.anchor = None if rule.anchor is None else torch.tensor(rule.anchor, device=device)
         self.u: torch.Tensor | None = None
-        self.v: torch.Tensor | None = None
+        self.moments: list[torch.Tensor] | None = None  # of adamw, with two vectors to work in
         self.count = 0
         self.first: torch.Tensor | None = None
         self.total: torch.Tensor | None = None
@@ -89,12 +89,17 @@ class Direction:
         return self.u
 
     def _adamw(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """u <- b1 u + (1 - b1) h, v <- b2 v + (1 - b2) h h, and the direction u' / (sqrt(v') + eps) + weight_decay y of u' = u / (1 - b1^t)
+        and v' = v / (1 - b2^t). In place, rounding by rounding: fresh vectors of a large model cost more than the arithmetic."""
         self.count += 1
-        u, v = (torch.zeros_like(h) if moment is None else moment for moment in (self.u, self.v))
-        self.u = ADAM_BETA1 * u + (1 - ADAM_BETA1) * h
-        self.v = ADAM_BETA2 * v + (1 - ADAM_BETA2) * h * h
-        m = self.u / (1 - ADAM_BETA1**self.count)
-        return m / ((self.v / (1 - ADAM_BETA2**self.count)).sqrt() + ADAM_EPS) + self.rule.weight_decay * y
+        if self.moments is None:
+            self.moments = [torch.zeros_like(h) for _ in range(4)]
+        u, v, first, second = self.moments
+        u.mul_(ADAM_BETA1).add_(torch.mul(h, 1 - ADAM_BETA1, out=first))
+        v.mul_(ADAM_BETA2).add_(torch.mul(h, 1 - ADAM_BETA2, out=first).mul_(h))
+        scale = torch.div(v, 1 - ADAM_BETA2**self.count, out=second).sqrt_().add_(ADAM_EPS)
+        direction = torch.div(u, 1 - ADAM_BETA1**self.count, out=first).div_(scale)
+        return direction.add_(torch.mul(y, self.rule.weight_decay, out=second))
 
     def by_products(self, steps: int, lane: Any = ...) -> dict[str, npt.NDArray[Any]]:
         """The gradients (d,) that the rule wants, after so many steps; `lane` says of which job, if they are stacked."""

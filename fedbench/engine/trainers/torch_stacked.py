@@ -58,9 +58,9 @@ class StackedTrainer(TorchTask):
         lanes: int = LANES,
     ) -> None:
         super().__init__(task, shards, batch_size=batch_size, seed=seed, public=public, dtype=dtype, device=device)
-        self.lanes = Lanes(task.model, lanes, self.real, self.at)
+        self.lanes = Lanes(task.layered, lanes, self.real, self.at)
         self.examples = min(batch_size, max(len(rows) for rows in shards))
-        layers = list(in_order(task.model.layers, task.model.input_shape))
+        layers = list(in_order(task.layered.layers, task.layered.input_shape))
         self.dropouts = [(layer, shape) for layer, shape in layers if isinstance(layer, Dropout)]
         self.has_single_values = any(isinstance(layer, BatchNorm2d) and math.prod(shape[1:]) == 1 for layer, shape in layers)
 

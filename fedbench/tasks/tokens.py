@@ -1,0 +1,61 @@
+"""Texts as token ids, by the tokenizer that lies beside an encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedbench import plain_files
+from fedbench.errors import RecordError, one_line
+from fedbench.tasks.data import Examples
+from fedbench.tasks.encoder_files import TOKENIZER, BertConfig, require_libraries
+from fedbench.tasks.text_files import Texts
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+LARGEST_TOKENIZER = 64 << 20  # bytes
+PADDING = ("[PAD]", "<pad>")
+
+
+def read_tokenizer(folder: Path, config: BertConfig, tokens: int) -> Tokenizer:
+    """The tokenizer of a folder, set to cut and fill up every example to `tokens` tokens; of a pair the longer text is cut first.
+
+    RecordError if it cannot be read, or does not fit the configuration: ids beyond the vocabulary, another padding, or no separators.
+    """
+    require_libraries()
+    from tokenizers import Tokenizer
+
+    file = folder / TOKENIZER
+    text = plain_files.text(file, LARGEST_TOKENIZER, "tokenizer", RecordError)
+    try:
+        found = Tokenizer.from_str(text)
+    except Exception as error:  # the library raises nothing narrower
+        raise RecordError(f"{file}: no tokenizer can be read: {one_line(error)}") from None
+    largest = max(found.get_vocab(with_added_tokens=True).values(), default=-1)
+    if largest >= config.vocab_size:
+        raise RecordError(
+            f"{file}: does not fit the model: it has ids to {largest:,}, the model's vocab_size is {config.vocab_size:,}"
+        )
+    padding = found.id_to_token(config.pad_token_id)
+    if padding not in PADDING:
+        raise RecordError(
+            f"{file}: does not fit the model: id {config.pad_token_id} must be {' or '.join(PADDING)}, "
+            f"by the model's pad_token_id, got {padding!r}"
+        )
+    if found.num_special_tokens_to_add(is_pair=False) == 0:
+        raise RecordError(f"{file}: does not fit the model: it puts no token such as [CLS] before a text")
+    found.enable_truncation(tokens, strategy="longest_first")
+    found.enable_padding(length=tokens, pad_id=config.pad_token_id, pad_token=padding)
+    return found
+
+
+def encoded(texts: Texts, tokenizer: Tokenizer) -> Examples:
+    """Ids as float32, which holds them exactly: (n, tokens) for one column of texts, (n, 2, tokens), ids and token types, for two."""
+    if len(texts.columns) == 1:
+        found = tokenizer.encode_batch(list(texts.columns[0]))
+        return Examples(np.array([one.ids for one in found], np.float32), texts.labels)
+    found = tokenizer.encode_batch(list(zip(*texts.columns, strict=True)))
+    return Examples(np.array([(one.ids, one.type_ids) for one in found], np.float32), texts.labels)

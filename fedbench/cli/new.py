@@ -42,7 +42,7 @@ def algorithm(name: NameArgument, directory: DirectoryOption = Path()) -> None:
 
 @app.command()
 def task(name: NameArgument, directory: DirectoryOption = Path()) -> None:
-    """Write what makes a task of your own data, with a scenario and a test.
+    """Write a task of your own data, a scenario and a test.
 
     NAME.py writes the arrays into a file, NAME.yaml is a scenario that learns from it, test_NAME.py passes as it stands; change all three.
 

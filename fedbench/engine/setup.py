@@ -13,14 +13,13 @@ from fedbench.engine.data import Data
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.transfers import Transfer, delayed, drawn, slowest
+from fedbench.engine.transfers import Links, Transfer, delayed, drawn, slowest
 from fedbench.errors import UsageError
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Gradients, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.data_parts import Natural, Overlapping
-from fedbench.scenarios.links import Drawn, links
 from fedbench.scenarios.partition import partition
 from fedbench.scenarios.pooled import pooled
 from fedbench.scenarios.schema import Scenario
@@ -194,22 +193,12 @@ class Setup:
 
     def _transfers(self, traffic: Traffic) -> tuple[Transfer, Transfer]:
         """Down and up, of a job that moves so much."""
-        size = self.payload_bytes if self.scenario.network.message == "payload" and self._is_limited() else 0
-        return self._moved(vector_bytes(traffic.down, size), vector_bytes(traffic.up, size), traffic.exchanges)
-
-    def _moved(self, down_bytes: int, up_bytes: int, exchanges: int = 1) -> tuple[Transfer, Transfer]:
-        """Down and up, of a job with messages of this size; with message: fixed the size is the scenario's."""
-        network = self.scenario.network
-        if self._links is not None:
-            down_link, up_link = self._links
-            down_bits, up_bits = (system.message_bits(network, size) for size in (down_bytes, up_bytes))
-            return down_link.carrying(round(down_bits), exchanges), up_link.carrying(round(up_bits), exchanges)
-        down, up = system.link_rates(self.scenario, self.spec.seed)
-        return system.transfer(network, down, down_bytes, exchanges), system.transfer(network, up, up_bytes, exchanges)
+        size = self.payload_bytes if self._network.asks_for_sizes else 0
+        return self._network.transfers(vector_bytes(traffic.down, size), vector_bytes(traffic.up, size), traffic.exchanges)
 
     @functools.cached_property
-    def _links(self) -> tuple[Drawn, Drawn] | None:
-        return links(self.scenario, self.spec.seed)
+    def _network(self) -> Links:
+        return Links(self.scenario, self.spec.seed)
 
     def _steps_before_pooling(self) -> float:
         """Mean local steps of a client of the scenario that is pooled: of a job whose time is drawn as a whole."""
@@ -218,11 +207,6 @@ class Setup:
         if system.needs_counts(given):
             counts = self._counts_of(self._shards_of(given))
         return float(system.mean_steps(given, self.spec.seed, counts).mean())
-
-    def _is_limited(self) -> bool:
-        network = self.scenario.network
-        rates = network.download_megabit_per_second, network.upload_megabit_per_second
-        return network.trace is not None or rates != (None, None)
 
     def scheduler(self, end_seconds: float | None = None) -> Scheduler:
         """A fresh scheduler at virtual time 0, whose plan ends at `end_seconds` if they are given, else with the scenario's budget.
@@ -276,7 +260,7 @@ class Setup:
 
     def _drawn_durations(self) -> list[Transfer]:
         """Computing time, and the times of a message of one model: what the scenario says, whatever the algorithm sends."""
-        transfers = self._moved(self.payload_bytes, self.payload_bytes)
+        transfers = self._network.transfers(self.payload_bytes, self.payload_bytes)
         return [system.compute(self.scenario, self.spec.seed, self.counts_for_clock), *transfers]
 
     def inputs_digest(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,8 +11,39 @@ import numpy.typing as npt
 
 from fedbench.kernels.scheduler import NANOSECONDS, Duration
 from fedbench.kernels.traces import Traced, transfer_ns
+from fedbench.scenarios import system
+from fedbench.scenarios.links import Drawn, links
+from fedbench.scenarios.schema import Scenario
 
 Transfer = Duration | Traced
+
+
+class Links:
+    """What the network of a scenario makes of the sizes of messages, for one seed."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self.scenario, self.seed = scenario, seed
+
+    @property
+    def asks_for_sizes(self) -> bool:
+        """Does it matter how large a vector is? Then a plan needs the model."""
+        network = self.scenario.network
+        rates = network.download_megabit_per_second, network.upload_megabit_per_second
+        return network.message == "payload" and (network.trace is not None or rates != (None, None))
+
+    def transfers(self, down_bytes: int, up_bytes: int, exchanges: int = 1) -> tuple[Transfer, Transfer]:
+        """Down and up, of a job with messages of this size; with message: fixed the size is the scenario's."""
+        network = self.scenario.network
+        if self._measured is not None:
+            bits = (round(system.message_bits(network, size)) for size in (down_bytes, up_bytes))
+            down, up = (link.carrying(size, exchanges) for link, size in zip(self._measured, bits, strict=True))
+            return down, up
+        down_rate, up_rate = system.link_rates(self.scenario, self.seed)
+        return system.transfer(network, down_rate, down_bytes, exchanges), system.transfer(network, up_rate, up_bytes, exchanges)
+
+    @functools.cached_property
+    def _measured(self) -> tuple[Drawn, Drawn] | None:
+        return links(self.scenario, self.seed)
 
 
 def delayed(transfer: Transfer, seconds: float) -> Transfer:

@@ -31,9 +31,12 @@ def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:
     )
 
 
-def from_here(path: Path) -> str:
-    """A path for a record: below the working directory without the folders above it, which are nobody's business."""
-    here, place = Path.cwd(), path.resolve()
+def as_recorded(name: str, folder: Path) -> str:
+    """The name of a file for a record. What lies in `folder` is named from the working directory if it is below that, since the folders
+    above are nobody's business, and else in full; another name stays as it is."""
+    if not (folder / name).exists():
+        return name
+    here, place = Path.cwd(), (folder / name).resolve()
     return str(place.relative_to(here) if place.is_relative_to(here) else place)
 
 

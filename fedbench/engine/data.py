@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,9 +59,14 @@ class Data:
         """The task with the scenario's augmentation. With a part `validation` its training set is what that leaves, and its test set
         the held out examples: then nothing in a run sees the real test set."""
         task = self._given
-        if not self._is_augmented(by_itself=task.augmentation is not None):
-            task = dataclasses.replace(task, augmentation=None)
-        return task if self.scenario.validation is None else dataclasses.replace(task, dataset=self._split[1])
+        changes: dict[str, Any] = {}
+        if not self._is_augmented(by_itself=task.augmentation is not None) and task.augmentation is not None:
+            changes["augmentation"] = None
+        if self.scenario.validation is not None:
+            changes["dataset"] = self._split[1]
+        if not changes:  # a new task would be checked, which can take a pass over its data
+            return task
+        return dataclasses.replace(task, **changes)
 
     @property
     def _split(self) -> tuple[Rows, Dataset]:

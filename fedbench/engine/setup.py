@@ -13,7 +13,7 @@ from fedbench.engine.data import Data
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.transfers import Links, Transfer, delayed, drawn, slowest
+from fedbench.engine.transfers import Messages, Transfer, delayed, drawn, slowest
 from fedbench.errors import UsageError
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Availability, Gradients, Scheduler, Timing
@@ -193,12 +193,12 @@ class Setup:
 
     def _transfers(self, traffic: Traffic) -> tuple[Transfer, Transfer]:
         """Down and up, of a job that moves so much."""
-        size = self.payload_bytes if self._network.asks_for_sizes else 0
-        return self._network.transfers(vector_bytes(traffic.down, size), vector_bytes(traffic.up, size), traffic.exchanges)
+        size = self.payload_bytes if self._messages.asks_for_sizes else 0
+        return self._messages.transfers(vector_bytes(traffic.down, size), vector_bytes(traffic.up, size), traffic.exchanges)
 
     @functools.cached_property
-    def _network(self) -> Links:
-        return Links(self.scenario, self.spec.seed)
+    def _messages(self) -> Messages:
+        return Messages(self.scenario, self.spec.seed)
 
     def _steps_before_pooling(self) -> float:
         """Mean local steps of a client of the scenario that is pooled: of a job whose time is drawn as a whole."""
@@ -260,7 +260,7 @@ class Setup:
 
     def _drawn_durations(self) -> list[Transfer]:
         """Computing time, and the times of a message of one model: what the scenario says, whatever the algorithm sends."""
-        transfers = self._network.transfers(self.payload_bytes, self.payload_bytes)
+        transfers = self._messages.transfers(self.payload_bytes, self.payload_bytes)
         return [system.compute(self.scenario, self.spec.seed, self.counts_for_clock), *transfers]
 
     def inputs_digest(self) -> str:

@@ -18,7 +18,7 @@ from fedbench.scenarios.schema import Scenario
 Transfer = Duration | Traced
 
 
-class Links:
+class Messages:
     """What the network of a scenario makes of the sizes of messages, for one seed."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:

@@ -26,14 +26,15 @@ class TextPart(Part):
 OF_A_FILE = ("file", "label", "client", "features", "test", "test_share", "sha256")
 """Keys of a task that only own data have."""
 OF_TEXTS = ("encoder", "text")
+"""Keys that only tasks of texts have."""
 TEST_SHARE = 0.2
 Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class TaskPart(Part):
     """Data set and model by name. `augmentation`: what happens to the images of a job's steps; left out, what the task does by itself
-    (crop_flip for CIFAR). crop_flip is for tasks that say how. `encoder` and `text` are for tasks of texts: the
-    folder of a pretrained encoder below the data root (left out: that of a package), and files of one's own.
+    (crop_flip for CIFAR). crop_flip is for tasks that say how. `encoder` and `text` are for tasks of texts: the folder of a pretrained
+    encoder below the data root (left out: that of a package), and files of one's own.
 
     In the place of a name a `file` of your own data: NumPy's .npz, Parquet, or a folder that datasets saved to disk. `label` names the
     column of the classes, `client` that of the owners of the examples, `features` those that make an example (left out, all others).

@@ -24,5 +24,5 @@ def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     named = {key: task[key] for key in KEYS if isinstance(task.get(key), str)}
     folder = Path(where).parent
     found = {key: places.found(name, f"task.{key}", [folder]) for key, name in named.items()}
-    paths = {key: places.from_here(path) if path == folder / named[key] else named[key] for key, path in found.items()}
-    return {**content, "task": {**task, **paths, "sha256": [places.sha256(path) for path in found.values()]}}
+    recorded = {key: places.as_recorded(name, folder) for key, name in named.items()}
+    return {**content, "task": {**task, **recorded, "sha256": [places.sha256(path) for path in found.values()]}}

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, Stream, draw_share_of_every_class
 from fedbench.scenarios.data_parts import HELD_OUT, Dirichlet, Iid, Natural, Overlapping, ShardsOfClasses, TwoClass
 from fedbench.scenarios.draws import log_gamma, shares
 from fedbench.scenarios.schema import Scenario
@@ -43,11 +43,7 @@ def rows_of_other_task(scenario: Scenario, examples: int, seed: int) -> Rows:
 def validation_rows(share: float, labels: Rows, seed: int, scenario: str) -> Rows:
     """The training rows (ascending) that are held out for validation: of every class the share, rounded, by a keyed permutation.
     UsageError, naming the scenario, if that is nothing or everything."""
-    held = []
-    for k, label in enumerate(np.unique(labels)):
-        rows = np.flatnonzero(labels == label)
-        held.append(rows[Stream(seed, Purpose.holdout, 0, k).permutation(len(rows))[: round(share * len(rows))]])
-    found = np.sort(np.concatenate(held))
+    found = draw_share_of_every_class(labels, share, seed, 0)
     if len(found) in (0, len(labels)):
         raise UsageError(
             f"scenario {scenario}: validation.share {share:g} holds out {len(found)} of {len(labels)} training examples; there "

@@ -212,26 +212,18 @@ class Scenario(Part):
         return self
 
     @model_validator(mode="after")
-    def _steps_of_all(self) -> Scenario:
-        if isinstance(self.local.steps, tuple) and len(self.local.steps) != self.clients:
-            raise ValueError(f"local.steps: expected one number for each of {self.clients} clients, got {len(self.local.steps)}")
-        return self
-
-    @model_validator(mode="after")
-    def _windows_of_all(self) -> Scenario:
-        if isinstance(self.availability, Windows) and len(self.availability.rows) != self.clients:
-            raise ValueError(
-                f"availability.rows: expected one row for each of {self.clients} clients, got {len(self.availability.rows)}"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _devices_of_all(self) -> Scenario:
-        if isinstance(self.compute, Devices) and len(self.compute.seconds_per_example) != self.clients:
-            raise ValueError(
-                f"compute.seconds_per_example: expected one number for each of {self.clients} clients, got "
-                f"{len(self.compute.seconds_per_example)}"
-            )
+    def _one_for_every_client(self) -> Scenario:
+        for key, kind, given in (
+            ("local.steps", "number", self.local.steps if isinstance(self.local.steps, tuple) else None),
+            ("availability.rows", "row", self.availability.rows if isinstance(self.availability, Windows) else None),
+            (
+                "compute.seconds_per_example",
+                "number",
+                self.compute.seconds_per_example if isinstance(self.compute, Devices) else None,
+            ),
+        ):
+            if given is not None and len(given) != self.clients:
+                raise ValueError(f"{key}: expected one {kind} for each of {self.clients} clients, got {len(given)}")
         return self
 
     @model_validator(mode="after")

@@ -50,7 +50,7 @@ def _with_sum(links: Mapping[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(name, str):
         return dict(links)
     folder = Path(where).parent
-    named = {**links, "folder": places.from_here(folder / name)} if (folder / name).is_dir() else dict(links)
+    named = {**links, "folder": places.as_recorded(name, folder)}
     if links.get("sha256") is None:
         named["sha256"] = sum_of(_contents(places.found(name, FOLDER, [folder])))
     return named

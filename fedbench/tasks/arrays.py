@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from fedbench import places
 from fedbench.errors import UsageError, nearest
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import draw_share_of_every_class
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.models import make_model
 from fedbench.tasks.task import Task
@@ -75,11 +75,7 @@ def dataset(source: Source) -> Dataset:
 
 def _test_rows(labels: npt.NDArray[np.int64], source: Source) -> npt.NDArray[np.int64]:
     """Of every class the share, rounded, by a permutation that no seed changes; ascending."""
-    held = []
-    for k, label in enumerate(np.unique(labels)):
-        rows = np.flatnonzero(labels == label)
-        held.append(rows[Stream(0, Purpose.holdout, 3, k).permutation(len(rows))[: round(source.test_share * len(rows))]])
-    found = np.sort(np.concatenate(held))
+    found = draw_share_of_every_class(labels, source.test_share, 0, 3)
     if len(found) in (0, len(labels)):
         raise UsageError(
             f"task file {source.file}: test_share {source.test_share:g} leaves {len(found)} of {len(labels)} examples for testing; "

@@ -18,6 +18,7 @@ LIMITS = {
     "less_than": "< {lt:.10g}",
     "less_than_equal": "<= {le:.10g}",
     "finite_number": "finite",
+    "too_short": "a list of at least {min_length}",
     "string_pattern_mismatch": "text that matches {pattern}",
 }
 """By the type of pydantic's error; any other says that the value is not of the kind that the key takes."""
@@ -32,8 +33,17 @@ def validated(root: type[T], content: Mapping[str, Any], where: str) -> T:
     try:
         return root.model_validate(dict(content))
     except ValidationError as error:
-        problems = [problem(item, root) for item in error.errors()]
+        found = error.errors()
+        problems = [problem(item, root) for item in found if not _is_left_short(item, found)]
     raise UsageError(f"{root.__name__.lower()} {content.get('name', '?')}: {'; '.join(problems)} ({where})")
+
+
+def _is_left_short(item: Any, found: Sequence[Any]) -> bool:
+    """Is a list too short only because items in it are wrong, of which another error tells?"""
+    place = item["loc"]
+    return item["type"] == "too_short" and any(
+        len(one["loc"]) > len(place) and one["loc"][: len(place)] == place for one in found
+    )
 
 
 def problem(item: Any, root: type[BaseModel] = Scenario) -> str:

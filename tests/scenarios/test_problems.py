@@ -114,6 +114,8 @@ def test_there_are_literals_of_every_sort() -> None:
             "partition.kind must be one of 'iid', 'two_class', 'dirichlet', 'shards', 'overlapping', 'natural', got ['iid']; did you "
             "mean 'iid'? (",
         ),
+        ("network.trace={given: [[[-1, 5, 0]]]}", "network.trace.given.0.0.0 must be > 0, got -1 ("),
+        ("network.trace={given: [[]]}", "network.trace.given.0 must be a list of at least 1, got [] ("),
         ("targets=0.8", "targets must be a list, got 0.8 ("),
         ("budget=null", "budget must be a group of keys, got None ("),
         ("evaluation.every_seconds=.inf", "evaluation.every_seconds must be <= 1000000000, got inf ("),

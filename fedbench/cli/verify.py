@@ -15,7 +15,7 @@ import typer
 from fedbench.cli.output import print_json, say
 from fedbench.cli.plan import JsonOption
 from fedbench.engine.run import RunOptions, verify
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, MissingDataError
 from fedbench.results import archive
 from fedbench.results.consistent import resolve
 from fedbench.results.record import Record
@@ -39,20 +39,28 @@ def command(
     ] = False,
     sample: Annotated[int | None, typer.Option(help="Only so many of the records, drawn at random.", min=1)] = None,
     draw: Annotated[int, typer.Option(help="Seed of that draw; another one draws others.", min=0)] = 0,
+    skip_missing_data: Annotated[
+        bool, typer.Option("--skip-missing-data", help="Name the records whose data are not on this machine, and draw others for them.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a record again and say whether the result is the same.
 
     It is identical, within tolerance, or differs; the first field that does is named. Exit 1 unless all are identical, or with
-    --tolerant within tolerance; 2 if one cannot be run again here. Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
+    --tolerant within tolerance; 2 if one cannot be run again here, or with --skip-missing-data if none can. Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
     """
     places = [one for place in record for one in _in(place)]
-    if sample is not None and sample < len(places):
-        places = [places[i] for i in sorted(random.Random(draw).sample(range(len(places)), sample))]
+    if sample is not None:
+        random.Random(draw).shuffle(places)
+    most = min(len(places), sample or len(places))
     tolerated = TRAINERS if tolerant else {"torch"} if tolerant_torch else set()
-    if len(places) == 1:
+    if len(places) == 1 and not skip_missing_data:
         return _exit([_verified(places[0], workers, algorithm, tolerated=tolerated, as_json=as_json)])
-    found = list(_verified_all(places, workers, algorithm, tolerated=tolerated, as_json=as_json))
+    found = list(
+        _verified_all(places, most, workers, algorithm, tolerated=tolerated, skip_missing_data=skip_missing_data, as_json=as_json)
+    )
+    if places and not found:
+        raise MissingDataError(f"verify: of {len(places)} records there is none whose data are on this machine")
     if not as_json:
         counts = Counter(verdict for verdict, _ in found)
         say(f"{len(found)} records: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counts.items()))}")
@@ -90,15 +98,30 @@ def _exit(found: list[tuple[str, int]]) -> None:
 
 
 def _verified_all(
-    places: list[Place], workers: int, algorithm: str | None, *, tolerated: Set[str], as_json: bool
+    places: list[Place],
+    most: int,
+    workers: int,
+    algorithm: str | None,
+    *,
+    tolerated: Set[str],
+    skip_missing_data: bool,
+    as_json: bool,
 ) -> Iterator[tuple[str, int]]:
-    """One that cannot be verified does not keep the others from it."""
-    for number, place in enumerate(places, 1):
+    """The first `most` that are not skipped. One that cannot be verified does not keep the others from it."""
+    number = 1
+    for place in places:
+        if number > most:
+            return
+        count = f"{number} of {most}: "
         try:
-            yield _verified(place, workers, algorithm, tolerated=tolerated, as_json=as_json, count=f"{number} of {len(places)}: ")
+            yield _verified(place, workers, algorithm, tolerated=tolerated, as_json=as_json, count=count)
         except FedbenchError as error:
-            _show(place, {"verdict": "not verified", "message": str(error)}, f"{number} of {len(places)}: ", as_json=as_json)
+            if skip_missing_data and isinstance(error, MissingDataError):
+                _show(place, {"verdict": "left out", "message": str(error)}, as_json=as_json)
+                continue
+            _show(place, {"verdict": "not verified", "message": str(error)}, count, as_json=as_json)
             yield "not verified", error.exit_code
+        number += 1
 
 
 def _verified(
@@ -113,7 +136,7 @@ def _verified(
     return result["verdict"], int(result["verdict"] not in accepted)
 
 
-def _show(place: Place, result: dict[str, Any], count: str, *, as_json: bool) -> None:
+def _show(place: Place, result: dict[str, Any], count: str = "", *, as_json: bool) -> None:
     if as_json:
         return print_json({"record": place.name, **result})
     field = result.get("first_difference")

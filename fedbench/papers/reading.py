@@ -62,11 +62,19 @@ def _one_run(cell: Cell, what: experiment.Read, spec: RunSpec, find: Find) -> Re
     if record is None:
         return Read(spec.seed, None, spec, ())
     if what == "last_ten_accuracy":
-        mean = last_k_mean(record)
-        if mean is None:
-            raise RecordError(f"{cell.name}, seed {spec.seed}: record {record.run_id} has no finite accuracy at its end")
-        return Read(spec.seed, Reading(PERCENT * mean), None, (record,))
+        return Read(spec.seed, _accuracy(cell, record, last_k_mean(record)), None, (record,))
     return Read(spec.seed, _hit(record, spec.scenario, "seconds" if what == "seconds_to_target" else "updates"), None, (record,))
+
+
+def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
+    """In percent. RecordError for a run that did not diverge and has no finite one at its end."""
+    if record.state == "diverged":
+        return Reading(0.0, diverged=True)
+    if share is None:
+        raise RecordError(
+            f"{cell.name}, seed {record.seed}: record {record.run_id} has no finite accuracy at its end (it is {record.state})"
+        )
+    return Reading(PERCENT * share)
 
 
 def _hit(record: Record, scenario: Scenario, axis: str) -> Reading:
@@ -96,5 +104,5 @@ def _utilisation(cell: Cell, seed: int, find: Find) -> Read:
         record = find(last)
         if record is None:
             return Read(seed, None, last, tuple(used))
-        return Read(seed, Reading(PERCENT * record.meta["final"]["test_accuracy"]), None, (*used, record))
+        return Read(seed, _accuracy(cell, record, record.meta["final"]["test_accuracy"]), None, (*used, record))
     return Read(seed, Reading(percent, missed=True), None, tuple(used))

@@ -13,6 +13,11 @@ A run ends where its target is reached, and at the latest at LIMIT times the pri
 ends without the target counts with the place where it ended; then nothing is reproduced, and if no seed gets there it is contradicted.
 A number that is printed as a bound is reproduced if every seed misses the target until there, contradicted if none does, and else close.
 
+A run diverges if its model stops being finite; it has no accuracy to read off. It counts as an accuracy of 0 %, below every run that
+ends with a model, in the mean and in orders, and two such runs have no order. Nothing is reproduced with such a seed, and if all diverge
+the number is contradicted. Reason: the papers print accuracies of runs that ended, so a seed left out would flatter whoever diverged.
+For a time, a run that diverges is one that ends without its target, watched until the end of its budget.
+
 A number whose experiment differs in something that the paper does not print and that decides the outcome (who has which data, how many
 steps a client does) is judged as well, but at best close: to agree with a guess is not to reproduce. It stands beside the verdict what
 was guessed. A number that was measured on other hardware, or is damaged in our copy of the paper, is not comparable. Options are those that
@@ -60,19 +65,24 @@ IN_SHORT: Mapping[Word | Order, str] = {
 """What the words mean, in a sentence each."""
 ENDS = (
     f"A run ends where its target is reached, and at the latest at {LIMIT:g} times the printed number; > says that a seed ended without. "
+    "A run whose model stops being finite counts as an accuracy of 0 %. "
     "Options are those that the paper prints. The rules and their reasons were committed before the runs."
 )
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a seed gave. `missed`: the target was not reached until `value`, where the run ended."""
+    """What a seed gave. `missed`: the target was not reached until `value`, where the run ended. `diverged`: the run has no accuracy, and
+    `value` is 0."""
 
     value: float
     missed: bool = False
+    diverged: bool = False
 
     @property
     def text(self) -> str:
+        if self.diverged:
+            return "diverged"
         return f"{'>' if self.missed else ''}{self.value:.6g}"
 
 
@@ -109,12 +119,13 @@ def _judged_bound(bound: float, readings: Sequence[Reading]) -> Judged:
 
 
 def _judged(printed: float, readings: Sequence[Reading]) -> Judged:
-    mean, misses = _mean(readings), sum(one.missed for one in readings)
+    mean, misses, diverged = _mean(readings), sum(one.missed for one in readings), sum(one.diverged for one in readings)
     distance = abs(_of(mean) - printed) / printed
     away = f"The mean is {'at least ' if misses else ''}{_of(mean) / printed:.2f} times the printed number"
-    if misses:
-        word: Word = "close" if misses < len(readings) and distance <= CLOSE else "contradicted"
-        return Judged(word, mean, f"{away}; {misses} of {_seeds(len(readings))} end without the target.")
+    if misses or diverged:
+        word: Word = "close" if misses + diverged < len(readings) and distance <= CLOSE else "contradicted"
+        what = "end without the target" if misses else "diverge and count as 0"
+        return Judged(word, mean, f"{away}; {misses or diverged} of {_seeds(len(readings))} {what}.")
     half = mean.half_width
     inside = half is not None and abs(_of(mean) - printed) <= half
     narrow = half is not None and half <= WIDEST * printed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ class Verdict:
             "cell": self.cell.name,
             "verdict": self.word,
             "why": self.why,
-            "readings": {str(seed): {"value": one.value, "missed": one.missed} for seed, one in self.readings.items()},
+            "readings": {str(seed): dataclasses.asdict(one) for seed, one in self.readings.items()},
             "mean": self.mean,
             "half_width": self.half_width,
             "guesses": list(self.guesses),

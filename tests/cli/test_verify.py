@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 import fedbench as fb
 from fedbench.cli.main import app
 from fedbench.engine.run import RunOptions
+from fedbench.errors import MissingDataError
 from fedbench.results import archive
 from fedbench.results.record import result_digest
 from fedbench.results.store import record_folders
 
 SMALL = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
+LINKS = ["network={trace: {folder: links}}"]
+TRACE = "duration_seconds,megabit_per_second,latency_seconds\n1,1,0.01\n"
 
 
 def test_a_store_with_a_damaged_record(tmp_path: Path) -> None:
@@ -48,6 +52,29 @@ def test_some_records_of_an_archive(tmp_path: Path) -> None:
     changed = CliRunner().invoke(app, ["verify", str(tmp_path / "calm"), "--sample", "1"])
     assert changed.exit_code == 1
     assert "differs (first in digests" in changed.output
+
+
+def test_records_without_their_data_are_left_out_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are drawn for them, and without the flag, or if nothing else is there, it is an error."""
+    (calm,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL)
+    data = tmp_path / "links"
+    data.mkdir()
+    (data / "one.csv").write_text(TRACE, encoding="utf-8")
+    monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
+    linked = list(fb.run("digits-demo", "fedavg[cohort_size=2]", seeds=3, overrides=[*SMALL, *LINKS]))
+    archive.write(tmp_path / "linked", linked)
+    archive.write(tmp_path / "both", [calm, *linked])
+    monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path / "nowhere"))
+    refused = CliRunner().invoke(app, ["verify", str(tmp_path / "both")])
+    assert refused.exit_code == 2
+    assert refused.output.splitlines()[-1] == "4 records: 1 identical, 3 not verified"
+    left_out = CliRunner().invoke(app, ["verify", str(tmp_path / "both"), "--sample", "1", "--skip-missing-data"])
+    lines = left_out.output.splitlines()
+    assert (left_out.exit_code, lines[-1]) == (0, "1 records: 1 identical")
+    assert all(": left out: " in line and "links" in line for line in lines[:-2])
+    none = CliRunner().invoke(app, ["verify", str(tmp_path / "linked"), "--skip-missing-data"])
+    assert isinstance(none.exception, MissingDataError)
+    assert "of 3 records there is none whose data are on this machine" in str(none.exception)
 
 
 def test_an_archive_that_is_older_than_a_key(tmp_path: Path) -> None:

@@ -58,9 +58,14 @@ def test_the_mean_of_the_last_ten_accuracies() -> None:
     (first, *_) = read(cell("004:T6", 1), by_seed(records))
     assert first.reading is not None
     assert first.reading.value == pytest.approx(55)
-    diverged = dict.fromkeys(range(3), curve(0.5, math.nan))
-    with pytest.raises(RecordError, match=r"004:T6:1, seed 0: .* no finite accuracy"):
-        next(read(cell("004:T6", 1), by_seed(diverged)))
+
+
+def test_an_accuracy_of_a_run_that_diverged_or_has_none() -> None:
+    (first, *_) = read(cell("004:T6", 1), by_seed({0: record(curve=[0.5] * 20, state="diverged")}))
+    assert first.reading == Reading(0.0, diverged=True)
+    for without in (curve(0.5), curve(*[0.5] * 19, math.nan)):
+        with pytest.raises(RecordError, match=r"004:T6:1, seed 0: .* no finite accuracy at its end \(it is finished\)"):
+            next(read(cell("004:T6", 1), by_seed({0: without})))
 
 
 def searched(first_good: int, rounds: int) -> Find:

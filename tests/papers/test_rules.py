@@ -43,6 +43,20 @@ def test_a_seed_without_the_target_is_never_reproduced() -> None:
     assert judge(100, readings(100, missed=True)).word == "contradicted"
 
 
+def test_a_seed_that_diverges_is_never_reproduced() -> None:
+    """It counts as an accuracy of 0, and is below every run that ends with a model; two that diverge have no order."""
+    diverged = Reading(0.0, diverged=True)
+    found = judge(60, [diverged, Reading(70), Reading(80)])
+    assert (found.word, found.mean.mean) == ("close", 50)
+    assert found.why == "The mean is 0.83 times the printed number; 1 of 3 seeds diverge and count as 0."
+    assert judge(60, [diverged, Reading(20), Reading(80)]).word == "contradicted"
+    assert judge(60, [diverged]).word == "contradicted"
+    assert order(-1, {0: diverged}, {0: Reading(10)}) == "kept"
+    assert order(1, {0: diverged}, {0: Reading(10)}) == "broken"
+    assert order(1, {0: diverged}, {0: diverged}) == "undecided"
+    assert (diverged.text, Reading(3, missed=True).text, Reading(3).text) == ("diverged", ">3", "3")
+
+
 @pytest.mark.parametrize(("misses", "word"), [(3, "reproduced"), (2, "close"), (1, "close"), (0, "contradicted")])
 def test_bounds(misses: int, word: Word) -> None:
     found = judge(880, [*readings(*[880] * misses, missed=True), *readings(*[100] * (3 - misses))], censored=True)

@@ -40,14 +40,18 @@ def command(
     sample: Annotated[int | None, typer.Option(help="Only so many of the records, drawn at random.", min=1)] = None,
     draw: Annotated[int, typer.Option(help="Seed of that draw; another one draws others.", min=0)] = 0,
     skip_missing_data: Annotated[
-        bool, typer.Option("--skip-missing-data", help="Name the records whose data are not on this machine, and draw others for them.")
+        bool,
+        typer.Option(
+            "--skip-missing-data", help="Name the records whose data are not on this machine, and draw others for them."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a record again and say whether the result is the same.
 
     It is identical, within tolerance, or differs; the first field that does is named. Exit 1 unless all are identical, or with
-    --tolerant within tolerance; 2 if one cannot be run again here, or with --skip-missing-data if none can. Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
+    --tolerant within tolerance; 2 if one cannot be run again here, or with --skip-missing-data if none can.
+    Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
     """
     places = [one for place in record for one in _in(place)]
     if sample is not None:

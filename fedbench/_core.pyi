@@ -285,7 +285,24 @@ class StreamPolicy:
         initial: Sequence[int],
         replacements: Sequence[int],
         scripted: bool,
+        max_staleness: int,
+        stop_stale: bool,
+        harmonic: float,
     ) -> None: ...
+
+class Routed:
+    def __init__(
+        self,
+        *,
+        tasks: int,
+        buffer: int,
+        routing: npt.NDArray[np.float64],
+        initial: Sequence[int],
+        replacements: Sequence[int],
+        scripted: bool,
+    ) -> None: ...
+
+def route(p: npt.NDArray[np.float64], u: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]: ...
 
 class Broadcast:
     def __init__(self, *, buffer: int, receive: Receive) -> None: ...
@@ -324,6 +341,8 @@ class PlanChunk:
     @property
     def t_lost(self) -> npt.NDArray[np.int64]: ...
     @property
+    def t_stop(self) -> npt.NDArray[np.int64]: ...
+    @property
     def time(self) -> npt.NDArray[np.int64]: ...
     @property
     def offsets(self) -> npt.NDArray[np.int64]: ...
@@ -348,7 +367,7 @@ class Scheduler:
         gradients_per_step: int,
         gradients_beside: npt.NDArray[np.int32],
         start_ns: int,
-        policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll,
+        policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll | Routed,
         max_updates: int,
         max_seconds: float,
         max_jobs: int,

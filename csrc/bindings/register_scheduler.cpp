@@ -147,11 +147,29 @@ void register_policies(py::module_& module) {
              py::arg("deadline_seconds"), py::arg("over_selection"));
     py::class_<StreamPolicy>(module, "StreamPolicy")
         .def(py::init([](std::uint32_t concurrency, std::uint32_t buffer, Restart restart, DispatchOrder order,
-                         std::vector<std::int32_t> initial, std::vector<std::int32_t> replacements, bool scripted) {
-                 return StreamPolicy{concurrency, buffer, restart, order, std::move(initial), std::move(replacements), scripted};
+                         std::vector<std::int32_t> initial, std::vector<std::int32_t> replacements, bool scripted,
+                         std::int64_t max_staleness, bool stop_stale, double harmonic) {
+                 return StreamPolicy{concurrency, buffer,        restart,    order,   std::move(initial), std::move(replacements),
+                                     scripted,    max_staleness, stop_stale, harmonic};
              }),
              py::kw_only(), py::arg("concurrency"), py::arg("buffer"), py::arg("restart"), py::arg("order"), py::arg("initial"),
-             py::arg("replacements"), py::arg("scripted"));
+             py::arg("replacements"), py::arg("scripted"), py::arg("max_staleness"), py::arg("stop_stale"), py::arg("harmonic"));
+    py::class_<Routed>(module, "Routed")
+        .def(py::init([](std::uint32_t tasks, std::uint32_t buffer, const py::object& routing, std::vector<std::int32_t> initial,
+                         std::vector<std::int32_t> replacements, bool scripted) {
+                 return Routed{tasks, buffer, copied<double>("routing", routing), std::move(initial), std::move(replacements), scripted};
+             }),
+             py::kw_only(), py::arg("tasks"), py::arg("buffer"), py::arg("routing"), py::arg("initial"), py::arg("replacements"),
+             py::arg("scripted"));
+    module.def(
+        "route",
+        [](const py::object& p, const py::object& u) {
+            const Routing routing(copied<double>("p", p));
+            std::vector<std::int32_t> clients;
+            for (double each : copied<double>("u", u)) clients.push_back(static_cast<std::int32_t>(routing.client(each)));
+            return take(std::move(clients));
+        },
+        py::arg("p"), py::arg("u"));
     py::class_<Broadcast>(module, "Broadcast")
         .def(py::init([](std::uint32_t buffer, Receive receive) {
                  return Broadcast{buffer, receive};
@@ -184,6 +202,7 @@ void register_chunk(py::module_& module) {
         .def_property_readonly("t_finish", &chunk_column<&PlanChunk::jobs, &JobColumns::t_finish>)
         .def_property_readonly("t_arrive", &chunk_column<&PlanChunk::jobs, &JobColumns::t_arrive>)
         .def_property_readonly("t_lost", &chunk_column<&PlanChunk::jobs, &JobColumns::t_lost>)
+        .def_property_readonly("t_stop", &chunk_column<&PlanChunk::jobs, &JobColumns::t_stop>)
         .def_property_readonly("time", &chunk_column<&PlanChunk::updates, &UpdateColumns::time>)
         .def_property_readonly("offsets", &chunk_column<&PlanChunk::updates, &UpdateColumns::offsets>)
         .def_property_readonly("entries", &chunk_column<&PlanChunk::updates, &UpdateColumns::entries>)

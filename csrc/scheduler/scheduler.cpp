@@ -19,6 +19,7 @@ void JobColumns::append(const Job& job, std::int32_t update) {
     t_finish.push_back(job.t_finish);
     t_arrive.push_back(job.t_arrive);
     t_lost.push_back(job.t_lost);
+    t_stop.push_back(job.t_stop);
 }
 
 std::int32_t Policy::oldest_startable(const Scheduler& scheduler) const { return scheduler.version(); }
@@ -115,6 +116,7 @@ void Scheduler::select(const std::vector<std::int32_t>& clients) {
 
 /// The queue that holds the next event; nullptr if there is none.
 EventQueue* Scheduler::earliest() {
+    while (stopped_ > 0 && !queue_.empty() && is_of_stopped(queue_.top())) release(queue_.pop().slot());
     if (instant_.empty()) return queue_.empty() ? nullptr : &queue_;
     return queue_.empty() || instant_.top() < queue_.top() ? &instant_ : &queue_;
 }
@@ -143,7 +145,7 @@ Scheduler::Slot Scheduler::open(std::uint32_t client, std::int32_t base, std::in
     if (open_on_.size() <= static_cast<std::size_t>(base)) open_on_.resize(static_cast<std::size_t>(base) + 1, 0);
     if (open_on_[static_cast<std::size_t>(base)]++ == 0) ++versions_open_;
     ++totals_.jobs_created;
-    totals_.open_jobs_peak = std::max(totals_.open_jobs_peak, static_cast<std::int64_t>(open_jobs_.size() - free_slots_.size()));
+    totals_.open_jobs_peak = std::max(totals_.open_jobs_peak, static_cast<std::int64_t>(open_jobs_.size() - free_slots_.size() - stopped_));
     return slot;
 }
 
@@ -162,10 +164,11 @@ void Scheduler::send(Slot slot, std::int64_t from) {
     if (!is_lost_before(slot, job.t_arrive)) at(job.t_arrive, Phase::arrival, job.client, slot);
 }
 
-Scheduler::Slot Scheduler::dispatch(std::uint32_t client) {
+Scheduler::Slot Scheduler::dispatch(std::uint32_t client, std::int64_t free_from) {
     const Slot slot = open(client, version_, now_);
     count_downloads(1);
-    run(slot, later(client, now_, system_.download.takes(system_.seed, Purpose::download, client, open_jobs_[slot].k, now_)));
+    const std::int64_t download = system_.download.takes(system_.seed, Purpose::download, client, open_jobs_[slot].k, now_);
+    run(slot, std::max(free_from, later(client, now_, download)));
     send(slot, open_jobs_[slot].t_finish);
     if (open_jobs_[slot].t_arrive == now_ || open_jobs_[slot].t_lost == now_) refuse_standstill(slot);
     return slot;
@@ -187,14 +190,51 @@ bool Scheduler::loses(Slot slot, std::int64_t end) {
     return true;
 }
 
-void Scheduler::call_off(Slot slot) {
+void Scheduler::end_now(Slot slot, std::int64_t Job::* when) {
     open_jobs_[slot].forget_after(now_);
+    open_jobs_[slot].*when = now_;
+}
+
+void Scheduler::call_off(Slot slot) {
+    end_now(slot, &Job::t_stop);
     discard(slot);
 }
 
+/// The slot is not given away before the event that names it has left the queue.
+void Scheduler::stop(Slot slot) {
+    end_now(slot, &Job::t_stop);
+    record(slot, kNotConsumed);
+    emitted_[slot] = kStopped;
+    ++stopped_;
+    if (stopped_ > queue_.size() / 2) forget_stopped();
+}
+
+bool Scheduler::is_of_stopped(const Event& event) const {
+    return (event.phase() == Phase::arrival || event.phase() == Phase::lost) && emitted_[event.slot()] == kStopped;
+}
+
+void Scheduler::release(Slot slot) {
+    emitted_[slot] = kNotEmitted;
+    free_slots_.push_back(slot);
+    --stopped_;
+}
+
+/// Events of stopped jobs never outnumber the others for long, so the queue stays as large as what is under way.
+void Scheduler::forget_stopped() {
+    if (stopped_ == 0) return;
+    std::vector<Slot> gone;
+    queue_.erase_if([&](const Event& event) {
+        if (!is_of_stopped(event)) return false;
+        gone.push_back(event.slot());
+        return true;
+    });
+    std::sort(gone.begin(), gone.end());
+    for (Slot slot : gone) release(slot);
+}
+
 void Scheduler::lose(Slot slot) {
-    open_jobs_[slot].t_lost = now_;
-    call_off(slot);
+    end_now(slot, &Job::t_lost);
+    discard(slot);
 }
 
 std::int64_t Scheduler::leaves(std::uint32_t client) const {
@@ -230,15 +270,21 @@ void Scheduler::update(const std::vector<Slot>& slots) {
 }
 
 void Scheduler::close(Slot slot, std::int32_t update) {
+    record(slot, update);
+    free_slots_.push_back(slot);
+}
+
+void Scheduler::record(Slot slot, std::int32_t update) {
     if (emitted_[slot] == kNotEmitted) chunk_.jobs.append(open_jobs_[slot], update);
     emitted_[slot] = kNotEmitted;
     if (--open_on_[static_cast<std::size_t>(open_jobs_[slot].base)] == 0) --versions_open_;
-    free_slots_.push_back(slot);
 }
 
 std::vector<char> Scheduler::open_slots() const {
     std::vector<char> is_open(open_jobs_.size(), 1);
     for (Slot slot : free_slots_) is_open[slot] = 0;
+    for (Slot slot = 0; stopped_ > 0 && slot < is_open.size(); ++slot)
+        if (emitted_[slot] == kStopped) is_open[slot] = 0;
     return is_open;
 }
 

@@ -72,6 +72,7 @@ std::string Scheduler::save() {
 }
 
 std::string Scheduler::saved() {
+    forget_stopped();
     Writer writer;
     writer(*this);
     policy_->save(writer);
@@ -129,7 +130,7 @@ void Scheduler::check_jobs() const {
     for (Slot slot = 0; slot < open_jobs_.size(); ++slot) {
         const Job& job = open_jobs_[slot];
         require_restored(job.client < system_.clients && job.base >= 0 && static_cast<std::size_t>(job.base) < open_on.size(), "a job");
-        for (std::int64_t time : {job.t_dispatch, job.t_start, job.t_finish, job.t_arrive, job.t_lost})
+        for (std::int64_t time : {job.t_dispatch, job.t_start, job.t_finish, job.t_arrive, job.t_lost, job.t_stop})
             require_restored(time >= kNever, "a job's time");
         if (!is_free[slot] && open_on[static_cast<std::size_t>(job.base)]++ == 0) ++versions_open;
     }

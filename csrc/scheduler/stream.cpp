@@ -1,9 +1,12 @@
 // Buffered asynchronous dispatch [FedBuff, FedAsync and their kin].
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
+#include "arrivals.hpp"
 #include "fedbench/scheduler.hpp"
 #include "restored.hpp"
+#include "under_way.hpp"
 
 namespace fedbench {
 
@@ -11,7 +14,8 @@ namespace {
 
 class BufferedStream final : public ArchivedPolicy<BufferedStream> {
 public:
-    BufferedStream(StreamPolicy config, std::uint32_t clients) : config_(std::move(config)), clients_(clients) {
+    BufferedStream(StreamPolicy config, std::uint32_t clients)
+        : config_(std::move(config)), clients_(clients), arrivals_(config_.buffer, config_.harmonic, clients) {
         check();
         if (draws()) {
             idle_.resize(clients);
@@ -19,11 +23,12 @@ public:
         } else {
             busy_.assign(clients, 0);
         }
+        if (config_.stop_stale) under_way_ = UnderWay(clients);
     }
 
     template <class A>
     void archive(A& a) {
-        a(idle_, busy_, buffered_, freed_, back_, vacant_, is_soon_, next_replacement_, random_);
+        a(idle_, busy_, arrivals_, freed_, back_, vacant_, is_soon_, next_replacement_, random_, under_way_);
     }
 
     void begin(Scheduler& s) override {
@@ -62,13 +67,14 @@ public:
     void check(const Restored& r) const override {
         r.require_distinct(idle_, "who is idle");
         require_restored(busy_.size() == (draws() ? 0 : clients_) && (draws() || idle_.empty()), "who is busy");
-        require_restored(buffered_.size() < config_.buffer, "the buffer");
-        r.require_live(buffered_, "the buffer");
+        arrivals_.check(r);
         r.require_clients(freed_, "who became free");
         r.require_clients(back_, "who is back");
         require_restored(vacant_ <= config_.concurrency, "the vacant places");
         require_restored(next_replacement_ <= config_.replacements.size(), "the next replacement");
         require_restored(random_.is_sound(), "the stream of draws");
+        const auto is_job = [&](Scheduler::Slot slot, std::uint32_t client) { return r.is_job(slot, client); };
+        require_restored(config_.stop_stale ? under_way_.is_sound(clients_, is_job) : under_way_.empty(), "who is under way");
     }
 
     bool expects(const Restored& r, const Event& event) const override {
@@ -82,13 +88,27 @@ private:
     void check() const {
         const StreamPolicy& c = config_;
         if (c.concurrency < 1) throw std::invalid_argument("stream: concurrency must be >= 1, got 0");
-        if (c.buffer < 1) throw std::invalid_argument("stream: buffer_size must be >= 1, got 0");
         if (c.concurrency > clients_)
             throw std::invalid_argument("stream: concurrency " + std::to_string(c.concurrency) + " is more than the " +
                                         std::to_string(clients_) + " clients");
         if (!c.initial.empty() && c.initial.size() != c.concurrency)
             throw std::invalid_argument("stream: initial lists " + std::to_string(c.initial.size()) + " clients, concurrency is " +
                                         std::to_string(c.concurrency));
+        check_staleness();
+        if (c.harmonic != 0 && (c.restart != Restart::self || c.scripted || c.concurrency != clients_))
+            throw std::invalid_argument("stream: close harmonic needs restart self and all " + std::to_string(clients_) +
+                                        " clients at work, got concurrency " + std::to_string(c.concurrency) +
+                                        (c.restart == Restart::self ? "" : " and restart resample"));
+    }
+
+    void check_staleness() const {
+        const StreamPolicy& c = config_;
+        if (c.max_staleness < kAnyStaleness)
+            throw std::invalid_argument("stream: max_staleness must be >= 0, got " + std::to_string(c.max_staleness));
+        if (c.max_staleness == kAnyStaleness && c.stop_stale)
+            throw std::invalid_argument("stream: stop_stale needs max_staleness, which says what is stale");
+        if (c.max_staleness != kAnyStaleness && c.order == DispatchOrder::before_update)
+            throw std::invalid_argument("stream: max_staleness needs order after_update, got before_update");
     }
 
     std::uint32_t checked(std::int32_t client, const char* list) const {
@@ -99,21 +119,34 @@ private:
     }
 
     void receive(Scheduler& s, const Event& event) {
-        buffered_.push_back(event.slot());
-        set_free(s, event.client());
-        if (buffered_.size() == config_.buffer) {
-            s.update(buffered_);
-            buffered_.clear();
+        if (is_stale(s, event.slot())) {
+            s.discard(event.slot());
+            return set_free(s, event.client());
         }
+        arrivals_.add(event.client(), event.slot());
+        set_free(s, event.client());
+        if (!arrivals_.is_full()) return;
+        s.update(arrivals_.slots());
+        arrivals_.clear();
+    }
+
+    /// The version is that of this moment: an earlier arrival of the instant may have raised it.
+    bool is_stale(const Scheduler& s, Scheduler::Slot slot) const {
+        return config_.max_staleness != kAnyStaleness && s.version() - s.job(slot).base > config_.max_staleness;
     }
 
     /// The client's job is over, so a place is vacant: filled at once, or when all else of this instant has happened.
     void set_free(Scheduler& s, std::uint32_t client) {
-        if (draws()) idle_.push_back(client);
-        else busy_[client] = 0;
+        rest(client);
         if (config_.order == DispatchOrder::before_update) return replace(s, client);
         freed_.push_back(client);
         soon(s);
+    }
+
+    void rest(std::uint32_t client) {
+        under_way_.remove(client);
+        if (draws()) idle_.push_back(client);
+        else busy_[client] = 0;
     }
 
     void soon(Scheduler& s) {
@@ -123,11 +156,25 @@ private:
 
     void start_all(Scheduler& s) {
         is_soon_ = false;
-        for (std::uint32_t client : back_) s.dispatch(client);
+        if (config_.stop_stale) stop_stale(s);
+        for (std::uint32_t client : back_) work(s, client);
         back_.clear();
         for (std::uint32_t client : freed_) replace(s, client);
         freed_.clear();
         if (vacant_ > 0) fill(s);
+    }
+
+    /// Who has worked for longest on the oldest version is first in the list, so nobody else is looked at.
+    void stop_stale(Scheduler& s) {
+        const auto arrived = static_cast<std::ptrdiff_t>(freed_.size());
+        while (!under_way_.empty() && is_stale(s, under_way_.slot(under_way_.first()))) {
+            const std::uint32_t client = under_way_.first();
+            s.stop(under_way_.slot(client));
+            under_way_.remove(client);
+            freed_.push_back(client);
+        }
+        std::sort(freed_.begin() + arrived, freed_.end());
+        std::for_each(freed_.begin() + arrived, freed_.end(), [this](std::uint32_t client) { rest(client); });
     }
 
     /// The client works, or, if it is away, will when it is back: its place is kept.
@@ -138,7 +185,12 @@ private:
             busy_[client] = 1;
             if (!s.is_here(client)) return s.await_return(client);
         }
-        s.dispatch(client);
+        work(s, client);
+    }
+
+    void work(Scheduler& s, std::uint32_t client) {
+        const Scheduler::Slot slot = s.dispatch(client);
+        if (config_.stop_stale) under_way_.add(client, slot);
     }
 
     void start_scripted(Scheduler& s) {
@@ -216,7 +268,8 @@ private:
     std::uint32_t clients_;
     std::vector<std::uint32_t> idle_;  // if drawn; without those who are known to be away
     std::vector<char> busy_;           // by client, if scripted
-    std::vector<Scheduler::Slot> buffered_;
+    Arrivals arrivals_;
+    UnderWay under_way_;                // if stale jobs are stopped
     std::vector<std::uint32_t> freed_;  // clients whose places are vacant, in this instant
     std::vector<std::uint32_t> back_;   // clients for whom a place was kept
     std::uint32_t vacant_ = 0;          // places, if drawn

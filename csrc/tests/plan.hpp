@@ -49,6 +49,27 @@ inline StreamPolicy stream(std::uint32_t concurrency, std::uint32_t buffer) {
     return policy;
 }
 
+/// Everybody restarts itself; what is staler than `most` is refused, and stopped if `stops`.
+inline StreamPolicy fresh_stream(std::uint32_t clients, std::uint32_t buffer, std::int64_t most, bool stops) {
+    StreamPolicy policy = stream(clients, buffer);
+    policy.restart = Restart::self;
+    policy.max_staleness = most;
+    policy.stop_stale = stops;
+    return policy;
+}
+
+/// A buffer that closes by the harmonic mean of the clients' shares.
+inline StreamPolicy harmonic_stream(std::uint32_t clients, double size, bool stops) {
+    StreamPolicy policy = fresh_stream(clients, 1, 0, stops);
+    policy.harmonic = size;
+    return policy;
+}
+
+/// Tasks that are routed uniformly.
+inline Routed routed(std::uint32_t clients, std::uint32_t tasks, std::uint32_t buffer) {
+    return {tasks, buffer, std::vector<double>(clients, 1.0 / clients), {}, {}};
+}
+
 /// A whole plan, its chunks put behind one another.
 struct Plan {
     JobColumns jobs;
@@ -79,7 +100,8 @@ struct Plan {
                 jobs.t_start[i],
                 jobs.t_finish[i],
                 jobs.t_arrive[i],
-                jobs.t_lost[i]};
+                jobs.t_lost[i],
+                jobs.t_stop[i]};
     }
 
 private:
@@ -104,6 +126,7 @@ private:
         extend(jobs.t_finish, chunk.jobs.t_finish);
         extend(jobs.t_arrive, chunk.jobs.t_arrive);
         extend(jobs.t_lost, chunk.jobs.t_lost);
+        extend(jobs.t_stop, chunk.jobs.t_stop);
     }
 };
 
@@ -142,7 +165,7 @@ inline bool same_plan(const Plan& a, const Plan& b) {
     const JobColumns &x = a.jobs, &y = b.jobs;
     return x.client == y.client && x.k == y.k && x.base == y.base && x.steps == y.steps && x.consumed_by == y.consumed_by &&
            x.t_dispatch == y.t_dispatch && x.t_start == y.t_start && x.t_finish == y.t_finish && x.t_arrive == y.t_arrive &&
-           x.t_lost == y.t_lost && a.updates.time == b.updates.time && a.updates.offsets == b.updates.offsets &&
+           x.t_lost == y.t_lost && x.t_stop == y.t_stop && a.updates.time == b.updates.time && a.updates.offsets == b.updates.offsets &&
            a.updates.entries == b.updates.entries && a.ended_by == b.ended_by && a.end == b.end &&
            a.totals.messages_peak == b.totals.messages_peak && a.totals.open_jobs_peak == b.totals.open_jobs_peak;
 }

@@ -69,7 +69,10 @@ std::vector<PolicyConfig> all_policies() {
             Mailbox{7, Send::continuous, Receive::pop, {}},
             Mailbox{7, Send::continuous, Receive::peek, {}},
             Mailbox{7, Send::on_demand, Receive::peek, {}},
-            Poll{3 * kSecond, 4, 5, {}}};
+            Poll{3 * kSecond, 4, 5, {}},
+            fresh_stream(30, 3, 4, false),
+            fresh_stream(30, 1, 5, true),
+            routed(30, 41, 2)};
 }
 
 void chunk_invariance() {

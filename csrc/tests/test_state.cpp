@@ -27,13 +27,15 @@ std::vector<PolicyConfig> policies() {
             Broadcast{3, Receive::peek},
             Mailbox{7, Send::continuous, Receive::pop, {}},
             Mailbox{7, Send::on_demand, Receive::peek, {}},
-            Poll{3 * kSecond, 4, 5, {}}};
+            Poll{3 * kSecond, 4, 5, {}},
+            fresh_stream(30, 2, 3, true),
+            harmonic_stream(30, 31, false)};
 }
 
 bool same(const PlanChunk& a, const PlanChunk& b) {
     const JobColumns &x = a.jobs, &y = b.jobs;
     return x.client == y.client && x.k == y.k && x.base == y.base && x.consumed_by == y.consumed_by && x.t_dispatch == y.t_dispatch &&
-           x.t_start == y.t_start && x.t_finish == y.t_finish && x.t_arrive == y.t_arrive && x.t_lost == y.t_lost &&
+           x.t_start == y.t_start && x.t_finish == y.t_finish && x.t_arrive == y.t_arrive && x.t_lost == y.t_lost && x.t_stop == y.t_stop &&
            a.updates.time == b.updates.time && a.updates.entries == b.updates.entries && a.live_bases == b.live_bases &&
            a.first_version == b.first_version && a.done == b.done;
 }

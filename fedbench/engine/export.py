@@ -11,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedbench.engine.losses import LATEST, called_off_at, lost_at
+from fedbench.engine.losses import LATEST, lost_at
 from fedbench.engine.plan import pieces
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Chunk
-from fedbench.types import Dispatch
 
 SERVER, CLIENTS, ABSENCES = 1, 2, 3  # process ids of the timeline: one row for the server, one or two per client
 JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_lost")
@@ -62,7 +61,7 @@ def _write_events(spec: RunSpec, file: TextIO, end_seconds: float | None) -> int
     file.write(",\n".join(map(json.dumps, names)))
     count = len(names)
     for chunk in pieces(scheduler):
-        for event in _events(chunk, setup.dispatch, scheduler.end_ns):
+        for event in _events(chunk, scheduler.end_ns):
             file.write(",\n" + json.dumps(event))
             count += 1
     if has_absences:
@@ -95,9 +94,9 @@ def _absences(hindsight: Hindsight, clients: int, end_ns: int) -> Iterator[dict[
             left = off
 
 
-def _events(chunk: Chunk, dispatch: Dispatch, end_ns: int) -> Iterator[dict[str, Any]]:
+def _events(chunk: Chunk, end_ns: int) -> Iterator[dict[str, Any]]:
     columns = {name: getattr(chunk, name).tolist() for name in JOB_COLUMNS}
-    lost, late = lost_at(chunk, end_ns if chunk.done else LATEST), called_off_at(chunk, dispatch)
+    lost, late = lost_at(chunk, end_ns if chunk.done else LATEST), chunk.t_stop
     columns |= {"lost": lost.tolist(), "late": late.tolist(), "gone": np.maximum(np.maximum(lost, late), chunk.t_lost).tolist()}
     for row in zip(*columns.values(), strict=True):
         yield from _slices(dict(zip(columns, row, strict=True)))

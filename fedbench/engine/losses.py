@@ -1,4 +1,4 @@
-"""Jobs that came to nothing: lost (their client left, or they dropped out) or late (their round was closed without them)."""
+"""Jobs that came to nothing: lost (their client left, or they dropped out) or late (the server called them off)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.kernels.hindsight import Hindsight
-from fedbench.kernels.scheduler import NANOSECONDS, Chunk
-from fedbench.types import Dispatch, Poll, Rounds
+from fedbench.kernels.scheduler import Chunk
+from fedbench.types import Dispatch, Poll
 
 NEVER = -1
 LATEST = np.iinfo(np.int64).max
@@ -17,24 +17,6 @@ Times = npt.NDArray[np.int64]
 def lost_at(chunk: Chunk, end_ns: int) -> Times:
     """When every job of a chunk was lost (J,); NEVER for those that were not, by the end of the plan."""
     return np.where(chunk.t_lost <= end_ns, chunk.t_lost, NEVER)
-
-
-def called_off_at(chunk: Chunk, dispatch: Dispatch) -> Times:
-    """When the round of every late job of a chunk was closed (J,); NEVER for the others.
-
-    A round is closed by its update, which turns the version that its jobs started from into the next one, or by its deadline.
-    """
-    if not isinstance(dispatch, Rounds):
-        return np.full(len(chunk.client), NEVER)
-    ahead = chunk.base - chunk.first_version
-    has_update = (ahead >= 0) & (ahead < len(chunk.time))
-    updated = np.full(len(ahead), LATEST)
-    updated[has_update] = chunk.time[ahead[has_update]]
-    deadline = np.full(len(ahead), LATEST)
-    if dispatch.deadline_seconds is not None:
-        deadline = chunk.t_dispatch + round(dispatch.deadline_seconds * NANOSECONDS)
-    is_late = (chunk.consumed_by < 0) & (chunk.t_lost < 0) & ((chunk.t_arrive < 0) | has_update)
-    return np.where(is_late, np.minimum(updated, deadline), NEVER)
 
 
 class Losses:
@@ -50,7 +32,7 @@ class Losses:
     ) -> tuple[Times, npt.NDArray[np.int32], npt.NDArray[np.int64], Times]:
         """Of every job (J,): nanoseconds of work by the end of the plan, the steps and the mini-batch gradients that it did or will have
         done, and when it did the last of them (NEVER: it has not). `gradients`: of whole jobs (J,)."""
-        lost, late = lost_at(chunk, end_ns), called_off_at(chunk, self.dispatch)
+        lost, late = lost_at(chunk, end_ns), chunk.t_stop
         gone = np.maximum(lost, late)
         stopped = np.where(chunk.t_finish >= 0, chunk.t_finish, gone)
         begun = chunk.t_start >= 0

@@ -26,7 +26,7 @@ from fedbench.scenarios.schema import Scenario
 from fedbench.shards import Shards
 from fedbench.tasks.available import Outline
 from fedbench.tasks.task import Task
-from fedbench.types import Dispatch, Info, Poll, Rounds, Traffic, Vector, Weights
+from fedbench.types import Dispatch, Info, Poll, Rounds, Stream, Traffic, Vector, Weights
 
 PUBLIC_ROWS = 2000
 """As many unlabelled examples as FedEcho's paper takes; fewer where that is more than a tenth of the training data."""
@@ -82,7 +82,12 @@ class Setup:
 
     @functools.cached_property
     def info(self) -> Info:
-        return Info(self.scenario.clients, lambda: self.sizes, step_seconds=lambda: self.step_seconds)
+        return Info(
+            self.scenario.clients,
+            lambda: self.sizes,
+            step_seconds=lambda: self.step_seconds,
+            job_seconds=lambda: self.step_seconds * system.mean_steps(self.scenario, self.spec.seed, self.counts_for_clock),
+        )
 
     @property
     def step_seconds(self) -> Weights:
@@ -116,6 +121,10 @@ class Setup:
             raise UsageError(
                 f"algorithm {self.spec.algorithm.name} is not applicable: it needs {', '.join(missing)}, which scenario "
                 f"{self.scenario.name} does not have{self._how_to_get_public_data() if 'public_data' in missing else ''}"
+            )
+        if isinstance(dispatch, Stream) and dispatch.routing is not None and self.spec.algorithm.clients_remember:
+            raise UsageError(
+                f"algorithm {self.spec.algorithm.name}: clients that keep a vector cannot have several tasks (routing)"
             )
         if isinstance(dispatch, Rounds):
             return self._in_rounds(dispatch)
@@ -242,8 +251,9 @@ class Setup:
     @property
     def jobs_can_fail(self) -> bool:
         """Can jobs be lost, late or paused?"""
-        in_rounds = isinstance(self.dispatch, Rounds) and (self.dispatch.deadline_seconds or self.dispatch.over_selection)
-        return self.has_absences or bool(in_rounds)
+        policy = self.dispatch
+        in_rounds = isinstance(policy, Rounds) and (policy.deadline_seconds or policy.over_selection)
+        return self.has_absences or bool(in_rounds) or (isinstance(policy, Stream) and policy.stop_stale)
 
     def hindsight(self, scheduler: Scheduler) -> Hindsight | None:
         """For the ledger of a plan whose jobs can be lost, late or paused; None where they cannot."""

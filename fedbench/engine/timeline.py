@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from fedbench.engine.losses import LATEST, called_off_at, lost_at
+from fedbench.engine.losses import LATEST, lost_at
 from fedbench.engine.plan import pieces
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
@@ -86,7 +86,7 @@ def client_timeline(spec: RunSpec, *, end_seconds: float, clients: int = 20) -> 
     updates: list[float] = []
     window = round(end_seconds * NANOSECONDS)
     for chunk in pieces(scheduler):
-        jobs += _jobs(chunk, setup, scheduler, shown, window)
+        jobs += _jobs(chunk, scheduler, shown, window)
         updates += (chunk.time[chunk.time <= window] / NANOSECONDS).tolist()
     window = min(window, scheduler.end_ns)
     absences = _absences(Hindsight(scheduler), shown, window) if setup.scenario.availability.kind != "always" else ()
@@ -110,10 +110,10 @@ def _evenly(setup: Setup, count: int) -> list[int]:
     return [int(client) for client in by_speed[places]]
 
 
-def _jobs(chunk: Chunk, setup: Setup, scheduler: Scheduler, shown: Sequence[int], window: int) -> Iterator[Job]:
+def _jobs(chunk: Chunk, scheduler: Scheduler, shown: Sequence[int], window: int) -> Iterator[Job]:
     """Yields the jobs of the shown clients that begin within the window."""
     last = scheduler.end_ns if chunk.done else LATEST
-    lost, late = lost_at(chunk, last), called_off_at(chunk, setup.dispatch)
+    lost, late = lost_at(chunk, last), chunk.t_stop
     picked = np.flatnonzero(np.isin(chunk.client, shown) & (chunk.t_dispatch < window))
     columns = {name: getattr(chunk, name)[picked].tolist() for name in COLUMNS}
     columns |= {"lost": lost[picked].tolist(), "late": late[picked].tolist()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from fedbench.kernels.timing import (
 )
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Weights
 
-__all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "Gradients", "LocalSteps", "Scheduler", "Timing"]
+__all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "Gradients", "LocalSteps", "Scheduler", "Timing", "route"]
 
 OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
     _core.Outcome.running: "running",
@@ -34,16 +34,16 @@ OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
     _core.Outcome.stalled: "stalled",
 }
 LARGEST_64 = (1 << 64) - 1
+NO_LIMIT = -1
 
 
 class Chunk(Protocol):
     """A piece of a plan as columns: jobs in the order in which they were closed, then the updates (CSR into the jobs).
 
     Job columns int32 `client`, `k`, `base`, `steps`, `consumed_by` (-1: never); int64 nanoseconds `t_dispatch`, `t_start`,
-    `t_finish`, `t_arrive` (-1: never), `t_lost` (-1: not lost; what had not happened by then is -1). A job that a round no longer
-    waited for is not lost: it is never consumed, and what had not happened when the round closed is -1. Jobs still open when the
-    plan ended show what was to come. Update u turns version `first_version` + u into the next at `time[u]` and consumes the
-    jobs `entries[offsets[u]:offsets[u + 1]]`. `live_bases`: versions that later chunks may still need.
+    `t_finish`, `t_arrive` (-1: never), `t_lost` (-1: not lost), `t_stop` (-1: the server did not call it off). What had not happened
+    by `t_lost` or `t_stop` is -1. Jobs still open when the plan ended show what was to come. Update u turns version `first_version` + u
+    into the next at `time[u]` and consumes the jobs `entries[offsets[u]:offsets[u + 1]]`. `live_bases`: versions that later chunks may still need.
     """
 
     @property
@@ -70,6 +70,8 @@ class Chunk(Protocol):
     def t_arrive(self) -> npt.NDArray[np.int64]: ...
     @property
     def t_lost(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def t_stop(self) -> npt.NDArray[np.int64]: ...
     @property
     def time(self) -> npt.NDArray[np.int64]: ...
     @property
@@ -194,6 +196,14 @@ class Scheduler:
         return f"stalled before update {self._core.version + 1}: {whom}, at {self._core.now / NANOSECONDS:g} virtual seconds"
 
 
+def route(p: Weights | Sequence[float], u: Weights) -> npt.NDArray[np.int32]:
+    """Where tasks go: for every u (K,) in [0, 1) the first client i with u < p_0 + .. + p_i, or the last client.
+
+    `p` (N,): probabilities > 0 that sum to 1 within 1e-9; ValueError otherwise. Sums are float64, in client order.
+    """
+    return _core.route(inputs.parameter("route: p", np.asarray(p, np.float64)), inputs.parameter("route: u", u))
+
+
 def _beside(gradients: Gradients) -> npt.NDArray[np.int32]:
     return np.empty(0, np.int32) if gradients.beside is None else inputs.whole_numbers("gradients: beside", gradients.beside)
 
@@ -210,17 +220,7 @@ def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
                 over_selection=inputs.size("rounds: over_selection", dispatch.over_selection),
             )
         case Stream():
-            return _core.StreamPolicy(
-                concurrency=inputs.size("stream: concurrency", dispatch.concurrency),
-                buffer=inputs.size("stream: buffer_size", dispatch.buffer_size),
-                restart=named(_core.Restart, dispatch.restart, "stream: restart"),
-                order=named(_core.DispatchOrder, dispatch.order, "stream: order"),
-                initial=inputs.clients("stream: initial", dispatch.initial),
-                replacements=inputs.clients(
-                    "stream: replacements", () if dispatch.replacements is None else dispatch.replacements
-                ),
-                scripted=dispatch.replacements is not None,
-            )
+            return _stream(dispatch) if dispatch.routing is None else _routed(dispatch)
         case Broadcast():
             return _core.Broadcast(
                 buffer=inputs.size("broadcast: buffer_size", dispatch.buffer_size),
@@ -236,6 +236,51 @@ def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
         case Poll():
             return _poll(dispatch)
     raise UsageError(f"dispatch: expected Rounds, Stream, Broadcast, Mailbox or Poll, got {type(dispatch).__name__}")
+
+
+def _stream(dispatch: Stream) -> _core.StreamPolicy:
+    if dispatch.close not in ("count", "harmonic"):
+        raise UsageError(f"stream: close: expected count or harmonic, got {dispatch.close!r}")
+    is_counted, size = dispatch.close == "count", dispatch.buffer_size
+    limit = dispatch.max_staleness
+    return _core.StreamPolicy(
+        concurrency=inputs.size("stream: concurrency", dispatch.concurrency),
+        buffer=inputs.size("stream: buffer_size", size) if is_counted else 1,
+        restart=named(_core.Restart, dispatch.restart, "stream: restart"),
+        order=named(_core.DispatchOrder, dispatch.order, "stream: order"),
+        **_scripted(dispatch),
+        max_staleness=NO_LIMIT if limit is None else inputs.size("stream: max_staleness", limit),
+        stop_stale=dispatch.stop_stale,
+        harmonic=0.0 if is_counted else checks.within("stream: buffer_size", size, "a number >= 1", low=1),
+    )
+
+
+def _routed(dispatch: Stream) -> _core.Routed:
+    """Refuses what has no published meaning for queues of tasks."""
+    for name, value in (("order", "after_update"), ("max_staleness", None), ("stop_stale", False), ("close", "count")):
+        if (got := getattr(dispatch, name)) != value:
+            raise UsageError(f"stream: with routing, {name} must be {value}, got {got}")
+    return _core.Routed(
+        tasks=inputs.size("stream: concurrency", dispatch.concurrency),
+        buffer=inputs.size("stream: buffer_size", dispatch.buffer_size),
+        routing=inputs.parameter("stream: routing", dispatch.routing),
+        **_scripted(dispatch),
+    )
+
+
+class _Scripted(TypedDict):
+    initial: list[int]
+    replacements: list[int]
+    scripted: bool
+
+
+def _scripted(dispatch: Stream) -> _Scripted:
+    replacements = () if dispatch.replacements is None else dispatch.replacements
+    return {
+        "initial": inputs.clients("stream: initial", dispatch.initial),
+        "replacements": inputs.clients("stream: replacements", replacements),
+        "scripted": dispatch.replacements is not None,
+    }
 
 
 def _poll(dispatch: Poll) -> _core.Poll:

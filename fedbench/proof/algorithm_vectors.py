@@ -36,7 +36,10 @@ OPTIONS_OF: dict[str, dict[str, str]] = {
     "fedecho": {"M": "buffer_size", "optimizer": "distill_optimizer", "eta_d": "distill_lr", "clip": "clip_norm"},
     "fedlin": {"eta_bar": "local_lr"},
     "fedprox": {"mu": "prox", "prox": "prox_form"},
+    "malenia": {"S": "buffer_size"},
     "quafl": {"s": "cohort_size"},
+    "rennala": {"S": "buffer_size"},
+    "ringmaster": {"R": "delay_threshold"},
     "scaffold": {"init": "init_control"},
 }
 VALUES_OF: dict[str, dict[tuple[str, Any], Any]] = {
@@ -91,6 +94,7 @@ class ScriptedChunk:
     t_finish: npt.NDArray[np.int64]
     t_arrive: npt.NDArray[np.int64]
     t_lost: npt.NDArray[np.int64]
+    t_stop: npt.NDArray[np.int64]
     time: npt.NDArray[np.int64]
     offsets: npt.NDArray[np.int64]
     entries: npt.NDArray[np.int64]
@@ -131,6 +135,7 @@ def scripted_chunks(plan: dict[str, Any], size: int | None = None) -> Iterator[S
             t_finish=never,
             t_arrive=never,
             t_lost=never,
+            t_stop=never,
             time=np.arange(begin + 1, begin + 1 + len(part), dtype=np.int64),
             offsets=np.cumsum([0, *(len(ids) for ids in part)], dtype=np.int64),
             entries=np.array([place[i] for ids in part for i in ids], np.int64),

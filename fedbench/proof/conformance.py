@@ -26,6 +26,7 @@ CHECKS: dict[str, tuple[Check, tuple[str, ...]]] = {
     "fedbench.algorithm.v1": (check_algorithm, ("float64", "float32")),
     "fedbench.kernel.v1": (check_kernel, ("float64", "float32")),
     "fedbench.plan.v1": (check_plan, ("int64",)),
+    "fedbench.plan.v2": (check_plan, ("int64",)),
 }
 LARGEST = 64 << 20  # bytes of a vector
 SHIPPED = Path(__file__).with_name("vectors")

@@ -118,6 +118,10 @@ def _fadas_server(i: Inputs, cast: Cast) -> dict[str, Any]:
     return out | {"m": m, "v": v}
 
 
+def _route(i: Inputs, cast: Cast) -> dict[str, Any]:
+    return {"client": k.route(i["p"], np.array(i["u"]))}
+
+
 KERNELS: dict[str, Callable[[Inputs, Cast], dict[str, Any]]] = {
     "accumulate": _accumulate,
     "staleness_weight": _staleness_weight,
@@ -127,6 +131,7 @@ KERNELS: dict[str, Callable[[Inputs, Cast], dict[str, Any]]] = {
     "teacher_mean": _teacher_mean,
     "clip_step": _clip_step,
     "fadas_server": _fadas_server,
+    "route": _route,
 }
 
 

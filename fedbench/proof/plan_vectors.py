@@ -12,23 +12,36 @@ from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
 
 Key = tuple[int, int]  # client, k
 TIMES = ("t_dispatch", "t_start", "t_finish", "t_arrive")
+COLUMNS = ("client", "k", "base", "steps", "consumed_by", *TIMES, "t_stop")
 
 
-def _dispatch(policy: dict[str, Any]) -> Dispatch:
+def _stream(policy: dict[str, Any], clients: int) -> Stream:
+    queue, close = policy.get("queue", "none"), policy.get("close", "count")
+    if policy["restart"] not in ("self", "resample") or policy["dispatch"] not in ("after_update", "before_update"):
+        raise Unsupported(f"stream with restart {policy['restart']!r}, dispatch {policy['dispatch']!r}")
+    if queue not in ("none", "fifo") or close not in ("count", "harmonic"):
+        raise Unsupported(f"stream with queue {queue!r}, close {close!r}")
+    return Stream(
+        concurrency=policy["concurrency"],
+        buffer_size=policy["buffer"],
+        restart=policy["restart"],
+        order=policy["dispatch"],
+        initial=tuple(policy["initial"]),
+        replacements=tuple(policy["replacements"]) if policy["restart"] == "resample" else None,
+        max_staleness=policy.get("max_staleness"),
+        stop_stale=policy.get("stop_stale", False),
+        close=close,
+        routing=(1 / clients,) * clients if queue == "fifo" else None,
+    )
+
+
+def _dispatch(policy: dict[str, Any], clients: int) -> Dispatch:
     kind = policy["kind"]
     if kind == "rounds":
-        return Rounds(select="scripted", selections=tuple(map(tuple, policy["selections"])))
+        selections = tuple(map(tuple, policy["selections"]))
+        return Rounds(select="scripted", selections=selections, over_selection=policy.get("over_selection", 0))
     if kind == "stream":
-        if policy["restart"] not in ("self", "resample") or policy["dispatch"] not in ("after_update", "before_update"):
-            raise Unsupported(f"stream with restart {policy['restart']!r}, dispatch {policy['dispatch']!r}")
-        return Stream(
-            concurrency=policy["concurrency"],
-            buffer_size=policy["buffer"],
-            restart=policy["restart"],
-            order=policy["dispatch"],
-            initial=tuple(policy["initial"]),
-            replacements=tuple(policy["replacements"]) if policy["restart"] == "resample" else None,
-        )
+        return _stream(policy, clients)
     if kind == "broadcast":
         if policy["receive"] not in ("pop", "peek"):
             raise Unsupported(f"broadcast with receive {policy['receive']!r}")
@@ -51,7 +64,7 @@ def _table(values: Any, rows: list[list[Any]]) -> list[list[Any]]:
 
 def read_schedule(schedule: dict[str, Any]) -> tuple[Timing, Dispatch]:
     """A vector's `schedule` as our Timing and Dispatch; Unsupported for a policy that is not implemented."""
-    dispatch, compute = _dispatch(schedule["policy"]), schedule["compute"]
+    dispatch, compute = _dispatch(schedule["policy"], schedule["clients"]), schedule["compute"]
     polled = isinstance(dispatch, Poll)  # steps are found at the poll, and `compute` is of one step
     timing = Timing(
         clients=schedule["clients"],
@@ -62,6 +75,10 @@ def read_schedule(schedule: dict[str, Any]) -> tuple[Timing, Dispatch]:
         max_updates=schedule["updates"],
     )
     return timing, dispatch
+
+
+UNUSED = {"discarded", "open"}
+"""Fates that a plan does not tell apart: a job that arrived may wait in the buffer when the plan ends."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +105,7 @@ def play(schedule: dict[str, Any], chunk_size: int) -> Timeline:
 
 
 def _collect(timeline: Timeline, chunk: Chunk) -> None:
-    names = ("client", "k", "base", "steps", *TIMES)
-    rows = [dict(zip(names, row, strict=True)) for row in zip(*(getattr(chunk, n).tolist() for n in names), strict=True)]
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*(getattr(chunk, n).tolist() for n in COLUMNS), strict=True)]
     for row in rows:
         timeline.jobs[row["client"], row["k"]] = row
     for u, time in enumerate(chunk.time.tolist()):
@@ -138,11 +154,20 @@ def _compare_job(got: dict[str, int] | None, want: dict[str, Any], end: int, sla
         raise Mismatch(f"{where}: missing")
     if (got["base"], got["steps"]) != (want["base"], want["steps"]):
         raise Mismatch(f"{where}: expected base {want['base']}, steps {want['steps']}, got {got['base']}, {got['steps']}")
-    for name in TIMES:
+    if "fate" in want and (fate := _fate(got, end)) != want["fate"] and not {fate, want["fate"]} <= UNUSED:
+        raise Mismatch(f"{where}: expected to be {want['fate']}, is {fate}")
+    for name in (*TIMES, "t_stop"):
         g = got[name] if 0 <= got[name] <= end else None
-        w = None if want[name] is None or _ns(want[name]) > end else _ns(want[name])
+        w = None if want.get(name) is None or _ns(want[name]) > end else _ns(want[name])
         if (g is None) != (w is None) or (g is not None and w is not None and abs(g - w) > slack):
             raise Mismatch(f"{where}: expected {name} {w}, got {g}")
+
+
+def _fate(got: dict[str, int], end: int) -> str:
+    """What became of a job by the end."""
+    if got["consumed_by"] >= 0:
+        return "consumed"
+    return "stopped" if 0 <= got["t_stop"] <= end else "discarded" if 0 <= got["t_arrive"] <= end else "open"
 
 
 def _compare_job_set(vector: dict[str, Any], got: Timeline, want: set[Key], end: int) -> None:

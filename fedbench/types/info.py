@@ -12,10 +12,11 @@ from fedbench.types.arrays import Weights
 
 class Info:
     """What an algorithm may know beforehand: N `clients`, examples `n` (N,), objective weights `p` (N,), which sum to 1, and the
-    speeds: `step_seconds` (N,), the mean virtual seconds that one local step takes every client.
+    speeds: `step_seconds` (N,), the mean virtual seconds that one local step takes every client, and `job_seconds` (N,), those that all
+    local steps of a job take.
 
-    `n` and `step_seconds` may be functions that are called when somebody first asks: a plan needs no shards unless its policy does.
-    `p` defaults to n_i / sum n_j, `step_seconds` to 1 for everybody.
+    `n`, `step_seconds` and `job_seconds` may be functions that are called when somebody first asks: a plan needs no shards unless its
+    policy does. `p` defaults to n_i / sum n_j, `step_seconds` to 1 for everybody, `job_seconds` to `step_seconds`.
     """
 
     def __init__(
@@ -24,11 +25,13 @@ class Info:
         n: Weights | Callable[[], Weights],
         p: Weights | None = None,
         step_seconds: Weights | Callable[[], Weights] | None = None,
+        job_seconds: Weights | Callable[[], Weights] | None = None,
     ) -> None:
         self.clients = clients
         self._n = n
         self._p = p
         self._step_seconds = step_seconds
+        self._job_seconds = job_seconds
 
     @functools.cached_property
     def n(self) -> Weights:
@@ -43,3 +46,9 @@ class Info:
         if self._step_seconds is None:
             return np.ones(self.clients)
         return self._step_seconds() if callable(self._step_seconds) else self._step_seconds
+
+    @functools.cached_property
+    def job_seconds(self) -> Weights:
+        if self._job_seconds is None:
+            return self.step_seconds
+        return self._job_seconds() if callable(self._job_seconds) else self._job_seconds

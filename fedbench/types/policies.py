@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from fedbench.types.arrays import Integers
+from fedbench.types.arrays import Integers, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,14 +53,28 @@ class Rounds(Dispatch):
 
 @dataclass(frozen=True, kw_only=True)
 class Stream(Dispatch):
-    """Buffered asynchronous: `concurrency` clients always work, `buffer_size` arrivals make an update."""
+    """Buffered asynchronous: `concurrency` clients always work, `buffer_size` arrivals make an update.
+
+    `max_staleness`: an arrival that is more versions behind is discarded (None: all count). `stop_stale`: a job that has become so
+    stale is called off when the arrivals of the instant are over, and its place is free; it needs `max_staleness`.
+    `close`: the buffer is full with `buffer_size` arrivals (count), or when the harmonic mean of the clients' shares of it is at least
+    `buffer_size` / N (harmonic): `buffer_size` is any number >= 1 then, and all clients work and restart themselves.
+
+    `routing`: probabilities (N,), all > 0, with sum 1. `concurrency` then counts tasks, of which a client may have several: a task that
+    is done goes, with the newest version, to a drawn client, busy or not, and a client works on its tasks one after another. The
+    download begins at once, the upload occupies the client. Nobody may be away, no job lost, and no client keep a vector.
+    """
 
     concurrency: int
-    buffer_size: int = 1
+    buffer_size: float = 1
     restart: Literal["resample", "self"] = "resample"
     order: Literal["after_update", "before_update"] = "after_update"
+    max_staleness: int | None = None
+    stop_stale: bool = False
+    close: Literal["count", "harmonic"] = "count"
     initial: tuple[int, ...] = ()
     replacements: tuple[int, ...] | None = None
+    routing: tuple[float, ...] | Weights | None = None
 
     def at_a_time(self, clients: int) -> int:
         return min(clients, self.concurrency)

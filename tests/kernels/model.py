@@ -42,6 +42,7 @@ class Job:
     t_start: int
     t_finish: int
     t_arrive: int
+    t_stop: int = NEVER
 
 
 @dataclass
@@ -59,6 +60,12 @@ class Timeline:
         finish = start + system.duration(client, k)
         self.jobs[client, k] = Job(base, system.steps[client][k], dispatch, start, finish, finish + system.upload[client])
         return client, k
+
+    def stop(self, key: Key, now: int) -> None:
+        """The server calls the job off; what has not happened by now never does."""
+        job = self.jobs[key]
+        start, finish, arrive = (t if t <= now else NEVER for t in (job.t_start, job.t_finish, job.t_arrive))
+        self.jobs[key] = replace(job, t_start=start, t_finish=finish, t_arrive=arrive, t_stop=now)
 
     def dispatch(self, system: System, client: int, now: int) -> Key:
         """Download, run and upload follow one another."""

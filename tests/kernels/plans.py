@@ -19,7 +19,7 @@ from tests.kernels import model
 
 QUARTER = NANOSECONDS // 4
 ONE_SECOND = Duration(a=1.0)
-JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_lost")
+JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_stop", "t_lost")
 DETERMINISTIC = settings(derandomize=True, deadline=None, max_examples=150, database=None)
 
 
@@ -100,7 +100,8 @@ def assert_equal(got: Plan, want: model.Timeline) -> None:
     consumed_by = {key: u for u, (_, jobs) in enumerate(want.updates) for key in jobs}
     for row, key in enumerate(keys):
         job = want.jobs[key]
-        times = (t if t == model.NEVER else t * QUARTER for t in (job.t_dispatch, job.t_start, job.t_finish, job.t_arrive))
+        instants = (job.t_dispatch, job.t_start, job.t_finish, job.t_arrive, job.t_stop)
+        times = (t if t == model.NEVER else t * QUARTER for t in instants)
         expected = (job.base, job.steps, consumed_by.get(key, -1), *times, model.NEVER)  # and never lost
         assert tuple(int(got[name][row]) for name in JOB_COLUMNS[2:]) == expected, key
     assert got.totals["jobs"] == len(want.jobs)

@@ -1,6 +1,7 @@
 // The virtual clock's event queue: a 4-ary heap ordered by (time, phase, client).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -76,6 +77,13 @@ public:
     void clear() {
         heap_.clear();
         hole_ = false;
+    }
+
+    template <typename Gone>
+    void erase_if(Gone gone) {
+        fill_hole();
+        std::erase_if(heap_, gone);
+        std::sort(heap_.begin(), heap_.end());  // a sorted array is a heap
     }
 
     void push(Event event) {

@@ -18,6 +18,7 @@ struct Job {
     std::int32_t steps = 0;
     std::int64_t t_dispatch = kNever, t_start = kNever, t_finish = kNever, t_arrive = kNever;
     std::int64_t t_lost = kNever;
+    std::int64_t t_stop = kNever;  ///< the server called it off
 
     /// What has not happened by `time` never does.
     void forget_after(std::int64_t time) {
@@ -26,12 +27,12 @@ struct Job {
     }
 };
 
-/// Jobs as columns, in the order in which they were closed: consumed, lost, discarded, or still open when the plan ended; these show
+/// Jobs as columns, in the order in which they were closed: consumed, lost, discarded, called off, or still open when the plan ended; these show
 /// what was still to come.
 struct JobColumns {
     std::vector<std::int32_t> client, k, base, steps;
     std::vector<std::int32_t> consumed_by;  ///< the update (0, 1, ..) that consumed the job, or kNotConsumed
-    std::vector<std::int64_t> t_dispatch, t_start, t_finish, t_arrive, t_lost;
+    std::vector<std::int64_t> t_dispatch, t_start, t_finish, t_arrive, t_lost, t_stop;
 
     std::size_t size() const { return client.size(); }
     void append(const Job& job, std::int32_t update);

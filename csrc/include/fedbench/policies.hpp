@@ -47,9 +47,15 @@ enum class DispatchOrder {
     before_update,  ///< per arrival: receive, dispatch one replacement with the model as it is, update if full
 };
 
+inline constexpr std::int64_t kAnyStaleness = -1;
+
 /// Buffered asynchronous: `concurrency` clients work at any time, `buffer` arrivals make an update. A lost job frees its client's place
 /// like an arrival. Places go to drawn clients that are there, and stay vacant until one is; a place for a given client (itself,
 /// scripted, or one of the first who restart themselves) is kept until that client is back.
+///
+/// An arrival of staleness above `max_staleness` is discarded, which frees its place like any other. With `stop_stale`, jobs under way
+/// that have become so stale are called off after the arrivals of the instant; their places come after those of the arrivals, in the
+/// order of the clients.
 struct StreamPolicy {
     std::uint32_t concurrency = 1;
     std::uint32_t buffer = 1;
@@ -58,10 +64,41 @@ struct StreamPolicy {
     std::vector<std::int32_t> initial;       ///< scripted clients of time 0; empty: drawn
     std::vector<std::int32_t> replacements;  ///< scripted; only read if `scripted`
     bool scripted = false;
+    std::int64_t max_staleness = kAnyStaleness;
+    bool stop_stale = false;
+    double harmonic = 0;  ///< > 0: the buffer is full when the harmonic mean of the clients' shares of it is >= harmonic / clients
 
     template <class A>
     void archive(A& a) {
-        a(concurrency, buffer, restart, order, initial, replacements, scripted);
+        a(concurrency, buffer, restart, order, initial, replacements, scripted, max_staleness, stop_stale, harmonic);
+    }
+};
+
+/// Draws clients with given probabilities r_i. Throws std::invalid_argument unless all r_i > 0 and they sum to 1 within 1e-9.
+class Routing {
+public:
+    explicit Routing(const std::vector<double>& probabilities);
+    /// The first client i with u < r_0 + .. + r_i, or the last client.
+    std::uint32_t client(double u) const;
+
+private:
+    std::vector<double> sums_;
+};
+
+/// Generalized AsyncSGD: `tasks` tasks circulate. Each that is done is routed to a client drawn with `routing`, busy or not, with the newest
+/// version, when the arrivals of the instant are over. A client works on its tasks one after another, in the order in which they were
+/// given to it; the download begins at once, the upload occupies it. Everybody is always there, and no job is lost.
+struct Routed {
+    std::uint32_t tasks = 1;
+    std::uint32_t buffer = 1;
+    std::vector<double> routing;
+    std::vector<std::int32_t> initial;       ///< scripted clients of time 0, repetitions allowed; empty: drawn
+    std::vector<std::int32_t> replacements;  ///< scripted; only read if `scripted`
+    bool scripted = false;
+
+    template <class A>
+    void archive(A& a) {
+        a(tasks, buffer, routing, initial, replacements, scripted);
     }
 };
 
@@ -125,7 +162,7 @@ struct Poll {
     }
 };
 
-using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll>;
+using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll, Routed>;
 
 /// A digest of the policy's kind and parameters.
 std::uint64_t fingerprint(PolicyConfig& policy);
@@ -172,5 +209,6 @@ std::unique_ptr<Policy> make_policy(StreamPolicy config, std::uint32_t clients);
 std::unique_ptr<Policy> make_policy(Broadcast config, std::uint32_t clients);
 std::unique_ptr<Policy> make_policy(Mailbox config, std::uint32_t clients);
 std::unique_ptr<Policy> make_policy(Poll config, std::uint32_t clients);
+std::unique_ptr<Policy> make_policy(Routed config, std::uint32_t clients);
 
 }  // namespace fedbench

@@ -107,8 +107,9 @@ public:
     Slot open(std::uint32_t client, std::int32_t base, std::int64_t t_dispatch);
     /// Fixes steps, start and finish of an open job.
     void run(Slot slot, std::int64_t start);
-    /// Newest model to one client now, which is there: download, run, upload and the event that ends the job in one go.
-    Slot dispatch(std::uint32_t client);
+    /// Newest model to one client now, which is there: download, run, upload and the event that ends the job in one go. The run does not
+    /// start before `free_from`.
+    Slot dispatch(std::uint32_t client, std::int64_t free_from = 0);
     /// The upload begins at `from` (>= now): arrival event, or loss.
     void send(Slot slot, std::int64_t from);
     /// Is the job lost before `end`? Then its times say so, and the `lost` event is under way.
@@ -117,14 +118,18 @@ public:
     void draw_loss(Job& job, std::int64_t finish) const;
     /// The job will never be consumed.
     void discard(Slot slot) { close(slot, kNotConsumed); }
-    /// As discard, and what has not happened by now never does.
+    /// The server does not want the job any more: as discard, and what has not happened by now never does.
     void call_off(Slot slot);
-    /// As call_off: the job is lost now.
+    /// As call_off, of a job under way whose arrival or loss lies ahead: that event never happens.
+    void stop(Slot slot);
+    /// The job is lost now, and what has not happened never does.
     void lose(Slot slot);
 
     // ---- availability ----
     /// Is everybody always there?
     bool is_everybody_here() const { return presence_.availability().is_always(); }
+    /// May a job be lost, or paused?
+    bool loses_jobs() const { return is_fallible_; }
     bool is_here(std::uint32_t client) { return is_everybody_here() || presence_.is_on(client, now_); }
     const Presence& presence() const { return presence_; }
     /// Do downloads, computing and uploads rest while their client is away?
@@ -166,6 +171,7 @@ public:
 
 private:
     static constexpr std::int64_t kNotEmitted = -1;
+    static constexpr std::int64_t kStopped = -2;
     static constexpr std::size_t kSlots = Event::kMaxSlot;  // the highest one is free for policies
 
     EventQueue* earliest();
@@ -177,7 +183,12 @@ private:
     void check_events(const Restored& restored) const;
     void finish(Outcome outcome, const char* reason);
     bool loses(Slot slot, std::int64_t end);
+    void end_now(Slot slot, std::int64_t Job::* when);
     void close(Slot slot, std::int32_t update);
+    void record(Slot slot, std::int32_t update);
+    void release(Slot slot);
+    bool is_of_stopped(const Event& event) const;
+    void forget_stopped();
     void close_the_open();
     void note_messages();
     std::vector<std::int32_t> live_bases() const;
@@ -199,8 +210,9 @@ private:
     bool is_asking_ = false;
 
     std::vector<Job> open_jobs_;         // by slot; a freed slot is reused
-    std::vector<std::int64_t> emitted_;  // by slot: index in the chunk once consumed in the current update
+    std::vector<std::int64_t> emitted_;  // by slot: index in the chunk once consumed in the current update, or kStopped
     std::vector<Slot> free_slots_;
+    std::size_t stopped_ = 0;             // slots of stopped jobs; not free, since their events are still in the queue
     std::vector<std::uint32_t> next_k_;   // by client
     std::vector<std::uint32_t> open_on_;  // by version: open jobs that start from it
     std::int64_t versions_open_ = 0;      // versions with at least one open job

@@ -1,0 +1,70 @@
+// Who is working, in the order in which they began: a doubly linked list in which every client stands at most once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fedbench/scheduler.hpp"
+
+namespace fedbench {
+
+/// All of it is O(1). Place `clients` is the list's end, which closes the ring.
+class UnderWay {
+public:
+    UnderWay() = default;
+    explicit UnderWay(std::uint32_t clients) : before_(clients + std::size_t{1}, kAbsent), after_(before_), slot_(clients, 0) {
+        before_[clients] = after_[clients] = clients;
+    }
+
+    template <class A>
+    void archive(A& a) {
+        a(before_, after_, slot_);
+    }
+
+    bool holds(std::uint32_t client) const { return client < slot_.size() && after_[client] != kAbsent; }
+    bool empty() const { return after_.empty() || after_.back() == end(); }
+    std::uint32_t first() const { return after_.back(); }
+    Scheduler::Slot slot(std::uint32_t client) const { return slot_[client]; }
+
+    void add(std::uint32_t client, Scheduler::Slot slot) {
+        slot_[client] = slot;
+        join(before_.back(), client);
+        join(client, end());
+    }
+
+    /// Does nothing for a client that is not in the list.
+    void remove(std::uint32_t client) {
+        if (!holds(client)) return;
+        join(before_[client], after_[client]);
+        before_[client] = after_[client] = kAbsent;
+    }
+
+    /// Is a restored one a ring of these many clients, each with a job that `is_job` knows?
+    template <typename IsJob>
+    bool is_sound(std::uint32_t clients, IsJob is_job) const {
+        if (slot_.size() != clients || before_.size() != clients + std::size_t{1} || after_.size() != before_.size()) return false;
+        std::size_t members = 0, seen = 0;
+        for (std::uint32_t place : after_) members += place != kAbsent;
+        std::uint32_t at = end();
+        do {
+            const std::uint32_t next = after_[at];
+            if (next > clients || before_[next] != at || (next < clients && !is_job(slot_[next], next)) || ++seen > members) return false;
+            at = next;
+        } while (at != end());
+        return seen == members;
+    }
+
+private:
+    static constexpr std::uint32_t kAbsent = 0xffffffff;
+
+    std::uint32_t end() const { return static_cast<std::uint32_t>(slot_.size()); }
+    void join(std::uint32_t a, std::uint32_t b) {
+        after_[a] = b;
+        before_[b] = a;
+    }
+
+    std::vector<std::uint32_t> before_, after_;
+    std::vector<Scheduler::Slot> slot_;
+};
+
+}  // namespace fedbench

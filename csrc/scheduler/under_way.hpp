@@ -26,7 +26,9 @@ public:
     std::uint32_t first() const { return after_.back(); }
     Scheduler::Slot slot(std::uint32_t client) const { return slot_[client]; }
 
+    /// At the end; a client that is in the list already leaves its place (as only a forged state has it).
     void add(std::uint32_t client, Scheduler::Slot slot) {
+        remove(client);
         slot_[client] = slot;
         join(before_.back(), client);
         join(client, end());

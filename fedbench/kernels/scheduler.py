@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fedbench import _core
 from fedbench.errors import UsageError
 from fedbench.kernels import checks, inputs
+from fedbench.kernels.policies import to_policy
 from fedbench.kernels.timing import (
     NANOSECONDS,
     Availability,
@@ -24,7 +25,7 @@ from fedbench.kernels.timing import (
     to_steps,
     to_transfer,
 )
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Weights
+from fedbench.types import Dispatch, Weights
 
 __all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "Gradients", "LocalSteps", "Scheduler", "Timing", "route"]
 
@@ -34,7 +35,6 @@ OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
     _core.Outcome.stalled: "stalled",
 }
 LARGEST_64 = (1 << 64) - 1
-NO_LIMIT = -1
 
 
 class Chunk(Protocol):
@@ -43,7 +43,8 @@ class Chunk(Protocol):
     Job columns int32 `client`, `k`, `base`, `steps`, `consumed_by` (-1: never); int64 nanoseconds `t_dispatch`, `t_start`,
     `t_finish`, `t_arrive` (-1: never), `t_lost` (-1: not lost), `t_stop` (-1: the server did not call it off). What had not happened
     by `t_lost` or `t_stop` is -1. Jobs still open when the plan ended show what was to come. Update u turns version `first_version` + u
-    into the next at `time[u]` and consumes the jobs `entries[offsets[u]:offsets[u + 1]]`. `live_bases`: versions that later chunks may still need.
+    into the next at `time[u]` and consumes the jobs `entries[offsets[u]:offsets[u + 1]]`. `live_bases`: versions that later
+    chunks may still need.
     """
 
     @property
@@ -105,7 +106,7 @@ class Scheduler:
                 gradients_per_step=inputs.size("gradients: per_step", timing.gradients.per_step),
                 gradients_beside=_beside(timing.gradients),
                 start_ns=inputs.nanoseconds("start_seconds", timing.start_seconds),
-                policy=_policy(dispatch, p),
+                policy=to_policy(dispatch, p),
                 max_updates=checks.whole("budget.updates", timing.max_updates, 0, inputs.LARGEST),
                 max_seconds=checks.number("budget.seconds", timing.max_seconds),
                 max_jobs=checks.whole("budget.jobs", timing.max_jobs, 0, LARGEST_64 >> 1),
@@ -206,101 +207,3 @@ def route(p: Weights | Sequence[float], u: Weights) -> npt.NDArray[np.int32]:
 
 def _beside(gradients: Gradients) -> npt.NDArray[np.int32]:
     return np.empty(0, np.int32) if gradients.beside is None else inputs.whole_numbers("gradients: beside", gradients.beside)
-
-
-def _policy(dispatch: Dispatch, p: Weights | None) -> Any:
-    match dispatch:
-        case Rounds():
-            return _core.Rounds(
-                select=named(_core.Select, dispatch.select, "rounds: select"),
-                cohort=inputs.size("rounds: cohort_size", dispatch.cohort_size),
-                probabilities=inputs.parameter("rounds: p", p).tolist(),
-                selections=inputs.table("rounds: selections", dispatch.selections, inputs.client),
-                deadline_seconds=_deadline(dispatch),
-                over_selection=inputs.size("rounds: over_selection", dispatch.over_selection),
-            )
-        case Stream():
-            return _stream(dispatch) if dispatch.routing is None else _routed(dispatch)
-        case Broadcast():
-            return _core.Broadcast(
-                buffer=inputs.size("broadcast: buffer_size", dispatch.buffer_size),
-                receive=named(_core.Receive, dispatch.receive, "broadcast: receive"),
-            )
-        case Mailbox():
-            return _core.Mailbox(
-                cohort=inputs.size("mailbox: cohort_size", dispatch.cohort_size),
-                send=named(_core.Send, dispatch.send, "mailbox: send"),
-                receive=named(_core.Receive, dispatch.receive, "mailbox: receive"),
-                selections=inputs.table("mailbox: selections", dispatch.selections, inputs.client),
-            )
-        case Poll():
-            return _poll(dispatch)
-    raise UsageError(f"dispatch: expected Rounds, Stream, Broadcast, Mailbox or Poll, got {type(dispatch).__name__}")
-
-
-def _stream(dispatch: Stream) -> _core.StreamPolicy:
-    if dispatch.close not in ("count", "harmonic"):
-        raise UsageError(f"stream: close: expected count or harmonic, got {dispatch.close!r}")
-    is_counted, size = dispatch.close == "count", dispatch.buffer_size
-    limit = dispatch.max_staleness
-    return _core.StreamPolicy(
-        concurrency=inputs.size("stream: concurrency", dispatch.concurrency),
-        buffer=inputs.size("stream: buffer_size", size) if is_counted else 1,
-        restart=named(_core.Restart, dispatch.restart, "stream: restart"),
-        order=named(_core.DispatchOrder, dispatch.order, "stream: order"),
-        **_scripted(dispatch),
-        max_staleness=NO_LIMIT if limit is None else inputs.size("stream: max_staleness", limit),
-        stop_stale=dispatch.stop_stale,
-        harmonic=0.0 if is_counted else checks.within("stream: buffer_size", size, "a number >= 1", low=1),
-    )
-
-
-def _routed(dispatch: Stream) -> _core.Routed:
-    """Refuses what has no published meaning for queues of tasks."""
-    for name, value in (("order", "after_update"), ("max_staleness", None), ("stop_stale", False), ("close", "count")):
-        if (got := getattr(dispatch, name)) != value:
-            raise UsageError(f"stream: with routing, {name} must be {value}, got {got}")
-    return _core.Routed(
-        tasks=inputs.size("stream: concurrency", dispatch.concurrency),
-        buffer=inputs.size("stream: buffer_size", dispatch.buffer_size),
-        routing=inputs.parameter("stream: routing", dispatch.routing),
-        **_scripted(dispatch),
-    )
-
-
-class _Scripted(TypedDict):
-    initial: list[int]
-    replacements: list[int]
-    scripted: bool
-
-
-def _scripted(dispatch: Stream) -> _Scripted:
-    replacements = () if dispatch.replacements is None else dispatch.replacements
-    return {
-        "initial": inputs.clients("stream: initial", dispatch.initial),
-        "replacements": inputs.clients("stream: replacements", replacements),
-        "scripted": dispatch.replacements is not None,
-    }
-
-
-def _poll(dispatch: Poll) -> _core.Poll:
-    if dispatch.steps is not None:
-        raise UsageError(
-            f"poll: the steps of a job are known at its poll only; give max_steps, not steps, got steps={dispatch.steps}"
-        )
-    return _core.Poll(
-        period_seconds=checks.number("poll: period_seconds", dispatch.period_seconds),
-        max_steps=inputs.size("poll: max_steps", dispatch.max_steps),
-        cohort=inputs.size("poll: cohort_size", dispatch.cohort_size),
-        selections=inputs.table("poll: selections", dispatch.selections, inputs.client),
-    )
-
-
-def _deadline(dispatch: Rounds) -> float:
-    """0: none."""
-    if dispatch.deadline_seconds is None:
-        return 0.0
-    seconds = checks.number("rounds: deadline_seconds", dispatch.deadline_seconds)
-    if not seconds >= 1e-9:
-        raise UsageError(f"rounds: deadline_seconds must be at least a nanosecond, got {seconds:g}")
-    return seconds

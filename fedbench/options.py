@@ -82,6 +82,9 @@ def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
     kind = typing.get_origin(hint) or hint
     if kind is tuple and isinstance(value, list):
         value = tuple(tuple(item) if isinstance(item, list) else item for item in value)
+    if kind is tuple and isinstance(value, tuple) and Ellipsis in typing.get_args(hint):
+        items = [_fits(item, typing.get_args(hint)[0]) for item in value]
+        return all(fits for fits, _ in items), tuple(item for _, item in items)
     fits = (value is None if hint is type(None) else isinstance(value, kind)) and not (kind is int and not _is_whole(value))
     return fits and (allowed is None or value in allowed), value
 

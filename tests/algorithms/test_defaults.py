@@ -31,10 +31,19 @@ DEPARTURES: dict[tuple[str, str], tuple[Any, str]] = {
     ("ace", "restart"): ("self", "every client is always engaged: who has arrived gets the new model"),
     ("aced", "buffer_size"): (1, "as ace"),
     ("aced", "restart"): ("self", "as ace"),
-    ("area", "buffer_size"): (1, "Iakovidou and Kim 2024 ask how often the server should update; at every arrival is the plain rule"),
-    ("fedawe", "sampling"): ("all", "Xiang et al. 2024 have rounds of whoever is there, and a factor for the rounds that a client missed"),
+    ("area", "buffer_size"): (
+        1,
+        "Iakovidou and Kim 2024 ask how often the server should update; at every arrival is the plain rule",
+    ),
+    ("fedawe", "sampling"): (
+        "all",
+        "Xiang et al. 2024 have rounds of whoever is there, and a factor for the rounds that a client missed",
+    ),
     ("fedstale", "weights"): ("p", "the objective of Rodio and Neglia 2024, whose code weighs by the numbers of examples"),
-    ("msync", "cohort_size"): (None, "m results of all clients, who all start; no cohort is drawn, and no m is published as usual"),
+    ("msync", "cohort_size"): (
+        None,
+        "m results of all clients, who all start; no cohort is drawn, and no m is published as usual",
+    ),
     ("fedsgd", "weights"): ("p", "a reference: gradient descent on the pooled data, which weights p make it"),
 }
 DISPATCH: dict[str, tuple[Any, str]] = {

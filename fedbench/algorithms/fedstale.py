@@ -40,9 +40,7 @@ class FedStale(Algorithm):
     stale_weight: Fraction = option(0.5, "The weight beta of what clients sent last; 0: FedAvg, 1 with uniform weights: FedVARP.")
     weights: Literal["p", "uniform"] = option("p", "The weights a_i of the clients in the objective: p_i (p), or 1/N (uniform).")
     cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "all"] = option(
-        "without_replacement", "Who takes part in a round: clients drawn uniformly without replacement, or all that are there."
-    )
+    sampling: Literal["without_replacement", "all"] = option("without_replacement", "A drawn cohort, or whoever is there (all).")
     participation: Literal["cohort", "interval"] | tuple[Probability, ...] | None = option(
         None,
         "The probabilities pi_i: |S|/N (cohort), estimated from the intervals between participations (interval), or a list with one of "
@@ -71,7 +69,11 @@ class FedStale(Algorithm):
         state.x = state.x + self.server_lr * k.weighted_sum(coefficients, [*batch.delta, *(state.h_i[j] for j in known)])
         for i, delta in zip(S, batch.delta, strict=True):
             state.h_i[i] = delta
-        self.end_intervals(state, S, batch.version + 1)
+        rounds = batch.version + 1  # the intervals of those that took part end, and those that the cut-off ends
+        over = rounds - state.ended >= (self.cutoff or rounds + 1)
+        over[S] = True
+        state.intervals[over] += 1
+        state.ended[over] = rounds
 
     def fresh_weights(self, a: Weights, S: Integers, state: State) -> Weights:
         """a_i / pi_i, i in S."""
@@ -84,10 +86,3 @@ class FedStale(Algorithm):
         """The mean interval of every client (N,), in rounds. Intervals follow each other from the first round on, so that together they
         are as long as the run was when the last one ended."""
         return np.where(state.intervals > 0, state.ended / np.maximum(state.intervals, 1), 1.0)
-
-    def end_intervals(self, state: State, S: Integers, rounds: int) -> None:
-        """After so many rounds: of those that took part in the last one, and of those that the cut-off ends."""
-        over = rounds - state.ended >= (self.cutoff or rounds + 1)
-        over[S] = True
-        state.intervals[over] += 1
-        state.ended[over] = rounds

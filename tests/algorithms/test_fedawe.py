@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fedbench.algorithms.fedawe import FedAWE
+from fedbench.proof import contract
 from fedbench.types import Info, Rounds
 from tests.algorithms.by_hand import D0, D1, X0, Trace, arrivals, delta_0, delta_1, run, serve, two_clients
 
@@ -57,6 +58,10 @@ def test_the_message_does_not_matter() -> None:
     algorithm = FedAWE()
     state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
     assert algorithm.local(algorithm.broadcast(state, tools), None, X_1).start is X_1  # type: ignore[arg-type]
+
+
+def test_a_run_goes_on_from_a_checkpoint_with_its_own_models() -> None:
+    assert contract.resumes(FedAWE(sampling="without_replacement", cohort_size=3)).startswith("saved and restored")
 
 
 def test_whoever_is_there_takes_part() -> None:

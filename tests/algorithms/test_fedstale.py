@@ -10,6 +10,7 @@ import pytest
 
 from fedbench.algorithms.fedstale import FedStale
 from fedbench.errors import UsageError
+from fedbench.proof import contract
 from fedbench.types import Info, Rounds
 from tests.algorithms.by_hand import D0, X0, arrivals, delta_0, delta_1, run, serve, two_clients
 
@@ -75,7 +76,7 @@ def test_the_cut_off_ends_an_interval_too() -> None:
 
 
 def test_the_fresh_weights_of_all_cohorts_have_mean_one() -> None:
-    """Two of four clients, all Delta = 1, nothing stale yet; and the noise of an unequal list does not matter on average."""
+    """Two of four clients, all Delta = 1, nothing stale yet."""
     moved = []
     for cohort in itertools.combinations(range(4), 2):
         algorithm = fedstale()
@@ -89,6 +90,10 @@ def test_whom_a_round_asks() -> None:
     info = Info(30, np.ones(30))
     assert fedstale(cohort_size=3).dispatch(info) == Rounds(select="without_replacement", cohort_size=3)
     assert fedstale(sampling="all").dispatch(info).select == "all"
+
+
+def test_a_run_goes_on_from_a_checkpoint_with_its_intervals() -> None:
+    assert contract.resumes(fedstale(cohort_size=3, participation="interval", cutoff=4)).startswith("saved and restored")
 
 
 def test_refusals() -> None:

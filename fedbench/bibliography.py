@@ -83,6 +83,13 @@ PAPERS = {
         "ICLR",
         _arxiv("2111.04263"),
     ),
+    "begunov2026": Paper(
+        ("Begunov", "Tyurin"),
+        2026,
+        "Do We Need Asynchronous SGD? On the Near-Optimality of Synchronous Methods",
+        "arXiv",
+        _arxiv("2602.03802"),
+    ),
     "chang2025": Paper(
         ("Chang", "Yao", "Krishnamurthy", "Shelton", "Chakraborty", "Swami", "Oymak", "Roy-Chowdhury"),
         2025,
@@ -96,6 +103,20 @@ PAPERS = {
         "Fast Federated Learning in the Presence of Arbitrary Device Unavailability",
         "NeurIPS",
         _arxiv("2106.04159"),
+    ),
+    "iakovidou2024": Paper(
+        ("Iakovidou", "Kim"),
+        2024,
+        "Asynchronous Federated Stochastic Optimization for Heterogeneous Objectives Under Arbitrary Delays",
+        "arXiv",
+        _arxiv("2405.10123"),
+    ),
+    "jhunjhunwala2022": Paper(
+        ("Jhunjhunwala", "Sharma", "Nagarkatti", "Joshi"),
+        2022,
+        "FedVARP: Tackling the Variance Due to Partial Client Participation in Federated Learning",
+        "UAI",
+        _arxiv("2207.14130"),
     ),
     "karimireddy2020": Paper(
         ("Karimireddy", "Kale", "Mohri", "Reddi", "Stich", "Suresh"),
@@ -160,6 +181,13 @@ PAPERS = {
         "MMSys",
         "https://datasets.simula.no/hsdpa-tcp-logs/",
     ),
+    "rodio2024": Paper(
+        ("Rodio", "Neglia"),
+        2024,
+        "FedStale: Leveraging Stale Client Updates in Federated Learning",
+        "arXiv",
+        _arxiv("2405.04171"),
+    ),
     "toghani2022": Paper(
         ("Toghani", "Uribe"),
         2022,
@@ -218,6 +246,13 @@ PAPERS = {
         "From Deterioration to Acceleration: A Calibration Approach to Rehabilitating Step Asynchronism in Federated Optimization",
         "IEEE Transactions on Parallel and Distributed Systems",
         _arxiv("2112.09355"),
+    ),
+    "xiang2024": Paper(
+        ("Xiang", "Ioannidis", "Yeh", "Joe-Wong", "Su"),
+        2024,
+        "Efficient Federated Learning against Heterogeneous and Non-stationary Client Unavailability",
+        "NeurIPS",
+        _arxiv("2409.17446"),
     ),
     "xie2019": Paper(("Xie", "Koyejo", "Gupta"), 2019, "Asynchronous Federated Optimization", "arXiv", _arxiv("1903.03934")),
     "zakerinia2024": Paper(

@@ -62,13 +62,17 @@ def sentence(cls: type, name: str) -> str:
 
 def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
     """The value in its canonical type (an int for a float field becomes a float), or a UsageError that says what is allowed."""
-    for option in (
-        typing.get_args(hint) if isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
-    ):
+    for option in _alternatives(hint):
         fits, canonical = _fits(value, option)
         if fits:
             return canonical
     raise UsageError(f"{owner}: {name} must be {describe(hint)}, got {value!r:.80}")
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """The parts of a union, or the annotation itself."""
+    is_union = isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union
+    return typing.get_args(hint) if is_union else (hint,)
 
 
 def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
@@ -82,8 +86,16 @@ def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
     kind = typing.get_origin(hint) or hint
     if kind is tuple and isinstance(value, list):
         value = tuple(tuple(item) if isinstance(item, list) else item for item in value)
+    if kind is tuple and isinstance(value, tuple) and Ellipsis in typing.get_args(hint):
+        items = [_fits(item, typing.get_args(hint)[0]) for item in value]
+        return all(fits for fits, _ in items), tuple(item for _, item in items)
     fits = (value is None if hint is type(None) else isinstance(value, kind)) and not (kind is int and not _is_whole(value))
     return fits and (allowed is None or value in allowed), value
+
+
+def takes_whole_numbers(hint: Any) -> bool:
+    """Whether the numbers that an annotation allows are integers, such as those of `Count | None`."""
+    return any((typing.get_args(one)[0] if typing.get_origin(one) is Annotated else one) is int for one in _alternatives(hint))
 
 
 def _is_whole(value: Any) -> bool:
@@ -93,8 +105,8 @@ def _is_whole(value: Any) -> bool:
 
 def describe(hint: Any) -> str:
     """An annotation in words: `a number > 0`, `one of 'none', 'sqrt'`, ..."""
-    if isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union:
-        return " or ".join(describe(option) for option in typing.get_args(hint))
+    if len(several := _alternatives(hint)) > 1:
+        return " or ".join(describe(option) for option in several)
     if typing.get_origin(hint) is Annotated:
         kind, allowed = typing.get_args(hint)[:2]
         return f"{describe(kind)} {allowed}"

@@ -18,6 +18,8 @@ from fedbench.sources import GROUP, plain
 
 ALGORITHMS = {
     "ace": "fedbench.algorithms.ace:ACE",
+    "aced": "fedbench.algorithms.aced:ACED",
+    "area": "fedbench.algorithms.area:AREA",
     "asysg": "fedbench.algorithms.asysg:AsySG",
     "ca2fl": "fedbench.algorithms.ca2fl:CA2FL",
     "centralised": "fedbench.algorithms.centralised:Centralised",
@@ -30,6 +32,7 @@ ALGORITHMS = {
     "fedagrac": "fedbench.algorithms.fedagrac:FedaGrac",
     "fedasync": "fedbench.algorithms.fedasync:FedAsync",
     "fedavg": "fedbench.algorithms.fedavg:FedAvg",
+    "fedawe": "fedbench.algorithms.fedawe:FedAWE",
     "fedbuff": "fedbench.algorithms.fedbuff:FedBuff",
     "feddyn": "fedbench.algorithms.feddyn:FedDyn",
     "fedecho": "fedbench.algorithms.fedecho:FedEcho",
@@ -37,7 +40,10 @@ ALGORITHMS = {
     "fednova": "fedbench.algorithms.fednova:FedNova",
     "fedprox": "fedbench.algorithms.fedprox:FedProx",
     "fedsgd": "fedbench.algorithms.fedsgd:FedSGD",
+    "fedstale": "fedbench.algorithms.fedstale:FedStale",
+    "fedvarp": "fedbench.algorithms.fedvarp:FedVARP",
     "mifa": "fedbench.algorithms.mifa:MIFA",
+    "msync": "fedbench.algorithms.msync:MSync",
     "quafl": "fedbench.algorithms.quafl:QuAFL",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }

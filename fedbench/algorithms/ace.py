@@ -23,12 +23,13 @@ class ACE(Buffered):
     One arrival makes an update. A Delta counts in every update until its client's next one takes its
     place, which is about N updates; with server_lr = 1/N it moves the model by one Delta in all.
 
-    Source: Chang et al. 2025, after its text and public code. Departures: several local steps and
-    larger buffers; the paper has one step and one arrival.
+    Source: Chang et al. 2025, after the abstract, the introduction, public reviews and two public codes;
+    the algorithm box was not read. Departures: several local steps and larger buffers; the paper has one
+    step and one arrival.
     """
 
     name = "ace"
-    source = cited(chang2025="after its text and public code")
+    source = cited(chang2025="after the introduction and two public codes")
 
     server_lr: Positive | None = option(None, "The server's learning rate; none: 1/N.")
     buffer_size: Count = 1
@@ -57,5 +58,5 @@ class ACE(Buffered):
         if self.start != "wait_all" or not silent:
             return []
         return [
-            f"ace: the model is still x0, since {silent} of {state.h_i.clients} clients never reported; see start, concurrency"
+            f"{self.name}: the model is still x0, since {silent} of {state.h_i.clients} clients never reported; see start, concurrency"
         ]

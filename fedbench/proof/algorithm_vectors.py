@@ -23,6 +23,8 @@ from fedbench.types import Info, State, Vector
 OPTIONS = {"eta_l": "local_lr", "eta_g": "server_lr"}
 OPTIONS_OF: dict[str, dict[str, str]] = {
     "ace": {"M": "buffer_size"},
+    "aced": {"tau": "delay_threshold"},
+    "area": {"M": "buffer_size"},
     "ca2fl": {"M": "buffer_size"},
     "defedavg_iid": {"n": "cohort_size"},
     "defedavg_niid": {"n": "cohort_size"},
@@ -37,6 +39,8 @@ OPTIONS_OF: dict[str, dict[str, str]] = {
     "fedlin": {"eta_bar": "local_lr"},
     "fedprox": {"mu": "prox", "prox": "prox_form"},
     "malenia": {"S": "buffer_size"},
+    "fedstale": {"beta": "stale_weight"},
+    "msync": {"m": "cohort_size"},
     "quafl": {"s": "cohort_size"},
     "rennala": {"S": "buffer_size"},
     "ringmaster": {"R": "delay_threshold"},
@@ -47,13 +51,18 @@ VALUES_OF: dict[str, dict[tuple[str, Any], Any]] = {
 }
 STATE_OF: dict[str, dict[str, str]] = {
     "ace": {"h_i": "h_i"},
+    "aced": {"base_i": "base_i", "h_i": "h_i"},
+    "area": {"y_i": "memory"},
     "ca2fl": {"h": "h", "h_i": "h_i"},
     "fadas": {"m": "m", "v": "v", "vhat": "vhat"},
     "fedac": {"C": "C", "C_i": "memory", "m": "m", "v": "v"},
     "fedadam": {"m": "m", "v": "v", "vhat": "vhat"},
     "fedagrac": {"nu": "nu", "nu_i": "memory"},
+    "fedawe": {"X_i": "memory", "last_i": "last_i"},
     "feddyn": {"h": "h", "l_i": "memory"},
     "fedecho": {"Z": "Z"},
+    "fedstale": {"h_i": "h_i", "interval_i": "interval_i"},
+    "fedvarp": {"y_i": "y_i"},
     "mifa": {"G_i": "G_i"},
     "quafl": {"X_i": "memory"},
     "scaffold": {"c": "c", "c_i": "memory"},

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from fedbench import plain_files, registry
 from fedbench.errors import UsageError, nearest
+from fedbench.options import hints, takes_whole_numbers
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.part import Float, Part
 from fedbench.scenarios.problems import validated
@@ -91,7 +92,7 @@ class Space(Part):
 
 
 def _value(cls: type[Algorithm], key: str, value: float) -> Any:
-    return round(value) if isinstance(cls().options()[key], int) else value
+    return round(value) if takes_whole_numbers(hints(cls)[key]) else value
 
 
 def load(space: str | Path) -> Space:

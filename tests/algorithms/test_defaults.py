@@ -29,15 +29,34 @@ RULE: dict[str, Any] = {
 DEPARTURES: dict[tuple[str, str], tuple[Any, str]] = {
     ("ace", "buffer_size"): (1, "the rule of Chang et al. 2025 has no buffer: every arrival is an update"),
     ("ace", "restart"): ("self", "every client is always engaged: who has arrived gets the new model"),
+    ("aced", "buffer_size"): (1, "as ace"),
+    ("aced", "restart"): ("self", "as ace"),
+    ("area", "buffer_size"): (
+        1,
+        "Iakovidou and Kim 2024 ask how often the server should update; at every arrival is the plain rule",
+    ),
+    ("fedawe", "sampling"): (
+        "all",
+        "Xiang et al. 2024 have rounds of whoever is there, and a factor for the rounds that a client missed",
+    ),
+    ("fedstale", "weights"): ("p", "the objective of Rodio and Neglia 2024, whose code weighs by the numbers of examples"),
+    ("msync", "cohort_size"): (
+        None,
+        "m results of all clients, who all start; no cohort is drawn, and no m is published as usual",
+    ),
     ("fedsgd", "weights"): ("p", "a reference: gradient descent on the pooled data, which weights p make it"),
 }
 DISPATCH: dict[str, tuple[Any, str]] = {
     "ace": (Stream(concurrency=N, restart="self"), "see above"),
+    "aced": (Stream(concurrency=N, restart="self"), "as ace"),
+    "area": (Stream(concurrency=N, restart="self"), "see above; a client that has sent its model starts again"),
     "asysg": (Stream(concurrency=N, buffer_size=10, restart="self", steps=1), "a client pulls again as soon as it has pushed"),
     "centralised": (Rounds(select="all"), "there is one worker only"),
     "defedavg_niid": (Mailbox(cohort_size=10), "draws are with replacement, which the proof of its Algorithm 1 needs"),
     "fedasync": (Stream(concurrency=N), "every arrival is mixed in by itself"),
+    "fedawe": (Rounds(select="all", cohort_size=10), "see above"),
     "fedlin": (Rounds(select="all", prelude="every_round", everybody=True), "G is the gradient of the whole objective"),
+    "msync": (Rounds(select="all"), "see above"),
     "fedsgd": (Rounds(select="all", steps=1, everybody=True), "a reference: the gradient of the whole objective"),
 }
 NOT_UNIFORM = {

@@ -168,7 +168,7 @@ def test_weight_decay_is_part_of_the_initial_references() -> None:
 
 
 @pytest.mark.parametrize(
-    "schedule", [[], [[1, 0.1]], [[0, 0.1], [0, 0.2]], [[0, -0.1]], [[0, "a"]], [0, 1], [[0, 0.1, 3]], [[0, np.inf]]]
+    "schedule", [[], [[1, 0.1]], [[0, 0.1], [0, 0.2]], [[0, -0.1]], [[0, "a"]], [[0, 0.1, 3]], [[0, np.inf]]]
 )
 def test_bad_schedules(schedule: Any) -> None:
     with pytest.raises(
@@ -178,6 +178,10 @@ def test_bad_schedules(schedule: Any) -> None:
 
 
 def test_refusals() -> None:
+    with pytest.raises(
+        UsageError, match=r"fedagrac: calibration_rate must be .* or a list of \[an integer, a number\], got \[0, 1\]"
+    ):
+        fedagrac(calibration_rate=[0, 1])
     with pytest.raises(UsageError, match="local_ref eq4 is defined for the default variant only, got variant 'avg'"):
         fedagrac(local_ref="eq4", variant="avg")
     with pytest.raises(UsageError, match="calibration_rate must be a number >= 0 or one of 'increase' or"):

@@ -55,6 +55,13 @@ ALL = [
     "mifa[sampling=without_replacement,cohort_size=3,start=wait_all,average=nonempty]",
     "ace",
     "ace[buffer_size=2,start=seen,restart=resample]",
+    "aced[buffer_size=2,start=seen,delay_threshold=3]",
+    "area",
+    "area[buffer_size=5]",
+    "fedawe[sampling=without_replacement,cohort_size=3]",
+    "fedstale[cohort_size=3,participation=interval,cutoff=4]",
+    "fedvarp[cohort_size=3]",
+    "msync[cohort_size=3]",
 ]
 
 

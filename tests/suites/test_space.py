@@ -46,6 +46,12 @@ def test_the_first_trial_is_published_and_the_others_are_spread() -> None:
     assert [t["local_lr"] for t in trials[1:]] != [t["local_lr"] for t in load("axes").trials("fedavg", 16)[1:]]
 
 
+def test_an_option_without_a_default_number_is_whole_where_its_values_are() -> None:
+    trials = load("axes").trials("msync", 16)[1:]
+    assert all(isinstance(trial["cohort_size"], int) for trial in trials)
+    assert len({trial["cohort_size"] for trial in trials}) > 8
+
+
 def test_values_have_three_digits_and_whole_numbers_are_whole() -> None:
     assert Interval(low=0.003, high=1).at(0.5) == 0.0548
     assert Interval(low=0, high=10, scale="linear").at(0.25) == 2.5

@@ -58,6 +58,24 @@ def test_options_are_checked_as_plain_fields_are() -> None:
         Mine(said=0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listed(Mine):
+    """Mine, with a list.
+
+    Source: me.
+    """
+
+    rates: tuple[Positive, ...] = ()
+
+
+def test_the_items_of_a_list_are_checked() -> None:
+    made = Listed.make({"rates": [1, 0.5]}).rates
+    assert (made, [type(rate) for rate in made]) == ((1.0, 0.5), [float, float])
+    for wrong in ([1, 0], [1, "a"], [True], [[1]]):
+        with pytest.raises(UsageError, match="mine: rates must be a list of a number > 0, got "):
+            Listed.make({"rates": wrong})
+
+
 def test_allowed_values_in_words() -> None:
     assert describe(tuple[tuple[int, float], ...]) == "a list of [an integer, a number]"
     assert describe(Count | None) == "an integer >= 1 or none"

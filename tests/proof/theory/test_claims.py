@@ -13,7 +13,15 @@ from fedbench.errors import UsageError
 from fedbench.proof.theory import distilled, limits, moments, table
 from fedbench.proof.theory.bed import problem, with_public_data
 
-SECONDS = ("mean-staleness", "uniform-selection", "fedecho-step", "fedecho-teacher", "ca2fl-unbiased", "objective-inconsistency")
+SECONDS = (
+    "mean-staleness",
+    "uniform-selection",
+    "fedecho-step",
+    "fedecho-teacher",
+    "ca2fl-unbiased",
+    "objective-inconsistency",
+    "everybody-remembered",
+)
 
 
 def failing(name: str) -> list[str]:

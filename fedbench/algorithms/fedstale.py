@@ -1,0 +1,88 @@
+"""FedStale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+
+from fedbench import kernels as k
+from fedbench.bibliography import cited
+from fedbench.errors import UsageError
+from fedbench.protocols import Algorithm, Count, Fraction, Positive, Range, Tools, option
+from fedbench.tables import ClientTable
+from fedbench.types import Batch, Dispatch, Info, Integers, Rounds, ServerMemory, State, Vector, Weights
+
+Probability = Annotated[float, Range(low=0, high=1, open="low")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedStale(Algorithm):
+    """Between FedAvg and FedVARP: what clients sent last counts with the weight `stale_weight`.
+
+        x <- x + server_lr * (sum_S (a_i / pi_i) (Delta_i - beta h_i) + beta sum_{j=1..N} a_j h_j)
+        then h_i <- Delta_i,  i in S;   h starts at 0
+
+    beta = `stale_weight`, pi_i = the probability that client i takes part in a round. It is estimated, under
+    participation = interval, by the rounds from one participation to the next: 1 / pi_i is the mean of the
+    intervals that ended before this round, 1 before the first. A round is an update here, so rounds in which
+    nobody is there do not count.
+
+    Source: Rodio and Neglia 2024, after the abstract and the authors' code, which was read and has the
+    update and the estimate.
+    """
+
+    name = "fedstale"
+    source = cited(rodio2024="after the abstract and the authors' code")
+
+    server_lr: Positive = option(1.0, "The server's learning rate.")
+    stale_weight: Fraction = option(0.5, "The weight beta of what clients sent last; 0: FedAvg, 1 with uniform weights: FedVARP.")
+    weights: Literal["p", "uniform"] = option("p", "The weights a_i of the clients in the objective: p_i (p), or 1/N (uniform).")
+    cohort_size: Count = option(10, "How many clients a round draws.")
+    sampling: Literal["without_replacement", "all"] = option("without_replacement", "A drawn cohort, or whoever is there (all).")
+    participation: Literal["cohort", "interval"] | tuple[Probability, ...] | None = option(
+        None,
+        "The probabilities pi_i: |S|/N (cohort), estimated from the intervals between participations (interval), or a list with one of "
+        "every client; none: cohort where a cohort is drawn, interval where all take part that are there.",
+    )
+    cutoff: Count | None = option(None, "After how many rounds an interval ends also without participation; none: never.")
+
+    def dispatch(self, info: Info) -> Dispatch:
+        if isinstance(pi := self.participation, tuple) and len(pi) != info.clients:
+            raise UsageError(f"fedstale: participation must be {info.clients} probabilities, one a client, got {len(pi)}")
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
+
+    def server_memory(self, info: Info) -> ServerMemory:
+        return ServerMemory(own=1, per_client=1)
+
+    def init(self, x0: Vector, tools: Tools) -> State:
+        zero = np.zeros(tools.info.clients, np.int64)
+        return State(x=x0, h_i=ClientTable(len(zero), np.zeros_like(x0)), intervals=zero, ended=zero.copy())
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        S, N = batch.clients, tools.info.clients
+        a = tools.info.p if self.weights == "p" else np.full(N, 1 / N)
+        fresh, stale, known = self.fresh_weights(a, S, state), a.copy(), state.h_i.written()
+        stale[S] -= fresh
+        coefficients = [*fresh, *(self.stale_weight * stale[known])]
+        state.x = state.x + self.server_lr * k.weighted_sum(coefficients, [*batch.delta, *(state.h_i[j] for j in known)])
+        for i, delta in zip(S, batch.delta, strict=True):
+            state.h_i[i] = delta
+        rounds = batch.version + 1  # the intervals of those that took part end, and those that the cut-off ends
+        over = rounds - state.ended >= (self.cutoff or rounds + 1)
+        over[S] = True
+        state.intervals[over] += 1
+        state.ended[over] = rounds
+
+    def fresh_weights(self, a: Weights, S: Integers, state: State) -> Weights:
+        """a_i / pi_i, i in S."""
+        pi = self.participation or ("interval" if self.sampling == "all" else "cohort")
+        if pi == "cohort":
+            return len(a) * a[S] / len(S)
+        return a[S] * self.interval_i(state)[S] if pi == "interval" else a[S] / np.array(pi)[S]
+
+    def interval_i(self, state: State) -> Weights:
+        """The mean interval of every client (N,), in rounds. Intervals follow each other from the first round on, so that together they
+        are as long as the run was when the last one ended."""
+        return np.where(state.intervals > 0, state.ended / np.maximum(state.intervals, 1), 1.0)

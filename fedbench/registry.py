@@ -42,9 +42,13 @@ ALGORITHMS = {
     "fedsgd": "fedbench.algorithms.fedsgd:FedSGD",
     "fedstale": "fedbench.algorithms.fedstale:FedStale",
     "fedvarp": "fedbench.algorithms.fedvarp:FedVARP",
+    "generalized_async": "fedbench.algorithms.generalized_async:GeneralizedAsync",
+    "malenia": "fedbench.algorithms.malenia:Malenia",
     "mifa": "fedbench.algorithms.mifa:MIFA",
     "msync": "fedbench.algorithms.msync:MSync",
     "quafl": "fedbench.algorithms.quafl:QuAFL",
+    "rennala": "fedbench.algorithms.rennala:Rennala",
+    "ringmaster": "fedbench.algorithms.ringmaster:Ringmaster",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }
 TASKS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from fedbench.types.arrays import Integers, Weights
+from fedbench.types.arrays import Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class Stream(Dispatch):
     `close`: the buffer is full with `buffer_size` arrivals (count), or when the harmonic mean of the clients' shares of it is at least
     `buffer_size` / N (harmonic): `buffer_size` is any number >= 1 then, and all clients work and restart themselves.
 
-    `routing`: probabilities (N,), all > 0, with sum 1. `concurrency` then counts tasks, of which a client may have several: a task that
+    `routing`: N probabilities, all > 0, with sum 1. `concurrency` then counts tasks, of which a client may have several: a task that
     is done goes, with the newest version, to a drawn client, busy or not, and a client works on its tasks one after another. The
     download begins at once, the upload occupies the client. Nobody may be away, no job lost, and no client keep a vector.
     """
@@ -74,7 +74,7 @@ class Stream(Dispatch):
     close: Literal["count", "harmonic"] = "count"
     initial: tuple[int, ...] = ()
     replacements: tuple[int, ...] | None = None
-    routing: tuple[float, ...] | Weights | None = None
+    routing: tuple[float, ...] | None = None
 
     def at_a_time(self, clients: int) -> int:
         return min(clients, self.concurrency)

@@ -40,6 +40,8 @@ DEPARTURES: dict[tuple[str, str], tuple[Any, str]] = {
         "Xiang et al. 2024 have rounds of whoever is there, and a factor for the rounds that a client missed",
     ),
     ("fedstale", "weights"): ("p", "the objective of Rodio and Neglia 2024, whose code weighs by the numbers of examples"),
+    ("generalized_async", "buffer_size"): (1, "Leconte et al. 2024: a task that is done moves the model"),
+    ("malenia", "buffer_size"): (None, "Tyurin and Richtarik 2023 need at least N; N is everybody once"),
     ("msync", "cohort_size"): (
         None,
         "m results of all clients, who all start; no cohort is drawn, and no m is published as usual",
@@ -56,7 +58,14 @@ DISPATCH: dict[str, tuple[Any, str]] = {
     "fedasync": (Stream(concurrency=N), "every arrival is mixed in by itself"),
     "fedawe": (Rounds(select="all", cohort_size=10), "see above"),
     "fedlin": (Rounds(select="all", prelude="every_round", everybody=True), "G is the gradient of the whole objective"),
+    "generalized_async": (Stream(concurrency=N, routing=(1 / N,) * N), "as many tasks as clients, which are routed uniformly"),
+    "malenia": (
+        Stream(concurrency=N, buffer_size=N, close="harmonic", restart="self", max_staleness=0),
+        "all compute at the newest model; what is stale is ignored",
+    ),
     "msync": (Rounds(select="all"), "see above"),
+    "rennala": (Stream(concurrency=N, buffer_size=10, restart="self", max_staleness=0), "as malenia"),
+    "ringmaster": (Stream(concurrency=N, restart="self", max_staleness=N - 1), "what is staler than R - 1 is refused"),
     "fedsgd": (Rounds(select="all", steps=1, everybody=True), "a reference: the gradient of the whole objective"),
 }
 NOT_UNIFORM = {

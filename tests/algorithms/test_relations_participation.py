@@ -48,6 +48,18 @@ RELATIONS: list[tuple[Any, Any, dict[str, Any], bool]] = [
     ("fedstale[cohort_size=3,stale_weight=0]", "fedavg[cohort_size=3,weights=unbiased]", {"seconds": UNEQUAL}, True),
     ("fedstale[cohort_size=3,stale_weight=0,weights=uniform]", "fedavg[cohort_size=3]", {"seconds": UNEQUAL}, False),
     ("fedstale[cohort_size=3,stale_weight=1,weights=uniform]", "fedvarp[cohort_size=3]", {"seconds": UNEQUAL}, False),
+    # what is stale is refused, and tasks that are routed
+    ("rennala[buffer_size=5]", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
+    ("malenia", "fedavg[sampling=all]", {"seconds": EQUAL}, False),
+    (
+        "ringmaster[delay_threshold=1000,server_lr=0.5]",
+        "fedbuff[buffer_size=1,restart=self,server_lr=0.5]",
+        {"seconds": UNEQUAL},
+        True,
+    ),
+    ("ringmaster[delay_threshold=1,server_lr=1]", "rennala[buffer_size=1]", {"seconds": UNEQUAL}, True),
+    ("ringmaster[delay_threshold=1,server_lr=1,stop_stale=true]", "msync[cohort_size=1]", {"seconds": UNEQUAL}, True),
+    ("malenia[stop_stale=true]", "fedbuff[buffer_size=5,restart=self]", {"seconds": EQUAL}, False),
     ("fedstale[cohort_size=3]", f"fedstale[cohort_size=3,participation={[3 / N] * N}]", {"seconds": UNEQUAL}, False),
 ]
 
@@ -69,6 +81,12 @@ def test_relations(left: Any, right: Any, timing: dict[str, Any], bits: bool, dt
     ("left", "right", "timing"),
     [
         ("msync[cohort_size=4]", "fedavg[sampling=all]", {"seconds": UNEQUAL}),
+        (
+            "ringmaster[delay_threshold=3,server_lr=0.5]",
+            "fedbuff[buffer_size=1,restart=self,server_lr=0.5]",
+            {"seconds": UNEQUAL},
+        ),
+        ("malenia", "rennala[buffer_size=5]", {"seconds": UNEQUAL}),
         ("fedvarp[cohort_size=3]", "fedavg[cohort_size=3]", {"seconds": UNEQUAL}),
         ("fedawe[sampling=without_replacement,cohort_size=3]", "fedavg[cohort_size=3]", {"seconds": UNEQUAL}),
         ("area[buffer_size=5]", "fedavg[sampling=all]", {"seconds": UNEQUAL}),
@@ -82,7 +100,19 @@ def test_a_relation_needs_its_condition(left: str, right: str, timing: dict[str,
 
 
 @pytest.mark.parametrize(
-    "selector", ["msync", "ace", "aced", "fedvarp[sampling=all]", "fedstale[sampling=all]", "fedawe", "area"]
+    "selector",
+    [
+        "msync",
+        "ringmaster",
+        "rennala[buffer_size=1]",
+        "malenia",
+        "ace",
+        "aced",
+        "fedvarp[sampling=all]",
+        "fedstale[sampling=all]",
+        "fedawe",
+        "area",
+    ],
 )
 def test_one_client_is_plain_sgd(selector: str) -> None:
     trace, problem = trace_of(selector, clients=1, steps=3), many_clients(1, 3, seed=4)
@@ -109,6 +139,8 @@ def away_from_the_common_limit(selector: str) -> float:
         "aced[delay_threshold=40]",
         "area",
         "area[buffer_size=3]",
+        "malenia",
+        "malenia[buffer_size=9.5,stop_stale=true]",
         "fedvarp[cohort_size=2]",
         "fedstale[cohort_size=2,stale_weight=1,weights=uniform]",
     ],
@@ -117,7 +149,10 @@ def test_whoever_arrives_how_often_the_limit_is_the_same(selector: str) -> None:
     assert away_from_the_common_limit(selector) < 1e-9
 
 
-@pytest.mark.parametrize("selector", ["fedbuff[buffer_size=1,restart=self]", "fedavg[cohort_size=2]", "aced[delay_threshold=3]"])
+@pytest.mark.parametrize(
+    "selector",
+    ["fedbuff[buffer_size=1,restart=self]", "fedavg[cohort_size=2]", "aced[delay_threshold=3]", "rennala[buffer_size=5]"],
+)
 def test_without_everybodys_results_it_is_another(selector: str) -> None:
     assert away_from_the_common_limit(selector) > 0.01
 

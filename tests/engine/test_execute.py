@@ -61,7 +61,14 @@ ALL = [
     "fedawe[sampling=without_replacement,cohort_size=3]",
     "fedstale[cohort_size=3,participation=interval,cutoff=4]",
     "fedvarp[cohort_size=3]",
+    "generalized_async[concurrency=17,routing=rates]",
+    "generalized_async[buffer_size=3,weights=p]",
+    "malenia",
+    "malenia[buffer_size=14.5,stop_stale=true]",
     "msync[cohort_size=3]",
+    "rennala[buffer_size=4]",
+    "ringmaster[delay_threshold=4]",
+    "ringmaster[delay_threshold=3,stop_stale=true]",
 ]
 
 

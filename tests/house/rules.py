@@ -4,7 +4,7 @@
    order that depends on the BLAS or on numpy's build; kernels have a fixed one. Weights and step counts are not vectors,
    a ClientTable (table) and a TeacherMean (Z) add in a fixed order themselves (SMALL).
 2. Only fedbench.kernels imports the extensions.
-3. Papers are cited by author and year (fedbench/bibliography.py), never by a number of ours such as [000].
+3. Papers are cited by author and year (fedbench/literature.py), never by a number of ours such as [000].
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def numbered_citations(text: str) -> Iterator[tuple[int, str]]:
     """(line, what) of every citation by a number."""
     for line, words in enumerate(text.splitlines(), 1):
         for found in NUMBERED.findall(words):
-            yield line, f"{found} means nothing to a reader; cite author and year, with an entry in fedbench/bibliography.py"
+            yield line, f"{found} means nothing to a reader; cite author and year, with an entry in fedbench/literature.py"
 
 
 def texts() -> Iterator[Path]:

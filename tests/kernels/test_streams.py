@@ -186,7 +186,7 @@ def test_stale_jobs_whose_clients_leave() -> None:
 def test_staleness_of_circulating_tasks_adds_up() -> None:
     """Of T updates, the staleness of what was consumed and that of the C - 1 tasks that are left sum to T (C - 1)."""
     for tasks in (1, 7, 45):
-        got = plan(UNEQUAL, Stream(concurrency=tasks, routing=np.full(20, 0.05)), (13,))
+        got = plan(UNEQUAL, Stream(concurrency=tasks, routing=(0.05,) * 20), (13,))
         T, left = len(got.time), got["consumed_by"] < 0
         assert left.sum() == tasks - 1
         assert sum(int(tau.sum()) for tau in got.staleness) + int((T - got["base"][left]).sum()) == T * (tasks - 1)
@@ -200,7 +200,7 @@ def test_staleness_of_circulating_tasks_adds_up() -> None:
 
 def test_tasks_go_where_the_probabilities_send_them() -> None:
     r = np.arange(1, 21) / 210
-    got = plan(UNEQUAL, Stream(concurrency=30, routing=r))
+    got = plan(UNEQUAL, Stream(concurrency=30, routing=tuple(r)))
     counts = np.bincount(got["client"], minlength=20)
     assert np.abs(counts / counts.sum() - r).max() < 0.01
 

@@ -125,6 +125,14 @@ PAPERS = {
         "NeurIPS",
         _arxiv("1506.08272"),
     ),
+    "maranjyan2025ringleader": Paper(
+        ("Maranjyan", "Richtárik"),
+        2025,
+        "Ringleader ASGD: The First Asynchronous SGD with Optimal Time Complexity under Data Heterogeneity",
+        "arXiv",
+        _arxiv("2509.22860"),
+        "Ringleader",
+    ),
     "mcmahan2017": Paper(
         ("McMahan", "Moore", "Ramage", "Hampson", "Agüera y Arcas"),
         2017,

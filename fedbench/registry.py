@@ -39,6 +39,7 @@ ALGORITHMS = {
     "fedsgd": "fedbench.algorithms.fedsgd:FedSGD",
     "mifa": "fedbench.algorithms.mifa:MIFA",
     "quafl": "fedbench.algorithms.quafl:QuAFL",
+    "ringleader": "fedbench.algorithms.ringleader:Ringleader",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }
 TASKS = {

@@ -168,10 +168,21 @@ Scheduler::Slot Scheduler::dispatch(std::uint32_t client, std::int64_t free_from
     const Slot slot = open(client, version_, now_);
     count_downloads(1);
     const std::int64_t download = system_.download.takes(system_.seed, Purpose::download, client, open_jobs_[slot].k, now_);
-    run(slot, std::max(free_from, later(client, now_, download)));
+    run_and_send(slot, std::max(free_from, later(client, now_, download)));
+    return slot;
+}
+
+Scheduler::Slot Scheduler::resume(std::uint32_t client, std::int32_t held) {
+    const Slot slot = open(client, held, now_);
+    chunk_.resumed.push_back(now_);
+    run_and_send(slot, now_);
+    return slot;
+}
+
+void Scheduler::run_and_send(Slot slot, std::int64_t start) {
+    run(slot, start);
     send(slot, open_jobs_[slot].t_finish);
     if (open_jobs_[slot].t_arrive == now_ || open_jobs_[slot].t_lost == now_) refuse_standstill(slot);
-    return slot;
 }
 
 void Scheduler::draw_loss(Job& job, std::int64_t finish) const {
@@ -303,8 +314,11 @@ void Scheduler::close_the_open() {
 
 void Scheduler::note_messages() {
     std::int64_t kept = versions_open_;
-    for (std::int32_t v = policy_->oldest_startable(*this); v <= version_; ++v)
-        if (static_cast<std::size_t>(v) >= open_on_.size() || open_on_[static_cast<std::size_t>(v)] == 0) ++kept;
+    const auto has_no_job = [&](std::int32_t v) {
+        return static_cast<std::size_t>(v) >= open_on_.size() || open_on_[static_cast<std::size_t>(v)] == 0;
+    };
+    for (std::int32_t v : policy_->held(*this)) kept += has_no_job(v);
+    for (std::int32_t v = policy_->oldest_startable(*this); v <= version_; ++v) kept += has_no_job(v);
     totals_.messages_peak = std::max(totals_.messages_peak, kept);
 }
 
@@ -315,6 +329,7 @@ std::vector<std::int32_t> Scheduler::live_bases() const {
     const std::vector<char> is_open = open_slots();
     for (Slot slot = 0; slot < open_jobs_.size(); ++slot)
         if (is_open[slot] && open_jobs_[slot].base < startable) live.push_back(open_jobs_[slot].base);
+    for (std::int32_t v : policy_->held(*this)) live.push_back(v);
     std::sort(live.begin(), live.end());
     live.erase(std::unique(live.begin(), live.end()), live.end());
     for (std::int32_t v = startable; v <= version_; ++v) live.push_back(v);

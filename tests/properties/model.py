@@ -1,4 +1,4 @@
-"""Rounds and Stream with absence, drop-out, deadlines and over-selection in plain Python: slow, and easy to check by eye.
+"""Rounds, Stream and Turns with absence, drop-out, deadlines and over-selection in plain Python: slow, and easy to check by eye.
 
 Times are integers (nanoseconds); windows are lists of (on, off). Time is walked from one instant of interest to the next, and every
 question about windows is answered from the list. Choices are scripted: the model is told who is drawn.
@@ -42,11 +42,12 @@ class Job:
 
 @dataclass
 class World:
-    """`drop(client, k)`: None, or which share of its run a job is lost after."""
+    """`compute[i]`: the durations of client i's jobs, again and again. `drop(client, k)`: None, or which share of its run a job is lost
+    after."""
 
     windows: list[Windows]
     paused: bool
-    compute: list[int]
+    compute: list[list[int]]
     download: int
     upload: int
     drop: Callable[[int, int], float | None]
@@ -55,6 +56,7 @@ class World:
     jobs: dict[Key, Job] = field(default_factory=dict)
     done: list[tuple[int, list[Key]]] = field(default_factory=list)
     next_k: dict[int, int] = field(default_factory=dict)
+    sent: int = 0
 
     def stays(self, client: int, time: int) -> Windows:
         """The windows that end after `time`."""
@@ -81,14 +83,17 @@ class World:
     def leaves(self, client: int, time: int) -> int:
         return self.windows[client][-1][1] if self.paused else self.stays(client, time)[0][1]
 
-    def dispatch(self, client: int, now: int) -> Key:
+    def dispatch(self, client: int, now: int, held: int | None = None) -> Key:
+        """From the newest version, which is sent, or from one that the client holds."""
+        self.sent += held is None
         k = self.next_k[client] = self.next_k.get(client, -1) + 1
         forever = 1 << 62
         ends = [now]
-        for duration in (self.download, self.compute[client], self.upload):
+        download = self.download if held is None else 0
+        for duration in (download, self.compute[client][k % len(self.compute[client])], self.upload):
             end = self.work(client, ends[-1], duration) if ends[-1] < forever else None
             ends.append(forever if end is None else end)
-        job = Job(len(self.done), *ends)
+        job = Job(len(self.done) if held is None else held, *ends)
         share = self.drop(client, k)
         losses = [self.leaves(client, now)] if self.leaves(client, now) < job.t_arrive else []
         if share is not None and job.t_finish < forever:
@@ -164,4 +169,50 @@ def stream(world: World, initial: Sequence[int], buffer: int, before_update: boo
         for client in [client for client in waiting if world.is_on(client, now)]:
             del waiting[client]
             working[client] = world.dispatch(client, now)
+    return None
+
+
+def turns(world: World, newest: bool) -> int | None:
+    """Rounds in which every client has one turn; the time at which it stalls, or None."""
+    now, everybody = world.start, set(range(len(world.windows)))
+    collecting, seen, owed, pool = True, set[int](), set[int](), list[Key]()
+    held: dict[int, int] = {}  # who is not named is to be sent the newest version
+    waiting = dict.fromkeys(sorted(everybody), now)
+    working: dict[int, Key] = {}
+    while not world.is_over:
+        starts = {client: world.next_on(client, max(now, since)) for client, since in waiting.items()}
+        moments = [t for t in starts.values() if t is not None] + [world.jobs[key].end for key in working.values()]
+        if not moments:
+            return now
+        now = min(moments)
+        over = sorted(client for client, key in working.items() if world.jobs[key].end == now)
+        lost = [client for client in over if world.jobs[working[client]].t_lost != NEVER]
+        arrived = [client for client in over if client not in lost]
+        for client in lost:
+            if world.jobs[working.pop(client)].t_start == NEVER:  # it did not receive what was sent
+                held.pop(client)
+        for client in arrived:
+            key = working.pop(client)
+            if not collecting and client in owed:
+                world.done.append((now, [key]))
+                owed.remove(client)
+                held.pop(client)
+            else:
+                pool.append(key)
+                seen.add(client)
+                if collecting and seen == everybody:
+                    world.done.append((now, pool))
+                    collecting, seen, owed, pool = False, set(), everybody - {client}, []
+                    held.pop(client)
+            collecting = collecting or not owed
+            if world.is_over:
+                return None
+        for client in arrived:
+            if newest and held.get(client) != len(world.done):
+                held.pop(client, None)
+        waiting |= dict.fromkeys([*arrived, *lost], now)
+        for client in [client for client in waiting if world.is_on(client, now)]:
+            del waiting[client]
+            working[client] = world.dispatch(client, now, held.get(client))
+            held.setdefault(client, len(world.done))
     return None

@@ -14,7 +14,7 @@ import pytest
 
 from fedbench import registry
 from fedbench.kernels import weights as aggregation_weights
-from fedbench.types import Broadcast, Info, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Info, Mailbox, Poll, Rounds, Stream, Turns
 from tests.algorithms.by_hand import arrivals
 
 N = 100
@@ -38,6 +38,7 @@ DISPATCH: dict[str, tuple[Any, str]] = {
     "defedavg_niid": (Mailbox(cohort_size=10), "draws are with replacement, which the proof of its Algorithm 1 needs"),
     "fedasync": (Stream(concurrency=N), "every arrival is mixed in by itself"),
     "fedlin": (Rounds(select="all", prelude="every_round", everybody=True), "G is the gradient of the whole objective"),
+    "ringleader": (Turns(), "a round is made of every client's turn"),
     "fedsgd": (Rounds(select="all", steps=1, everybody=True), "a reference: the gradient of the whole objective"),
 }
 NOT_UNIFORM = {

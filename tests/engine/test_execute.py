@@ -55,6 +55,8 @@ ALL = [
     "mifa[sampling=without_replacement,cohort_size=3,start=wait_all,average=nonempty]",
     "ace",
     "ace[buffer_size=2,start=seen,restart=resample]",
+    "ringleader",
+    "ringleader[resend=newest,server_lr=0.3]",
 ]
 
 

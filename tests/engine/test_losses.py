@@ -10,7 +10,7 @@ import pytest
 from fedbench.engine.ledger import Ledger
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration, LocalSteps, Scheduler, Timing
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Traffic
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Traffic, Turns
 
 ALWAYS = ((0.0, 1000.0),)
 ONE_SECOND_STEPS = Duration(a=1.0, per_step=True)
@@ -135,8 +135,10 @@ def test_polled_clients_lose_the_steps_since_the_last_poll() -> None:
         Broadcast(buffer_size=3, receive="peek"),
         Mailbox(cohort_size=3),
         Poll(period_seconds=1.0, max_steps=3, cohort_size=3),
+        Turns(),
+        Turns(resend="newest"),
     ],
-    ids=["deadline", "repeated", "stream", "broadcast", "mailbox", "poll"],
+    ids=["deadline", "repeated", "stream", "broadcast", "mailbox", "poll", "turns", "newest"],
 )
 def test_every_job_is_counted_once_however_the_plan_is_cut(dispatch: Dispatch, when_offline: Any) -> None:
     timing = Timing(

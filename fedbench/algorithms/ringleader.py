@@ -26,9 +26,9 @@ class Ringleader(Algorithm):
     that has not had its turn; what comes after a turn is collected for the next round. A mean counts in
     up to N updates; with server_lr = 1/N it moves the model by one mean in all.
 
-    Source: Maranjyan and Richtarik 2025, after the authors' code and two descriptions that agree; the
-    algorithm's box was not read. They keep sums and counts, which is the same. Departure: several local
-    steps; the paper has one, at rate server_lr * local_lr. The descriptions and the code differ in resend.
+    Source: Maranjyan and Richtárik 2025 (Ringleader), after the authors' code and two descriptions that
+    agree; the algorithm's box was not read. They keep sums and counts, which is the same; they differ in
+    resend. Departure: several local steps; the paper has one, at rate server_lr * local_lr.
     """
 
     name = "ringleader"
@@ -61,6 +61,11 @@ class Ringleader(Algorithm):
             mean = k.weighted_sum(np.array([(b - 1) / b, 1 / b]), [state.mean_i[i], delta])
             v = k.newest_mean(state.mean_i, [i], [mean], divisor=N)
         state.x = state.x + (self.server_lr or 1 / N) * v
+
+    def warnings(self, state: State) -> list[str]:
+        if state.mean_i.count:
+            return []
+        return ["ringleader: the model is still x0, since not every client reported; the first update waits for all of them"]
 
     def buffer_weights(self, batch: Batch, info: Info) -> Weights:
         """The clients of an update count alike, as in the model."""

@@ -81,6 +81,15 @@ def test_the_rate_is_one_over_the_clients(clients: int) -> None:
     assert state.x.tolist() == [16 / clients, -32 / clients]
 
 
+def test_a_model_that_waited_to_the_end_is_warned_of() -> None:
+    algorithm = Ringleader()
+    state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
+    said = "ringleader: the model is still x0, since not every client reported; the first update waits for all of them"
+    assert algorithm.warnings(state) == [said]
+    algorithm.step(state, arrivals([0, 1], delta=[[1.0, 2], [3, 4]]), tools)
+    assert algorithm.warnings(state) == []
+
+
 def test_buffers_weigh_clients_alike() -> None:
     weights = Ringleader().buffer_weights(arrivals([2, 0, 2, 2, 2]), Info(5, np.ones(5)))
     assert weights.tolist() == [1 / 8, 1 / 2, 1 / 8, 1 / 8, 1 / 8]

@@ -127,7 +127,6 @@ def test_stalled_when_everybody_has_left() -> None:
         Broadcast(),
         Mailbox(selections=(tuple(range(15)),) * 99),
         Poll(cohort_size=15, period_seconds=2.0, max_steps=3),
-        Turns(),
     ):
         scheduler = Scheduler(
             Timing(clients=15, compute=Duration(a=2.0, per_step=True), availability=gone, max_updates=99), dispatch

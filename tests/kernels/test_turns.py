@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
-from fedbench.kernels.scheduler import NANOSECONDS, Duration, Scheduler, Timing
+from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration, Scheduler, Timing
 from fedbench.types import Stream, Turns
 from tests.kernels import model
 from tests.kernels.plans import DETERMINISTIC, ONE_SECOND, Plan, chunk_sizes, mixed_speeds, plan, systems, timing_of
@@ -127,6 +127,24 @@ def test_kept_versions_are_those_that_somebody_holds() -> None:
     clients = 8
     p = plan(mixed_speeds(clients, 4, max_updates=80), Turns(), [1])
     assert p.totals["messages_peak"] == max(len(chunk.live_bases) for chunk in p.chunks) == clients
+
+
+@pytest.mark.parametrize(
+    ("gone", "message"),
+    [
+        (0, "stalled before update 1: waiting for clients [2], at 5 virtual seconds"),
+        (1, "stalled before update 2: waiting for clients [0, 1], at 5 virtual seconds"),
+        (3, "stalled before update 6: waiting for clients [0], at 5 virtual seconds"),
+    ],
+)
+def test_whom_a_stalled_plan_waits_for(gone: int, message: str) -> None:
+    """Jobs of 1 s. Clients 0 and 1 leave at `gone` and half a second; before the first update it is client 2 that leaves."""
+    late, early = [(0.0, 5.0)], [(0.0, gone + 0.5)]
+    rows = [late, late, early] if gone == 0 else [early, early, late]
+    timing = Timing(clients=3, compute=ONE_SECOND, availability=Availability(kind="table", rows=rows), max_updates=9)
+    scheduler = Scheduler(timing, Turns())
+    scheduler.next()
+    assert (scheduler.outcome, scheduler.stalled_message) == ("stalled", message)
 
 
 REFUSED: list[tuple[str, dict[str, Any], Turns]] = [

@@ -54,10 +54,14 @@ def _dispatch(policy: dict[str, Any], clients: int) -> Dispatch:
         selections = tuple(map(tuple, policy["selections"]))
         return Poll(period_seconds=policy["period"], max_steps=policy["max_steps"], selections=selections)
     if kind == "turns":
-        if policy["resend"] not in ("turn", "newest"):
-            raise Unsupported(f"turns with resend {policy['resend']!r}")
-        return Turns(resend=policy["resend"])
+        return _turns(policy)
     raise Unsupported(f"policy {kind!r}")
+
+
+def _turns(policy: dict[str, Any]) -> Turns:
+    if policy["resend"] not in ("turn", "newest"):
+        raise Unsupported(f"turns with resend {policy['resend']!r}")
+    return Turns(resend=policy["resend"])
 
 
 def _table(values: Any, rows: list[list[Any]]) -> list[list[Any]]:

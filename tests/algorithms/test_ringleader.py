@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from fedbench.algorithms.ringleader import Ringleader
-from fedbench.kernels.scheduler import Duration, LocalSteps, Timing
 from fedbench.types import Info, Turns
 from tests.algorithms.by_hand import D0, D1, X0, arrivals, delta_0, delta_1, many_clients, run, serve, two_clients
-from tests.kernels.plans import plan
 
 
 def ringleader(**options: Any) -> Ringleader:
@@ -108,11 +106,3 @@ def test_it_ends_where_all_clients_count_alike(steps: tuple[int, ...], resend: A
     assert x == pytest.approx(limit, rel=1e-8)
     if steps == (1, 1, 1, 1):
         assert x == pytest.approx(np.linalg.solve(on.A.sum(axis=0), np.einsum("ijk,ik->j", on.A, on.c)), rel=1e-8)
-
-
-def test_no_job_is_in_vain() -> None:
-    """All that arrives counts once, until the end, where the last round is under way."""
-    timing = Timing(clients=5, compute=Duration(a=np.array([1.0, 2.0, 3.5, 0.5, 1.25])), steps=LocalSteps(values=2), max_updates=50)
-    p = plan(timing, Ringleader().dispatch(Info(5, np.ones(5))))
-    arrived = (p["t_arrive"] >= 0) & (p["t_arrive"] <= p.time[45])
-    assert (p["consumed_by"][arrived] >= 0).all()

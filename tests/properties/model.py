@@ -104,6 +104,11 @@ class World:
         self.jobs[client, k] = job
         return client, k
 
+    def next_moment(self, now: int, waiting: dict[int, int], working: dict[int, Key]) -> int | None:
+        """When the next job ends or the next client that waits is there; None: never. `waiting[i]`: since when client i does."""
+        starts = [self.next_on(client, max(now, since)) for client, since in waiting.items()]
+        return min([t for t in starts if t is not None] + [self.jobs[key].end for key in working.values()], default=None)
+
     @property
     def is_over(self) -> bool:
         return len(self.done) == self.updates or len(self.jobs) > CAP
@@ -146,11 +151,10 @@ def stream(world: World, initial: Sequence[int], buffer: int, before_update: boo
     working: dict[int, Key] = {}
     buffered: list[Key] = []
     while not world.is_over:
-        starts = {client: world.next_on(client, max(now, since)) for client, since in waiting.items()}
-        moments = [t for t in starts.values() if t is not None] + [world.jobs[key].end for key in working.values()]
-        if not moments:
+        moment = world.next_moment(now, waiting, working)
+        if moment is None:
             return now
-        now = min(moments)
+        now = moment
         over = sorted(client for client, key in working.items() if world.jobs[key].end == now)
         over.sort(key=lambda client: world.jobs[working[client]].t_lost == NEVER)  # losses before arrivals
         for client in over:
@@ -172,47 +176,69 @@ def stream(world: World, initial: Sequence[int], buffer: int, before_update: boo
     return None
 
 
+@dataclass
+class Round:
+    """Whose turn is to come, what was sent for the next first update, and which version every client holds."""
+
+    everybody: set[int]
+    collecting: bool = True
+    seen: set[int] = field(default_factory=set)
+    owed: set[int] = field(default_factory=set)
+    pool: list[Key] = field(default_factory=list)
+    held: dict[int, int] = field(default_factory=dict)
+    """Who is not named is to be sent the newest version."""
+
+    def receive(self, key: Key) -> list[Key]:
+        """The jobs of which this arrival makes an update, which is its client's turn; none if it is collected."""
+        client, update = key[0], list[Key]()
+        if not self.collecting and client in self.owed:
+            update = [key]
+            self.owed.remove(client)
+        else:
+            self.pool.append(key)
+            self.seen.add(client)
+            if self.collecting and self.seen == self.everybody:
+                update, self.pool = self.pool, []
+                self.owed, self.seen = self.everybody - {client}, set()
+                self.collecting = False
+        if not self.collecting and not self.owed:
+            self.collecting = True
+        if update:
+            self.held.pop(client)
+        return update
+
+    def resend(self, clients: list[int], version: int) -> None:
+        """The newest version goes to these clients, unless they hold it."""
+        for client in clients:
+            if self.held.get(client) != version:
+                self.held.pop(client, None)
+
+
 def turns(world: World, newest: bool) -> int | None:
     """Rounds in which every client has one turn; the time at which it stalls, or None."""
-    now, everybody = world.start, set(range(len(world.windows)))
-    collecting, seen, owed, pool = True, set[int](), set[int](), list[Key]()
-    held: dict[int, int] = {}  # who is not named is to be sent the newest version
-    waiting = dict.fromkeys(sorted(everybody), now)
+    now, table = world.start, Round(set(range(len(world.windows))))
+    waiting = dict.fromkeys(sorted(table.everybody), now)
     working: dict[int, Key] = {}
     while not world.is_over:
-        starts = {client: world.next_on(client, max(now, since)) for client, since in waiting.items()}
-        moments = [t for t in starts.values() if t is not None] + [world.jobs[key].end for key in working.values()]
-        if not moments:
+        moment = world.next_moment(now, waiting, working)
+        if moment is None:
             return now
-        now = min(moments)
-        over = sorted(client for client, key in working.items() if world.jobs[key].end == now)
-        lost = [client for client in over if world.jobs[working[client]].t_lost != NEVER]
-        arrived = [client for client in over if client not in lost]
-        for client in lost:
-            if world.jobs[working.pop(client)].t_start == NEVER:  # it did not receive what was sent
-                held.pop(client)
-        for client in arrived:
-            key = working.pop(client)
-            if not collecting and client in owed:
-                world.done.append((now, [key]))
-                owed.remove(client)
-                held.pop(client)
-            else:
-                pool.append(key)
-                seen.add(client)
-                if collecting and seen == everybody:
-                    world.done.append((now, pool))
-                    collecting, seen, owed, pool = False, set(), everybody - {client}, []
-                    held.pop(client)
-            collecting = collecting or not owed
+        now = moment
+        over = [working.pop(client) for client in sorted(working) if world.jobs[working[client]].end == now]
+        for key in over:
+            if world.jobs[key].t_start == NEVER:  # its client did not receive what was sent
+                table.held.pop(key[0])
+        arrived = [key for key in over if world.jobs[key].t_lost == NEVER]
+        for key in arrived:
+            if update := table.receive(key):
+                world.done.append((now, update))
             if world.is_over:
                 return None
-        for client in arrived:
-            if newest and held.get(client) != len(world.done):
-                held.pop(client, None)
-        waiting |= dict.fromkeys([*arrived, *lost], now)
+        if newest:
+            table.resend([client for client, _ in arrived], len(world.done))
+        waiting |= dict.fromkeys([client for client, _ in over], now)
         for client in [client for client in waiting if world.is_on(client, now)]:
             del waiting[client]
-            working[client] = world.dispatch(client, now, held.get(client))
-            held.setdefault(client, len(world.done))
+            working[client] = world.dispatch(client, now, table.held.get(client))
+            table.held.setdefault(client, len(world.done))
     return None

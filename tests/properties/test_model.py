@@ -49,10 +49,11 @@ def world_of(timing: Timing) -> model.World:
 
     a = timing.availability
     windows = [stays(timing, client) for client in range(timing.clients)]
+    seconds = timing.compute.rows or np.atleast_1d(timing.compute.a)[:, None]
     return model.World(
         windows=[[(on, off) for on, off in row if off > 0] for row in windows],
         paused=a.when_offline == "paused",
-        compute=[[round(float(s) * NANOSECONDS) for s in row] for row in timing.compute.rows or zip(np.atleast_1d(timing.compute.a))],
+        compute=[[round(float(s) * NANOSECONDS) for s in row] for row in seconds],
         download=round(float(timing.download.a) * NANOSECONDS),
         upload=round(float(timing.upload.a) * NANOSECONDS),
         drop=drop,
@@ -107,7 +108,9 @@ def test_self_restarting_streams_equal_the_model(
 
 @cases(200)
 @given(timings(), sizes, st.booleans(), st.booleans(), st.data())
-def test_turns_equal_the_model(timing: Timing, sizes: list[int], newest: bool, are_always_there: bool, data: st.DataObject) -> None:
+def test_turns_equal_the_model(
+    timing: Timing, sizes: list[int], newest: bool, are_always_there: bool, data: st.DataObject
+) -> None:
     per_job = st.lists(quarters(1, 8), min_size=1, max_size=4).map(lambda row: row * model.CAP)
     rows = data.draw(st.lists(per_job, min_size=timing.clients, max_size=timing.clients))
     timing = replace(timing, compute=Duration(kind="table", rows=rows))

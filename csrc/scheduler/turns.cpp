@@ -11,7 +11,8 @@ namespace {
 
 class TurnsPolicy final : public ArchivedPolicy<TurnsPolicy> {
 public:
-    TurnsPolicy(Turns config, std::uint32_t clients) : resend_(config.resend), held_(clients, kNone), is_seen_(clients, 0), is_owed_(clients, 0) {}
+    TurnsPolicy(Turns config, std::uint32_t clients)
+        : resend_(config.resend), held_(clients, kNone), is_seen_(clients, 0), is_owed_(clients, 0) {}
 
     template <class A>
     void archive(A& a) {

@@ -109,12 +109,14 @@ void versions_that_idle_clients_hold() {
     check(std::find(last.jobs.base.begin(), last.jobs.base.end(), 1) != last.jobs.base.end(), "it starts from there at 8 s");
 }
 
-/// Every round has as many updates as clients, and everybody's turn once; entries of one client in a round are of one version, and none
+/// Every round has as many updates as clients, and everybody's turn once; nothing that arrives is left out; entries of one client in a round are of one version, and none
 /// is of more than 2 N - 2 updates ago, which is attained.
 void rounds_of_turns() {
     for (std::uint32_t clients : {1u, 2u, 5u, 12u}) {
         const SystemModel system = random_system(clients, 7 + clients);
         const Plan plan(system, kTurn, updates(static_cast<std::int32_t>(20 * clients)));
+        check(plan.ended_by == "updates", std::to_string(clients) + " clients: a plan of 20 rounds");
+        if (plan.ended_by != "updates") continue;
         const auto limit = 2 * static_cast<std::int32_t>(clients) - 2;
         std::int32_t oldest = 0;
         bool alone = true, once = true, one_version = true;
@@ -137,6 +139,10 @@ void rounds_of_turns() {
         check(alone, name + "the first update of a round collects, the others consume one job");
         check(once, name + "everybody has one turn a round");
         check(one_version, name + "what counts of a client in a round is of one version");
+        bool used = true;
+        for (std::size_t i = 0; i < plan.jobs.size(); ++i)  // by the first update of the last round all that has arrived counts
+            used = used && (plan.jobs.consumed_by[i] >= 0 || plan.jobs.t_arrive[i] > plan.updates.time[19 * clients]);
+        check(used, name + "no job is in vain");
         check(oldest == limit, name + "the oldest entry is of " + std::to_string(oldest) + " updates ago");
     }
 }

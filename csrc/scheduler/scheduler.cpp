@@ -168,21 +168,19 @@ Scheduler::Slot Scheduler::dispatch(std::uint32_t client, std::int64_t free_from
     const Slot slot = open(client, version_, now_);
     count_downloads(1);
     const std::int64_t download = system_.download.takes(system_.seed, Purpose::download, client, open_jobs_[slot].k, now_);
-    run_and_send(slot, std::max(free_from, later(client, now_, download)));
+    run(slot, std::max(free_from, later(client, now_, download)));
+    send(slot, open_jobs_[slot].t_finish);
+    if (open_jobs_[slot].t_arrive == now_ || open_jobs_[slot].t_lost == now_) refuse_standstill(slot);
     return slot;
 }
 
 Scheduler::Slot Scheduler::resume(std::uint32_t client, std::int32_t held) {
     const Slot slot = open(client, held, now_);
     chunk_.resumed.push_back(now_);
-    run_and_send(slot, now_);
-    return slot;
-}
-
-void Scheduler::run_and_send(Slot slot, std::int64_t start) {
-    run(slot, start);
+    run(slot, now_);
     send(slot, open_jobs_[slot].t_finish);
     if (open_jobs_[slot].t_arrive == now_ || open_jobs_[slot].t_lost == now_) refuse_standstill(slot);
+    return slot;
 }
 
 void Scheduler::draw_loss(Job& job, std::int64_t finish) const {

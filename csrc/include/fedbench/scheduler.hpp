@@ -184,7 +184,6 @@ private:
     void check_jobs() const;
     void check_events(const Restored& restored) const;
     void finish(Outcome outcome, const char* reason);
-    void run_and_send(Slot slot, std::int64_t start);
     bool loses(Slot slot, std::int64_t end);
     void end_now(Slot slot, std::int64_t Job::* when);
     void close(Slot slot, std::int32_t update);

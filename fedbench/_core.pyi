@@ -210,6 +210,10 @@ class Send(enum.Enum):
     continuous = 0
     on_demand = 1
 
+class Resend(enum.Enum):
+    turn = 0
+    newest = 1
+
 class WhenOffline(enum.Enum):
     lost = 0
     paused = 1
@@ -315,6 +319,9 @@ class Poll:
         self, *, period_seconds: float, max_steps: int, cohort: int, selections: Sequence[Sequence[int]]
     ) -> None: ...
 
+class Turns:
+    def __init__(self, *, resend: Resend) -> None: ...
+
 class PlanChunk:
     @property
     def first_version(self) -> int: ...
@@ -349,6 +356,8 @@ class PlanChunk:
     @property
     def entries(self) -> npt.NDArray[np.int64]: ...
     @property
+    def resumed(self) -> npt.NDArray[np.int64]: ...
+    @property
     def live_bases(self) -> npt.NDArray[np.int32]: ...
 
 class Scheduler:
@@ -367,7 +376,7 @@ class Scheduler:
         gradients_per_step: int,
         gradients_beside: npt.NDArray[np.int32],
         start_ns: int,
-        policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll | Routed,
+        policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll | Routed | Turns,
         max_updates: int,
         max_seconds: float,
         max_jobs: int,

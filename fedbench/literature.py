@@ -116,6 +116,14 @@ PAPERS = {
         "NeurIPS",
         _arxiv("1506.08272"),
     ),
+    "maranjyan2025ringleader": Paper(
+        ("Maranjyan", "Richtárik"),
+        2025,
+        "Ringleader ASGD: The First Asynchronous SGD with Optimal Time Complexity under Data Heterogeneity",
+        "arXiv",
+        _arxiv("2509.22860"),
+        "Ringleader",
+    ),
     "maranjyan2025ringmaster": Paper(
         ("Maranjyan", "Tyurin", "Richtárik"),
         2025,

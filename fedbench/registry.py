@@ -48,6 +48,7 @@ ALGORITHMS = {
     "msync": "fedbench.algorithms.msync:MSync",
     "quafl": "fedbench.algorithms.quafl:QuAFL",
     "rennala": "fedbench.algorithms.rennala:Rennala",
+    "ringleader": "fedbench.algorithms.ringleader:Ringleader",
     "ringmaster": "fedbench.algorithms.ringmaster:Ringmaster",
     "scaffold": "fedbench.algorithms.scaffold:Scaffold",
 }

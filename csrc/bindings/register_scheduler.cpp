@@ -137,6 +137,10 @@ void register_policies(py::module_& module) {
         .value("continuous", Send::continuous)
         .value("on_demand", Send::on_demand)
         .finalize();
+    py::native_enum<Resend>(module, "Resend", "enum.Enum", "To whom does the newest version go?")
+        .value("turn", Resend::turn)
+        .value("newest", Resend::newest)
+        .finalize();
     py::class_<Rounds>(module, "Rounds")
         .def(py::init([](Select select, std::uint32_t cohort, std::vector<double> probabilities,
                          const std::vector<std::vector<std::int32_t>>& selections, double deadline_seconds, std::uint32_t over_selection) {
@@ -186,6 +190,7 @@ void register_policies(py::module_& module) {
                  return Poll{to_nanoseconds(period_seconds, "poll: period_seconds"), max_steps, cohort, table_of(selections)};
              }),
              py::kw_only(), py::arg("period_seconds"), py::arg("max_steps"), py::arg("cohort"), py::arg("selections"));
+    py::class_<Turns>(module, "Turns").def(py::init([](Resend resend) { return Turns{resend}; }), py::kw_only(), py::arg("resend"));
 }
 
 void register_chunk(py::module_& module) {
@@ -206,6 +211,7 @@ void register_chunk(py::module_& module) {
         .def_property_readonly("time", &chunk_column<&PlanChunk::updates, &UpdateColumns::time>)
         .def_property_readonly("offsets", &chunk_column<&PlanChunk::updates, &UpdateColumns::offsets>)
         .def_property_readonly("entries", &chunk_column<&PlanChunk::updates, &UpdateColumns::entries>)
+        .def_property_readonly("resumed", [](const py::object& chunk) { return column(chunk.cast<const PlanChunk&>().resumed, chunk); })
         .def_property_readonly("live_bases",
                                [](const py::object& chunk) { return column(chunk.cast<const PlanChunk&>().live_bases, chunk); });
 }

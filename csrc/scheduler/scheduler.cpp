@@ -174,6 +174,15 @@ Scheduler::Slot Scheduler::dispatch(std::uint32_t client, std::int64_t free_from
     return slot;
 }
 
+Scheduler::Slot Scheduler::resume(std::uint32_t client, std::int32_t held) {
+    const Slot slot = open(client, held, now_);
+    chunk_.resumed.push_back(now_);
+    run(slot, now_);
+    send(slot, open_jobs_[slot].t_finish);
+    if (open_jobs_[slot].t_arrive == now_ || open_jobs_[slot].t_lost == now_) refuse_standstill(slot);
+    return slot;
+}
+
 void Scheduler::draw_loss(Job& job, std::int64_t finish) const {
     if (system_.dropout.is_off() || finish == kForever) return;
     const auto lost = system_.dropout.draw(system_.seed, job.client, job.k, finish - job.t_start);
@@ -303,8 +312,11 @@ void Scheduler::close_the_open() {
 
 void Scheduler::note_messages() {
     std::int64_t kept = versions_open_;
-    for (std::int32_t v = policy_->oldest_startable(*this); v <= version_; ++v)
-        if (static_cast<std::size_t>(v) >= open_on_.size() || open_on_[static_cast<std::size_t>(v)] == 0) ++kept;
+    const auto has_no_job = [&](std::int32_t v) {
+        return static_cast<std::size_t>(v) >= open_on_.size() || open_on_[static_cast<std::size_t>(v)] == 0;
+    };
+    for (std::int32_t v : policy_->held(*this)) kept += has_no_job(v);
+    for (std::int32_t v = policy_->oldest_startable(*this); v <= version_; ++v) kept += has_no_job(v);
     totals_.messages_peak = std::max(totals_.messages_peak, kept);
 }
 
@@ -315,6 +327,7 @@ std::vector<std::int32_t> Scheduler::live_bases() const {
     const std::vector<char> is_open = open_slots();
     for (Slot slot = 0; slot < open_jobs_.size(); ++slot)
         if (is_open[slot] && open_jobs_[slot].base < startable) live.push_back(open_jobs_[slot].base);
+    for (std::int32_t v : policy_->held(*this)) live.push_back(v);
     std::sort(live.begin(), live.end());
     live.erase(std::unique(live.begin(), live.end()), live.end());
     for (std::int32_t v = startable; v <= version_; ++v) live.push_back(v);

@@ -67,7 +67,9 @@ std::vector<World> worlds() {
             {"poll that pauses", scripted, Poll{3 * kSecond, 4, 3, {}}},
             {"stream that stops", lost, fresh_stream(6, 2, 1, true)},
             {"stream that balances", paused, harmonic_stream(6, 7.5, true)},
-            {"routed tasks", fixed_system(std::vector<double>(6, 1)), routed(6, 9, 2)}};
+            {"routed tasks", fixed_system(std::vector<double>(6, 1)), routed(6, 9, 2)},
+            {"turns", lost, Turns{Resend::turn}},
+            {"turns that resend", paused, Turns{Resend::newest}}};
 }
 
 void go_on(Scheduler& scheduler, int chunks) {

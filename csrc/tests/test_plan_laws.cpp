@@ -72,7 +72,9 @@ std::vector<PolicyConfig> all_policies() {
             Poll{3 * kSecond, 4, 5, {}},
             fresh_stream(30, 3, 4, false),
             fresh_stream(30, 1, 5, true),
-            routed(30, 41, 2)};
+            routed(30, 41, 2),
+            Turns{Resend::turn},
+            Turns{Resend::newest}};
 }
 
 void chunk_invariance() {

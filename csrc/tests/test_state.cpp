@@ -29,7 +29,9 @@ std::vector<PolicyConfig> policies() {
             Mailbox{7, Send::on_demand, Receive::peek, {}},
             Poll{3 * kSecond, 4, 5, {}},
             fresh_stream(30, 2, 3, true),
-            harmonic_stream(30, 31, false)};
+            harmonic_stream(30, 31, false),
+            Turns{Resend::turn},
+            Turns{Resend::newest}};
 }
 
 bool same(const PlanChunk& a, const PlanChunk& b) {

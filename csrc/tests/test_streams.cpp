@@ -71,6 +71,15 @@ void queues_by_hand() {
     check(plan.totals.downloads == 5, "every task is downloaded once");
 }
 
+/// A draw on the boundary belongs to the next client, and one beyond all sums to the last.
+void routes() {
+    const Routing routing({0.25, 0.5, 0.25});
+    check(routing.client(0.0) == 0 && routing.client(0.25) == 1 && routing.client(0.75) == 2, "the first sum above");
+    std::vector<double> tenths(10, 0.1);
+    tenths.back() -= 1e-10;
+    check(Routing(tenths).client(1 - 1e-12) == 9, "the last client");
+}
+
 void erased_events() {
     EventQueue queue;
     for (std::uint32_t i = 0; i < 100; ++i) queue.push(Event((i * 37) % 100, Phase::arrival, i, 0));
@@ -95,6 +104,7 @@ int main() {
     stale_in_its_own_instant();
     balanced_by_hand();
     queues_by_hand();
+    routes();
     erased_events();
     return report("streams");
 }

@@ -13,7 +13,7 @@ from fedbench.engine.losses import Losses
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Gradients, Scheduler
 from fedbench.results.digests import ColumnDigest
-from fedbench.types import Broadcast, Dispatch, Mailbox, Traffic
+from fedbench.types import Broadcast, Dispatch, Mailbox, Traffic, Turns
 
 PLAN_COLUMNS = ("client", "k", "base", "steps", "t_dispatch", "t_start", "t_finish", "t_arrive")
 
@@ -44,6 +44,7 @@ class Ledger:
         self.clients, self.grid_ns = clients, grid_ns
         self.gradients, self.prelude = gradients or Gradients(), prelude
         self.broadcasts = isinstance(dispatch, Broadcast | Mailbox)
+        self.keeps_versions = self.broadcasts or isinstance(dispatch, Turns)
         self.consumed = self.updates = self.entries = self.uploads = self.used_downloads = 0
         self.consumed_steps = self.created = self.created_steps = 0
         self.busy_ns = 0
@@ -111,18 +112,21 @@ class Ledger:
         arrived = (chunk.t_arrive >= 0) & (chunk.t_arrive <= end)
         self.uploads += int(arrived.sum())
         self._on_grid("uploads", chunk.t_arrive[arrived])
-        if not self.broadcasts:
+        if self.keeps_versions:
+            self._count_used_versions(chunk, used)
+        else:
             self.used_downloads += int(used.sum())
+        if not self.broadcasts:
             self._on_grid("downloads", chunk.t_dispatch)
+            self._on_grid("downloads", chunk.resumed, np.full(len(chunk.resumed), -1))
             return
-        self._count_used_broadcasts(chunk, used)
         sent = chunk.time if announced else chunk.time[:-1]
         first = np.zeros(1 if chunk.first_version == 0 else 0, np.int64)
         times = np.concatenate([first, sent])
         self._on_grid("downloads", times, np.full(len(times), self.clients))
 
-    def _count_used_broadcasts(self, chunk: Chunk, used: npt.NDArray[np.bool_]) -> None:
-        """Downloads that led to a consumed job: with peek, several jobs of a client share one."""
+    def _count_used_versions(self, chunk: Chunk, used: npt.NDArray[np.bool_]) -> None:
+        """Downloads that led to a consumed job: with peek, or between two turns, several jobs of a client share one."""
         client, base, k = chunk.client[used], chunk.base[used], chunk.k[used]
         order = np.lexsort((k, client))
         client, base = client[order], base[order].astype(np.int64)

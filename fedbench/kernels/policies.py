@@ -8,7 +8,7 @@ from fedbench import _core
 from fedbench.errors import UsageError
 from fedbench.kernels import checks, inputs
 from fedbench.kernels.timing import named
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Weights
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns, Weights
 
 NO_LIMIT = -1
 
@@ -41,7 +41,9 @@ def to_policy(dispatch: Dispatch, p: Weights | None) -> Any:
             )
         case Poll():
             return _poll(dispatch)
-    raise UsageError(f"dispatch: expected Rounds, Stream, Broadcast, Mailbox or Poll, got {type(dispatch).__name__}")
+        case Turns():
+            return _core.Turns(resend=named(_core.Resend, dispatch.resend, "turns: resend"))
+    raise UsageError(f"dispatch: expected Rounds, Stream, Broadcast, Mailbox, Poll or Turns, got {type(dispatch).__name__}")
 
 
 def _stream(dispatch: Stream) -> _core.StreamPolicy:

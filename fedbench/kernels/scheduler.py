@@ -43,8 +43,9 @@ class Chunk(Protocol):
     Job columns int32 `client`, `k`, `base`, `steps`, `consumed_by` (-1: never); int64 nanoseconds `t_dispatch`, `t_start`,
     `t_finish`, `t_arrive` (-1: never), `t_lost` (-1: not lost), `t_stop` (-1: the server did not call it off). What had not happened
     by `t_lost` or `t_stop` is -1. Jobs still open when the plan ended show what was to come. Update u turns version `first_version` + u
-    into the next at `time[u]` and consumes the jobs `entries[offsets[u]:offsets[u + 1]]`. `live_bases`: versions that later
-    chunks may still need.
+    into the next at `time[u]` and consumes the jobs `entries[offsets[u]:offsets[u + 1]]`. `resumed`: int64 nanoseconds at which jobs
+    were dispatched from a version that their client held, so that nothing was sent for them. `live_bases`: versions that later chunks
+    may still need.
     """
 
     @property
@@ -79,6 +80,8 @@ class Chunk(Protocol):
     def offsets(self) -> npt.NDArray[np.int64]: ...
     @property
     def entries(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def resumed(self) -> npt.NDArray[np.int64]: ...
     @property
     def live_bases(self) -> npt.NDArray[np.int32]: ...
 

@@ -65,6 +65,7 @@ STATE_OF: dict[str, dict[str, str]] = {
     "fedvarp": {"y_i": "y_i"},
     "mifa": {"G_i": "G_i"},
     "quafl": {"X_i": "memory"},
+    "ringleader": {"mean_i": "mean_i", "count_i": "b_i"},
     "scaffold": {"c": "c", "c_i": "memory"},
 }
 
@@ -107,6 +108,7 @@ class ScriptedChunk:
     time: npt.NDArray[np.int64]
     offsets: npt.NDArray[np.int64]
     entries: npt.NDArray[np.int64]
+    resumed: npt.NDArray[np.int64]
     live_bases: npt.NDArray[np.int32]
 
 
@@ -148,6 +150,7 @@ def scripted_chunks(plan: dict[str, Any], size: int | None = None) -> Iterator[S
             time=np.arange(begin + 1, begin + 1 + len(part), dtype=np.int64),
             offsets=np.cumsum([0, *(len(ids) for ids in part)], dtype=np.int64),
             entries=np.array([place[i] for ids in part for i in ids], np.int64),
+            resumed=np.empty(0, np.int64),
             live_bases=np.unique(np.array([jobs[i][2] for ids in later for i in ids if jobs[i][2] <= begin + size], np.int32)),
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, LocalSteps, Scheduler, Timing
 from fedbench.proof.compare import Mismatch, Unsupported
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns
 
 Key = tuple[int, int]  # client, k
 TIMES = ("t_dispatch", "t_start", "t_finish", "t_arrive")
@@ -53,7 +53,15 @@ def _dispatch(policy: dict[str, Any], clients: int) -> Dispatch:
     if kind == "poll":
         selections = tuple(map(tuple, policy["selections"]))
         return Poll(period_seconds=policy["period"], max_steps=policy["max_steps"], selections=selections)
+    if kind == "turns":
+        return _turns(policy)
     raise Unsupported(f"policy {kind!r}")
+
+
+def _turns(policy: dict[str, Any]) -> Turns:
+    if policy["resend"] not in ("turn", "newest"):
+        raise Unsupported(f"turns with resend {policy['resend']!r}")
+    return Turns(resend=policy["resend"])
 
 
 def _table(values: Any, rows: list[list[Any]]) -> list[list[Any]]:

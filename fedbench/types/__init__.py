@@ -9,7 +9,7 @@ from fedbench.types.bags import Bag, Message, Reply, State, frozen
 from fedbench.types.costs import GradientWork, ServerMemory, Traffic
 from fedbench.types.info import Info
 from fedbench.types.jobs import Batch, Job, LocalRule, Want, Work
-from fedbench.types.policies import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
+from fedbench.types.policies import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns
 
 __all__ = [
     "Bag",
@@ -30,6 +30,7 @@ __all__ = [
     "State",
     "Stream",
     "Traffic",
+    "Turns",
     "Vector",
     "Want",
     "Weights",

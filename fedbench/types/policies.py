@@ -118,3 +118,18 @@ class Poll(Dispatch):
     max_steps: int | None = None
     cohort_size: int = 0
     selections: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turns(Dispatch):
+    """All clients always work; updates come in rounds of N, and every client has its turn in one of them [Ringleader ASGD].
+
+    A round's first update waits until everybody has arrived, and consumes all that has; it is the turn of the client that came last. The
+    next arrival of every other client makes an update alone, and is its turn. What clients send after their turn is collected for
+    the next round. `version % N == 0` at an update: a round begins.
+
+    `resend`: after its turn a client is sent the newest version, and goes on with it until its next turn (turn), or every
+    arrival is, unless its client holds it (newest). Nothing is sent for a job on a version that the client holds.
+    """
+
+    resend: Literal["turn", "newest"] = "turn"

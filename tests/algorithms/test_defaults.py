@@ -14,7 +14,7 @@ import pytest
 
 from fedbench import registry
 from fedbench.kernels import weights as aggregation_weights
-from fedbench.types import Broadcast, Info, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Info, Mailbox, Poll, Rounds, Stream, Turns
 from tests.algorithms.by_hand import arrivals
 
 N = 100
@@ -66,6 +66,7 @@ DISPATCH: dict[str, tuple[Any, str]] = {
     "msync": (Rounds(select="all"), "see above"),
     "rennala": (Stream(concurrency=N, buffer_size=10, restart="self", max_staleness=0), "as malenia"),
     "ringmaster": (Stream(concurrency=N, restart="self", max_staleness=N - 1), "what is staler than R - 1 is refused"),
+    "ringleader": (Turns(), "a round is made of every client's turn"),
     "fedsgd": (Rounds(select="all", steps=1, everybody=True), "a reference: the gradient of the whole objective"),
 }
 NOT_UNIFORM = {

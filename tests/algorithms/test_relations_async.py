@@ -263,6 +263,7 @@ def test_weights_of_buffers_sum_to_one(selector: str) -> None:
         ("defedavg_niid[server_lr=0.5]", "delta", 0.5),
         ("defedavg_niid[server_lr=0.5,average=distinct]", "delta", 0.5),
         ("ca2fl[server_lr=0.5]", "delta", 0.5),
+        ("ringleader[server_lr=0.5]", "delta", 0.5),
         ("favano", "delta", 4 / 5),
         ("quafl", "y", 4 / 5),
     ],
@@ -285,6 +286,8 @@ def test_aggregation_weights_sum_to_one(selector: str, sent: str, step: float) -
         "defedavg_iid[cohort_size=1]",
         "defedavg_niid[cohort_size=1]",
         "mifa[sampling=all]",
+        "ringleader",
+        "ringleader[resend=newest]",
     ],
 )
 def test_one_client_is_plain_sgd(selector: str) -> None:

@@ -31,6 +31,7 @@ PREFIXES = (
     "asysg-",
     "defedavg-niid-",
     "quafl-",
+    "ringleader-",
     "favano-",
     "generalized-async-",
     "malenia-",
@@ -164,6 +165,8 @@ FAILING: list[tuple[str, Callable[[Any], Any], str]] = [
     ("fedstale-known", put("cohort", "algorithm", "params", "participation"), "x["),
     ("fedvarp-quad", put(larger, "expected", "state", "y_i", 0, 0), "y_i[0]"),
     ("msync-hand", put(another, "algorithm", "params", "eta_g"), "x["),
+    ("ringleader-hand", put(larger, "expected", "state", "mean_i", 1, 1), "mean_i[1]"),
+    ("ringleader-hand", put(3, "expected", "state", "count_i", 0), "count_i"),
     ("kernel-staleness", put(larger, "expected", "weights", 1, 2), "weights[1]"),
     ("kernel-accumulate-sqrt", put(larger, "expected", "buffer", -1, 0), "buffer"),
     ("kernel-fedac-weights", put(lambda cos: [0.5 if c is None else c for c in cos], "expected", "cos"), "cos: not finite"),
@@ -186,6 +189,8 @@ FAILING: list[tuple[str, Callable[[Any], Any], str]] = [
     ("plan-mailbox-peek", put("on_demand", "schedule", "policy", "send"), "expected"),
     ("plan-poll-hand", put(another, "schedule", "policy", "period"), "updates[0]: expected"),
     ("plan-poll-hand", put(lambda steps: steps + 1, "expected", "jobs", -1, "steps"), "expected base"),
+    ("plan-turns-newest-hand", put("turn", "schedule", "policy", "resend"), "updates["),
+    ("plan-turns-rich", put(another, "expected", "jobs", 9, "t_start"), "t_start"),
     ("plan-rounds-basic", put(lambda s: s[:1], "schedule", "policy", "selections"), "was needed"),
 ]
 

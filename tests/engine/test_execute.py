@@ -69,6 +69,8 @@ ALL = [
     "rennala[buffer_size=4]",
     "ringmaster[delay_threshold=4]",
     "ringmaster[delay_threshold=3,stop_stale=true]",
+    "ringleader",
+    "ringleader[resend=newest,server_lr=0.3]",
 ]
 
 

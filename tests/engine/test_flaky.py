@@ -32,9 +32,9 @@ def record(one: RunSpec, **options: Any) -> Record:
     return Run(one, options=RunOptions(**options)).record()
 
 
-@pytest.mark.parametrize("selector", ALGORITHMS)
+@pytest.mark.parametrize("selector", [*ALGORITHMS, "ringleader"])
 def test_waves_workers_and_resume_change_no_digest(selector: str, tmp_path: Path) -> None:
-    one = spec(selector)
+    one = spec(selector, *(["budget.seconds=40"] if selector == "ringleader" else []))  # its first update waits for everybody
     wanted = record(one)
     assert wanted.meta["outcome"] == {"state": "finished", "ended_by": "time", "message": ""}
     ledger = wanted.meta["ledger"]

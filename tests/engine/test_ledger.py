@@ -1,4 +1,4 @@
-"""What the ledger counts under Mailbox and Poll, and which of their runs are refused."""
+"""What the ledger counts under Mailbox, Poll and Turns, and which of their runs are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Duration, Scheduler, Timing
 from fedbench.scenarios.load import load
-from fedbench.types import Dispatch, Mailbox, Poll, Stream, Traffic
+from fedbench.types import Dispatch, Mailbox, Poll, Stream, Traffic, Turns
 
 
 def summary(timing: Timing, dispatch: Dispatch) -> tuple[Ledger, dict[str, Any]]:
@@ -42,6 +42,17 @@ def test_poll_pays_one_download_a_job() -> None:
     assert (facts["bytes_down"], facts["bytes_up"], facts["jobs_consumed"], facts["bytes_wasted"]) == (3, 2, 2, 1)
     assert (facts["trained_steps"], facts["avoided_steps"], facts["busy_seconds"]) == (4, 4, 8)
     assert ledger.on_grid("downloads", 5).tolist() == [2, 2, 3, 3, 3]
+
+
+def test_turns_pay_no_download_for_a_version_that_is_held() -> None:
+    """Jobs of 1 and 3.25 s, downloads of 0.25 s: two at first, one after the turns at 3.5, 4.25 and 7 s; what the last one brings is not
+    used by the end, at 7.5 s."""
+    compute = Duration(a=np.array([1.0, 3.25]))
+    ledger, facts = summary(Timing(clients=2, compute=compute, download=Duration(a=0.25), max_updates=4), Turns())
+    assert (facts["bytes_down"], facts["bytes_up"], facts["jobs_consumed"], facts["jobs"]) == (5, 9, 9, 10)
+    assert facts["bytes_wasted"] == 1
+    assert ledger.on_grid("downloads", 9).tolist() == [2, 2, 2, 2, 3, 4, 4, 5, 5]
+    assert facts["busy_seconds"] == 7 * 1.0 + 2 * 3.25 + 0.25
 
 
 def test_a_poll_before_the_download_costs_no_busy_time() -> None:

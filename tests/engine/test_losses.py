@@ -10,7 +10,7 @@ import pytest
 from fedbench.engine.ledger import Ledger
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration, LocalSteps, Scheduler, Timing
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Traffic
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Traffic, Turns
 
 ALWAYS = ((0.0, 1000.0),)
 ONE_SECOND_STEPS = Duration(a=1.0, per_step=True)
@@ -135,8 +135,10 @@ def test_polled_clients_lose_the_steps_since_the_last_poll() -> None:
         Broadcast(buffer_size=3, receive="peek"),
         Mailbox(cohort_size=3),
         Poll(period_seconds=1.0, max_steps=3, cohort_size=3),
+        Turns(),
+        Turns(resend="newest"),
     ],
-    ids=["deadline", "repeated", "stream", "broadcast", "mailbox", "poll"],
+    ids=["deadline", "repeated", "stream", "broadcast", "mailbox", "poll", "turns", "newest"],
 )
 def test_every_job_is_counted_once_however_the_plan_is_cut(dispatch: Dispatch, when_offline: Any) -> None:
     timing = Timing(
@@ -162,3 +164,19 @@ def test_every_job_is_counted_once_however_the_plan_is_cut(dispatch: Dispatch, w
     assert facts["steps_done"] == facts["trained_steps"] + facts["steps_wasted"]
     assert 0 < facts["busy_seconds_lost"] < facts["busy_seconds"]
     assert facts["busy_seconds"] <= facts["available_fraction"] * facts["end_seconds"] * timing.clients + 1e-6
+
+
+@pytest.mark.parametrize("resend", ["turn", "newest"])
+def test_downloads_of_turns_add_up(resend: Any) -> None:
+    """One that was broken off by an absence counts, and its repetition counts too."""
+    timing = Timing(
+        clients=6, seed=2, compute=Duration(kind="exponential", a=1.0), download=Duration(a=0.5), dropout=0.1, max_updates=90,
+        availability=Availability(kind="alternating", mean_on_seconds=4.0, mean_off_seconds=1.0),
+    )  # fmt: skip
+    scheduler = Scheduler(timing, Turns(resend=resend))
+    scheduler.next()
+    sent = scheduler.totals["downloads"]
+    for size in (1, 1 << 20):
+        ledger, facts = ledger_of(timing, Turns(resend=resend), size)
+        assert facts["bytes_down"] == sent == ledger.on_grid("downloads", 10_000)[-1]
+        assert 0 < sent - ledger.used_downloads < ledger.used_downloads < facts["jobs_consumed"]

@@ -202,6 +202,7 @@ def test_verify_tells_what_differs(tmp_path: Path) -> None:
         "ca2fl[buffer_size=2]",
         "quafl[cohort_size=2]",
         "favano[cohort_size=2]",
+        "ringleader",
     ],
 )
 def test_resume_from_any_checkpoint_gives_the_same_digests(selector: str, tmp_path: Path) -> None:

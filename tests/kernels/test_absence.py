@@ -11,7 +11,7 @@ import pytest
 
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration, Scheduler, Timing
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns
 from tests.kernels.plans import ONE_SECOND, Plan, chi_square, mixed_speeds, plan
 
 HALF = Availability(kind="periodic", period_seconds=10.0, on_fraction=0.5, phase=np.array([0.0, 0.5] * 5))
@@ -41,6 +41,7 @@ def test_draws_are_uniform_among_those_who_are_there(dispatch: Dispatch) -> None
         Broadcast(buffer_size=3),
         Mailbox(cohort_size=3),
         Poll(cohort_size=3, period_seconds=2.5, max_steps=4),
+        Turns(),
     ],
     ids=repr,
 )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.kernels.scheduler import NANOSECONDS, Duration, Scheduler, Timing
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns
 from tests.kernels import model
 from tests.kernels.plans import (
     DETERMINISTIC,
@@ -84,6 +84,8 @@ POLICIES: list[Dispatch] = [
     Mailbox(cohort_size=4, receive="peek"),
     Mailbox(cohort_size=4, receive="peek", send="on_demand"),
     Poll(cohort_size=3, period_seconds=2.5, max_steps=4),
+    Turns(),
+    Turns(resend="newest"),
 ]
 
 

@@ -86,7 +86,7 @@ def test_scripted_initial_with_drawn_replacements() -> None:
 def test_refused_chunk_size_and_policy() -> None:
     with pytest.raises(UsageError, match="max_updates: must be >= 1, got 0"):
         Scheduler(Timing(clients=1, compute=ONE_SECOND), Rounds()).next(0)
-    with pytest.raises(UsageError, match="expected Rounds, Stream, Broadcast, Mailbox or Poll, got Dispatch"):
+    with pytest.raises(UsageError, match="expected Rounds, Stream, Broadcast, Mailbox, Poll or Turns, got Dispatch"):
         Scheduler(Timing(clients=1), Dispatch())
 
 

@@ -1,4 +1,4 @@
-"""Rounds and Stream with absence, drop-out, deadlines and over-selection in plain Python: slow, and easy to check by eye.
+"""Rounds, Stream and Turns with absence, drop-out, deadlines and over-selection in plain Python: slow, and easy to check by eye.
 
 Times are integers (nanoseconds); windows are lists of (on, off). Time is walked from one instant of interest to the next, and every
 question about windows is answered from the list. Choices are scripted: the model is told who is drawn.
@@ -42,11 +42,12 @@ class Job:
 
 @dataclass
 class World:
-    """`drop(client, k)`: None, or which share of its run a job is lost after."""
+    """`compute[i]`: the durations of client i's jobs, again and again. `drop(client, k)`: None, or which share of its run a job is lost
+    after."""
 
     windows: list[Windows]
     paused: bool
-    compute: list[int]
+    compute: list[list[int]]
     download: int
     upload: int
     drop: Callable[[int, int], float | None]
@@ -55,6 +56,7 @@ class World:
     jobs: dict[Key, Job] = field(default_factory=dict)
     done: list[tuple[int, list[Key]]] = field(default_factory=list)
     next_k: dict[int, int] = field(default_factory=dict)
+    sent: int = 0
 
     def stays(self, client: int, time: int) -> Windows:
         """The windows that end after `time`."""
@@ -81,14 +83,17 @@ class World:
     def leaves(self, client: int, time: int) -> int:
         return self.windows[client][-1][1] if self.paused else self.stays(client, time)[0][1]
 
-    def dispatch(self, client: int, now: int) -> Key:
+    def dispatch(self, client: int, now: int, held: int | None = None) -> Key:
+        """From the newest version, which is sent, or from one that the client holds."""
+        self.sent += held is None
         k = self.next_k[client] = self.next_k.get(client, -1) + 1
         forever = 1 << 62
         ends = [now]
-        for duration in (self.download, self.compute[client], self.upload):
+        download = self.download if held is None else 0
+        for duration in (download, self.compute[client][k % len(self.compute[client])], self.upload):
             end = self.work(client, ends[-1], duration) if ends[-1] < forever else None
             ends.append(forever if end is None else end)
-        job = Job(len(self.done), *ends)
+        job = Job(len(self.done) if held is None else held, *ends)
         share = self.drop(client, k)
         losses = [self.leaves(client, now)] if self.leaves(client, now) < job.t_arrive else []
         if share is not None and job.t_finish < forever:
@@ -98,6 +103,11 @@ class World:
             job.cut(job.t_lost)
         self.jobs[client, k] = job
         return client, k
+
+    def next_moment(self, now: int, waiting: dict[int, int], working: dict[int, Key]) -> int | None:
+        """When the next job ends or the next client that waits is there; None: never. `waiting[i]`: since when client i does."""
+        starts = [self.next_on(client, max(now, since)) for client, since in waiting.items()]
+        return min([t for t in starts if t is not None] + [self.jobs[key].end for key in working.values()], default=None)
 
     @property
     def is_over(self) -> bool:
@@ -141,11 +151,10 @@ def stream(world: World, initial: Sequence[int], buffer: int, before_update: boo
     working: dict[int, Key] = {}
     buffered: list[Key] = []
     while not world.is_over:
-        starts = {client: world.next_on(client, max(now, since)) for client, since in waiting.items()}
-        moments = [t for t in starts.values() if t is not None] + [world.jobs[key].end for key in working.values()]
-        if not moments:
+        moment = world.next_moment(now, waiting, working)
+        if moment is None:
             return now
-        now = min(moments)
+        now = moment
         over = sorted(client for client, key in working.items() if world.jobs[key].end == now)
         over.sort(key=lambda client: world.jobs[working[client]].t_lost == NEVER)  # losses before arrivals
         for client in over:
@@ -164,4 +173,72 @@ def stream(world: World, initial: Sequence[int], buffer: int, before_update: boo
         for client in [client for client in waiting if world.is_on(client, now)]:
             del waiting[client]
             working[client] = world.dispatch(client, now)
+    return None
+
+
+@dataclass
+class Round:
+    """Whose turn is to come, what was sent for the next first update, and which version every client holds."""
+
+    everybody: set[int]
+    collecting: bool = True
+    seen: set[int] = field(default_factory=set)
+    owed: set[int] = field(default_factory=set)
+    pool: list[Key] = field(default_factory=list)
+    held: dict[int, int] = field(default_factory=dict)
+    """Who is not named is to be sent the newest version."""
+
+    def receive(self, key: Key) -> list[Key]:
+        """The jobs of which this arrival makes an update, which is its client's turn; none if it is collected."""
+        client, update = key[0], list[Key]()
+        if not self.collecting and client in self.owed:
+            update = [key]
+            self.owed.remove(client)
+        else:
+            self.pool.append(key)
+            self.seen.add(client)
+            if self.collecting and self.seen == self.everybody:
+                update, self.pool = self.pool, []
+                self.owed, self.seen = self.everybody - {client}, set()
+                self.collecting = False
+        if not self.collecting and not self.owed:
+            self.collecting = True
+        if update:
+            self.held.pop(client)
+        return update
+
+    def resend(self, clients: list[int], version: int) -> None:
+        """The newest version goes to these clients, unless they hold it."""
+        for client in clients:
+            if self.held.get(client) != version:
+                self.held.pop(client, None)
+
+
+def turns(world: World, newest: bool) -> int | None:
+    """Rounds in which every client has one turn; the time at which it stalls, or None."""
+    now, table = world.start, Round(set(range(len(world.windows))))
+    waiting = dict.fromkeys(sorted(table.everybody), now)
+    working: dict[int, Key] = {}
+    while not world.is_over:
+        moment = world.next_moment(now, waiting, working)
+        if moment is None:
+            return now
+        now = moment
+        over = [working.pop(client) for client in sorted(working) if world.jobs[working[client]].end == now]
+        for key in over:
+            if world.jobs[key].t_start == NEVER:  # its client did not receive what was sent
+                table.held.pop(key[0])
+        arrived = [key for key in over if world.jobs[key].t_lost == NEVER]
+        for key in arrived:
+            if update := table.receive(key):
+                world.done.append((now, update))
+            if world.is_over:
+                return None
+        if newest:
+            table.resend([client for client, _ in arrived], len(world.done))
+        waiting |= dict.fromkeys([client for client, _ in over], now)
+        for client in [client for client in waiting if world.is_on(client, now)]:
+            del waiting[client]
+            working[client] = world.dispatch(client, now, table.held.get(client))
+            table.held.setdefault(client, len(world.done))
     return None

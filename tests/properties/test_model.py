@@ -1,7 +1,8 @@
-"""The scheduler against the plain Python model: scripted rounds, and streams that restart themselves."""
+"""The scheduler against the plain Python model: scripted rounds, streams that restart themselves, and rounds of turns."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from fedbench.kernels.random import Purpose
 from fedbench.kernels.random import Stream as RandomStream
-from fedbench.kernels.scheduler import NANOSECONDS, Duration, Timing
-from fedbench.types import Rounds, Stream
+from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration, Timing
+from fedbench.types import Rounds, Stream, Turns
 from tests.kernels.plans import Plan, plan
 from tests.properties import model
 from tests.properties.test_conservation import jobs_of, stays
@@ -48,10 +49,11 @@ def world_of(timing: Timing) -> model.World:
 
     a = timing.availability
     windows = [stays(timing, client) for client in range(timing.clients)]
+    seconds = timing.compute.rows or np.atleast_1d(timing.compute.a)[:, None]
     return model.World(
         windows=[[(on, off) for on, off in row if off > 0] for row in windows],
         paused=a.when_offline == "paused",
-        compute=[round(float(s) * NANOSECONDS) for s in np.atleast_1d(timing.compute.a)],
+        compute=[[round(float(s) * NANOSECONDS) for s in row] for row in seconds],
         download=round(float(timing.download.a) * NANOSECONDS),
         upload=round(float(timing.upload.a) * NANOSECONDS),
         drop=drop,
@@ -102,3 +104,22 @@ def test_self_restarting_streams_equal_the_model(
     world = world_of(timing)
     stalled = model.stream(world, initial, buffer, before_update)
     assert_equal(plan(timing, dispatch, sizes), world, stalled)
+
+
+@cases(200)
+@given(timings(), sizes, st.booleans(), st.booleans(), st.data())
+def test_turns_equal_the_model(
+    timing: Timing, sizes: list[int], newest: bool, are_always_there: bool, data: st.DataObject
+) -> None:
+    per_job = st.lists(quarters(1, 8), min_size=1, max_size=4).map(lambda row: row * model.CAP)
+    rows = data.draw(st.lists(per_job, min_size=timing.clients, max_size=timing.clients))
+    timing = replace(timing, compute=Duration(kind="table", rows=rows))
+    if are_always_there:
+        timing = replace(timing, availability=Availability())
+    world = world_of(timing)
+    stalled = model.turns(world, newest)
+    got = plan(timing, Turns(resend="newest" if newest else "turn"), sizes)
+    assert_equal(got, world, stalled)
+    if got.ended_by in ("updates", "stalled"):
+        assert got.totals["downloads"] == world.sent
+        assert sum(len(chunk.resumed) for chunk in got.chunks) == len(world.jobs) - world.sent

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import Availability, Duration, Gradients, LocalSteps, Scheduler, Timing
-from fedbench.types import Broadcast, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Mailbox, Poll, Rounds, Stream, Turns
 
 from .odd import PROFILE
 
@@ -44,6 +44,7 @@ POLICIES = st.one_of(
     st.builds(Broadcast, buffer_size=COUNTS, receive=st.sampled_from(["pop", "peek"])),
     st.builds(Mailbox, cohort_size=COUNTS, send=st.sampled_from(["continuous", "on_demand"]), selections=COHORTS),
     st.builds(Poll, period_seconds=st.sampled_from([1.0, 0.25]), max_steps=COUNTS, cohort_size=COUNTS),
+    st.builds(Turns, resend=st.sampled_from(["turn", "newest", "never"])),
 )
 AVAILABILITY = st.sampled_from([
     Availability(),

@@ -18,7 +18,7 @@ from fedbench.engine.trainers.base import draw_public_batches
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import Availability, Duration, Scheduler, Timing
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
-from fedbench.types import Broadcast, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Mailbox, Poll, Rounds, Stream, Turns
 from tests.kernels.test_doors import sealed
 
 from .odd import PROFILE, SPOILERS
@@ -187,6 +187,7 @@ POLICIES = [
     Broadcast(buffer_size=2),
     Mailbox(cohort_size=2),
     Poll(period_seconds=1.0, max_steps=5, cohort_size=2),
+    Turns(),
 ]
 
 

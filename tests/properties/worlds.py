@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from fedbench.kernels.scheduler import Availability, Duration, Gradients, LocalSteps, Timing
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns
 
 CASES = int(os.environ.get("FEDBENCH_FUZZ", "0"))
 """More than 0: so many cases of every property instead of the suite's few, drawn anew at each run."""
@@ -63,7 +63,7 @@ def dispatches(draw: st.DrawFn, clients: int) -> Dispatch:
     cohort = draw(st.integers(1, clients))
     deadline = draw(st.none() | quarters(1, 30))
     receive: Any = draw(st.sampled_from(["pop", "peek"]))
-    match draw(st.sampled_from(["all", "without", "repeated", "stream", "broadcast", "mailbox", "poll"])):
+    match draw(st.sampled_from(["all", "without", "repeated", "stream", "broadcast", "mailbox", "poll", "turns"])):
         case "all":
             return Rounds(deadline_seconds=deadline, over_selection=draw(st.integers(0, clients - 1)))
         case "without":
@@ -81,6 +81,9 @@ def dispatches(draw: st.DrawFn, clients: int) -> Dispatch:
         case "mailbox":
             send: Any = draw(st.sampled_from(["continuous", "on_demand"]))
             return Mailbox(cohort_size=cohort, send=send, receive=receive)
+        case "turns":
+            resend: Any = draw(st.sampled_from(["turn", "newest"]))
+            return Turns(resend=resend)
         case _:
             return Poll(cohort_size=cohort, period_seconds=draw(quarters(1, 12)), max_steps=draw(st.integers(1, 5)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
+from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,7 @@ from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
         (Broadcast(buffer_size=5), 100),
         (Mailbox(cohort_size=5), 100),
         (Poll(cohort_size=5), 100),
+        (Turns(), 100),
     ],
 )
 def test_at_a_time(policy: Dispatch, expected: int) -> None:

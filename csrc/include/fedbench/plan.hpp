@@ -51,6 +51,7 @@ struct PlanChunk {
     std::int32_t first_version = 0;
     JobColumns jobs;
     UpdateColumns updates;
+    std::vector<std::int64_t> resumed;     ///< when jobs began on a version that their client held: nothing was sent for them
     std::vector<std::int32_t> live_bases;  ///< versions that later chunks may still start from or consume, ascending
     bool done = false;
 };

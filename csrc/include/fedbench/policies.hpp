@@ -162,7 +162,29 @@ struct Poll {
     }
 };
 
-using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll, Routed>;
+enum class Resend {
+    turn,    ///< the newest version goes to a client that has had its turn; the others go on with the one that they hold
+    newest,  ///< it goes to every client that has arrived, unless the client holds it already
+};
+
+/// Ringleader ASGD: all clients work at any time, and updates come in rounds of as many as there are clients, each of which has its turn
+/// in one of them. The first update of a round waits until everybody has arrived, and consumes all that has; the client that came last
+/// has its turn. Of every other client the next arrival makes an update alone, and is its turn. What clients send after their turn is
+/// collected for the next round.
+///
+/// A job on a version that its client holds begins at once, with no download. A client whose job is lost starts again from the version
+/// that it holds, at once or when it is back. One that was away before its turn's version, or the first one, had come is sent the
+/// newest.
+struct Turns {
+    Resend resend = Resend::turn;
+
+    template <class A>
+    void archive(A& a) {
+        a(resend);
+    }
+};
+
+using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll, Routed, Turns>;
 
 /// A digest of the policy's kind and parameters.
 std::uint64_t fingerprint(PolicyConfig& policy);
@@ -183,6 +205,8 @@ public:
     virtual void end(Scheduler&) {}
     /// Oldest version that a job may still start from although none has yet (receive buffers, downloads under way).
     virtual std::int32_t oldest_startable(const Scheduler& scheduler) const;
+    /// Versions before that one which jobs may still start from, since clients without a job hold them. Ascending, none twice.
+    virtual std::vector<std::int32_t> held(const Scheduler&) const { return {}; }
     /// Clients that the policy waits for; what `stalled` reports.
     virtual std::vector<std::int32_t> missing(const Scheduler&) const { return {}; }
     /// The answer to Scheduler::ask: the clients of the next round, with multiplicity.
@@ -210,5 +234,6 @@ std::unique_ptr<Policy> make_policy(Broadcast config, std::uint32_t clients);
 std::unique_ptr<Policy> make_policy(Mailbox config, std::uint32_t clients);
 std::unique_ptr<Policy> make_policy(Poll config, std::uint32_t clients);
 std::unique_ptr<Policy> make_policy(Routed config, std::uint32_t clients);
+std::unique_ptr<Policy> make_policy(Turns config, std::uint32_t clients);
 
 }  // namespace fedbench

@@ -110,6 +110,8 @@ public:
     /// Newest model to one client now, which is there: download, run, upload and the event that ends the job in one go. The run does not
     /// start before `free_from`.
     Slot dispatch(std::uint32_t client, std::int64_t free_from = 0);
+    /// As dispatch, from a version that the client holds: nothing is sent to it, and the run starts now.
+    Slot resume(std::uint32_t client, std::int32_t held);
     /// The upload begins at `from` (>= now): arrival event, or loss.
     void send(Slot slot, std::int64_t from);
     /// Is the job lost before `end`? Then its times say so, and the `lost` event is under way.

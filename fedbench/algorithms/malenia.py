@@ -22,7 +22,7 @@ class Malenia(Algorithm):
 
     Results at an older model are ignored; with stop_stale they are not waited for. S <= N: everybody once.
 
-    Source: Tyurin and Richtarik 2023, after the authors' code and a later paper's box, which goes on at
+    Source: Tyurin and Richtárik 2023, after the authors' code and a later paper's box, which goes on at
     equality; the box of 2023 was not read. Departure: several local steps; the paper has one.
     """
 

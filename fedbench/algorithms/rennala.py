@@ -20,7 +20,7 @@ class Rennala(Algorithm):
 
     Results at an older model are ignored; with stop_stale they are not waited for.
 
-    Source: Tyurin and Richtarik 2023, after the authors' code, which stops, and a later paper's box; the
+    Source: Tyurin and Richtárik 2023, after the authors' code, which stops, and a later paper's box; the
     box of 2023 was not read. Departure: several local steps; the paper has one, at rate server_lr * local_lr.
     """
 

@@ -21,7 +21,7 @@ class Ringmaster(Algorithm):
     In both cases the client starts again from the newest model. With stop_stale, computations whose delay
     has reached R are stopped after every update and start again.
 
-    Source: Maranjyan et al. 2025, after the authors' code, which stops; the algorithm box was not read.
+    Source: Maranjyan et al. 2025 (Ringmaster), after the authors' code, which stops; the algorithm box was not read.
     Departure: several local steps; the paper has one, at rate gamma = server_lr * local_lr.
     """
 

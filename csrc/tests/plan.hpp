@@ -130,6 +130,14 @@ private:
     }
 };
 
+/// The job (client, k) of a plan.
+inline Job find_job(const Plan& plan, std::uint32_t client, std::uint32_t k, std::source_location at = std::source_location::current()) {
+    for (std::size_t i = 0; i < plan.jobs.size(); ++i)
+        if (plan.job(i).client == client && plan.job(i).k == k) return plan.job(i);
+    check(false, "the plan has the job", at);
+    return {};
+}
+
 struct Entry {
     std::int32_t client, k, staleness;
     bool operator==(const Entry&) const = default;

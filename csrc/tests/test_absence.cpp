@@ -26,14 +26,6 @@ SystemModel per_step(std::vector<double> compute) {
 
 Rounds scripted(const std::vector<std::vector<std::int32_t>>& rounds) { return {Select::scripted, 0, {}, table(rounds)}; }
 
-/// The job (client, k) of a plan.
-Job find(const Plan& plan, std::uint32_t client, std::uint32_t k, std::source_location at = std::source_location::current()) {
-    for (std::size_t i = 0; i < plan.jobs.size(); ++i)
-        if (plan.job(i).client == client && plan.job(i).k == k) return plan.job(i);
-    check(false, "the plan has the job", at);
-    return {};
-}
-
 void check_lost(const Job& job, std::int64_t quarters, std::source_location at = std::source_location::current()) {
     check(job.t_lost == quarters * kQuarter && job.t_arrive == kNever, "lost at " + std::to_string(job.t_lost), at);
 }
@@ -54,15 +46,15 @@ void rounds() {
     check_update(lost, 0, 8, {{1, 0, 0}});
     check_update(lost, 1, 16, {{1, 1, 0}});
     check_update(lost, 2, 24, {{0, 1, 0}, {1, 2, 0}});
-    check_lost(find(lost, 0, 0), 4);
-    check(find(lost, 0, 0).t_start == 0 && find(lost, 0, 0).t_finish == kNever, "it had started");
+    check_lost(find_job(lost, 0, 0), 4);
+    check(find_job(lost, 0, 0).t_start == 0 && find_job(lost, 0, 0).t_finish == kNever, "it had started");
 
     const Plan paused(with(fixed_system({2, 2}), windows, WhenOffline::paused), Rounds{}, updates(2));
     check_update(paused, 0, 16, {{1, 0, 0}, {0, 0, 0}});
     check_update(paused, 1, 24, {{0, 1, 0}, {1, 1, 0}});
 
     const SystemModel slow = with(fixed_system({1, 1}, 0.5, 0.5), {{0, 1.5, 3, 3.75, 5, 1000}, kAlways}, WhenOffline::paused);
-    const Job job = find(Plan(slow, Rounds{}, updates(2)), 0, 1);
+    const Job job = find_job(Plan(slow, Rounds{}, updates(2)), 0, 1);
     check(job.t_dispatch == 14 * kQuarter && job.t_start == 21 * kQuarter && job.t_finish == 25 * kQuarter && job.t_arrive == 27 * kQuarter,
           "downloads, runs and uploads rest");
 }
@@ -77,7 +69,7 @@ void rounds_wait() {
     const Plan cohort(system, scripted({{1}, {1, 1, 0}}), updates(2));
     check_update(cohort, 0, 32, {{1, 0, 0}});
     check_update(cohort, 1, 40, {{0, 0, 0}});
-    check_lost(find(cohort, 1, 1), 36);
+    check_lost(find_job(cohort, 1, 1), 36);
     check_stalled(system, scripted({{1}, {0}, {1}}), 40, {1});
     check_stalled(with(fixed_system({2, 2}), {{0, 3}, {0, 3}}, WhenOffline::paused), Rounds{}, 12, {0, 1});
 }
@@ -107,7 +99,7 @@ void streams() {
     for (DispatchOrder order : {DispatchOrder::after_update, DispatchOrder::before_update}) {
         policy.order = order;
         const Plan plan(two, policy, updates(3));
-        check_lost(find(plan, 0, 0), 4);
+        check_lost(find_job(plan, 0, 0), 4);
         const std::int32_t late = order == DispatchOrder::before_update;
         check_update(plan, 0, 12, {{1, 0, 0}});
         check_update(plan, 1, 20, {{1, 1, late}});
@@ -131,7 +123,7 @@ void stream_fills_vacant_places() {
     StreamPolicy policy = stream(2, 3);
     const Plan plan(system, policy, updates(2));
     check_update(plan, 0, 16, {{2, 0, 0}, {1, 0, 0}, {2, 1, 0}});  // at 2, 3 and 4 s; at 3 s client 1 starts again, and leaves at 4 s
-    check_lost(find(plan, 1, 1), 16);
+    check_lost(find_job(plan, 1, 1), 16);
     check_update(plan, 1, 32, {{2, 2, 0}, {0, 0, 0}, {2, 3, 0}});  // 0 takes the vacant place at 5 s
 }
 
@@ -149,7 +141,7 @@ void broadcasts() {
     SystemModel far = with(fixed_system({2, 3}), {{2, 1000}, kAlways});
     far.download = seconds("download", {1, 0});
     const Plan plan(far, Broadcast{1, Receive::pop}, updates(2));
-    check(find(plan, 0, 0).t_start == 8 * kQuarter, "the download came while it was away");
+    check(find_job(plan, 0, 0).t_start == 8 * kQuarter, "the download came while it was away");
     check_update(plan, 1, 16, {{0, 0, 1}});
 }
 
@@ -158,14 +150,14 @@ void mailboxes() {
     const SystemModel system = with(fixed_system({1, 2}), {{0, 1.5, 3, 1000}, kAlways});
     const Plan run(system, Mailbox{0, Send::continuous, Receive::peek, table<std::int32_t>({{0, 1}, {0, 1}, {0, 1}})}, updates(3));
     check_update(run, 0, 8, {{0, 0, 0}, {1, 0, 0}});
-    check_lost(find(run, 0, 1), 6);
+    check_lost(find_job(run, 0, 1), 6);
     check_update(run, 1, 16, {{1, 1, 0}});  // 0 was away when it was drawn, at 2 s
     check_update(run, 2, 24, {{0, 2, 1}, {1, 2, 0}});
 
     // Its result of 1 s is lost at 1.5 s; of round 1 nobody is left, and the next event of 2 s draws again.
     const Plan stored(system, Mailbox{0, Send::continuous, Receive::pop, table<std::int32_t>({{1}, {0}, {1}})}, updates(2));
-    check_lost(find(stored, 0, 0), 6);
-    check(find(stored, 0, 0).t_finish == kSecond, "it had finished");
+    check_lost(find_job(stored, 0, 0), 6);
+    check(find_job(stored, 0, 0).t_finish == kSecond, "it had finished");
     check_update(stored, 1, 16, {{1, 1, 0}});
 
     // The server waits for client 0, which leaves: what client 1 sent makes the update.
@@ -178,7 +170,7 @@ void mailboxes() {
     const Plan paused(with(fixed_system({1, 2}), {{0, 1.5, 3, 1000}, kAlways}, WhenOffline::paused),
                       Mailbox{0, Send::continuous, Receive::peek, table<std::int32_t>({{1}, {1}, {0}})}, updates(3));
     check_update(paused, 2, 16, {{0, 1, 2}});
-    check(find(paused, 0, 1).t_finish == 14 * kQuarter, "half before, half after");
+    check(find_job(paused, 0, 1).t_finish == 14 * kQuarter, "half before, half after");
 }
 
 /// Steps of 1 s, polls every 2 s, client 0 is away on [3, 5).
@@ -187,15 +179,15 @@ void polls() {
     const Windows windows = {{0, 3, 5, 1000}, kAlways};
     const Plan lost(with(per_step({1, 1}), windows), policy, updates(3));
     check_update(lost, 0, 8, {{0, 0, 0}});
-    check_lost(find(lost, 0, 1), 12);
+    check_lost(find_job(lost, 0, 1), 12);
     check_update(lost, 1, 24, {{0, 2, 0}});
-    check(find(lost, 0, 2).steps == 1 && find(lost, 0, 2).t_dispatch == 20 * kQuarter, "it started at its return");
+    check(find_job(lost, 0, 2).steps == 1 && find_job(lost, 0, 2).t_dispatch == 20 * kQuarter, "it started at its return");
     check_update(lost, 2, 32, {{0, 3, 0}, {1, 0, 2}});
 
     const Plan paused(with(per_step({1, 1}), windows, WhenOffline::paused), policy, updates(3));
     check_update(paused, 1, 24, {{0, 1, 0}});
-    check(find(paused, 0, 1).steps == 2 && find(paused, 0, 1).t_lost == kNever, "steps are of time online");
-    check(find(paused, 1, 0).steps == 5 && find(paused, 1, 0).t_finish == 20 * kQuarter, "client 1 was not disturbed");
+    check(find_job(paused, 0, 1).steps == 2 && find_job(paused, 0, 1).t_lost == kNever, "steps are of time online");
+    check(find_job(paused, 1, 0).steps == 5 && find_job(paused, 1, 0).t_finish == 20 * kQuarter, "client 1 was not disturbed");
     const Poll one{2 * kSecond, 5, 0, table<std::int32_t>({{0}, {0}})};
     check_stalled(with(per_step({1, 1}), {{0, 1}, {0, 3}}), one, 16, {0, 1});
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "plan.hpp"
@@ -15,14 +14,6 @@ using namespace fedbench::testing;
 
 constexpr Turns kTurn{Resend::turn}, kNewest{Resend::newest};
 
-/// The job (client, k) of a plan.
-Job find(const Plan& plan, std::uint32_t client, std::uint32_t k, std::source_location at = std::source_location::current()) {
-    for (std::size_t i = 0; i < plan.jobs.size(); ++i)
-        if (plan.job(i).client == client && plan.job(i).k == k) return plan.job(i);
-    check(false, "the plan has the job", at);
-    return {};
-}
-
 /// Client 0 takes 1 s, client 1 takes 3.25 s, a download 0.25 s. The first update waits for client 1; client 0's next arrival is its
 /// turn; what it sends then, from the version of its turn, is collected.
 void by_hand() {
@@ -31,7 +22,7 @@ void by_hand() {
     check_update(plan, 1, 17, {{0, 3, 1}});
     check_update(plan, 2, 28, {{0, 4, 0}, {0, 5, 0}, {1, 1, 1}});
     check_update(plan, 3, 30, {{0, 6, 1}});
-    const Job held = find(plan, 0, 1), sent = find(plan, 0, 4);
+    const Job held = find_job(plan, 0, 1), sent = find_job(plan, 0, 4);
     check(held.t_dispatch == 5 * kQuarter && held.t_start == 5 * kQuarter, "a version that the client holds is not sent again");
     check(sent.t_dispatch == 17 * kQuarter && sent.t_start == 18 * kQuarter, "the version of a turn is sent");
     check(plan.totals.downloads == 2 + 3, "both at first, and after the turns of which the plan has seen the end");
@@ -44,7 +35,7 @@ void newest_by_hand() {
     check_update(plan, 1, 20, {{0, 4, 0}});
     check_update(plan, 2, 21, {{1, 2, 2}});
     check_update(plan, 3, 32, {{0, 5, 1}, {0, 6, 0}, {1, 3, 0}, {0, 7, 0}, {2, 1, 2}});
-    check(find(plan, 0, 5).base == 2 && find(plan, 0, 6).base == 3 && find(plan, 0, 7).base == 3, "the newest at its start");
+    check(find_job(plan, 0, 5).base == 2 && find_job(plan, 0, 6).base == 3 && find_job(plan, 0, 7).base == 3, "the newest at its start");
     check(plan.totals.downloads == 3 + 2 + 1 + 1 + 1, "the same version is not sent twice");
 }
 
@@ -78,14 +69,14 @@ void lost_jobs() {
     const Plan plan(absent(fixed_system({1, 1}, 0.5), {always, {0, 2.5, 4, 1000}}), kTurn, updates(4));
     check_update(plan, 0, 6, {{0, 0, 0}, {1, 0, 0}});
     check_update(plan, 1, 10, {{0, 1, 1}});
-    const Job lost = find(plan, 1, 1), again = find(plan, 1, 2);
+    const Job lost = find_job(plan, 1, 1), again = find_job(plan, 1, 2);
     check(lost.base == 1 && lost.t_start == 2 * kSecond && lost.t_lost == 10 * kQuarter, "lost while it runs");
     check(again.base == 1 && again.t_dispatch == 4 * kSecond && again.t_start == 4 * kSecond, "from the version that it holds");
     check_update(plan, 2, 20, {{0, 2, 0}, {0, 3, 0}, {1, 2, 1}});
 
     // Away on [1.75, 4), before version 1 had come: the newest is sent to it.
     const Plan broken(absent(fixed_system({1, 1}, 0.5), {always, {0, 1.75, 4, 1000}}), kTurn, updates(3));
-    const Job unsent = find(broken, 1, 1), sent = find(broken, 1, 2);
+    const Job unsent = find_job(broken, 1, 1), sent = find_job(broken, 1, 2);
     check(unsent.base == 1 && unsent.t_start == kNever && unsent.t_lost == 7 * kQuarter, "lost while it is sent");
     check(sent.base == 2 && sent.t_dispatch == 4 * kSecond && sent.t_start == 18 * kQuarter, "sent when it is back");
     check(broken.totals.downloads == 2 + 2 + 1, "two at first, a turn each, and once more");
@@ -109,8 +100,8 @@ void versions_that_idle_clients_hold() {
     check(std::find(last.jobs.base.begin(), last.jobs.base.end(), 1) != last.jobs.base.end(), "it starts from there at 8 s");
 }
 
-/// Every round has as many updates as clients, and everybody's turn once; nothing that arrives is left out; entries of one client in a round are of one version, and none
-/// is of more than 2 N - 2 updates ago, which is attained.
+/// Every round has as many updates as clients, and everybody's turn once; nothing that arrives is left out; entries of one client in a
+/// round are of one version, and none is of more than 2 N - 2 updates ago, which is attained.
 void rounds_of_turns() {
     for (std::uint32_t clients : {1u, 2u, 5u, 12u}) {
         const SystemModel system = random_system(clients, 7 + clients);

@@ -51,10 +51,8 @@ def test_the_laws_of_rounds(system: model.System, sizes: list[int], dispatch: Tu
         had = turns(p)[begin : begin + clients]
         assert len(set(had)) == len(had)
     assert set(Counter(entry for entries in p.entries for entry in entries.tolist()).values()) == {1}
-    collected = p.time[
-        (len(p.time) - 1) // clients * clients
-    ]  # by the first update of the last round all that had arrived counts
-    assert (p["consumed_by"][p["t_arrive"] < collected] >= 0).all()
+    last_first = p.time[(len(p.time) - 1) // clients * clients]
+    assert (p["consumed_by"][p["t_arrive"] < last_first] >= 0).all()
     jobs = {(int(c), int(k)): row for row, (c, k) in enumerate(zip(p["client"], p["k"], strict=True))}
     for (client, k), row in jobs.items():
         before = p["t_arrive"][jobs[client, k - 1]] if k else 0

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from fedbench import plain_files
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.proof.algorithm_vectors import check_algorithm
+from fedbench.proof.closed_network import check_theory
 from fedbench.proof.compare import Mismatch, Unsupported
 from fedbench.proof.kernel_vectors import check_kernel
 from fedbench.proof.plan_vectors import check_plan
@@ -27,6 +28,7 @@ CHECKS: dict[str, tuple[Check, tuple[str, ...]]] = {
     "fedbench.kernel.v1": (check_kernel, ("float64", "float32")),
     "fedbench.plan.v1": (check_plan, ("int64",)),
     "fedbench.plan.v2": (check_plan, ("int64",)),
+    "fedbench.theory.v1": (check_theory, ("float64", "float32")),
 }
 LARGEST = 64 << 20  # bytes of a vector
 SHIPPED = Path(__file__).with_name("vectors")

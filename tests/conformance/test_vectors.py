@@ -38,6 +38,7 @@ PREFIXES = (
     "rennala-",
     "ringmaster-",
     "plan-fifo-",
+    "theory-network-",
     "plan-fresh-",
     "plan-harmonic-",
     "plan-over-",

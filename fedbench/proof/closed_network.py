@@ -1,0 +1,68 @@
+"""Tasks that circulate among clients with queues, exactly: what Generalized AsyncSGD's dispatch does where computing times are exponential.
+
+A closed product-form network [Buzen 1973]: a task goes to client i with probability r_i, is downloaded for a time of mean d_i, whatever its
+distribution, and is worked on, first come first served, at rate mu_i; uploads take no time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fedbench.proof.compare import Unsupported, compare
+
+
+@dataclass(frozen=True)
+class ClosedNetwork:
+    """`updates_per_second`; of every client (N,): the share of time that it works, the mean number of its tasks, on their way included,
+    and the mean staleness of its results, in updates."""
+
+    updates_per_second: float
+    utilisation: tuple[float, ...]
+    tasks: tuple[float, ...]
+    staleness: tuple[float, ...]
+
+
+def closed_network(rates: Sequence[float], routing: Sequence[float], tasks: int, delay: Sequence[float]) -> ClosedNetwork:
+    """Returns the exact means.
+
+    Args:
+        rates: jobs per second that a client computes when it always works, mu_i > 0 (N,).
+        routing: probabilities r_i (N,).
+        tasks: how many circulate, C >= 1.
+        delay: mean seconds of a download, d_i >= 0 (N,).
+    """
+    rho = [r / mu for r, mu in zip(routing, rates, strict=True)]
+    away = [r * d for r, d in zip(routing, delay, strict=True)]
+    G = [sum(away) ** m / math.factorial(m) for m in range(tasks + 1)]
+    for load in rho:
+        for m in range(1, tasks + 1):
+            G[m] += load * G[m - 1]
+    per_second = G[tasks - 1] / G[tasks]
+
+    def at(i: int, c: int) -> float:
+        """The mean number of tasks of client i, of c in all."""
+        if c == 0:
+            return 0.0
+        queued = sum(rho[i] ** m * G[c - m] for m in range(1, c + 1))
+        return (queued + away[i] * G[c - 1]) / G[c]
+
+    clients = range(len(rho))
+    return ClosedNetwork(
+        per_second,
+        tuple(load * per_second for load in rho),
+        tuple(at(i, tasks) for i in clients),
+        tuple(at(i, tasks - 1) / routing[i] for i in clients),
+    )
+
+
+def check_theory(vector: dict[str, Any], precision: str) -> float:
+    """The largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
+    if vector["theory"] != "closed_network":
+        raise Unsupported(f"theory {vector['theory']!r}")
+    got = closed_network(**vector["inputs"])
+    return max(
+        compare(getattr(got, name), want, vector["tolerance"][name][precision], name) for name, want in vector["expected"].items()
+    )

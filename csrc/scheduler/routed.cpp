@@ -8,6 +8,7 @@
 #include "checks.hpp"
 #include "fedbench/scheduler.hpp"
 #include "restored.hpp"
+#include "script.hpp"
 
 namespace fedbench {
 
@@ -44,9 +45,7 @@ public:
             throw std::invalid_argument("routing: expected " + std::to_string(clients) + " probabilities, got " +
                                         std::to_string(config_.routing.size()));
         if (config_.tasks < 1) throw std::invalid_argument("stream: concurrency must be >= 1, got 0");
-        if (!config_.initial.empty() && config_.initial.size() != config_.tasks)
-            throw std::invalid_argument("stream: initial lists " + std::to_string(config_.initial.size()) + " clients, concurrency is " +
-                                        std::to_string(config_.tasks));
+        check_initial(config_.initial, config_.tasks);
     }
 
     template <class A>
@@ -60,7 +59,7 @@ public:
                                         "becomes of a queue whose client has left");
         random_ = Stream(s.system().seed, Purpose::initial);
         for (std::uint32_t i = 0; i < config_.tasks; ++i)
-            start(s, config_.initial.empty() ? routing_.client(random_.uniform()) : checked(config_.initial[i], "initial"));
+            start(s, config_.initial.empty() ? routing_.client(random_.uniform()) : named_client(config_.initial[i], "initial", clients_));
         random_ = Stream(s.system().seed, Purpose::replacement);
     }
 
@@ -103,23 +102,12 @@ public:
 private:
     static constexpr Scheduler::Slot kNobody = 0xffffffff;
 
-    std::uint32_t checked(std::int32_t client, const char* list) const {
-        if (client < 0 || static_cast<std::uint32_t>(client) >= clients_)
-            throw std::invalid_argument(std::string("stream: ") + list + " names client " + std::to_string(client) + ", there are " +
-                                        std::to_string(clients_) + " clients");
-        return static_cast<std::uint32_t>(client);
-    }
-
     void start_all(Scheduler& s) {
         for (; vacant_ > 0; --vacant_) start(s, next());
     }
 
     std::uint32_t next() {
-        if (!config_.scripted) return routing_.client(random_.uniform());
-        if (next_replacement_ == config_.replacements.size())
-            throw std::invalid_argument("stream: replacements has " + std::to_string(config_.replacements.size()) + " entries, entry " +
-                                        std::to_string(next_replacement_) + " was needed");
-        return checked(config_.replacements[next_replacement_++], "replacements");
+        return config_.scripted ? next_replacement(config_.replacements, next_replacement_, clients_) : routing_.client(random_.uniform());
     }
 
     /// The newest model to a client that may be busy: it goes there at once, and the task starts when all before it are sent back.

@@ -169,15 +169,17 @@ Scheduler::Slot Scheduler::dispatch(std::uint32_t client, std::int64_t free_from
     count_downloads(1);
     const std::int64_t download = system_.download.takes(system_.seed, Purpose::download, client, open_jobs_[slot].k, now_);
     run(slot, std::max(free_from, later(client, now_, download)));
-    send(slot, open_jobs_[slot].t_finish);
-    if (open_jobs_[slot].t_arrive == now_ || open_jobs_[slot].t_lost == now_) refuse_standstill(slot);
-    return slot;
+    return send_at_end(slot);
 }
 
 Scheduler::Slot Scheduler::resume(std::uint32_t client, std::int32_t held) {
     const Slot slot = open(client, held, now_);
     chunk_.resumed.push_back(now_);
     run(slot, now_);
+    return send_at_end(slot);
+}
+
+Scheduler::Slot Scheduler::send_at_end(Slot slot) {
     send(slot, open_jobs_[slot].t_finish);
     if (open_jobs_[slot].t_arrive == now_ || open_jobs_[slot].t_lost == now_) refuse_standstill(slot);
     return slot;

@@ -6,6 +6,7 @@
 #include "arrivals.hpp"
 #include "fedbench/scheduler.hpp"
 #include "restored.hpp"
+#include "script.hpp"
 #include "under_way.hpp"
 
 namespace fedbench {
@@ -91,9 +92,7 @@ private:
         if (c.concurrency > clients_)
             throw std::invalid_argument("stream: concurrency " + std::to_string(c.concurrency) + " is more than the " +
                                         std::to_string(clients_) + " clients");
-        if (!c.initial.empty() && c.initial.size() != c.concurrency)
-            throw std::invalid_argument("stream: initial lists " + std::to_string(c.initial.size()) + " clients, concurrency is " +
-                                        std::to_string(c.concurrency));
+        check_initial(c.initial, c.concurrency);
         check_staleness();
         if (c.harmonic != 0 && (c.restart != Restart::self || c.scripted || c.concurrency != clients_))
             throw std::invalid_argument("stream: close harmonic needs restart self and all " + std::to_string(clients_) +
@@ -109,13 +108,6 @@ private:
             throw std::invalid_argument("stream: stop_stale needs max_staleness, which says what is stale");
         if (c.max_staleness != kAnyStaleness && c.order == DispatchOrder::before_update)
             throw std::invalid_argument("stream: max_staleness needs order after_update, got before_update");
-    }
-
-    std::uint32_t checked(std::int32_t client, const char* list) const {
-        if (client < 0 || static_cast<std::uint32_t>(client) >= clients_)
-            throw std::invalid_argument(std::string("stream: ") + list + " names client " + std::to_string(client) + ", there are " +
-                                        std::to_string(clients_) + " clients");
-        return static_cast<std::uint32_t>(client);
     }
 
     void receive(Scheduler& s, const Event& event) {
@@ -196,7 +188,7 @@ private:
     void start_scripted(Scheduler& s) {
         std::vector<char> started(clients_, 0);
         for (std::int32_t name : config_.initial) {
-            const std::uint32_t client = checked(name, "initial");
+            const std::uint32_t client = named_client(name, "initial", clients_);
             if (started[client]) throw std::invalid_argument("stream: initial lists client " + std::to_string(client) + " twice");
             started[client] = 1;
             start(s, client);
@@ -226,12 +218,7 @@ private:
     /// Somebody takes the place of `client`, whose job is over.
     void replace(Scheduler& s, std::uint32_t client) {
         if (config_.restart == Restart::self) return start(s, client);
-        if (config_.scripted) {
-            if (next_replacement_ == config_.replacements.size())
-                throw std::invalid_argument("stream: replacements has " + std::to_string(config_.replacements.size()) + " entries, entry " +
-                                            std::to_string(next_replacement_) + " was needed");
-            return start(s, checked(config_.replacements[next_replacement_++], "replacements"));
-        }
+        if (config_.scripted) return start(s, next_replacement(config_.replacements, next_replacement_, clients_));
         ++vacant_;
         fill(s);
     }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from fedbench import kernels as k
 from fedbench.bibliography import cited
 from fedbench.protocols import Algorithm, Count, Positive, Tools, option
@@ -37,5 +35,4 @@ class Rennala(Algorithm):
         )
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        S = len(batch.clients)
-        state.x = state.x + self.server_lr * k.weighted_sum(np.full(S, 1 / S), batch.delta)
+        state.x = state.x + self.server_lr * k.mean(batch.delta)

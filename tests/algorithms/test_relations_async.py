@@ -46,6 +46,18 @@ def same_bits(a: Trace, b: Trace) -> bool:
     return [x.tobytes() for x in a.x] == [x.tobytes() for x in b.x]
 
 
+def check_relation(left: Any, right: Any, timing: dict[str, Any], bits: bool, dtype: Any) -> None:
+    """Both sides have the same plan and move; their models are the same bits, or the same up to rounding."""
+    a, b = (trace_of(algorithm, dtype, upload=0.25, **timing) for algorithm in (left, right))
+    assert a.seconds == b.seconds
+    assert a.consumed() == b.consumed()
+    assert np.abs(a.x[-1] - a.x[0]).max() > 0.1
+    if bits:
+        assert same_bits(a, b)
+    else:
+        assert distance(a, b) < 10 * np.finfo(dtype).eps
+
+
 def distance(a: Trace, b: Trace) -> float:
     """Largest difference of the versions' models, whose elements are of the order of 1."""
     return float(np.abs(np.stack(a.x) - np.stack(b.x)).max())
@@ -115,14 +127,7 @@ def distance(a: Trace, b: Trace) -> float:
     ],
 )
 def test_relations(left: Any, right: Any, timing: dict[str, Any], bits: bool, dtype: Any) -> None:
-    a, b = (trace_of(selector, dtype, upload=0.25, **timing) for selector in (left, right))
-    assert a.seconds == b.seconds
-    assert a.consumed() == b.consumed()
-    assert np.abs(a.x[-1] - a.x[0]).max() > 0.1
-    if bits:
-        assert same_bits(a, b)
-    else:
-        assert distance(a, b) < 10 * np.finfo(dtype).eps
+    check_relation(left, right, timing, bits, dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

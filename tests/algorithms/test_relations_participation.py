@@ -15,7 +15,7 @@ from fedbench import registry
 from fedbench.algorithms.ca2fl import CA2FL
 from fedbench.types import Info, Rounds
 from tests.algorithms.by_hand import many_clients, run
-from tests.algorithms.test_relations_async import EQUAL, UNEQUAL, N, distance, same_bits, trace_of
+from tests.algorithms.test_relations_async import EQUAL, UNEQUAL, N, check_relation, distance, trace_of
 
 STEPS = (1, 4, 2, 3, 2)
 COHORTS = {"seconds": UNEQUAL, "dispatch": Rounds(select="without_replacement", cohort_size=3)}
@@ -67,14 +67,7 @@ RELATIONS: list[tuple[Any, Any, dict[str, Any], bool]] = [
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("left", "right", "timing", "bits"), RELATIONS)
 def test_relations(left: Any, right: Any, timing: dict[str, Any], bits: bool, dtype: Any) -> None:
-    a, b = (trace_of(algorithm, dtype, upload=0.25, **timing) for algorithm in (left, right))
-    assert a.seconds == b.seconds
-    assert a.consumed() == b.consumed()
-    assert np.abs(a.x[-1] - a.x[0]).max() > 0.1
-    if bits:
-        assert same_bits(a, b)
-    else:
-        assert distance(a, b) < 10 * np.finfo(dtype).eps
+    check_relation(left, right, timing, bits, dtype)
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ struct Job {
     }
 };
 
-/// Jobs as columns, in the order in which they were closed: consumed, lost, discarded, called off, or still open when the plan ended; these show
-/// what was still to come.
+/// Jobs as columns, in the order in which they were closed: consumed, lost, discarded, called off, or still open when the plan ended;
+/// these show what was still to come.
 struct JobColumns {
     std::vector<std::int32_t> client, k, base, steps;
     std::vector<std::int32_t> consumed_by;  ///< the update (0, 1, ..) that consumed the job, or kNotConsumed

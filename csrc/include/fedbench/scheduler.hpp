@@ -185,6 +185,7 @@ private:
     void check_events(const Restored& restored) const;
     void finish(Outcome outcome, const char* reason);
     bool loses(Slot slot, std::int64_t end);
+    Slot send_at_end(Slot slot);
     void end_now(Slot slot, std::int64_t Job::* when);
     void close(Slot slot, std::int32_t update);
     void record(Slot slot, std::int32_t update);

@@ -22,11 +22,18 @@ Routing::Routing(const std::vector<double>& probabilities) {
     std::partial_sum(probabilities.begin(), probabilities.end(), sums_.begin());
     if (!(std::abs(sums_.back() - 1) <= 1e-9))
         throw std::invalid_argument("routing: probabilities must sum to 1 within 1e-9, got " + number(sums_.back()));
+    guide_.resize(sums_.size());
+    std::uint32_t i = 0;
+    for (std::size_t k = 0; k < guide_.size(); guide_[k++] = i)
+        while (i + 1 < sums_.size() && sums_[i] * static_cast<double>(guide_.size()) <= static_cast<double>(k)) ++i;
 }
 
 std::uint32_t Routing::client(double u) const {
-    const auto place = std::upper_bound(sums_.begin(), sums_.end(), u);  // the first sum above u
-    return static_cast<std::uint32_t>(std::min<std::ptrdiff_t>(place - sums_.begin(), static_cast<std::ptrdiff_t>(sums_.size()) - 1));
+    const std::size_t last = sums_.size() - 1;
+    std::uint32_t i = guide_[std::min(static_cast<std::size_t>(u * static_cast<double>(sums_.size())), last)];
+    while (i > 0 && u < sums_[i - 1]) --i;  // a product is rounded
+    while (i < last && u >= sums_[i]) ++i;
+    return i;
 }
 
 namespace {
@@ -38,9 +45,7 @@ public:
           clients_(clients),
           routing_(config_.routing),
           arrivals_(config_.buffer, 0, clients),
-          first_(clients, kNobody),
-          last_(clients, kNobody),
-          free_from_(clients, 0) {
+          queues_(clients) {
         if (config_.routing.size() != clients)
             throw std::invalid_argument("routing: expected " + std::to_string(clients) + " probabilities, got " +
                                         std::to_string(config_.routing.size()));
@@ -50,7 +55,7 @@ public:
 
     template <class A>
     void archive(A& a) {
-        a(arrivals_, first_, last_, after_, free_from_, vacant_, next_replacement_, random_);
+        a(arrivals_, queues_, after_, vacant_, next_replacement_, random_);
     }
 
     void begin(Scheduler& s) override {
@@ -67,10 +72,11 @@ public:
     void on_event(Scheduler& s, const Event& event) override {
         if (event.phase() != Phase::arrival) return start_all(s);
         const std::uint32_t client = event.client();
-        const Scheduler::Slot slot = first_[client];
+        Queue& queue = queues_[client];
+        const Scheduler::Slot slot = queue.first;
         require_restored(slot != kNobody, "an arrival");
-        first_[client] = after_[slot];
-        if (first_[client] == kNobody) last_[client] = kNobody;
+        queue.first = after_[slot];
+        if (queue.first == kNobody) queue.last = kNobody;
         arrivals_.add(client, slot);
         if (vacant_++ == 0) s.at(s.now(), Phase::dispatch, 0);
         if (!arrivals_.is_full()) return;
@@ -80,27 +86,32 @@ public:
 
     void check(const Restored& r) const override {
         arrivals_.check(r);
-        r.require_per_client(first_, "the queues");
-        r.require_per_client(last_, "the queues");
-        r.require_per_client(free_from_, "when clients are free");
-        for (std::int64_t time : free_from_) require_restored(time >= 0 && time <= kForever / 2, "when clients are free");
+        r.require_per_client(queues_, "the queues");
         std::size_t queued = 0;
         for (std::uint32_t client = 0; client < clients_; ++client) {
+            const Queue& queue = queues_[client];
+            require_restored(queue.free_from >= 0 && queue.free_from <= kForever / 2, "when clients are free");
             Scheduler::Slot last = kNobody;
-            for (Scheduler::Slot slot = first_[client]; slot != kNobody; last = slot, slot = after_[slot])
+            for (Scheduler::Slot slot = queue.first; slot != kNobody; last = slot, slot = after_[slot])
                 require_restored(slot < after_.size() && r.is_job(slot, client) && ++queued <= config_.tasks, "a queue");
-            require_restored(last == last_[client], "a queue");
+            require_restored(last == queue.last, "a queue");
         }
         require_restored(vacant_ <= config_.tasks && next_replacement_ <= config_.replacements.size(), "the vacant places");
         require_restored(random_.is_sound(), "the stream of draws");
     }
 
     bool expects(const Restored&, const Event& event) const override {
-        return event.phase() == Phase::dispatch || (event.phase() == Phase::arrival && first_[event.client()] != kNobody);
+        return event.phase() == Phase::dispatch || (event.phase() == Phase::arrival && queues_[event.client()].first != kNobody);
     }
 
 private:
     static constexpr Scheduler::Slot kNobody = 0xffffffff;
+
+    /// A client's tasks, and when the last of them arrives.
+    struct Queue {
+        Scheduler::Slot first = kNobody, last = kNobody;
+        std::int64_t free_from = 0;
+    };
 
     void start_all(Scheduler& s) {
         for (; vacant_ > 0; --vacant_) start(s, next());
@@ -112,22 +123,22 @@ private:
 
     /// The newest model to a client that may be busy: it goes there at once, and the task starts when all before it are sent back.
     void start(Scheduler& s, std::uint32_t client) {
-        const Scheduler::Slot slot = s.dispatch(client, free_from_[client]);
-        free_from_[client] = s.job(slot).t_arrive;
+        Queue& queue = queues_[client];
+        const Scheduler::Slot slot = s.dispatch(client, queue.free_from);
+        queue.free_from = s.job(slot).t_arrive;
         if (after_.size() <= slot) after_.resize(slot + std::size_t{1}, kNobody);
         after_[slot] = kNobody;
-        (first_[client] == kNobody ? first_[client] : after_[last_[client]]) = slot;
-        last_[client] = slot;
+        (queue.first == kNobody ? queue.first : after_[queue.last]) = slot;
+        queue.last = slot;
     }
 
     Routed config_;
     std::uint32_t clients_;
     Routing routing_;
     Arrivals arrivals_;
-    std::vector<Scheduler::Slot> first_, last_;  // by client: the queue of its tasks
-    std::vector<Scheduler::Slot> after_;         // by slot: the next one of the queue
-    std::vector<std::int64_t> free_from_;        // by client: when its last task arrives
-    std::uint32_t vacant_ = 0;                   // tasks to be routed in this instant
+    std::vector<Queue> queues_;           // by client
+    std::vector<Scheduler::Slot> after_;  // by slot: the next one of the queue
+    std::uint32_t vacant_ = 0;            // tasks to be routed in this instant
     std::size_t next_replacement_ = 0;
     Stream random_{0, Purpose::replacement};
 };

@@ -1,6 +1,9 @@
 // Streams that refuse what is stale, that close by a harmonic mean, or that route tasks to queues: hand-made timelines. The laws are in
 // test_plan_laws.cpp, errors in the tests of the Python front door.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
 
 #include "plan.hpp"
 
@@ -80,6 +83,27 @@ void routes() {
     check(Routing(tenths).client(1 - 1e-12) == 9, "the last client");
 }
 
+/// As a search in the sums says, at every sum and beside it, for equal probabilities and for such that differ by powers of ten.
+void routes_by_search() {
+    std::mt19937_64 random(1);
+    for (int n = 1; n <= 400; ++n) {
+        std::vector<double> p(n, 1.0 / n);
+        if (n % 2 == 0)
+            for (double& one : p) one = std::pow(10.0, -static_cast<double>(random() % 6));
+        const double total = std::accumulate(p.begin(), p.end(), 0.0);
+        for (double& one : p) one /= total;
+        std::vector<double> sums(n);
+        std::partial_sum(p.begin(), p.end(), sums.begin());
+        const Routing routing(p);
+        for (double sum : sums)
+            for (double u : {std::nextafter(sum, 0.0), sum, std::nextafter(sum, 2.0)}) {
+                if (u >= 1) continue;
+                const auto found = std::upper_bound(sums.begin(), sums.end(), u) - sums.begin();
+                check(routing.client(u) == std::min<std::ptrdiff_t>(found, n - 1), "the first sum above, or the last client");
+            }
+    }
+}
+
 void erased_events() {
     EventQueue queue;
     for (std::uint32_t i = 0; i < 100; ++i) queue.push(Event((i * 37) % 100, Phase::arrival, i, 0));
@@ -105,6 +129,7 @@ int main() {
     balanced_by_hand();
     queues_by_hand();
     routes();
+    routes_by_search();
     erased_events();
     return report("streams");
 }

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fedbench.bench.case import Case, Outcome, Ready, Way, draws
+
+if TYPE_CHECKING:
+    from fedbench.kernels.scheduler import Timing
+
+NEEDS = ("fedbench.kernels.scheduler:Scheduler",)
+STEPS, STEP_SECONDS, SENT_SECONDS = 50, 0.0017, 0.044  # of the fastest client; of every vector that is sent
+STEADY = ("jobs_per_update", "updates_per_second", "staleness")
+LIMIT = 1.2  # times the mean staleness that there would be without a limit: a fifth of the clients is too slow
 
 
 class Plan(NamedTuple):
@@ -15,49 +26,118 @@ class Plan(NamedTuple):
     buffer: int
     updates: int
 
+    @property
+    def limit(self) -> int:
+        return round(LIMIT * self.concurrency / self.buffer)
 
-def ours(plan: Plan) -> Ready:
-    """Speeds within a factor of five; taken in pieces of a million jobs, as the engine takes them in pieces."""
-    from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
-    from fedbench.types import Stream
 
-    timing = Timing(
+def step_seconds(plan: Plan) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Seconds a step of every client: speeds within a factor of five."""
+    return STEP_SECONDS * (1 + 4 * draws("speeds", plan.clients).random(plan.clients))
+
+
+def timing(plan: Plan) -> Timing:
+    from fedbench.kernels.scheduler import Duration, LocalSteps, Timing
+
+    return Timing(
         clients=plan.clients,
-        compute=Duration(a=0.0017 * (1 + 4 * draws("speeds", plan.clients).random(plan.clients)), per_step=True),
-        download=Duration(a=0.044),
-        upload=Duration(a=0.044),
-        steps=LocalSteps(values=50),
+        compute=Duration(a=step_seconds(plan), per_step=True),
+        download=Duration(a=SENT_SECONDS),
+        upload=Duration(a=SENT_SECONDS),
+        steps=LocalSteps(values=STEPS),
         max_updates=plan.updates,
     )
-    warm = 10 * plan.concurrency // plan.buffer  # the first ten jobs of every worker
 
-    def act() -> tuple[int, float]:
-        scheduler = Scheduler(timing, Stream(concurrency=plan.concurrency, buffer_size=plan.buffer))
-        jobs, staleness, done = 0, 0, False
+
+@dataclass(frozen=True)
+class Found:
+    """`jobs` of the plan, and how many these are an update. Of the second half of the updates, which the beginning no longer touches: how
+    many there were a second, and the mean staleness of what they consumed."""
+
+    jobs: int
+    jobs_per_update: float
+    updates_per_second: float
+    staleness: float
+
+
+def with_policy(plan: Plan, *names: str, **options: Any) -> Ready:
+    """Plans under `Stream` with these options and gives these of what it finds; in pieces of a million jobs, as the engine takes them."""
+    from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
+    from fedbench.types import Stream
+
+    clock = timing(plan)
+    policy = Stream(concurrency=plan.concurrency, buffer_size=plan.buffer, **options)
+
+    def act() -> Found:
+        scheduler = Scheduler(clock, policy)
+        half, jobs, staleness, begin, done = plan.updates // 2, 0, 0, 0, False
         while not done:
             chunk = scheduler.next(1_000_000 // plan.buffer)
             version = chunk.first_version + np.arange(len(chunk.time))
             tau = np.repeat(version, np.diff(chunk.offsets)) - chunk.base[chunk.entries]
-            jobs, done = jobs + len(tau), chunk.done
-            staleness += int(tau[max(0, warm - chunk.first_version) * plan.buffer :].sum())
-        return jobs, staleness / (plan.buffer * (plan.updates - warm))
+            jobs, done = jobs + len(chunk.client), chunk.done
+            staleness += int(tau[max(0, half - chunk.first_version) * plan.buffer :].sum())
+            if chunk.first_version < half <= chunk.first_version + len(chunk.time):
+                begin = int(chunk.time[half - chunk.first_version - 1])
+        later = plan.updates - half
+        per_second = later / (int(chunk.time[-1]) - begin) * NANOSECONDS
+        return Found(jobs, jobs / plan.updates, per_second, staleness / (plan.buffer * later))
 
-    return Ready(act, lambda result: {"jobs": result[0], "staleness": result[1]})
+    return Ready(act, lambda found: {name: getattr(found, name) for name in names})
 
 
-def reference(plan: Plan) -> Outcome:
-    """Every job is consumed; mean staleness is (concurrency - 1) / buffer whatever the speeds."""
-    return {"jobs": plan.updates * plan.buffer, "staleness": (plan.concurrency - 1) / plan.buffer}
+def plain(plan: Plan) -> Ready:
+    return with_policy(plan, "jobs", "staleness")
 
 
-def _case(name: str, plan: Plan, *, heavy: bool) -> Case:
+def routed(plan: Plan) -> Ready:
+    return with_policy(plan, "jobs", "staleness", routing=np.full(plan.clients, 1 / plan.clients))
+
+
+def conserved(plan: Plan) -> Outcome:
+    """Every job is consumed but those under way at the last update; mean staleness is (concurrency - 1) / buffer whatever the speeds."""
+    return {"jobs": plan.updates * plan.buffer + plan.concurrency - 1, "staleness": (plan.concurrency - 1) / plan.buffer}
+
+
+def limited(plan: Plan, *, stop: bool) -> Ready:
+    """All clients always work; results that are staler than the limit do not count, or are not waited for."""
+    return with_policy(plan, *STEADY, restart="self", max_staleness=plan.limit, stop_stale=stop)
+
+
+def unlimited(plan: Plan, *, stop: bool) -> Ready:
+    """As many jobs without a limit, which all count."""
+    updates = round(plan.updates * steady(plan, stop=stop)["jobs_per_update"])
+    return with_policy(plan._replace(updates=updates // plan.buffer), "jobs", restart="self")
+
+
+def steady(plan: Plan, *, stop: bool) -> Outcome:
+    """Client i's results are d_i seconds old, which is lambda d_i updates. With lambda updates a second and a limit of R, those with
+    lambda d_i <= R count, and they are lambda buffer a second: the lambda for which both hold. The mean of lambda d_i over results,
+    which come at rates 1 / d_i, is the number of clients that count / buffer. A job is stopped when R + 1 updates have passed."""
+    d = 2 * SENT_SECONDS + STEPS * np.sort(step_seconds(plan))
+    if_so_many = np.cumsum(1 / d) / plan.buffer
+    count = int(np.searchsorted(if_so_many * d, plan.limit))
+    per_second = float(if_so_many[count - 1])
+    lasts = np.minimum(d, (plan.limit + 1) / per_second) if stop else d
+    jobs_per_update = float(np.sum(1 / lasts)) / per_second
+    jobs = round(plan.updates * jobs_per_update)
+    return {
+        "jobs_per_update": jobs_per_update,
+        "updates_per_second": per_second,
+        "staleness": count / plan.buffer,
+        "jobs": jobs // plan.buffer * plan.buffer + plan.concurrency - 1,  # without a limit, exactly
+    }
+
+
+def _case(name: str, plan: Plan, ours: Way, *versus: Way, reference: Callable[[Plan], Outcome] = conserved, heavy: bool) -> Case:
     return Case(
         name=name,
         group="plan",
         size=plan,
-        small=Plan(clients=1_000, concurrency=100, buffer=10, updates=2_000),
+        small=Plan(plan.clients // 100, plan.concurrency // 100, 10, 10_000),
         inputs=lambda size: size,
-        ours=Way("fedbench", ours, ("fedbench.kernels.scheduler:Scheduler",)),
+        ours=ours,
+        versus=versus,
         reference=reference,
         tolerance=0.01,
         unit="job",
@@ -67,7 +147,23 @@ def _case(name: str, plan: Plan, *, heavy: bool) -> Case:
     )
 
 
+OURS = Way("fedbench", plain, NEEDS)
+MANY, ALL_WORK = Plan(1_000_000, 100_000, 100, 100_000), Plan(100_000, 100_000, 100, 100_000)
+
+
+def _limit(name: str, *, stop: bool) -> Case:
+    """The limit beside the same jobs without it."""
+    ours, beside = partial(limited, stop=stop), partial(unlimited, stop=stop)
+    return _case(
+        name, ALL_WORK, Way("fedbench", ours, NEEDS), Way("no-limit", beside, NEEDS),
+        reference=partial(steady, stop=stop), heavy=True,
+    )  # fmt: skip
+
+
 CASES = (
-    _case("plan-stream-1m", Plan(100_000, 10_000, 100, 10_000), heavy=False),
-    _case("plan-stream-10m", Plan(1_000_000, 100_000, 100, 100_000), heavy=True),
+    _case("plan-stream-1m", Plan(100_000, 10_000, 100, 10_000), OURS, heavy=False),
+    _case("plan-stream-10m", MANY, OURS, heavy=True),
+    _limit("plan-limit-10m", stop=False),
+    _limit("plan-stop-10m", stop=True),
+    _case("plan-routed-10m", MANY, Way("fedbench", routed, NEEDS), Way("no-queues", plain, NEEDS), heavy=True),
 )

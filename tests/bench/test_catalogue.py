@@ -20,6 +20,9 @@ VERSUS = {
     "queue-hold-100000": ["heapq", "simpy"],
     "queue-hold-1000000": ["heapq", "simpy"],
     "plan-stream-1m": [],
+    "plan-limit-10m": ["no-limit"],
+    "plan-stop-10m": ["no-limit"],
+    "plan-routed-10m": ["no-queues"],
     "sum10-11m": ["state-dict", "flat-add", "read-cpp", "read-numpy", "read-torch"],
     "amsgrad-11m": ["torch-eager", "torch-foreach", "torch-fused"],
     "clip-adam-11m": ["torch-eager", "torch-foreach", "torch-fused"],
@@ -58,9 +61,11 @@ def test_names_and_rivals_that_others_rely_on() -> None:
 def test_select() -> None:
     assert [case.name for case in select(["distill-64x10", "sum10-11m", "distill-64x10"])] == ["distill-64x10", "sum10-11m"]
     assert [case.name for case in select(["sum10-11m"], "plan")] == ["sum10-11m", "plan-stream-1m"]
-    assert [case.name for case in select(group="plan", heavy=True)] == ["plan-stream-1m", "plan-stream-10m"]
+    assert [case.name for case in select(group="plan", heavy=True)] == [
+        "plan-stream-1m", *(plans := ["plan-stream-10m", "plan-limit-10m", "plan-stop-10m", "plan-routed-10m"]),
+    ]  # fmt: skip
     heavy = {case.name for case in select(heavy=True)} - {case.name for case in select()}
-    assert heavy == {"plan-stream-10m", "run-fedbuff-fashion", *(case.name for case in select(group="run", heavy=True))}
+    assert heavy == {*plans, "run-fedbuff-fashion", *(case.name for case in select(group="run", heavy=True))}
     assert find("plan-stream-10m").heavy
     assert {case.name for case in select()} - {case.name for case in alone()} == {f"queue-curve-{10**p}" for p in range(2, 7)}
 

@@ -83,6 +83,7 @@ public:
 
 private:
     std::vector<double> sums_;
+    std::vector<std::uint32_t> guide_;  ///< for every k < N the client at k/N, from where a few steps are enough [Chen and Asau 1974]
 };
 
 /// Generalized AsyncSGD: `tasks` tasks circulate. Each that is done is routed to a client drawn with `routing`, busy or not, with the newest

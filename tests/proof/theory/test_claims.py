@@ -19,6 +19,7 @@ SECONDS = (
     "fedecho-step",
     "fedecho-teacher",
     "ca2fl-unbiased",
+    "closed-network",
     "objective-inconsistency",
     "everybody-remembered",
 )

@@ -45,15 +45,39 @@ def mean_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis
     begins and ends where the first seed ends, so no seed is ever extrapolated, and a mean over fewer and fewer seeds cannot jump
     for no reason of the algorithm. A seed ends before its first value that is not finite.
     """
-    seeds = [points(run, metric, axis) for run in runs]
-    grid = _common([at for at, _ in seeds])
-    rows = np.stack([np.interp(grid, at, there) if len(grid) else grid for at, there in seeds])
+    grid, rows = _on_one_grid(runs, metric, axis)
     mean, n = rows.mean(axis=0), len(rows)
     std = rows.std(axis=0, ddof=1) if n > 1 else np.full(len(grid), np.nan)
     if n >= ENOUGH_SEEDS:
         half = t_factor(n) * std / np.sqrt(n)
         return MeanCurve(axis, grid, mean, std, mean - half, mean + half, band="t")
     return MeanCurve(axis, grid, mean, std, rows.min(axis=0), rows.max(axis=0), band="range" if n > 1 else "none")
+
+
+@dataclass(frozen=True)
+class MedianCurve:
+    """A median over seeds with the quartiles; at: places on the axis, ascending; all (T,) float64."""
+
+    axis: Axis
+    at: Floats
+    median: Floats
+    low: Floats
+    high: Floats
+
+
+def median_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis = SECONDS) -> MedianCurve:
+    """Returns the median and the quartiles of a metric over `runs` on the grid of `mean_curve`. Between two seeds they are linear, as
+    numpy has them."""
+    grid, rows = _on_one_grid(runs, metric, axis)
+    low, median, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
+    return MedianCurve(axis, grid, median, low, high)
+
+
+def _on_one_grid(runs: Sequence[Record], metric: str, axis: Axis) -> tuple[Floats, Floats]:
+    """Returns the common grid (T,) and the values of every run there (runs, T)."""
+    seeds = [points(run, metric, axis) for run in runs]
+    grid = _common([at for at, _ in seeds])
+    return grid, np.stack([np.interp(grid, at, there) if len(grid) else grid for at, there in seeds])
 
 
 def points(run: Record, metric: str, axis: Axis) -> tuple[Floats, Floats]:

@@ -42,6 +42,7 @@ class Asked:
     width: float
     axis: str
     metric: str
+    quartiles: bool
     seed: int | None
     clients: int
     until: float | None
@@ -56,7 +57,7 @@ def _curves(asked: Asked) -> Made:
     found = asked.source.compared()
     rows = _at_one_point(found, asked.source.points)
     bold = _bold(found, asked, [row for row, runs in rows.items() if not is_reference(runs)])
-    data = learning_curves(rows, asked.axis, asked.metric)
+    data = learning_curves(rows, asked.axis, asked.metric, quartiles=asked.quartiles)
     return data, lambda: draw_curves(data, bold, asked.width)
 
 

@@ -33,6 +33,9 @@ def command(
     options: OptionsOption = None,
     axis: Annotated[str, typer.Option(help=f"Of curves: {', '.join(AXES)}.")] = "seconds",
     metric: Annotated[str, typer.Option(help=f"Of curves: {', '.join(HIGHER_IS_BETTER)}.")] = "test_accuracy",
+    quartiles: Annotated[
+        bool, typer.Option("--quartiles", help="Of curves: median and quartiles, not mean and interval.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="Of timeline and labels; the first one by default.", min=0)] = None,
     clients: Annotated[int, typer.Option(help="Of timeline: how many are shown.", min=1)] = 20,
     until: Annotated[float | None, typer.Option(help="Of timeline: virtual seconds; a quarter of the budget by default.")] = None,
@@ -56,7 +59,7 @@ def command(
         raise UsageError(f"plot: unknown kind {kind!r}{nearest(kind, MAKERS)}")
     check_file(output, others=(DATA,))
     source = Source(records, suite, points or (), options, folder, archives)
-    asked = Asked(source, rows or (), width_of(width), axis, metric, seed, clients, until, references)
+    asked = Asked(source, rows or (), width_of(width), axis, metric, quartiles, seed, clients, until, references)
     data, draw = MAKERS[kind](asked)
     try:
         if output.suffix.lower() == DATA:

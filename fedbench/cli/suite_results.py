@@ -69,11 +69,12 @@ def freeze(
 ) -> None:
     """Make reference times and resolutions of a suite.
 
-    From its tuned rows. Profiles are relative to them, so a new entrant moves nobody.
+    From its tuned rows. Profiles are relative to them, so a new entrant moves nobody: where the file is there, it is made again from the
+    algorithms that it names.
     """
     found = suites.load(suite)
-    reference = reference_of(load(found, folder, archives))
-    file = output or reference_file(found.name)
+    results, file = load(found, folder, archives), output or reference_file(found.name)
+    reference = reference_of(results.among(profiles.read(file).made_of) if file.exists() else results)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, profiles.as_json(reference).encode())
     show(f"{len(reference.seconds)} problems of {len(reference.hashes)} points -> {file}")

@@ -18,7 +18,12 @@ SIDE_LEGEND = 120.0  # mm; a narrower figure has its legend below
 LEGEND_LINE = 3.4  # mm
 HEIGHT = 0.62  # of the width
 MANY = 10_000  # from which on numbers at the axis have a letter: 20 k, 300 M
-BANDS = {"t": "95 % intervals over seeds", "range": "the least and the largest seed", "none": "absent with one seed"}
+BANDS = {
+    "t": "95 % intervals over seeds",
+    "range": "the least and the largest seed",
+    "none": "absent with one seed",
+    "quartiles": "quartiles",
+}
 
 
 @styled
@@ -36,7 +41,7 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
     figure, (axes,) = canvas(width, _height(width, len(bold)))
     for line in data.lines:
         if line.row not in own:
-            axes.plot(line.at, line.mean, color=CONTEXT, linewidth=0.6, zorder=1)
+            axes.plot(line.at, line.middle, color=CONTEXT, linewidth=0.6, zorder=1)
     names = {}
     for i, line in enumerate(one for row in bold for one in data.lines if one.row == row and one.at):
         _draw_line(axes, line, own[line.row], i)
@@ -51,7 +56,7 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
     if axes.get_xlim()[1] >= MANY:
         axes.xaxis.set_major_formatter(EngFormatter())
     if is_accuracy:
-        axes.set_ylim(*_limits([value for line in data.lines for value in line.mean]))
+        axes.set_ylim(*_limits([value for line in data.lines for value in line.middle]))
     _legend(figure, axes, own, names, len(data.lines) - len(bold))
     return Drawn(figure, _caption(data, bold))
 
@@ -66,11 +71,11 @@ def _draw_line(axes: Axes, line: Line, look: Look, place: int) -> None:
     axes.fill_between(line.at, line.low, line.high, color=look.colour, alpha=0.14, linewidth=0, zorder=2)
     every = max(1, len(line.at) // MARKERS)
     axes.plot(
-        line.at, line.mean, color=look.colour, linestyle=look.dashes, marker=look.marker, markevery=(place * every // 8, every),
+        line.at, line.middle, color=look.colour, linestyle=look.dashes, marker=look.marker, markevery=(place * every // 8, every),
         label=line.row, zorder=3,
     )  # fmt: skip
     if line.unfinished:
-        axes.plot(line.at[-1], line.mean[-1], "x", color=look.colour, markersize=6, markeredgewidth=1.4, zorder=4)
+        axes.plot(line.at[-1], line.middle[-1], "x", color=look.colour, markersize=6, markeredgewidth=1.4, zorder=4)
 
 
 def _missed(line: Line, targets: Sequence[float]) -> str:
@@ -106,8 +111,9 @@ def _caption(data: LearningCurves, bold: Sequence[str]) -> str:
     kinds = list(dict.fromkeys(line.band for line in shown))
     seeds = sorted({line.seeds for line in data.lines})
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    middle = "Median" if "quartiles" in kinds else "Mean"
     words = [
-        f"Mean {data.metric.replace('_', ' ')} over {count} seeds against {data.axis_title}; bands are "
+        f"{middle} {data.metric.replace('_', ' ')} over {count} seeds against {data.axis_title}; bands are "
         f"{' or '.join(BANDS[kind] for kind in kinds)}."
     ]
     if data.targets:

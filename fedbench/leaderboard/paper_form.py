@@ -99,17 +99,17 @@ class _Theory(Strict):
 class _Line(Strict):
     row: Text
     at: Points
-    mean: Points
+    middle: Points
     low: Points
     high: Points
-    band: Literal["t", "range", "none"]
+    band: Literal["t", "range", "none", "quartiles"]
     seeds: Count
     unfinished: Count
     hits: Annotated[list[Count], Field(max_length=100)]
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        if not len(self.at) == len(self.mean) == len(self.low) == len(self.high):
+        if not len(self.at) == len(self.middle) == len(self.low) == len(self.high):
             raise ValueError("a line: expected as many values as places")
         return self
 

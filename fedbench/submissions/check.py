@@ -130,8 +130,8 @@ def _suite(manifest: Manifest) -> Suite:
     if said.name not in suites.names():
         raise fault(MANIFEST, f"suite.name: expected one of {', '.join(suites.names())}, got {said.name!r}")
     suite = suites.load(said.name)
-    if said.hash != suite.content_hash():
-        raise fault(MANIFEST, f"suite.hash: suite {suite.name} is {suite.content_hash()} here, got {said.hash}")
+    if said.hash != suite.design_hash():
+        raise fault(MANIFEST, f"suite.hash: the design of suite {suite.name} is {suite.design_hash()} here, got {said.hash}")
     return suite
 
 

@@ -113,7 +113,7 @@ def _write_manifest(folder: Path, words: Words, suite: Suite, entrants: list[dic
         "contact": words.contact,
         "about": words.about,
         "date": words.date,
-        "suite": {"name": suite.name, "hash": suite.content_hash()},
+        "suite": {"name": suite.name, "hash": suite.design_hash()},
         "rules": rules.VERSION,
         "tuning_trials": words.tuning_trials,
         "algorithms": entrants,

@@ -81,7 +81,7 @@ Entrant = Annotated[BuiltIn | InFile | Distributed, Field(discriminator="origin"
 
 
 class OfSuite(_Part):
-    """The suite by name, and by the hash of everything in it that can change a result."""
+    """The suite by name, and by the hash of its design, which stays as it is when the suite takes in another algorithm."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*\z", max_length=100)]
     hash: Hash

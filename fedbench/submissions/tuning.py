@@ -32,12 +32,10 @@ def frozen_in(files: Files, suite: Suite) -> tuple[Tuned | None, Mapping[str, Ou
         space = spaces.load(tuning_of(suite).space)
         content = plain_files.mapping_in(plain_files.decoded(files[TUNED], TUNED), TUNED)
         frozen = tuned.parse(content, suite, TUNED)
-        if (frozen.space_hash, frozen.rule) != (space.content_hash(), RULE):
-            raise fault(
-                TUNED,
-                f"expected search space {space.content_hash()} and rule {RULE}, got {frozen.space_hash:.40} and {frozen.rule}",
-            )
         _check_options(frozen, suite)
+        expected = space.content_hash({suite.algorithm(one).name for chosen in frozen.points.values() for one in chosen})
+        if (frozen.space_hash, frozen.rule) != (expected, RULE):
+            raise fault(TUNED, f"expected search space {expected} and rule {RULE}, got {frozen.space_hash:.40} and {frozen.rule}")
         name = TRIALS
         return frozen, trials.parse(files[TRIALS], suite.design_hash(), TRIALS)
     except FedbenchError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -65,9 +66,10 @@ class Space(Part):
             raise UsageError(f"search space {self.name}: it has no entry for algorithm {name}{nearest(name, self.algorithms)}")
         return self.algorithms[name].options
 
-    def content_hash(self) -> str:
-        """Of the intervals, not of what is said about them."""
-        content = {name: one.model_dump(include={"options"}) for name, one in self.algorithms.items()}
+    def content_hash(self, names: Collection[str]) -> str:
+        """Returns the hash of the intervals of these algorithms. What is said about them, and what other algorithms have, changes nothing.
+        UsageError if the space has nothing for one of them."""
+        content = {name: {key: one.model_dump() for key, one in self.of(name).items()} for name in sorted(names)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def trials(self, name: str, count: int) -> list[dict[str, Any]]:

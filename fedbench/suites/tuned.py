@@ -23,7 +23,7 @@ TUNED = " (tuned)"
 
 
 class Tuned(Part):
-    """By point and selector."""
+    """By point and selector. `space_hash`: of what the search space says of the algorithms that are in the file."""
 
     schema_version: Literal[1] = Field(alias="schema")
     suite: str
@@ -44,7 +44,7 @@ def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]
         "suite": suite.name,
         "design_hash": suite.design_hash(),
         "space": space.name,
-        "space_hash": space.content_hash(),
+        "space_hash": space.content_hash({suite.algorithm(selector).name for _, selector in chosen}),
         "rule": RULE,
         "points": points,
     }

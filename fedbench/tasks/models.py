@@ -137,8 +137,13 @@ def _softmax(input_shape: Shape, classes: int) -> Model:
 
 def _mlp(input_shape: Shape, classes: int) -> Model:
     """One hidden layer of 200 units."""
-    layers = (Flatten(), Linear(math.prod(input_shape), 200), ReLU(), Linear(200, classes))
-    return Model("mlp", input_shape, layers)
+    return Model("mlp", input_shape, (Flatten(), Linear(math.prod(input_shape), 200), ReLU(), Linear(200, classes)))
+
+
+def _mlp_101770(input_shape: Shape, classes: int) -> Model:
+    """One hidden layer of 128 units, as in the experiment of Ringleader (Maranjyan and Richtárik 2025) on FashionMNIST."""
+    _needs("mlp_101770", input_shape, classes)
+    return Model("mlp_101770", input_shape, (Flatten(), Linear(784, 128), ReLU(), Linear(128, classes)))
 
 
 def _cnn_21840(input_shape: Shape, classes: int) -> Model:
@@ -237,8 +242,7 @@ def _chars_mlp(input_shape: Shape, classes: int) -> Model:
     """The next character from the last 20: their embeddings in 8 numbers each, through one hidden layer of 128 units; 31,568 parameters
     for 80 characters. Source: Bengio et al. 2003, "A neural probabilistic language model", which does so with words."""
     _needs("chars_mlp", input_shape, classes)
-    window, width = 20, 8
-    body = (Last(window), Embedding(classes, width), Flatten(), Linear(window * width, 128), ReLU())
+    body = (Last(20), Embedding(classes, 8), Flatten(), Linear(20 * 8, 128), ReLU())
     return Model("chars_mlp", input_shape, (*body, Linear(128, classes)))
 
 
@@ -255,6 +259,7 @@ def _lstm_leaf(input_shape: Shape, classes: int) -> Model:
 MODELS: dict[str, Callable[[Shape, int], Model]] = {
     "softmax": _softmax,
     "mlp": _mlp,
+    "mlp_101770": _mlp_101770,
     "cnn_21840": _cnn_21840,
     "cnn_582026": _cnn_582026,
     "cnn_878538": _cnn_878538,
@@ -274,6 +279,7 @@ def make_model(name: str, input_shape: Shape, classes: int) -> Model:
 
 
 FITS: dict[str, tuple[Shape, int | None]] = {
+    "mlp_101770": ((1, 28, 28), 10),
     "cnn_21840": ((1, 28, 28), 10),
     "cnn_582026": ((1, 28, 28), 10),
     "cnn_878538": ((3, 32, 32), 10),

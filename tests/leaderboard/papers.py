@@ -43,7 +43,17 @@ def order(where: str, printed: str, kept: str, substitute: str = "") -> dict[str
 
 def line(row: str) -> dict[str, Any]:
     at, mean = [0.0, 5.0, 10.0], [0.1, 0.5, 0.8]
-    return {"row": row, "at": at, "mean": mean, "low": mean, "high": mean, "band": "t", "seeds": 3, "unfinished": 0, "hits": [3]}
+    return {
+        "row": row,
+        "at": at,
+        "middle": mean,
+        "low": mean,
+        "high": mean,
+        "band": "t",
+        "seeds": 3,
+        "unfinished": 0,
+        "hits": [3],
+    }
 
 
 def claim(check: str, kind: str, *, holds: bool = True, low: float | None = None, high: float | None = None) -> dict[str, Any]:
@@ -119,7 +129,7 @@ def made(key: str = "wu2021", **more: Any) -> dict[str, Any]:
                 "name": "Figure 2", "about": "Ours for figure 2.", "file": "001-figure-2.svg",
                 "data": {
                     "axis": "seconds", "axis_title": "virtual time, s", "unit": "s", "metric": "test_accuracy", "targets": [0.8],
-                    "lines": [line("FedAvg"), {**line("FedBuff"), "at": [], "mean": [], "low": [], "high": []}],
+                    "lines": [line("FedAvg"), {**line("FedBuff"), "at": [], "middle": [], "low": [], "high": []}],
                 },
             }
         ],

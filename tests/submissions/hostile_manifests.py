@@ -70,7 +70,7 @@ MANIFESTS = {
     "a suite that is a file": (saying("suite.name", "../mine.yaml"), "suite.name: .*got '../mine.yaml'"),
     "another suite by its hash": (
         saying("suite.hash", "0" * 16),
-        "suite.hash: suite smoke is [0-9a-f]{16} here, got 0000000000000000",
+        "suite.hash: the design of suite smoke is [0-9a-f]{16} here, got 0000000000000000",
     ),
     "an origin that is none": (saying("algorithms.0.origin", "url"), "algorithms.0: .*got "),
     "an algorithm twice": (

@@ -28,6 +28,8 @@ def by_hand(name: str) -> nn.Sequential:
             return nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
         case "mlp":
             return nn.Sequential(nn.Flatten(), nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 10))
+        case "mlp_101770":
+            return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
         case "cnn_21840":
             channels, head = (10, 20), [nn.Linear(320, 50), nn.ReLU(), nn.Linear(50, 10)]
         case _:
@@ -42,7 +44,10 @@ def batch(shape: Shape, n: int = 5) -> torch.Tensor:
     return torch.from_numpy(values.astype(np.float32).reshape(n, *shape))
 
 
-@pytest.mark.parametrize(("name", "dim"), [("softmax", 7_850), ("mlp", 159_010), ("cnn_21840", 21_840), ("cnn_582026", 582_026)])
+@pytest.mark.parametrize(
+    ("name", "dim"),
+    [("softmax", 7_850), ("mlp", 159_010), ("mlp_101770", 101_770), ("cnn_21840", 21_840), ("cnn_582026", 582_026)],
+)
 def test_parameter_counts(name: str, dim: int) -> None:
     model = models.make_model(name, IMAGES, 10)
     assert model.dim == dim
@@ -67,7 +72,7 @@ def test_parameters_of_the_small_cnn() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["softmax", "mlp", "cnn_21840", "cnn_582026"])
+@pytest.mark.parametrize("name", ["softmax", "mlp", "mlp_101770", "cnn_21840", "cnn_582026"])
 def test_forward_and_gradient_equal_plain_torch(name: str) -> None:
     model = models.make_model(name, IMAGES, 10)
     ours, theirs = build(model), by_hand(name)

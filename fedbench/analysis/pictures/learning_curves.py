@@ -1,13 +1,14 @@
-"""How a metric moves along an axis: the mean over seeds of every row, with its band."""
+"""How a metric moves along an axis: the mean or the median over seeds of every row, with its band."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from fedbench.analysis import metrics
 from fedbench.analysis.axes import SECONDS, Axis, find
-from fedbench.analysis.curves import Band, mean_curve
+from fedbench.analysis.curves import Band, mean_curve, median_curve
 from fedbench.analysis.hits import first_hit
 from fedbench.analysis.pictures import Rows
 from fedbench.errors import RecordError
@@ -16,20 +17,21 @@ from fedbench.results.record import Record
 
 @dataclass(frozen=True)
 class Line:
-    """The mean curve of one row.
+    """The curve of one row.
 
-    at: places on the axis, ascending. mean, low, high: there. All are empty if a seed has no value.
-    band: what low and high are: `t`, a 95 % interval; `range`, the least and the largest seed; `none`, one seed.
+    at: places on the axis, ascending. middle, low, high: there. All are empty if a seed has no value.
+    band: what low and high are: `t`, a 95 % interval; `range`, the least and the largest seed; `none`, one seed, each of them about the
+    mean; or `quartiles` about the median.
     seeds: runs of the row. unfinished: those of them that diverged, stalled or failed; the line ends where the first one ends.
     hits: for every target the number of seeds that reach it; a run that did not finish reaches none.
     """
 
     row: str
     at: tuple[float, ...]
-    mean: tuple[float, ...]
+    middle: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    band: Band
+    band: Band | Literal["quartiles"]
     seeds: int
     unfinished: int
     hits: tuple[int, ...]
@@ -47,13 +49,16 @@ class LearningCurves:
     lines: tuple[Line, ...]
 
 
-def learning_curves(rows: Rows, axis: str | Axis = SECONDS, metric: str = "test_accuracy") -> LearningCurves:
-    """Returns the mean curve of every row, see `fedbench.analysis.curves.mean_curve`.
+def learning_curves(
+    rows: Rows, axis: str | Axis = SECONDS, metric: str = "test_accuracy", *, quartiles: bool = False
+) -> LearningCurves:
+    """Returns the curve of every row, see `fedbench.analysis.curves`.
 
     Args:
         rows: the runs of one scenario by row.
         axis: seconds, updates, gradient_evaluations, steps or bytes.
         metric: test_accuracy, test_loss or train_loss.
+        quartiles: the median over seeds and its quartiles in the place of the mean and its interval.
 
     Raises:
         UsageError: for an unknown axis or metric.
@@ -65,13 +70,19 @@ def learning_curves(rows: Rows, axis: str | Axis = SECONDS, metric: str = "test_
         raise RecordError(f"learning curves: expected rows with at least one run each, got {len(rows)} rows")
     scenario = next(iter(rows.values()))[0].meta["spec"]["scenario"]
     targets = sorted(float(one["value"]) for one in scenario.get("targets") or () if one["metric"] == metric)
-    lines = tuple(_line(row, runs, where, metric, targets) for row, runs in rows.items())
+    lines = tuple(_line(row, runs, where, metric, targets, quartiles) for row, runs in rows.items())
     return LearningCurves(where.name, where.title, where.unit, metric, tuple(targets), lines)
 
 
-def _line(row: str, runs: Sequence[Record], axis: Axis, metric: str, targets: Sequence[float]) -> Line:
-    curve = mean_curve(runs, metric, axis)
-    at, mean, low, high = (tuple(column.tolist()) for column in (curve.at, curve.mean, curve.low, curve.high))
+def _line(row: str, runs: Sequence[Record], axis: Axis, metric: str, targets: Sequence[float], quartiles: bool) -> Line:
+    band: Band | Literal["quartiles"]
+    if quartiles:
+        median = median_curve(runs, metric, axis)
+        band, columns = "quartiles", (median.at, median.median, median.low, median.high)
+    else:
+        mean = mean_curve(runs, metric, axis)
+        band, columns = mean.band, (mean.at, mean.mean, mean.low, mean.high)
+    at, middle, low, high = (tuple(column.tolist()) for column in columns)
     finished = [run for run in runs if run.state == "finished"]
     hits = tuple(sum(first_hit(run, metric, value).reached is not None for run in finished) for value in targets)
-    return Line(row, at, mean, low, high, curve.band, len(runs), len(runs) - len(finished), hits)
+    return Line(row, at, middle, low, high, band, len(runs), len(runs) - len(finished), hits)

@@ -166,7 +166,8 @@ def _figure(ident: str, curves: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the picture of a figure's lines, with what its legend says."""
     given = curves["data"]
     axis = {"name": given["axis"], "title": given["axis_title"], "unit": given["unit"]}
-    drawn = [chart.series(line["row"], chart.look_of(i), line) for i, line in enumerate(given["lines"]) if line["at"]]
+    lines = [line | {"mean": line["middle"]} for line in given["lines"]]
+    drawn = [chart.series(line["row"], chart.look_of(i), line) for i, line in enumerate(lines) if line["at"]]
     end = max((line.at[-1] for line in drawn), default=0.0)
     return {
         "title": curves["name"],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -153,6 +153,17 @@ class Results:
         chosen = [] if self.frozen is None else self.frozen.points.values()
         several = [of_point[selector] for of_point in chosen for selector in self._selectors(label) if selector in of_point]
         return [(one.spread["restricted_mean_seconds"][0], one.spread["restricted_mean_seconds"][2]) for one in several]
+
+    def among(self, labels: Collection[str]) -> Results:
+        """Returns the same of these algorithms alone, with the references beside them."""
+        kept = {row for row, label in self.labels.items() if label in labels or self.families[label] == "reference"}
+        return replace(
+            self,
+            seats={
+                point: {row: runs for row, runs in rows.items() if row.removesuffix(TUNED) in kept}
+                for point, rows in self.seats.items()
+            },
+        )
 
     def _options(self, point: str, selector: str) -> dict[str, Any] | None:
         choice = None if self.frozen is None else self.frozen.points.get(point, {}).get(selector)

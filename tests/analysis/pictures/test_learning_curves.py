@@ -1,4 +1,4 @@
-"""Mean curves as data: they are those of `mean_curve`, and count what is missed."""
+"""Curves as data: they are those of `fedbench.analysis.curves`, and count what is missed."""
 
 from __future__ import annotations
 
@@ -22,12 +22,23 @@ def test_lines_are_mean_curves_and_plain(record: Make, axis: str) -> None:
     rows = {"a": [record("a", seed, [0.1, 0.7 + 0.01 * seed, 0.9]) for seed in range(3)]}
     data = learning_curves(rows, axis)
     (line,), curve = data.lines, mean_curve(rows["a"], axis=AXES[axis])
-    assert (line.at, line.mean, line.low, line.high) == tuple(
+    assert (line.at, line.middle, line.low, line.high) == tuple(
         tuple(part.tolist()) for part in (curve.at, curve.mean, curve.low, curve.high)
     )
     assert (line.band, line.seeds, line.hits, data.targets) == ("range", 3, (3,), (0.8,))
     assert (data.axis, data.axis_title) == (axis, AXES[axis].title)
     json.dumps(asdict(data), allow_nan=False)
+
+
+def test_quartiles_stand_about_the_median(record: Make) -> None:
+    """Of five seeds they are the second and the fourth, whatever the largest is."""
+    rows = {"a": [record("a", seed, [0.1, value, 0.9]) for seed, value in enumerate((0.5, 0.2, 0.99, 0.3, 0.4))]}
+    (line,) = learning_curves(rows, quartiles=True).lines
+    assert line.band == "quartiles"
+    assert (line.low[1], line.middle[1], line.high[1]) == pytest.approx((0.3, 0.4, 0.5))
+    (line,) = learning_curves(rows).lines
+    assert line.band == "t"
+    assert line.middle[1] == pytest.approx(0.478)
 
 
 def test_a_run_that_did_not_finish_hits_nothing(record: Make) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -13,12 +14,17 @@ from fedbench.leaderboard.pages import changes, speed
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.document import document
 from fedbench.suites.findings.page import page
-from fedbench.suites.findings.results import Results, load, reference_for
+from fedbench.suites.findings.results import Results, load, reference_for, reference_of
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 
 
 PUBLISHED = (RESULTS / "findings.md").read_text()
+AT_FIRST = {  # runs of the suites when they were published, and the digest of their ids and results
+    "axes": (5550, "b65284f7d0f29dffe702dd742c36d225"),
+    "axes-cnn": (275, "65c4a58c665c367ce3f66b01763d6960"),
+    "beyond": (295, "769374ced1ed2cff3da4ba92ab269fb6"),
+}
 
 
 @pytest.fixture(scope="module", name="found")
@@ -34,6 +40,20 @@ def test_the_page_is_of_the_records(found: list[Results]) -> None:
     """To the last digit."""
     command = f"fedbench suite report {' '.join(one.suite.name for one in found)}"
     assert page([(one, reference_for(one)) for one in found], command, rules.VERSION) == PUBLISHED
+
+
+@pytest.mark.slow
+def test_later_entrants_touched_no_row(found: list[Results]) -> None:
+    """The frozen reference says who was there at first: its times, and all runs of these algorithms, are what they were."""
+    first = {}
+    for one in found:
+        reference = reference_for(one)
+        assert reference is not None
+        there = one.among(reference.made_of)
+        assert reference_of(there) == reference, one.suite.name
+        lines = sorted(f"{run.run_id} {run.meta['digests']['result']}\n" for run in there.runs.values())
+        first[one.suite.name] = (len(lines), hashlib.sha256("".join(lines).encode()).hexdigest()[:32])
+    assert first == AT_FIRST
 
 
 @pytest.mark.slow

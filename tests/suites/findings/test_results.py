@@ -52,6 +52,15 @@ def test_the_reference_is_of_tuned_rows_that_are_ranked() -> None:
         reference_of(results({}, PUBLISHED))
 
 
+def test_an_entrant_does_not_move_the_reference() -> None:
+    """It is first at both points."""
+    before = reference_of(results(TUNED, PUBLISHED))
+    entered = results({point: {**rows, "mifa": 0.5} for point, rows in TUNED.items()}, PUBLISHED)
+    assert reference_of(entered).seconds != before.seconds
+    assert reference_of(entered.among(before.made_of)) == before
+    assert entered.tuned["calm"].standings[0].row == "mifa"
+
+
 def test_a_reference_of_other_scenarios_is_refused() -> None:
     reference = reference_of(results(TUNED, PUBLISHED))
     check_reference(reference, results(TUNED, PUBLISHED))

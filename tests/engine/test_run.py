@@ -193,6 +193,16 @@ def test_verify_tells_what_differs(tmp_path: Path) -> None:
         verify(Record({**record.meta, "run_id": "beef"}, record.curves))
 
 
+LONG = ("budget.updates=6", "budget.seconds=60")
+EXTENSIONS = [  # of the scheduler: limits, stops, closing by a harmonic mean, queues, turns
+    "ringmaster[delay_threshold=2]",
+    "rennala[buffer_size=3,stop_stale=true]",
+    "malenia[buffer_size=8]",
+    "generalized_async[concurrency=4]",
+    "ringleader",
+]
+
+
 @pytest.mark.parametrize(
     "selector",
     [
@@ -202,12 +212,12 @@ def test_verify_tells_what_differs(tmp_path: Path) -> None:
         "ca2fl[buffer_size=2]",
         "quafl[cohort_size=2]",
         "favano[cohort_size=2]",
-        "ringleader",
+        *EXTENSIONS,
     ],
 )
 def test_resume_from_any_checkpoint_gives_the_same_digests(selector: str, tmp_path: Path) -> None:
     """Interrupted after every update in turn, by an exception in the observer's place of the next one."""
-    wanted = run(selector, "budget.updates=6")
+    wanted = run(selector, *LONG)
 
     class Stop(Exception):
         pass
@@ -220,9 +230,9 @@ def test_resume_from_any_checkpoint_gives_the_same_digests(selector: str, tmp_pa
 
         store = Store(tmp_path / str(stop_at))
         with pytest.raises(Stop):
-            Run(spec(selector, "budget.updates=6"), store, RunOptions(checkpoint_seconds=0), progress).record()
+            Run(spec(selector, *LONG), store, RunOptions(checkpoint_seconds=0), progress).record()
         assert len(store.unfinished()) == 1
-        record = Run(spec(selector, "budget.updates=6"), store, RunOptions(resume=True, workers=2)).record()
+        record = Run(spec(selector, *LONG), store, RunOptions(resume=True, workers=2)).record()
         assert digests(record) == digests(wanted)
         assert record.meta["ledger"] == wanted.meta["ledger"]
         assert all(np.array_equal(record.curves[name], wanted.curves[name]) for name in wanted.curves)
@@ -251,9 +261,10 @@ Run(spec, Store(sys.argv[1]), RunOptions(checkpoint_seconds=0)).record()
 """
 
 
-def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("selector", ["scaffold[cohort_size=3]", *EXTENSIONS])
+def test_killed_half_way_and_resumed(selector: str, tmp_path: Path) -> None:
     """A real SIGKILL, as soon as there is a checkpoint."""
-    overrides, selector = [*SMALL, "budget.seconds=60", "local.steps=20"], "scaffold[cohort_size=3]"
+    overrides = [*SMALL, "budget.seconds=60", "local.steps=20"]
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), selector, ";".join(overrides)])
     store, limit = Store(tmp_path), time.monotonic() + 60
     while not list(tmp_path.glob("*/*/*.partial/checkpoint.bin")) and time.monotonic() < limit:

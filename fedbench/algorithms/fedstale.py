@@ -70,8 +70,7 @@ class FedStale(Algorithm):
         for i, delta in zip(S, batch.delta, strict=True):
             state.h_i[i] = delta
         rounds = batch.version + 1  # the intervals of those that took part end, and those that the cut-off ends
-        over = rounds - state.ended >= (self.cutoff or rounds + 1)
-        over[S] = True
+        over = np.isin(np.arange(N), S) | (rounds - state.ended >= (self.cutoff or rounds + 1))
         state.intervals[over] += 1
         state.ended[over] = rounds
 

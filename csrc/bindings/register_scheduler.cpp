@@ -245,15 +245,7 @@ void register_scheduler(py::module_& module) {
         .def("next", &Scheduler::next, py::arg("max_updates"), py::call_guard<py::gil_scoped_release>())
         .def(
             "select", [](Scheduler& s, const py::object& clients) { s.select(copied<std::int32_t>("select: clients", clients)); },
-            py::arg("clients"))
-        .def("save", [](Scheduler& s) { return py::bytes(s.save()); })
-        .def(
-            "restore",
-            [](Scheduler& s, const py::bytes& state) {
-                const auto view = static_cast<std::string_view>(state);
-                s.restore({view.data(), view.size()});
-            },
-            py::arg("state"));
+            py::arg("clients"));
     const auto read = [&](const char* name, auto reader) { scheduler.def_property_readonly(name, property(name, reader)); };
     read("awaiting_selection", [](const Scheduler& s) { return s.is_asking(); });
     read("available", [](const Scheduler& s) { return take(s.available()); });

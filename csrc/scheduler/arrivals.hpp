@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "checks.hpp"
-#include "restored.hpp"
+#include "fedbench/scheduler.hpp"
 
 namespace fedbench {
 
@@ -21,19 +21,6 @@ public:
         if (harmonic != 0 && !(harmonic >= 1 && std::isfinite(harmonic)))
             throw std::invalid_argument("stream: with close harmonic, buffer_size must be a number >= 1, got " + number(harmonic));
         if (harmonic > 0) shares_.assign(clients, 0);
-    }
-
-    template <class A>
-    void archive(A& a) {
-        a(slots_, shares_, sharing_);
-    }
-
-    void check(const Restored& r) const {
-        require_restored(harmonic_ > 0 || slots_.size() < size_, "the buffer");
-        r.require_live(slots_, "the buffer");
-        const auto sharing = std::count_if(shares_.begin(), shares_.end(), [](std::uint32_t share) { return share > 0; });
-        require_restored(shares_.size() == (harmonic_ > 0 ? r.clients : 0) && sharing_ == static_cast<std::size_t>(sharing),
-                         "the shares of the buffer");
     }
 
     void add(std::uint32_t client, Scheduler::Slot slot) {

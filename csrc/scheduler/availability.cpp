@@ -1,7 +1,6 @@
 #include "fedbench/availability.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "checks.hpp"
@@ -184,18 +183,6 @@ void Availability::advance(Window& window, std::uint64_t seed, std::uint32_t cli
         else if (kind_ == AvailabilityKind::table) window = nth(client, window.k + 1);
         else next_drawn(window, seed, client);
     }
-}
-
-bool Availability::is_sound(const Window& window, std::uint32_t client) const {
-    const auto [from, until, k] = window;
-    if (from < -kLatest) return false;
-    if (until == kForever) return true;  // nothing comes after it
-    if (from >= until || until > 2 * kLatest || k < -kLatest || k > kLatest) return false;
-    if (kind_ != AvailabilityKind::table) return until >= 0 && (kind_ != AvailabilityKind::alternating || k >= 0);
-    const std::int64_t count = row_[client + 1] - row_[client], repetition = k / count;
-    if (period_[0] == 0 ? k < 0 || k >= count : repetition < -1 || repetition > 2 * kLatest / period_[0]) return false;
-    const Window stay = nth(client, k);
-    return stay.from == from && stay.until == until;
 }
 
 std::int64_t Availability::last_leave(std::uint32_t client) const {

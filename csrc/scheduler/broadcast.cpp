@@ -3,13 +3,12 @@
 
 #include "fedbench/scheduler.hpp"
 #include "receive_buffers.hpp"
-#include "restored.hpp"
 
 namespace fedbench {
 
 namespace {
 
-class BroadcastPolicy final : public ArchivedPolicy<BroadcastPolicy> {
+class BroadcastPolicy final : public Policy {
 public:
     BroadcastPolicy(Broadcast config, std::uint32_t clients) : config_(config), received_(clients, config.receive), is_busy_(clients, 0) {
         if (config_.buffer < 1) throw std::invalid_argument("broadcast: buffer (cohort_size) must be >= 1, got 0");
@@ -17,11 +16,6 @@ public:
             throw std::invalid_argument("broadcast: an update needs " + std::to_string(config_.buffer) +
                                         " arrivals, but with receive = pop each of the " + std::to_string(clients) +
                                         " clients reports at most once per version: it would never come");
-    }
-
-    template <class A>
-    void archive(A& a) {
-        a(received_, is_busy_, buffered_);
     }
 
     void begin(Scheduler& s) override { received_.begin(s, "broadcast"); }
@@ -51,18 +45,6 @@ public:
         for (std::size_t client = 0; client < reported.size(); ++client)
             if (!reported[client]) clients.push_back(static_cast<std::int32_t>(client));
         return clients;
-    }
-
-    void check(const Restored& r) const override {
-        received_.check(r);
-        r.require_per_client(is_busy_, "who is busy");
-        require_restored(buffered_.size() < config_.buffer, "the buffer");
-        r.require_live(buffered_, "the buffer");
-    }
-
-    bool expects(const Restored& r, const Event& event) const override {
-        if (event.phase() == Phase::arrival || event.phase() == Phase::lost) return r.is_job(event.slot(), event.client());
-        return event.phase() == Phase::downloaded || event.phase() == Phase::returned || event.phase() == Phase::dispatch;
     }
 
 private:

@@ -9,7 +9,6 @@
 #include "fedbench/philox.hpp"
 #include "fedbench/policies.hpp"
 #include "fedbench/scheduler.hpp"
-#include "restored.hpp"
 
 namespace fedbench {
 
@@ -30,16 +29,11 @@ public:
     void answer(std::vector<std::uint32_t> clients) { answer_ = std::move(clients); }
     void forget_answer() { answer_.clear(); }
     bool needs_answer() const { return config_.select == Select::external && answer_.empty(); }
-    template <class A>
-    void archive(A& a) {
-        a(answer_);
-    }
     /// Entries that cohort t would have if everybody were there.
     std::size_t full_size(std::uint32_t t) const;
 
     /// Entries that cohort t can have at most. Of a caller's selection, which is not kept, a number that fits into memory.
     std::size_t most(std::uint32_t t) const { return config_.select == Select::external ? kMostSelected : full_size(t); }
-    void check(const Restored& restored) const { restored.require_clients(answer_, "the selection"); }
 
 private:
     static constexpr std::size_t kMostSelected = std::size_t{1} << 26;

@@ -6,13 +6,12 @@
 #include "cohort.hpp"
 #include "fedbench/scheduler.hpp"
 #include "receive_buffers.hpp"
-#include "restored.hpp"
 
 namespace fedbench {
 
 namespace {
 
-class MailboxPolicy final : public ArchivedPolicy<MailboxPolicy> {
+class MailboxPolicy final : public Policy {
 public:
     MailboxPolicy(Mailbox config, std::uint32_t clients)
         : send_(config.send),
@@ -24,12 +23,6 @@ public:
           guarded_until_(clients, kNever),
           is_awaited_(clients, 0),
           copies_(clients, 0) {}
-
-    template <class A>
-    void archive(A& a) {
-        a(received_, draws_, is_skipped_, running_, stored_, guarded_until_, is_awaited_);
-        a(copies_, distinct_, ready_, awaited_, arrived_);
-    }
 
     void begin(Scheduler& s) override {
         received_.begin(s, "mailbox");
@@ -49,31 +42,6 @@ public:
         for (std::uint32_t client : distinct_)
             if (is_skipped_ || copies_[client] > 0) clients.push_back(static_cast<std::int32_t>(client));
         return clients;
-    }
-
-    void check(const Restored& r) const override {
-        received_.check(r);
-        r.require_own_jobs(running_, kEmpty, "who runs");
-        r.require_own_jobs(stored_, kEmpty, "what is stored");
-        r.require_per_client(guarded_until_, "who leaves");
-        r.require_per_client(is_awaited_, "who is awaited");
-        r.require_cohort(distinct_, copies_, awaited_, arrived_.size(), draws_ == 0 ? 0 : cohort_.most(draws_ - 1));
-        r.require_clients(ready_, "who is ready");
-        r.require_live(arrived_, "what has arrived");
-    }
-
-    bool expects(const Restored& r, const Event& event) const override {
-        const bool is_own = r.is_job(event.slot(), event.client());
-        switch (event.phase()) {
-            case Phase::run_end:
-                return is_own && running_[event.client()] == event.slot();
-            case Phase::lost:
-                return is_own || event.slot() == kLeaving;
-            case Phase::arrival:
-                return is_own;
-            default:
-                return event.phase() != Phase::deadline;
-        }
     }
 
 private:

@@ -4,13 +4,12 @@
 
 #include "cohort.hpp"
 #include "fedbench/scheduler.hpp"
-#include "restored.hpp"
 
 namespace fedbench {
 
 namespace {
 
-class PollPolicy final : public ArchivedPolicy<PollPolicy> {
+class PollPolicy final : public Policy {
 public:
     PollPolicy(Poll config, std::uint32_t clients)
         : period_(config.period_ns),
@@ -19,11 +18,6 @@ public:
           is_polled_(clients, 0) {
         if (period_ < 1) throw std::invalid_argument("poll: period_seconds must be > 0, got " + std::to_string(period_) + " nanoseconds");
         if (max_steps_ < 1) throw std::invalid_argument("poll: max_steps must be >= 1, got " + std::to_string(max_steps_));
-    }
-
-    template <class A>
-    void archive(A& a) {
-        a(multiple_, polls_, slot_, guarded_until_, began_, is_polled_, working_, to_start_, polled_, awaited_, arrived_);
     }
 
     void begin(Scheduler& s) override {
@@ -66,41 +60,6 @@ public:
         for (std::uint32_t client = 0; client < slot_.size(); ++client)
             if (slot_[client] == kNone) clients.push_back(static_cast<std::int32_t>(client));
         return clients;
-    }
-
-    void check(const Restored& r) const override {
-        const Scheduler& s = r.scheduler;
-        const std::size_t clients = is_polled_.size(), begun = slot_.empty() ? 0 : clients;
-        require_restored(clients == r.clients && slot_.size() == begun && guarded_until_.size() == begun, "the clients");
-        require_restored(began_.size() == (s.pauses() ? begun : 0), "the stays");
-        if (begun > 0) r.require_own_jobs(slot_, kNone, "who works");
-        const std::int64_t elapsed = s.now() - s.system().start_ns;
-        require_restored(multiple_ >= 0 && multiple_ <= elapsed / period_ + 1, "the last poll");
-        r.require_distinct(polled_, "who is polled");
-        r.require_live(arrived_, "what has arrived");
-        std::size_t working = 0, polled = 0, named = 0;
-        for (std::uint32_t client = 0; client < begun; ++client) {
-            const bool works = slot_[client] != kNone;
-            working += works, polled += is_polled_[client] != 0;
-            require_restored(works || !is_polled_[client], "who is polled");
-            require_restored(began_.empty() || !works || s.presence().availability().is_sound(began_[client], client), "the stays");
-        }
-        for (std::uint32_t client : polled_) named += is_polled_[client] != 0;
-        require_restored(working == working_ && named == polled, "who is polled");
-        require_restored(s.finished() || awaited_ + arrived_.size() == polled, "who is polled");
-    }
-
-    bool expects(const Restored& r, const Event& event) const override {
-        const std::uint32_t client = event.client();
-        if (slot_.empty()) return false;
-        switch (event.phase()) {
-            case Phase::arrival:
-                return r.is_job(event.slot(), client) && slot_[client] == event.slot() && is_polled_[client];
-            case Phase::dispatch:
-                return event.slot() == 0 || (event.slot() == kStart && slot_[client] == kNone);
-            default:
-                return event.phase() == Phase::lost || event.phase() == Phase::returned;
-        }
     }
 
 private:

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "fedbench/scheduler.hpp"
-#include "restored.hpp"
 
 namespace fedbench {
 
@@ -22,27 +21,6 @@ public:
 
     ReceiveBuffers(std::uint32_t clients, Receive receive)
         : clients_(clients), receive_(receive), used_(clients, kNone), reached_(clients, kNone) {}
-
-    template <class A>
-    void archive(A& a) {
-        a(used_, sent_, waiting_, longest_download_);
-    }
-
-    void check(const Restored& r) const {
-        const Scheduler& s = r.scheduler;
-        r.require_per_client(used_, "the versions used");
-        for (std::int32_t version : used_) require_restored(version >= kNone && version <= s.version(), "the versions used");
-        const auto versions = static_cast<std::size_t>(s.version()) + 1;
-        const bool is_last_unsent = s.finished() && sent_.size() + 1 == versions;
-        const bool has_not_begun = sent_.empty() && versions == 1;
-        require_restored(sent_.size() == versions || is_last_unsent || has_not_begun, "the versions sent");
-        require_restored(std::is_sorted(sent_.begin(), sent_.end()), "the versions sent");
-        require_restored(sent_.empty() || (sent_.front() >= 0 && sent_.back() <= s.now()), "the versions sent");
-        r.require_clients(waiting_, "who waits");
-        std::int64_t longest = 0;
-        for (std::uint32_t i = 0; i < clients_ && !sent_.empty() && is_constant(s); ++i) longest = std::max(longest, download(s, i));
-        require_restored(longest == longest_download_, "the longest download");
-    }
 
     /// Sends version 0. Every client gets a `downloaded` event when it is there. `policy` is the name in messages.
     void begin(Scheduler& s, const std::string& policy) {
@@ -107,9 +85,7 @@ private:
         if (is_constant(s)) return newest_sent_by(s.now() - download(s, client));
         const auto has_come = [&](std::int32_t version) { return arrives(s, client, version) <= s.now(); };
         std::int32_t& newest = reached_[client];
-        const auto versions = static_cast<std::int32_t>(sent_.size());
-        if (newest >= versions || (newest != kNone && !has_come(newest))) newest = kNone;  // an earlier state was restored
-        std::int32_t end = versions;  // versions come in order: halve newest + 1 .. end until the first that has not come
+        auto end = static_cast<std::int32_t>(sent_.size());  // versions come in order: halve newest + 1 .. end until the first that has not come
         for (std::int32_t step = newest + 1; newest + 1 < end; step = newest + (end - newest) / 2) {
             if (has_come(step)) newest = step;
             else end = step;

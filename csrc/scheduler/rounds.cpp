@@ -4,7 +4,6 @@
 
 #include "cohort.hpp"
 #include "fedbench/scheduler.hpp"
-#include "restored.hpp"
 
 namespace fedbench {
 
@@ -16,7 +15,7 @@ Rounds widened(Rounds config) {
     return config;
 }
 
-class RoundsPolicy final : public ArchivedPolicy<RoundsPolicy> {
+class RoundsPolicy final : public Policy {
 public:
     RoundsPolicy(Rounds config, std::uint32_t clients)
         : deadline_(config.deadline_ns),
@@ -24,11 +23,6 @@ public:
           cohort_("rounds", "round", widened(std::move(config)), clients),
           copies_(clients, 0) {
         if (deadline_ < 0) throw std::invalid_argument("rounds: deadline_seconds must be > 0, got a negative one");
-    }
-
-    template <class A>
-    void archive(A& a) {
-        a(cohort_, round_, is_waiting_, copies_, distinct_, jobs_, awaited_, wanted_, arrived_);
     }
 
     void begin(Scheduler& s) override {
@@ -75,22 +69,6 @@ public:
         for (std::uint32_t client : is_waiting_ ? cohort_.candidates(round_) : distinct_)
             if (is_waiting_ || copies_[client] > 0) clients.push_back(static_cast<std::int32_t>(client));
         return clients;
-    }
-
-    void check(const Restored& r) const override {
-        cohort_.check(r);
-        r.require_cohort(distinct_, copies_, awaited_, arrived_.size(), round_ == 0 ? 0 : cohort_.most(round_ - 1));
-        require_restored(jobs_.size() == distinct_.size(), "the jobs of the round");
-        for (std::size_t i = 0; i < jobs_.size(); ++i)
-            require_restored(copies_[distinct_[i]] == 0 ? r.is_slot(jobs_[i]) : r.is_job(jobs_[i], distinct_[i]), "the jobs of the round");
-        for (Scheduler::Slot slot : arrived_) require_restored(r.is_slot(slot), "what has arrived");
-        if (awaited_ > 0) r.require_live(arrived_, "what has arrived");
-    }
-
-    bool expects(const Restored& r, const Event& event) const override {
-        if (event.phase() == Phase::arrival || event.phase() == Phase::lost)
-            return copies_[event.client()] > 0 && r.is_job(event.slot(), event.client());
-        return event.phase() == Phase::dispatch || (event.phase() == Phase::deadline && deadline_ > 0);
     }
 
 private:

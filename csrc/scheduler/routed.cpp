@@ -7,7 +7,6 @@
 #include "arrivals.hpp"
 #include "checks.hpp"
 #include "fedbench/scheduler.hpp"
-#include "restored.hpp"
 #include "script.hpp"
 
 namespace fedbench {
@@ -38,7 +37,7 @@ std::uint32_t Routing::client(double u) const {
 
 namespace {
 
-class RoutedTasks final : public ArchivedPolicy<RoutedTasks> {
+class RoutedTasks final : public Policy {
 public:
     RoutedTasks(Routed config, std::uint32_t clients)
         : config_(std::move(config)),
@@ -51,11 +50,6 @@ public:
                                         std::to_string(config_.routing.size()));
         if (config_.tasks < 1) throw std::invalid_argument("stream: concurrency must be >= 1, got 0");
         check_initial(config_.initial, config_.tasks);
-    }
-
-    template <class A>
-    void archive(A& a) {
-        a(arrivals_, queues_, after_, vacant_, next_replacement_, random_);
     }
 
     void begin(Scheduler& s) override {
@@ -74,7 +68,6 @@ public:
         const std::uint32_t client = event.client();
         Queue& queue = queues_[client];
         const Scheduler::Slot slot = queue.first;
-        require_restored(slot != kNobody, "an arrival");
         queue.first = after_[slot];
         if (queue.first == kNobody) queue.last = kNobody;
         arrivals_.add(client, slot);
@@ -82,26 +75,6 @@ public:
         if (!arrivals_.is_full()) return;
         s.update(arrivals_.slots());
         arrivals_.clear();
-    }
-
-    void check(const Restored& r) const override {
-        arrivals_.check(r);
-        r.require_per_client(queues_, "the queues");
-        std::size_t queued = 0;
-        for (std::uint32_t client = 0; client < clients_; ++client) {
-            const Queue& queue = queues_[client];
-            require_restored(queue.free_from >= 0 && queue.free_from <= kForever / 2, "when clients are free");
-            Scheduler::Slot last = kNobody;
-            for (Scheduler::Slot slot = queue.first; slot != kNobody; last = slot, slot = after_[slot])
-                require_restored(slot < after_.size() && r.is_job(slot, client) && ++queued <= config_.tasks, "a queue");
-            require_restored(last == queue.last, "a queue");
-        }
-        require_restored(vacant_ <= config_.tasks && next_replacement_ <= config_.replacements.size(), "the vacant places");
-        require_restored(random_.is_sound(), "the stream of draws");
-    }
-
-    bool expects(const Restored&, const Event& event) const override {
-        return event.phase() == Phase::dispatch || (event.phase() == Phase::arrival && queues_[event.client()].first != kNobody);
     }
 
 private:

@@ -56,7 +56,6 @@ Scheduler::Scheduler(SystemModel system, PolicyConfig policy, Budget budget)
       pauses_(!is_everybody_here() && system_.when_offline == WhenOffline::paused),
       is_fallible_(!is_everybody_here() || !system_.dropout.is_off()),
       now_(system_.start_ns) {
-    policy_configuration_ = fingerprint(policy);
     policy_ = std::visit([&](auto& config) { return make_policy(std::move(config), system_.clients); }, policy);
     next_k_.assign(system_.clients, 0);
     if (pauses_ && (system_.download.is_traced() || system_.upload.is_traced()))

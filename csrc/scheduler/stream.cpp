@@ -5,7 +5,6 @@
 
 #include "arrivals.hpp"
 #include "fedbench/scheduler.hpp"
-#include "restored.hpp"
 #include "script.hpp"
 #include "under_way.hpp"
 
@@ -13,7 +12,7 @@ namespace fedbench {
 
 namespace {
 
-class BufferedStream final : public ArchivedPolicy<BufferedStream> {
+class BufferedStream final : public Policy {
 public:
     BufferedStream(StreamPolicy config, std::uint32_t clients)
         : config_(std::move(config)), clients_(clients), arrivals_(config_.buffer, config_.harmonic, clients) {
@@ -25,11 +24,6 @@ public:
             busy_.assign(clients, 0);
         }
         if (config_.stop_stale) under_way_ = UnderWay(clients);
-    }
-
-    template <class A>
-    void archive(A& a) {
-        a(idle_, busy_, arrivals_, freed_, back_, vacant_, is_soon_, next_replacement_, random_, under_way_);
     }
 
     void begin(Scheduler& s) override {
@@ -63,24 +57,6 @@ public:
         for (std::uint32_t client = 0; client < clients_; ++client)
             if (draws() || busy_[client]) clients.push_back(static_cast<std::int32_t>(client));
         return clients;
-    }
-
-    void check(const Restored& r) const override {
-        r.require_distinct(idle_, "who is idle");
-        require_restored(busy_.size() == (draws() ? 0 : clients_) && (draws() || idle_.empty()), "who is busy");
-        arrivals_.check(r);
-        r.require_clients(freed_, "who became free");
-        r.require_clients(back_, "who is back");
-        require_restored(vacant_ <= config_.concurrency, "the vacant places");
-        require_restored(next_replacement_ <= config_.replacements.size(), "the next replacement");
-        require_restored(random_.is_sound(), "the stream of draws");
-        const auto is_job = [&](Scheduler::Slot slot, std::uint32_t client) { return r.is_job(slot, client); };
-        require_restored(config_.stop_stale ? under_way_.is_sound(clients_, is_job) : under_way_.empty(), "who is under way");
-    }
-
-    bool expects(const Restored& r, const Event& event) const override {
-        if (event.phase() == Phase::arrival || event.phase() == Phase::lost) return r.is_job(event.slot(), event.client());
-        return event.phase() == Phase::returned || event.phase() == Phase::dispatch;
     }
 
 private:

@@ -3,21 +3,15 @@
 #include <utility>
 
 #include "fedbench/scheduler.hpp"
-#include "restored.hpp"
 
 namespace fedbench {
 
 namespace {
 
-class TurnsPolicy final : public ArchivedPolicy<TurnsPolicy> {
+class TurnsPolicy final : public Policy {
 public:
     TurnsPolicy(Turns config, std::uint32_t clients)
         : resend_(config.resend), held_(clients, kNone), is_seen_(clients, 0), is_owed_(clients, 0) {}
-
-    template <class A>
-    void archive(A& a) {
-        a(held_, is_seen_, is_owed_, seen_, owed_, pool_, arrived_, back_, away_, is_soon_);
-    }
 
     void begin(Scheduler& s) override {
         for (std::uint32_t client = 0; client < held_.size(); ++client) start(s, client);
@@ -63,29 +57,8 @@ public:
         return clients;
     }
 
-    void check(const Restored& r) const override {
-        r.require_per_client(held_, "the versions held");
-        for (std::int32_t version : held_) require_restored(version >= kNone && version <= r.scheduler.version(), "the versions held");
-        require_marks(r, is_seen_, seen_, "who is seen");
-        require_marks(r, is_owed_, owed_, "who is owed a turn");
-        r.require_live(pool_, "what is collected");
-        r.require_clients(arrived_, "who has arrived");
-        r.require_clients(back_, "who is back");
-        r.require_clients(away_, "who is away");
-    }
-
-    bool expects(const Restored& r, const Event& event) const override {
-        if (event.phase() == Phase::arrival || event.phase() == Phase::lost) return r.is_job(event.slot(), event.client());
-        return event.phase() == Phase::returned || event.phase() == Phase::dispatch;
-    }
-
 private:
     static constexpr std::int32_t kNone = -1;
-
-    static void require_marks(const Restored& r, const std::vector<char>& marks, std::size_t count, const char* what) {
-        r.require_per_client(marks, what);
-        require_restored(static_cast<std::size_t>(std::count(marks.begin(), marks.end(), 0)) + count == marks.size(), what);
-    }
 
     bool is_collecting() const { return owed_ == 0; }
 

@@ -16,11 +16,6 @@ public:
         before_[clients] = after_[clients] = clients;
     }
 
-    template <class A>
-    void archive(A& a) {
-        a(before_, after_, slot_);
-    }
-
     bool holds(std::uint32_t client) const { return client < slot_.size() && after_[client] != kAbsent; }
     bool empty() const { return after_.empty() || after_.back() == end(); }
     std::uint32_t first() const { return after_.back(); }
@@ -39,21 +34,6 @@ public:
         if (!holds(client)) return;
         join(before_[client], after_[client]);
         before_[client] = after_[client] = kAbsent;
-    }
-
-    /// Is a restored one a ring of these many clients, each with a job that `is_job` knows?
-    template <typename IsJob>
-    bool is_sound(std::uint32_t clients, IsJob is_job) const {
-        if (slot_.size() != clients || before_.size() != clients + std::size_t{1} || after_.size() != before_.size()) return false;
-        std::size_t members = 0, seen = 0;
-        for (std::uint32_t place : after_) members += place != kAbsent;
-        std::uint32_t at = end();
-        do {
-            const std::uint32_t next = after_[at];
-            if (next > clients || before_[next] != at || (next < clients && !is_job(slot_[next], next)) || ++seen > members) return false;
-            at = next;
-        } while (at != end());
-        return seen == members;
     }
 
 private:

@@ -85,8 +85,6 @@ void a_scheduler_serves_one_caller() {
         const auto call = scheduler.enter("test");
         check_throws<std::logic_error>([&] { scheduler.next(1); }, "next: another call of the same object is under way");
         check_throws<std::logic_error>([&] { scheduler.select({1}); }, "select: another call");
-        check_throws<std::logic_error>([&] { scheduler.save(); }, "save: another call");
-        check_throws<std::logic_error>([&] { scheduler.restore({}); }, "restore: another call");
         Scheduler other(std::move(scheduler));
         check(other.next(1).updates.time.size() == 1, "what was moved away is free");
         scheduler = std::move(other);

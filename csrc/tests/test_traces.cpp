@@ -219,31 +219,6 @@ void versions_that_are_needed() {
     check(kept, "a job starts from a version that was still needed");
 }
 
-/// A scheduler that has gone on can be set back.
-void broadcasts_set_back() {
-    Scheduler scheduler(broadcast_system(), Broadcast{1, Receive::peek}, updates(40));
-    scheduler.next(5);
-    const std::string state = scheduler.save();
-    const PlanChunk once = scheduler.next(20);
-    scheduler.restore(state);
-    const PlanChunk again = scheduler.next(20);
-    check(once.updates.time == again.updates.time && once.jobs.base == again.jobs.base && once.live_bases == again.live_bases, "set back");
-}
-
-/// A state is of the traces that it was saved with.
-void saved_states() {
-    Scheduler scheduler(traced_system(), stream(2, 1), updates(9));
-    scheduler.next(2);
-    const std::string state = scheduler.save();
-    SystemModel other = traced_system();
-    Scheduler same(other, stream(2, 1), updates(9));
-    same.restore(state);
-    check(same.next(9).updates.time == scheduler.next(9).updates.time, "goes on");
-    other.upload = links({{{kSecond, 1}, {3 * kSecond, 0}}}, {0, 0}, {0, kSecond}, {1});
-    Scheduler changed(other, stream(2, 1), updates(9));
-    check_throws<std::invalid_argument>([&] { changed.restore(state); }, "other arguments");
-}
-
 }  // namespace
 
 int main() {
@@ -253,9 +228,7 @@ int main() {
     refused();
     plans();
     what_does_not_go_together();
-    saved_states();
     broadcasts();
     versions_that_are_needed();
-    broadcasts_set_back();
     return report("traces");
 }

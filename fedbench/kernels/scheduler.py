@@ -146,21 +146,6 @@ class Scheduler:
         except ValueError as error:
             raise UsageError(str(error)) from None
 
-    def save(self) -> bytes:
-        """The state between two calls of next(). What a restored scheduler plans from there on is bit-identical."""
-        return self._core.save()
-
-    def restore(self, state: bytes) -> None:
-        """Go on from what save() gave, on a scheduler made with the same arguments.
-
-        Raises UsageError, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments, and for forged
-        ones whose sizes or places do not fit.
-        """
-        try:
-            self._core.restore(state)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-
     @property
     def core(self) -> _core.Scheduler:
         """The scheduler behind this front door, for the others of this room."""

@@ -107,21 +107,6 @@ def test_every_start_is_from_the_newest_version() -> None:
     assert plan(mixed_speeds(7, 3, download=Duration(a=0.75), max_updates=70), Turns()).key() != p.key()
 
 
-@pytest.mark.parametrize("dispatch", POLICIES, ids=repr)
-def test_going_on_in_the_middle(dispatch: Turns) -> None:
-    """A new scheduler goes on from what was saved after any chunk, in a round or between two."""
-    timing = mixed_speeds(6, 9, download=Duration(a=0.5), max_updates=30)
-    whole = Scheduler(timing, dispatch)
-    for _ in range(29):
-        again = Scheduler(timing, dispatch)
-        whole.next(1)
-        again.restore(whole.save())
-        rest = again.next()
-        assert rest.done
-        expected = plan(timing, dispatch).time.tolist()
-        assert rest.time.tolist() == expected[rest.first_version :]
-
-
 def test_kept_versions_are_those_that_somebody_holds() -> None:
     """Everybody holds one; the newest goes to the client that has had its turn, in the place of the one that it held."""
     clients = 8

@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import functools
 import math
-import struct
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,7 @@ from hypothesis import strategies as st
 
 from fedbench.engine.trainers.base import draw_public_batches
 from fedbench.errors import UsageError
-from fedbench.kernels.scheduler import Availability, Duration, Scheduler, Timing
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
-from fedbench.types import Broadcast, Mailbox, Poll, Rounds, Stream, Turns
-from tests.kernels.test_doors import sealed
 
 from .odd import PROFILE, SPOILERS
 
@@ -174,60 +170,6 @@ def test_a_trainer_or_a_refusal(data: st.DataObject) -> None:
         owner.train([job(owner)])
 
     asked(made)
-
-
-TIMING = Timing(
-    clients=4, seed=3, compute=Duration(kind="exponential", a=1.0, per_step=True), max_updates=40, max_jobs=400,
-    availability=Availability(kind="alternating", mean_on_seconds=5.0, mean_off_seconds=2.0, when_offline="paused"),
-)  # fmt: skip
-POLICIES = [
-    Stream(concurrency=3, buffer_size=2),
-    Rounds(cohort_size=2, select="without_replacement"),
-    Rounds(select="weighted", cohort_size=2),
-    Broadcast(buffer_size=2),
-    Mailbox(cohort_size=2),
-    Poll(period_seconds=1.0, max_steps=5, cohort_size=2),
-    Turns(),
-]
-
-
-@PROFILE
-@given(data=st.data())
-def test_a_saved_state_that_was_changed_is_refused_or_does_no_harm(data: st.DataObject) -> None:
-    """Changed in words, bytes or length; with a checksum that fits, or not."""
-    planner = Scheduler(TIMING, data.draw(st.sampled_from(POLICIES), "policy"), p=np.ones(4))
-    planner.next(data.draw(st.integers(1, 9), "updates"))
-    state = planner.save()
-    for _ in range(data.draw(st.integers(1, 20), "times")):
-        forged = bytearray(state)
-        for _ in range(data.draw(st.integers(1, 3), "changes")):
-            place = data.draw(st.integers(0, max(0, len(forged) - 8)), "place")
-            kind = data.draw(st.sampled_from(["word", "byte", "cut", "longer"]), "kind")
-            if kind == "word":
-                word = data.draw(
-                    st.sampled_from([0, 1, 7, 255, 1 << 30, (1 << 31) - 1, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
-                )
-                forged[place : place + 8] = struct.pack("<Q", word)
-            elif kind == "byte":
-                forged[place] = data.draw(st.integers(0, 255), "byte") if forged else 0
-            elif kind == "cut":
-                del forged[place : place + data.draw(st.integers(1, 16), "bytes")]
-            else:
-                forged[place:place] = bytes(data.draw(st.integers(1, 16), "bytes"))
-        content = bytes(forged)
-        if data.draw(st.booleans(), "sealed") and len(content) >= 40:
-            content = sealed(content)
-        refusal = ""
-        try:
-            planner.restore(content)
-        except UsageError as error:
-            refusal = str(error)
-        if not refusal:
-            with contextlib.suppress(UsageError):
-                planner.next(3)
-            planner.restore(state)
-        assert refusal == "" or refusal.startswith("restore: ")
-        assert planner.save() == state
 
 
 @PROFILE

@@ -58,17 +58,10 @@ public:
     Window first(std::uint64_t seed, std::uint32_t client) const;
     /// Makes `window` the first stay that ends after `time`, if it is not. O(1) amortised over a client's stays.
     void advance(Window& window, std::uint64_t seed, std::uint32_t client, std::int64_t time) const;
-    /// Can a cursor go on from this window without harm? For windows that were restored.
-    bool is_sound(const Window& window, std::uint32_t client) const;
     /// End of the client's last stay; kForever if it always comes back.
     std::int64_t last_leave(std::uint32_t client) const;
     /// Length of one repetition and the time on in it; 0, 0 if the windows do not repeat.
     std::pair<std::int64_t, std::int64_t> cycle(std::uint32_t client) const;
-
-    template <class A>
-    void archive(A& a) {
-        a(kind_, period_, on_, phase_, mean_on_, mean_off_, intervals_, row_);
-    }
 
 private:
     struct Interval {
@@ -112,23 +105,6 @@ public:
 
     void prefetch(std::uint32_t client) const {
         if (!windows_.empty()) __builtin_prefetch(windows_.data() + client);
-    }
-
-    /// Are restored cursors one per client, and can they go on?
-    bool is_sound(std::uint32_t clients) const {
-        bool ok = windows_.size() == (availability_.is_always() ? 0 : clients);
-        for (std::uint32_t client = 0; ok && client < windows_.size(); ++client) ok = availability_.is_sound(windows_[client], client);
-        return ok;
-    }
-
-    /// The cursors; the windows themselves are configuration.
-    template <class A>
-    void archive(A& a) {
-        a(windows_);
-    }
-    template <class A>
-    void archive_configuration(A& a) {
-        a(availability_);
     }
 
 private:

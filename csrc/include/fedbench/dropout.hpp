@@ -24,11 +24,6 @@ public:
     /// it would take. Keyed by (seed, client, k).
     std::optional<std::int64_t> draw(std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::int64_t run) const;
 
-    template <class A>
-    void archive(A& a) {
-        a(probability_);
-    }
-
 private:
     std::vector<double> probability_;  // empty: off
 };

@@ -24,10 +24,6 @@ struct Table {
     std::vector<std::int64_t> offsets;
 
     bool empty() const { return offsets.empty(); }
-    template <class A>
-    void archive(A& a) {
-        a(values, offsets);
-    }
     /// Entry k of row i; a list that runs out is an error that names it.
     const T& at(const std::string& what, std::uint32_t row, std::uint32_t k) const;
 };
@@ -63,11 +59,6 @@ public:
     }
     void check_clients(std::uint32_t clients) const;
 
-    template <class A>
-    void archive(A& a) {
-        a(name_, kind_, a_, b_, per_step_, table_ns_);
-    }
-
 private:
     double parameter(const std::vector<double>& values, std::uint32_t client) const {
         return values.size() == 1 ? values[0] : values[client];
@@ -92,11 +83,6 @@ struct GradientWork {
     bool is_one_per_step() const { return per_step == 1 && beside.empty(); }
     /// Throws std::invalid_argument unless per_step >= 1, everything beside is >= 0, and there is one number per client or none.
     void check_clients(std::uint32_t clients) const;
-
-    template <class A>
-    void archive(A& a) {
-        a(per_step, beside);
-    }
 };
 
 /// Local steps K of every (client, job): one for all, one per client, one per client and job, or drawn as
@@ -109,11 +95,6 @@ public:
 
     std::int32_t of(std::uint64_t seed, std::uint32_t client, std::uint32_t k) const;
     void check_clients(std::uint32_t clients) const;
-
-    template <class A>
-    void archive(A& a) {
-        a(per_client_, table_, mean_, deviation_);
-    }
 
 private:
     std::vector<std::int32_t> per_client_;

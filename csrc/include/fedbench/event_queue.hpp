@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "fedbench/node_memory.hpp"
@@ -50,20 +49,6 @@ struct Event {
 /// turns the pair into one walk down the heap.
 class EventQueue {
 public:
-    template <class A>
-    void archive(A& a) {
-        a(heap_, hole_);
-    }
-
-    /// Is a restored one a heap?
-    bool is_sound() const {
-        for (std::size_t i = 1; i < heap_.size(); ++i)
-            if (heap_[i] < heap_[(i - 1) / 4]) return false;
-        return !hole_ || !heap_.empty();
-    }
-    /// Those that are pending, in no order.
-    std::span<const Event> events() const { return std::span<const Event>(heap_.data(), heap_.size()).subspan(hole_ ? 1 : 0); }
-
     bool empty() const { return heap_.size() == (hole_ ? 1 : 0); }
     std::size_t size() const { return heap_.size() - (hole_ ? 1 : 0); }
 

@@ -107,9 +107,6 @@ public:
         }
     }
 
-    /// Is a restored one a stream?
-    bool is_sound() const { return used_ <= block_.size(); }
-
     /// Fisher-Yates from the front: element i is swapped with one drawn from i .. n - 1.
     template <typename Integer>
     void shuffle(std::span<Integer> items) {

@@ -31,11 +31,6 @@ struct Rounds {
     Table<std::int32_t> selections;
     std::int64_t deadline_ns = 0;      ///< > 0: a round is closed then with what has arrived, and the rest is called off
     std::uint32_t over_selection = 0;  ///< so many more are drawn (or, of a given cohort, not waited for); the first to arrive count
-
-    template <class A>
-    void archive(A& a) {
-        a(select, cohort, probabilities, selections, deadline_ns, over_selection);
-    }
 };
 
 enum class Restart {
@@ -67,11 +62,6 @@ struct StreamPolicy {
     std::int64_t max_staleness = kAnyStaleness;
     bool stop_stale = false;
     double harmonic = 0;  ///< > 0: the buffer is full when the harmonic mean of the clients' shares of it is >= harmonic / clients
-
-    template <class A>
-    void archive(A& a) {
-        a(concurrency, buffer, restart, order, initial, replacements, scripted, max_staleness, stop_stale, harmonic);
-    }
 };
 
 /// Draws clients with given probabilities r_i. Throws std::invalid_argument unless all r_i > 0 and they sum to 1 within 1e-9.
@@ -96,11 +86,6 @@ struct Routed {
     std::vector<std::int32_t> initial;       ///< scripted clients of time 0, repetitions allowed; empty: drawn
     std::vector<std::int32_t> replacements;  ///< scripted; only read if `scripted`
     bool scripted = false;
-
-    template <class A>
-    void archive(A& a) {
-        a(tasks, buffer, routing, initial, replacements, scripted);
-    }
 };
 
 enum class Receive {
@@ -113,11 +98,6 @@ enum class Receive {
 struct Broadcast {
     std::uint32_t buffer = 1;
     Receive receive = Receive::pop;
-
-    template <class A>
-    void archive(A& a) {
-        a(buffer, receive);
-    }
 };
 
 enum class Send {
@@ -137,11 +117,6 @@ struct Mailbox {
     Send send = Send::continuous;
     Receive receive = Receive::pop;
     Table<std::int32_t> selections;  ///< round t takes row t; no rows: drawn
-
-    template <class A>
-    void archive(A& a) {
-        a(cohort, send, receive, selections);
-    }
 };
 
 /// FAVANO, QuAFL: all clients work at any time, for up to max_steps steps; a poll takes what its cohort has done by then, and they
@@ -156,11 +131,6 @@ struct Poll {
     std::int32_t max_steps = 1;
     std::uint32_t cohort = 1;        ///< distinct clients, uniform; unless scripted
     Table<std::int32_t> selections;  ///< poll t (those that happen, from 0) asks row t; no rows: drawn
-
-    template <class A>
-    void archive(A& a) {
-        a(period_ns, max_steps, cohort, selections);
-    }
 };
 
 enum class Resend {
@@ -178,22 +148,11 @@ enum class Resend {
 /// newest.
 struct Turns {
     Resend resend = Resend::turn;
-
-    template <class A>
-    void archive(A& a) {
-        a(resend);
-    }
 };
 
 using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll, Routed, Turns>;
 
-/// A digest of the policy's kind and parameters.
-std::uint64_t fingerprint(PolicyConfig& policy);
-
-class Reader;
-class Restored;
 class Scheduler;
-class Writer;
 struct Event;
 
 /// A running policy. It reacts to events by calling the Scheduler's verbs; all its state is its own.
@@ -212,21 +171,6 @@ public:
     virtual std::vector<std::int32_t> missing(const Scheduler&) const { return {}; }
     /// The answer to Scheduler::ask: the clients of the next round, with multiplicity.
     virtual void select(Scheduler& scheduler, const std::vector<std::uint32_t>& clients);
-    virtual void save(Writer& writer) = 0;
-    virtual void restore(Reader& reader) = 0;
-    /// Throws std::invalid_argument if what was restored names clients, jobs or versions that do not exist, or has sizes that do not fit;
-    /// the scheduler's own state has been checked before.
-    virtual void check(const Restored& restored) const = 0;
-    /// May this event, of a client and a phase that exist, be pending? Asked after check.
-    virtual bool expects(const Restored& restored, const Event& event) const = 0;
-};
-
-/// A policy whose state is what `Derived::archive` visits.
-template <class Derived>
-class ArchivedPolicy : public Policy {
-public:
-    void save(Writer& writer) final { static_cast<Derived&>(*this).archive(writer); }
-    void restore(Reader& reader) final { static_cast<Derived&>(*this).archive(reader); }
 };
 
 std::unique_ptr<Policy> make_policy(Rounds config, std::uint32_t clients);

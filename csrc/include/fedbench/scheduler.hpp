@@ -6,11 +6,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "fedbench/archive.hpp"
 #include "fedbench/availability.hpp"
 #include "fedbench/dropout.hpp"
 #include "fedbench/durations.hpp"
@@ -27,11 +25,6 @@ struct Budget {
     std::int32_t updates = 1;
     std::int64_t time_ns = 0;  ///< events later than this do not happen
     std::int64_t jobs = 0;     ///< cap on created jobs
-
-    template <class A>
-    void archive(A& a) {
-        a(updates, time_ns, jobs);
-    }
 };
 
 struct SystemModel {
@@ -45,12 +38,6 @@ struct SystemModel {
     WhenOffline when_offline = WhenOffline::lost;
     Dropout dropout = {};
     GradientWork work = {};
-
-    /// All but the availability, which a Presence takes over.
-    template <class A>
-    void archive(A& a) {
-        a(clients, seed, compute, download, upload, steps, start_ns, when_offline, dropout, work);
-    }
 };
 
 class Scheduler {
@@ -58,8 +45,8 @@ public:
     /// Throws std::invalid_argument for arguments out of range and for configurations that provably never update.
     Scheduler(SystemModel system, PolicyConfig policy, Budget budget);
 
-    /// For callers that may not be alone: next, select, save and restore take it, the others do not look. Throws std::logic_error while a
-    /// call is under way.
+    /// For callers that may not be alone: next and select take it, the others do not look. Throws std::logic_error while a call
+    /// is under way.
     OneCaller::Call enter(const char* call) const { return caller_.enter(call); }
 
     /// Plans up to max_updates (>= 1) further updates. O(log pending) per event; memory grows with the open jobs and the chunk only.
@@ -73,17 +60,6 @@ public:
     /// The clients of the round that is asked for, with multiplicity; those that are away are dropped. Throws std::invalid_argument,
     /// and asks on, if nothing is asked, or the selection is empty or names a client that does not exist.
     void select(const std::vector<std::int32_t>& clients);
-
-    /// The state between two calls of next: a scheduler constructed with the same arguments goes on from it, bit for bit.
-    std::string save();
-    /// Throws std::invalid_argument, and changes nothing, for bytes that are truncated, changed, foreign, or of other arguments, and for
-    /// forged ones: whatever is used as a size or a place is checked, so that going on from them harms nothing but the plan.
-    void restore(std::span<const char> bytes);
-    template <class A>
-    void archive(A& a) {
-        a(queue_, instant_, now_, version_, outcome_, ended_by_, begun_, is_asking_);
-        a(open_jobs_, emitted_, free_slots_, next_k_, open_on_, versions_open_, totals_, presence_);
-    }
 
     Outcome outcome() const { return outcome_; }
     /// Why the plan ended: "updates", "time", "jobs", "stalled", or "" while running.
@@ -153,8 +129,6 @@ public:
         system_.compute.prefetch(client);
         presence_.prefetch(client);
     }
-    /// By slot: is its job open?
-    std::vector<char> open_slots() const;
     Job& job(Slot slot) { return open_jobs_[slot]; }
     const Job& job(Slot slot) const { return open_jobs_[slot]; }
     /// Throws std::invalid_argument: the client would start and arrive for ever in one instant.
@@ -177,12 +151,6 @@ private:
     static constexpr std::size_t kSlots = Event::kMaxSlot;  // the highest one is free for policies
 
     EventQueue* earliest();
-    std::uint64_t configuration();
-    std::string saved();
-    void read(std::span<const char> state);
-    void check_progress() const;
-    void check_jobs() const;
-    void check_events(const Restored& restored) const;
     void finish(Outcome outcome, const char* reason);
     bool loses(Slot slot, std::int64_t end);
     Slot send_at_end(Slot slot);
@@ -195,13 +163,14 @@ private:
     void close_the_open();
     void note_messages();
     std::vector<std::int32_t> live_bases() const;
+    /// By slot: is its job open?
+    std::vector<char> open_slots() const;
 
     SystemModel system_;  // without its availability: that is in presence_
     Budget budget_;
     Presence presence_;
     bool pauses_;
     bool is_fallible_;  // may a job be lost or paused?
-    std::uint64_t policy_configuration_;
     std::unique_ptr<Policy> policy_;
     EventQueue queue_;    // the future
     EventQueue instant_;  // events created for the instant they were created in: few, so they stay out of the large heap

@@ -25,11 +25,6 @@ struct Message {
     std::int64_t bits = 0;
     std::int64_t exchanges = 1;  ///< each of which pays the latency
     std::int64_t more_ns = 0;    ///< added to every transfer
-
-    template <class A>
-    void archive(A& a) {
-        a(bits, exchanges, more_ns);
-    }
 };
 
 /// One message over the link of every client. A transfer that starts at `from` has sent its bits at the first nanosecond by which the
@@ -49,11 +44,6 @@ public:
     /// Is the latency the same in all parts of every trace? Then who starts later arrives later.
     bool is_in_order() const;
     void check_clients(std::uint32_t clients) const;
-
-    template <class A>
-    void archive(A& a) {
-        a(name_, first_, period_, begin_, rate_, latency_, trace_of_, shift_, message_);
-    }
 
 private:
     void append(std::size_t trace, const TraceParts& parts);

@@ -34,12 +34,6 @@ public:
         std::visit([&](const auto& way) { way.check_clients(clients); }, way_);
     }
 
-    /// No kind in front: digests of configurations without traces are as they were before there were any.
-    template <class A>
-    void archive(A& a) {
-        std::visit([&](auto& way) { a(way); }, way_);
-    }
-
 private:
     std::variant<Durations, Traces> way_;
 };

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.analysis.statistics import LEVEL
 from fedbench.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
@@ -58,15 +57,3 @@ def arrivals(reached: Sequence[float | None], censored_at: Sequence[float]) -> A
     function = ecdf(CensoredData(uncensored=hits, right=misses)).sf
     until = min(misses) if misses else max(hits)
     return Arrivals(np.asarray(function.quantiles, np.float64), np.asarray(function.probabilities, np.float64), float(until))
-
-
-def share_interval(hits: int, runs: int, level: float = LEVEL) -> tuple[float, float]:
-    """Wilson's interval of the share of runs that arrive; never empty, also where all or none did. Source: Wilson 1927."""
-    if not 0 <= hits <= runs or runs < 1:
-        raise UsageError(f"share: expected 0 <= hits <= runs and at least one run, got {hits} of {runs}")
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + level) / 2))
-    centre = (hits + z * z / 2) / (runs + z * z)
-    half = z / (runs + z * z) * float(np.sqrt(hits * (runs - hits) / runs + z * z / 4))
-    return max(0.0, centre - half), min(1.0, centre + half)

@@ -10,7 +10,7 @@ epsilon, alphas, a, b; a clip of infinity is no clip), staleness, shares n and p
 stay for ever. The scheduler refuses durations, budgets and probabilities that are not finite with a UsageError.
 """
 
-from fedbench.kernels.accumulate import dot, mean, movement, norm, total, weighted_sum
+from fedbench.kernels.accumulate import dot, mean, movement, norm, weighted_sum
 from fedbench.kernels.build import build_info
 from fedbench.kernels.cache import calibrated_mean, newest_mean
 from fedbench.kernels.distill import Distilled, DistillGradient, TeacherMean, distill, distill_gradient, softmax
@@ -41,7 +41,6 @@ __all__ = [
     "softmax",
     "staleness_weight",
     "sum_adaptive_step",
-    "total",
     "weighted_sum",
     "weights",
 ]

@@ -48,11 +48,6 @@ def mean(vectors: Rows) -> Vector:
     return weighted_sum(np.full(size, 1.0 / size), vectors)
 
 
-def total(vectors: Rows) -> Vector:
-    """sum_k v_k."""
-    return weighted_sum(np.ones(checks.count(vectors)), vectors)
-
-
 def dot(a: Vector, b: Vector, *, isa: str = "") -> float:
     """sum_i a_i b_i in float64; a and b (d,) of one dtype."""
     return _DOT[checks.array("a", a, "(d,)").dtype](a, b, isa)

@@ -183,12 +183,6 @@ class TeacherMean:
         """What a client adds to the sum."""
         return logits if self.kind == "logits" else softmax(logits)
 
-    def refresh(self) -> None:
-        """Sum again in client order: what a table that is filled anew in that order holds."""
-        self._sum[:] = 0
-        for client in sorted(self._stored):
-            self._sum += self._share(self._stored[client])
-
     def mean(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int] | None = None) -> Logits:
         """Rows `batch` of the mean, in the given order (all if None), in the table's dtype. ValueError if nobody has logits, or
         for a row outside 0 .. P - 1."""

@@ -115,11 +115,6 @@ class Manifest(_Part):
         """Returns the algorithms in files by their names."""
         return {one.name: one for one in self.algorithms if isinstance(one, InFile)}
 
-    @property
-    def runs_plugins(self) -> bool:
-        """Returns whether a run needs code that is not fedbench's."""
-        return any(not isinstance(one, BuiltIn) for one in self.algorithms)
-
 
 def parse(content: bytes) -> Manifest:
     """Returns the manifest in the content of its file. FaultsError, a fault a key, if it is none."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.analysis.survival import arrivals, share_interval
+from fedbench.analysis.survival import arrivals
 from fedbench.errors import UsageError
 
 
@@ -75,10 +75,3 @@ def test_lifelines_says_the_same() -> None:
     other = lifelines.KaplanMeierFitter().fit(np.minimum(times, ends), times <= ends)
     for time in range(1, 40):
         assert 1 - found.share_at(time) == pytest.approx(float(other.predict(time)), abs=1e-12)
-
-
-@pytest.mark.parametrize(("hits", "runs", "low", "high"), [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634)])
-def test_wilson(hits: int, runs: int, low: float, high: float) -> None:
-    assert share_interval(hits, runs) == pytest.approx((low, high), abs=5e-5)
-    with pytest.raises(UsageError, match="got 3 of 2"):
-        share_interval(3, 2)

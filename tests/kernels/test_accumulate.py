@@ -92,11 +92,10 @@ def test_dot_equals_the_reference(backend: Backend, seed: int, count: int, d: in
 @DETERMINISTIC
 @given(**cases)
 def test_front_doors_equal_the_reference(seed: int, count: int, d: int, dtype: Any, spread: int) -> None:
-    """mean, total, norm, weighted_sum_norm, rows as a list or in `out`: the reference's bits with the weights they stand for."""
+    """mean, norm, weighted_sum_norm, rows as a list or in `out`: the reference's bits with the weights they stand for."""
     v = vectors(seed, count, d, dtype, spread)
     w = vectors(seed + 1, 1, count, np.float64, spread)[0]
     assert kernels.mean(v).tobytes() == reference.weighted_sum(np.full(count, 1 / count), v).tobytes()
-    assert kernels.total(v).tobytes() == reference.weighted_sum(np.ones(count), v).tobytes()
     assert kernels.norm(v[0]) == math.sqrt(reference.dot(v[0], v[0]))
     expected = reference.weighted_sum(w, v)
     out = np.full(d, 7, dtype)
@@ -219,7 +218,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (ValueError, r"expected one weight per vector, got 2 weights for 3 vectors", lambda: kernels.weighted_sum(W[:2], V32)),
     (TypeError, r"weights: expected float64 \(K,\)", lambda: kernels.weighted_sum(np.ones((3, 1)), V32)),
     (ValueError, r"vectors: expected at least one vector, got none", lambda: kernels.weighted_sum([], [])),
-    (ValueError, r"vectors: expected at least one vector, got none", lambda: kernels.total([])),
+    (ValueError, r"vectors: expected at least one vector, got none", lambda: kernels.mean([])),
     (
         TypeError,
         r"out: expected a writeable array, got a read-only one",

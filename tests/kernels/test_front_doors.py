@@ -28,13 +28,13 @@ def unaligned() -> Array:
 
 
 REFUSED: list[tuple[str, Callable[[], Any]]] = [
-    ("vectors: expected a (K, d) array or a sequence of K vectors, got int", lambda: k.total(3)),
+    ("vectors: expected a (K, d) array or a sequence of K vectors, got int", lambda: k.mean(3)),
     ("vectors: expected a (K, d) array or a sequence of K vectors, got str", lambda: k.mean("abc")),
     ("vectors: expected float32 or float64 (K, d) C-contiguous, got float64 ()", lambda: k.mean(np.array(1.0))),
-    ("vectors[0]: expected float32 or float64 (d,) C-contiguous, got list", lambda: k.total([[1.0, 2.0]])),
-    ("vectors: expected float32 or float64 (K, d) C-contiguous, got MaskedArray float32 (3, 4)", lambda: k.total(np.ma.array(V))),
-    ("vectors: expected float32 or float64 (K, d) C-contiguous, got matrix float32 (3, 4)", lambda: k.total(V.view(np.matrix))),
-    ("vectors: expected float32 or float64 (K, d) C-contiguous, got >f4 (3, 4)", lambda: k.total(V.astype(">f4"))),
+    ("vectors[0]: expected float32 or float64 (d,) C-contiguous, got list", lambda: k.mean([[1.0, 2.0]])),
+    ("vectors: expected float32 or float64 (K, d) C-contiguous, got MaskedArray float32 (3, 4)", lambda: k.mean(np.ma.array(V))),
+    ("vectors: expected float32 or float64 (K, d) C-contiguous, got matrix float32 (3, 4)", lambda: k.mean(V.view(np.matrix))),
+    ("vectors: expected float32 or float64 (K, d) C-contiguous, got >f4 (3, 4)", lambda: k.mean(V.astype(">f4"))),
     ("weights: expected float64 (K,) C-contiguous, got float32 (3,)", lambda: k.weighted_sum(np.ones(3, np.float32), V)),
     ("weights[1]: expected a number, got str", lambda: k.weighted_sum([1, "1", 1], V)),
     ("weights: expected float64 (K,) C-contiguous, got NoneType", lambda: k.weighted_sum(None, V)),

@@ -109,7 +109,7 @@ def test_what_propagates_stays_in_its_place(isa: str, bad: float) -> None:
         k.weighted_sum([0.0, 1.0], vectors, isa=isa),
         k.weighted_sum([1.0, 0.0], vectors, isa=isa),  # a weight of 0 does not skip a vector
         k.mean(vectors),
-        k.total(list(vectors)),
+        k.mean(list(vectors)),
     ):
         assert np.flatnonzero(~np.isfinite(got)).tolist() == [7]
     assert not np.isfinite(k.norm(vectors[1]))

@@ -140,10 +140,6 @@ DOORS: dict[str, Door] = {
         lambda a: ref.weighted_sum(np.full(len(a["vectors"]), 1 / len(a["vectors"])), a["vectors"]),
         also={"vectors": EITHER | {"longer"}},
     ),
-    "total": Door(
-        {"vectors": "Kd"}, lambda a: k.total(a["vectors"]), lambda a: ref.weighted_sum(np.ones(len(a["vectors"])), a["vectors"]),
-        also={"vectors": EITHER | {"longer"}},
-    ),
     "dot": Door({"a": "d", "b": "d"}, lambda a: k.dot(a["a"], a["b"]), lambda a: ref.dot(a["a"], a["b"])),
     "norm": Door(
         {"a": "d"}, lambda a: k.norm(a["a"]), lambda a: np.sqrt(ref.dot(a["a"], a["a"])), also={"a": EITHER | {"longer", "empty"}}

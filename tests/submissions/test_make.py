@@ -22,7 +22,6 @@ def test_the_manifest_comes_back(made: Made) -> None:
     content = (made.folder / MANIFEST).read_bytes()
     manifest = parse(content)
     assert manifest.title == WORDS.title
-    assert manifest.runs_plugins
     assert manifest.plugins["traced"].class_ == "Traced"
     assert as_yaml(manifest).encode() == content
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,7 @@ from fedbench.options import (
     hints,
     option,
 )
+from fedbench.tools import Logits, Objective, PublicObjective, Pullback, Random, Rows, SelectionTools, Tools
 from fedbench.types import (
     Batch,
     Dispatch,
@@ -34,6 +34,7 @@ from fedbench.types import (
     LocalRule,
     Message,
     Reply,
+    Rounds,
     ServerMemory,
     State,
     Stream,
@@ -47,6 +48,7 @@ __all__ = [
     "Algorithm",
     "BelowOne",
     "Buffered",
+    "Cohort",
     "Count",
     "CountOrZero",
     "Fraction",
@@ -58,63 +60,12 @@ __all__ = [
     "Pullback",
     "Random",
     "Range",
+    "RepeatingCohort",
     "Rows",
     "SelectionTools",
     "Tools",
     "option",
 ]
-
-Rows = npt.NDArray[np.int64]
-Logits = npt.NDArray[np.floating[Any]]
-Pullback = Callable[[Logits], Vector]
-
-
-class Tools(Protocol):
-    """What the engine lends to `init`, `broadcast` and `step`."""
-
-    @property
-    def info(self) -> Info: ...
-
-    def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
-        """Full-batch gradients (d,) at x, client by client."""
-        ...
-
-    @property
-    def public_shape(self) -> tuple[int, int]:
-        """Public examples P and classes C. This and what follows is for algorithms with requires = {"public_data"}."""
-        ...
-
-    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[Rows]:
-        """Mini-batches of public rows, keyed by seed and version: one shuffled pass, or `steps` batches, each pass shuffled anew.
-        The last batch of a pass may be short."""
-        ...
-
-    def public_logits(self, x: Vector, rows: Rows, *, training: bool = False) -> tuple[Logits, Pullback]:
-        """Logits (B, C) of these public rows under x and the server's buffers, and the function that takes their gradient (B, C) to
-        that of x (d,); it holds until the next call. `training`: layers such as dropout and BatchNorm act as in training."""
-        ...
-
-
-class Random(Protocol):
-    """A random stream; see kernels.random."""
-
-    def uniform(self, count: int) -> npt.NDArray[np.float64]: ...
-
-    def normal(self, count: int) -> npt.NDArray[np.float64]: ...
-
-    def below(self, n: int) -> int: ...
-
-    def permutation(self, n: int) -> npt.NDArray[np.int64]: ...
-
-
-class SelectionTools(Protocol):
-    """What the engine lends to `select`. `random` is keyed by seed and round."""
-
-    @property
-    def info(self) -> Info: ...
-
-    @property
-    def random(self) -> Random: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,8 +171,9 @@ class Algorithm:
         """
         raise NotImplementedError(f"{type(self).__name__} does not say whom it selects")
 
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
-        """Weights (K,) with which the engine averages model buffers such as BatchNorm's; they sum to 1."""
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
+        """The weights (K,) of what an update consumes: alike, unless the algorithm says others, which its `step` then uses. The engine
+        averages model buffers such as BatchNorm's with them, divided by their sum."""
         return np.full(len(batch.clients), 1.0 / len(batch.clients))
 
     def warnings(self, state: State) -> list[str]:
@@ -255,41 +207,25 @@ class Buffered(Algorithm):
         return Stream(concurrency=self.concurrency or info.clients, buffer_size=self.buffer_size, restart=self.restart)
 
 
-class Objective(Protocol):
-    """A differentiable objective per client, in numpy: what the reference trainer needs. Row selections are `rows` of the
-    client's examples; None means all of them."""
+@dataclass(frozen=True, kw_only=True)
+class Cohort(Algorithm):
+    """What FedAvg and its kin share: rounds of a cohort, and all of its results make an update."""
 
-    @property
-    def clients(self) -> int: ...
+    cohort_size: Count = option(10, "How many clients a round draws.")
+    sampling: Literal["without_replacement", "all"] = option(
+        "without_replacement", "Who takes part in a round: clients drawn uniformly without replacement, or all that are there."
+    )
 
-    @property
-    def dim(self) -> int: ...
-
-    def n(self) -> Weights: ...
-
-    def p(self) -> Weights: ...
-
-    def gradient(self, client: int, x: Vector, rows: Rows | None = None) -> Vector: ...
-
-    def metrics(self, x: Vector) -> dict[str, float]: ...
+    def dispatch(self, info: Info) -> Rounds:
+        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
 
-@typing.runtime_checkable
-class PublicObjective(Protocol):
-    """An objective with public data: what the reference trainer needs beside `Objective` for algorithms that require them."""
+@dataclass(frozen=True, kw_only=True)
+class RepeatingCohort(Cohort):
+    """A cohort in which a client may be several times, which clients that keep a vector cannot."""
 
-    @property
-    def public(self) -> npt.NDArray[Any] | None:
-        """Features (P, D)."""
-        ...
-
-    @property
-    def classes(self) -> int: ...
-
-    def logits(self, x: Vector, rows: npt.NDArray[Any]) -> Logits:
-        """(B, C) for features (B, D)."""
-        ...
-
-    def pullback(self, rows: npt.NDArray[Any], dlogits: Logits) -> Vector:
-        """The gradient (d,) from that of the logits of features (B, D)."""
-        ...
+    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(  # type: ignore[assignment]
+        "without_replacement",
+        "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
+        "probability p_i (weighted).",
+    )

@@ -6,6 +6,8 @@ import functools
 import importlib
 import re
 from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
@@ -16,42 +18,8 @@ from fedbench.presets import options as preset_options
 from fedbench.protocols import Algorithm
 from fedbench.sources import GROUP, plain
 
-ALGORITHMS = {
-    "ace": "fedbench.algorithms.ace:ACE",
-    "aced": "fedbench.algorithms.aced:ACED",
-    "area": "fedbench.algorithms.area:AREA",
-    "asysg": "fedbench.algorithms.asysg:AsySG",
-    "ca2fl": "fedbench.algorithms.ca2fl:CA2FL",
-    "centralised": "fedbench.algorithms.centralised:Centralised",
-    "defedavg_iid": "fedbench.algorithms.defedavg_iid:DeFedAvgIID",
-    "defedavg_niid": "fedbench.algorithms.defedavg_niid:DeFedAvgNIID",
-    "fadas": "fedbench.algorithms.fadas:FADAS",
-    "favano": "fedbench.algorithms.favano:FAVANO",
-    "fedac": "fedbench.algorithms.fedac:FedAC",
-    "fedadam": "fedbench.algorithms.fedadam:FedAdam",
-    "fedagrac": "fedbench.algorithms.fedagrac:FedaGrac",
-    "fedasync": "fedbench.algorithms.fedasync:FedAsync",
-    "fedavg": "fedbench.algorithms.fedavg:FedAvg",
-    "fedawe": "fedbench.algorithms.fedawe:FedAWE",
-    "fedbuff": "fedbench.algorithms.fedbuff:FedBuff",
-    "feddyn": "fedbench.algorithms.feddyn:FedDyn",
-    "fedecho": "fedbench.algorithms.fedecho:FedEcho",
-    "fedlin": "fedbench.algorithms.fedlin:FedLin",
-    "fednova": "fedbench.algorithms.fednova:FedNova",
-    "fedprox": "fedbench.algorithms.fedprox:FedProx",
-    "fedsgd": "fedbench.algorithms.fedsgd:FedSGD",
-    "fedstale": "fedbench.algorithms.fedstale:FedStale",
-    "fedvarp": "fedbench.algorithms.fedvarp:FedVARP",
-    "generalized_async": "fedbench.algorithms.generalized_async:GeneralizedAsync",
-    "malenia": "fedbench.algorithms.malenia:Malenia",
-    "mifa": "fedbench.algorithms.mifa:MIFA",
-    "msync": "fedbench.algorithms.msync:MSync",
-    "quafl": "fedbench.algorithms.quafl:QuAFL",
-    "rennala": "fedbench.algorithms.rennala:Rennala",
-    "ringleader": "fedbench.algorithms.ringleader:Ringleader",
-    "ringmaster": "fedbench.algorithms.ringmaster:Ringmaster",
-    "scaffold": "fedbench.algorithms.scaffold:Scaffold",
-}
+ALGORITHMS = tuple(sorted(file.stem for file in Path(__file__).with_name("algorithms").glob("[a-z]*.py")))
+"""The built-in algorithms: `fedbench/algorithms/NAME.py` has the class whose `name` is NAME."""
 TASKS = {
     "a9a": "fedbench.tasks.a9a:load",
     "cifar10": "fedbench.tasks.cifar:load_cifar10",
@@ -71,7 +39,7 @@ LONGEST_SELECTOR = 10_000  # characters
 
 @functools.cache
 def _table(kind: str) -> dict[str, str]:
-    built_in = {"algorithm": ALGORITHMS, "task": TASKS}[kind]
+    built_in = TASKS if kind == "task" else {name: f"fedbench.algorithms.{name}:" for name in ALGORITHMS}
     return built_in | {plain(point.name): point.value for point in entry_points(group=GROUP.format(kind=kind))}
 
 
@@ -93,11 +61,19 @@ def find(kind: str, name: str) -> Any:
         raise UsageError(f"unknown {kind} {name!r}{nearest(plain(name), table)}")
     module, _, attribute = target.partition(":")
     try:
-        return getattr(importlib.import_module(module), attribute)
+        found = importlib.import_module(module)
+        return getattr(found, attribute) if attribute else _algorithm_in(found)
     except Exception as error:
         if module.startswith("fedbench."):
             raise
         raise UsageError(f"{kind} {name}: its entry point {target} cannot be imported: {sources.described(error)}") from error
+
+
+def _algorithm_in(module: ModuleType) -> type[Algorithm]:
+    """The class of a built-in algorithm's file."""
+    name = module.__name__.rpartition(".")[2]
+    (cls,) = (one for one in vars(module).values() if getattr(one, "name", None) == name and one.__module__ == module.__name__)
+    return cls  # type: ignore[no-any-return]
 
 
 def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:

@@ -48,8 +48,8 @@ class DeFedAvgNIID(Algorithm):
         return Mailbox(cohort_size=self.cohort_size, send=self.send, receive=self.receive)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        state.x = state.x + self.server_lr * k.weighted_sum(self.buffer_weights(batch, tools.info), batch.delta)
+        state.x = state.x + self.server_lr * k.weighted_sum(self.entry_weights(batch, tools.info), batch.delta)
 
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
         counted = batch.first if self.average == "distinct" else np.ones_like(batch.first)
         return counted / np.count_nonzero(counted)

@@ -63,7 +63,5 @@ class FAVANO(Algorithm):
         state.polls[i] += 1
         state.polls_with_steps[i] += E > 0
         state.steps[i] += E
-        if "alpha" in batch.given:  # a conformance vector prescribes them; null where no step was done
-            return np.array([1.0 if alpha is None else alpha for alpha in batch.given["alpha"]])
         mean = state.steps[i] if self.alpha == "deterministic" else state.polls_with_steps[i] * E
         return np.asarray(np.maximum(1.0, mean / state.polls[i]))

@@ -9,12 +9,12 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import Algorithm, BelowOne, Count, NonNegative, Positive, Tools, option
-from fedbench.types import Batch, Dispatch, Info, Rounds, ServerMemory, State, Vector
+from fedbench.protocols import BelowOne, NonNegative, Positive, RepeatingCohort, Tools, option
+from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedAdam(Algorithm):
+class FedAdam(RepeatingCohort):
     """The mean progress of a round as the gradient of an adaptive server.
 
         D = (1/|S|) sum_S Delta_i;   m <- beta1 m + (1 - beta1) D;   v <- beta2 v + (1 - beta2) D^2
@@ -28,12 +28,6 @@ class FedAdam(Algorithm):
     source = cited(reddi2021="Alg. 2")
 
     server_lr: Positive = option(0.01, "The server's learning rate.")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(
-        "without_replacement",
-        "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
-        "probability p_i (weighted).",
-    )
     beta1: BelowOne = option(0.9, "Decay of the first moment m.")
     beta2: BelowOne = option(0.99, "Decay of the second moment v.")
     eps: NonNegative = option(1e-3, "What is added to the root of the second moment (the paper's tau).")
@@ -42,9 +36,6 @@ class FedAdam(Algorithm):
         False, "Whether m is divided by 1 - beta1^t and the root by sqrt(1 - beta2^t), t counting updates from 1."
     )
     init_moment: Literal["zero", "eps2"] = option("zero", "Where v and vhat start: at 0 (zero), or at eps^2 (eps2).")
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
     def server_memory(self, info: Info) -> ServerMemory:
         return ServerMemory(own=4 if self.amsgrad else 3)
@@ -55,7 +46,7 @@ class FedAdam(Algorithm):
         return State(x=x0.copy(), m=np.zeros_like(x0), v=v, **maximum)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        share = np.full(len(batch.clients), 1.0 / len(batch.clients))
+        share = self.entry_weights(batch, tools.info)
         rule = k.AdamRule(
             self.server_lr, self.beta1, self.beta2, self.eps, bias_correction=self.bias_correction, step=batch.version + 1
         )

@@ -11,11 +11,10 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.bibliography import cited
 from fedbench.errors import UsageError
-from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools, option
+from fedbench.protocols import Cohort, NonNegative, Positive, Tools, option
 from fedbench.tables import ClientTable
 from fedbench.types import (
     Batch,
-    Dispatch,
     Info,
     Job,
     LocalRule,
@@ -40,7 +39,7 @@ TRANSIT = {  # what a slow and a fast client contribute to nu
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedaGrac(Algorithm):
+class FedaGrac(Cohort):
     """Calibrated gradients under step asynchronism: who does more local steps is held to the direction of the others.
 
         client: y <- y - local_lr * (g(y) + lambda_t (nu - nu_i));  gbar_i, gfirst_i = the mean and the first of its g
@@ -57,10 +56,6 @@ class FedaGrac(Algorithm):
     clients_remember = True
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "all"] = option(
-        "without_replacement", "Who takes part in a round: clients drawn uniformly without replacement, or all."
-    )
     calibration_rate: NonNegative | Literal["increase"] | tuple[tuple[int, float], ...] = option(
         0.05,
         "The rate lambda_t: a number, [[first round, value], ..] with rounds from 0, or increase (0.1, 0.5 from round 50, 1 from 150).",
@@ -85,7 +80,7 @@ class FedaGrac(Algorithm):
         if self.local_ref == "eq4" and self.variant != "default":
             raise UsageError(f"fedagrac: local_ref eq4 is defined for the default variant only, got variant {self.variant!r}")
 
-    def dispatch(self, info: Info) -> Dispatch:
+    def dispatch(self, info: Info) -> Rounds:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, prelude=self.init_reference == "grad")
 
     def traffic(self, info: Info) -> Traffic:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from fedbench import kernels as k
 from fedbench.bibliography import cited
 from fedbench.protocols import Algorithm, Count, Fraction, NonNegative, Tools, option
@@ -52,6 +50,3 @@ class FedAsync(Algorithm):
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         for al, y in zip(self.mixing_weights(batch).tolist(), batch.y, strict=True):
             state.x = (1 - al) * state.x + al * y
-
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
-        return np.ones(len(batch.clients))

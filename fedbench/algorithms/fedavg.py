@@ -7,12 +7,12 @@ from typing import Literal
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import Algorithm, Count, Positive, Tools, option
-from fedbench.types import Batch, Dispatch, Info, Rounds, State, Weights
+from fedbench.protocols import Positive, RepeatingCohort, Tools, option
+from fedbench.types import Batch, Info, Rounds, State, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedAvg(Algorithm):
+class FedAvg(RepeatingCohort):
     """Federated averaging: every round, the weighted mean of the clients' progress.
 
         x <- x + server_lr * sum_S a_i Delta_i
@@ -28,24 +28,18 @@ class FedAvg(Algorithm):
     source = cited(mcmahan2017="Alg. 1", wang2024defedavg="eq. (2)-(3)")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(
-        "without_replacement",
-        "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
-        "probability p_i (weighted).",
-    )
     weights: Literal["uniform", "examples", "p", "p_normalised", "unbiased"] = option(
         "uniform",
         "The weights a_i: 1/|S| (uniform), n_i / sum_S n_j (examples), p_i (p, which needs everybody), p_i / sum_S p_j (p_normalised), "
         "or N p_i / |S| (unbiased, for clients drawn uniformly).",
     )
 
-    def dispatch(self, info: Info) -> Dispatch:
+    def dispatch(self, info: Info) -> Rounds:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, everybody=self.weights == "p")
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        a = k.weights(self.weights, batch, tools.info)
+        a = self.entry_weights(batch, tools.info)
         state.x = state.x + self.server_lr * k.weighted_sum(a, batch.delta)
 
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
-        return k.weights("uniform" if self.weights == "unbiased" else self.weights, batch, info)
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
+        return k.weights(self.weights, batch, info)

@@ -9,13 +9,13 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import Algorithm, Count, Positive, Tools, option
+from fedbench.protocols import Cohort, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector
+from fedbench.types import Batch, Job, LocalRule, Message, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedAWE(Algorithm):
+class FedAWE(Cohort):
     """Adaptive weights and echoes: who missed rounds starts from its own old model, and its progress counts once for each of them.
 
         client: K steps from its own model X_i;   X_i+ = X_i + server_lr * (t - last_i) Delta_i
@@ -34,13 +34,7 @@ class FedAWE(Algorithm):
     clients_remember = True
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "all"] = option(
-        "all", "Who takes part in a round: clients drawn uniformly without replacement, or all that are there."
-    )
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
+    sampling: Literal["without_replacement", "all"] = "all"
 
     def init(self, x0: Vector, tools: Tools) -> State:
         N = tools.info.clients

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import Algorithm, Count, Positive, Tools, option
+from fedbench.protocols import Cohort, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, Rounds, ServerMemory, State, Vector, Work
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedDyn(Algorithm):
+class FedDyn(Cohort):
     """Dynamic regularisation: a client's objective is bent until its minimiser is the common one.
 
         client: K steps on F_i(y) - <l_i, y> + (a/2) |y - x|^2:   y <- y - local_lr * (g(y) - l_i + a (y - x))
@@ -32,13 +31,6 @@ class FedDyn(Algorithm):
     clients_remember = True
 
     regularization: Positive = option(0.01, "Strength a of the dynamic regulariser.")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "all"] = option(
-        "without_replacement", "Who takes part in a round: clients drawn uniformly without replacement, or all."
-    )
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
     def server_memory(self, info: Info) -> ServerMemory:
         return ServerMemory(own=2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -98,15 +97,12 @@ class FedEcho(Buffered):
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         update = self.server_lr * k.mean(batch.delta)
         state.x = state.x + update
-        if not np.isfinite(batch.logits).all():  # a client has diverged, and with it the run: stored logits would stay for ever
-            state.x[:] = np.nan
-            return
         for client, logits in zip(batch.clients, batch.logits, strict=True):
             state.Z.replace(int(client), logits)
         if self.adam_state == "reset":
             state.m[:], state.v[:], state.adam_step = 0, 0, 0
         before = state.x.copy()
-        for rows in self.public_batches(batch, tools):
+        for rows in tools.public_batches(batch.version, self.distill_batch_size, self.distill_steps):
             self.distill(state, rows, tools)
         state.updates_moved += k.norm(update)
         state.distillation_moved += k.norm(state.x - before)
@@ -122,12 +118,6 @@ class FedEcho(Buffered):
     def rate(self, d: int) -> float:
         """The rate of a distillation step on a model of d parameters."""
         return PAPER_RATE * math.sqrt(RESNET18 / d) if self.distill_lr is None else self.distill_lr
-
-    def public_batches(self, batch: Batch, tools: Tools) -> Iterable[Rows]:
-        given = batch.given.get("distill")
-        if given is None:
-            return tools.public_batches(batch.version, self.distill_batch_size, self.distill_steps)
-        return [np.array(rows, np.int64) for rows in given]
 
     def distill(self, state: State, rows: Rows, tools: Tools) -> None:
         """One step on a batch of public rows, in place."""

@@ -51,8 +51,7 @@ class FedLin(Algorithm):
         return self.rule(message.x, lr=self.local_lr / max(job.steps, 1), anchor=message.x, correction=message.G)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        p = k.weights("p", batch, tools.info)
-        state.x = state.x + self.server_lr * k.weighted_sum(p, batch.delta)
+        state.x = state.x + self.server_lr * k.weighted_sum(self.entry_weights(batch, tools.info), batch.delta)
 
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
         return k.weights("p", batch, info)

@@ -10,12 +10,12 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.bibliography import cited
 from fedbench.errors import UsageError
-from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools, option
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
+from fedbench.protocols import NonNegative, Positive, RepeatingCohort, Tools, option
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedNova(Algorithm):
+class FedNova(RepeatingCohort):
     """Normalised averaging: clients that did more local steps do not count more for it.
 
         client: y <- y - local_lr * (u + prox * (y - x)),  u <- momentum * u + g(y)
@@ -35,12 +35,6 @@ class FedNova(Algorithm):
     source = cited(wang2020="eq. (5)-(8)")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(
-        "without_replacement",
-        "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
-        "probability p_i (weighted).",
-    )
     weights: Literal["uniform", "p_normalised", "p"] = option(
         "uniform", "The weights q_i: 1/|S| (uniform), p_i / sum_S p_j (p_normalised), or p_i (p, which needs everybody)."
     )
@@ -56,14 +50,14 @@ class FedNova(Algorithm):
         if self.local_lr * self.prox > 1:
             raise UsageError(f"fednova: local_lr * prox must be <= 1, got {self.local_lr:g} * {self.prox:g}")
 
-    def dispatch(self, info: Info) -> Dispatch:
+    def dispatch(self, info: Info) -> Rounds:
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, everybody=self.weights == "p")
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
         return self.rule(message.x, prox=self.prox)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        q = k.weights(self.weights, batch, tools.info)
+        q = self.entry_weights(batch, tools.info)
         a = np.array([self.gradient_weight(steps) for steps in batch.steps.tolist()])
         per_step = self.effective_steps(q, a) * q / np.maximum(a, 1.0)  # a >= 1 but for jobs without a step, whose Delta is 0
         state.x = state.x + self.server_lr * k.weighted_sum(per_step, batch.delta)
@@ -84,5 +78,5 @@ class FedNova(Algorithm):
             total = (1.0 - self.local_lr * self.prox) * total + u
         return total
 
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
         return k.weights(self.weights, batch, info)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fedbench import kernels as k
+from fedbench.algorithms.fedavg import FedAvg
 from fedbench.bibliography import cited
-from fedbench.protocols import Algorithm, Count, NonNegative, Positive, Tools, option
-from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Rounds, State, Vector, Weights
+from fedbench.protocols import NonNegative, option
+from fedbench.types import Job, LocalRule, Message, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedProx(Algorithm):
+class FedProx(FedAvg):
     """Federated averaging whose clients are pulled back to the model that they received.
 
         client: y <- y - local_lr * (g(y) + prox * (y - x))             prox_form l2: + prox/2 |y - x|_2^2 in the objective
@@ -33,27 +33,6 @@ class FedProx(Algorithm):
     prox_form: Literal["l2", "l1_squared"] = option(
         "l2", "The norm of the proximal term: half the squared L2 norm (l2), or the squared L1 norm (l1_squared)."
     )
-    server_lr: Positive = option(1.0, "The server's learning rate.")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(
-        "without_replacement",
-        "Who takes part in a round: clients drawn uniformly without or with replacement, all, or drawn with replacement and "
-        "probability p_i (weighted).",
-    )
-    weights: Literal["uniform", "examples", "p", "p_normalised", "unbiased"] = option(
-        "uniform",
-        "The weights a_i: 1/|S| (uniform), n_i / sum_S n_j (examples), p_i (p, which needs everybody), p_i / sum_S p_j (p_normalised), "
-        "or N p_i / |S| (unbiased, for clients drawn uniformly).",
-    )
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size, everybody=self.weights == "p")
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
         return self.rule(message.x, prox=self.prox, prox_form=self.prox_form)
-
-    def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        state.x = state.x + self.server_lr * k.weighted_sum(k.weights(self.weights, batch, tools.info), batch.delta)
-
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
-        return k.weights("uniform" if self.weights == "unbiased" else self.weights, batch, info)

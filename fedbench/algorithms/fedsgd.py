@@ -36,7 +36,7 @@ class FedSGD(Algorithm):
         return Rounds(select="all", steps=1, everybody=self.weights == "p")
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        state.x = state.x + self.server_lr * k.weighted_sum(k.weights(self.weights, batch, tools.info), batch.delta)
+        state.x = state.x + self.server_lr * k.weighted_sum(self.entry_weights(batch, tools.info), batch.delta)
 
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
         return k.weights(self.weights, batch, info)

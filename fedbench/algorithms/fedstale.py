@@ -10,15 +10,15 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.bibliography import cited
 from fedbench.errors import UsageError
-from fedbench.protocols import Algorithm, Count, Fraction, Positive, Range, Tools, option
+from fedbench.protocols import Cohort, Count, Fraction, Positive, Range, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Integers, Rounds, ServerMemory, State, Vector, Weights
+from fedbench.types import Batch, Info, Integers, Rounds, ServerMemory, State, Vector, Weights
 
 Probability = Annotated[float, Range(low=0, high=1, open="low")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedStale(Algorithm):
+class FedStale(Cohort):
     """Between FedAvg and FedVARP: what clients sent last counts with the weight `stale_weight`.
 
         x <- x + server_lr * (sum_S (a_i / pi_i) (Delta_i - beta h_i) + beta sum_{j=1..N} a_j h_j)
@@ -39,8 +39,6 @@ class FedStale(Algorithm):
     server_lr: Positive = option(1.0, "The server's learning rate.")
     stale_weight: Fraction = option(0.5, "The weight beta of what clients sent last; 0: FedAvg, 1 with uniform weights: FedVARP.")
     weights: Literal["p", "uniform"] = option("p", "The weights a_i of the clients in the objective: p_i (p), or 1/N (uniform).")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "all"] = option("without_replacement", "A drawn cohort, or whoever is there (all).")
     participation: Literal["cohort", "interval"] | tuple[Probability, ...] | None = option(
         None,
         "The probabilities pi_i: |S|/N (cohort), estimated from the intervals between participations (interval), or a list with one of "
@@ -48,7 +46,7 @@ class FedStale(Algorithm):
     )
     cutoff: Count | None = option(None, "After how many rounds an interval ends also without participation; none: never.")
 
-    def dispatch(self, info: Info) -> Dispatch:
+    def dispatch(self, info: Info) -> Rounds:
         if isinstance(pi := self.participation, tuple) and len(pi) != info.clients:
             raise UsageError(f"fedstale: participation must be {info.clients} probabilities, one a client, got {len(pi)}")
         return Rounds(select=self.sampling, cohort_size=self.cohort_size)

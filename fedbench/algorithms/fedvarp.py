@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import Algorithm, Count, Positive, Tools, option
+from fedbench.protocols import Cohort, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Rounds, ServerMemory, State, Vector
+from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedVARP(Algorithm):
+class FedVARP(Cohort):
     """Variance reduction for partial participation: what absent clients sent last stands in for them.
 
         v = (1/|S|) sum_S (Delta_i - y_i) + (1/N) sum_{j=1..N} y_j,   with the y of before the round
@@ -33,13 +32,6 @@ class FedVARP(Algorithm):
     source = cited(jhunjhunwala2022="the update, as public code quotes it", rodio2024="in the authors' code")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "all"] = option(
-        "without_replacement", "Who takes part in a round: clients drawn uniformly without replacement, or all."
-    )
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
     def server_memory(self, info: Info) -> ServerMemory:
         return ServerMemory(own=1, per_client=1)

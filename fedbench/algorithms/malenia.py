@@ -43,8 +43,8 @@ class Malenia(Algorithm):
         )  # fmt: skip
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        state.x = state.x + self.server_lr * k.weighted_sum(self.buffer_weights(batch, tools.info), batch.delta)
+        state.x = state.x + self.server_lr * k.weighted_sum(self.entry_weights(batch, tools.info), batch.delta)
 
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
         B = np.bincount(batch.clients, minlength=info.clients)
         return 1 / (info.clients * B[batch.clients])

@@ -9,13 +9,13 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import Algorithm, Count, Positive, Tools, option
+from fedbench.protocols import Cohort, Positive, Tools, option
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, Dispatch, Info, Job, Message, Reply, Rounds, ServerMemory, State, Vector, Work
+from fedbench.types import Batch, Info, Job, Message, Reply, ServerMemory, State, Vector, Work
 
 
 @dataclass(frozen=True, kw_only=True)
-class MIFA(Algorithm):
+class MIFA(Cohort):
     """Memory-augmented impatient federated averaging: rounds of whoever is there, the last update of everybody counts.
 
         client: G_i <- (x - y_i) / local_lr,   i in S;  the others' stay
@@ -29,11 +29,6 @@ class MIFA(Algorithm):
     source = cited(gu2021="Alg. 1")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    cohort_size: Count = option(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "all"] = option(
-        "without_replacement",
-        "Who takes part in a round: clients drawn uniformly without replacement, or all that are there.",
-    )
     start: Literal["warm", "wait_all"] = option(
         "warm",
         "What happens before every client has reported: the others' G_i = 0 count (warm), or the model waits at x0 (wait_all: the "
@@ -42,9 +37,6 @@ class MIFA(Algorithm):
     average: Literal["all", "nonempty"] = option(
         "all", "The clients that are averaged over: all N, or those that have reported, this round included (nonempty)."
     )
-
-    def dispatch(self, info: Info) -> Dispatch:
-        return Rounds(select=self.sampling, cohort_size=self.cohort_size)
 
     def server_memory(self, info: Info) -> ServerMemory:
         return ServerMemory(own=1, per_client=1)

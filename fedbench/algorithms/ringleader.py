@@ -67,7 +67,7 @@ class Ringleader(Algorithm):
             return []
         return ["ringleader: the model is still x0, since not every client reported; the first update waits for all of them"]
 
-    def buffer_weights(self, batch: Batch, info: Info) -> Weights:
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
         """The clients of an update count alike, as in the model."""
         B = np.bincount(batch.clients, minlength=info.clients)
         return 1 / (np.count_nonzero(B) * B[batch.clients])

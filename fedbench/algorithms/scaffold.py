@@ -9,12 +9,11 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import Algorithm, Count, Positive, Tools
+from fedbench.protocols import Cohort, Positive, Tools
 from fedbench.protocols import option as described  # SCAFFOLD has an option of the name `option`
 from fedbench.tables import ClientTable
 from fedbench.types import (
     Batch,
-    Dispatch,
     GradientWork,
     Info,
     Job,
@@ -31,7 +30,7 @@ from fedbench.types import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scaffold(Algorithm):
+class Scaffold(Cohort):
     """Stochastic controlled averaging: every local step is corrected by the difference of two control variates.
 
         client: y <- y - local_lr * (g(y) + c - c_i)
@@ -48,10 +47,6 @@ class Scaffold(Algorithm):
     clients_remember = True
 
     server_lr: Positive = described(1.0, "The server's learning rate.")
-    cohort_size: Count = described(10, "How many clients a round draws.")
-    sampling: Literal["without_replacement", "all"] = described(
-        "without_replacement", "Who takes part in a round: clients drawn uniformly without replacement, or all."
-    )
     option: Literal[1, 2] = described(
         2, "The paper's option for c_i+: a full gradient at x (1), or the mean of the gradients used (2)."
     )
@@ -62,7 +57,7 @@ class Scaffold(Algorithm):
         "uniform", "The weights of a round: uniform over the cohort, or p_i (p), for which everybody takes part."
     )
 
-    def dispatch(self, info: Info) -> Dispatch:
+    def dispatch(self, info: Info) -> Rounds:
         prelude, everybody = self.init_control == "grad", self.weights == "p"
         return Rounds(select=self.sampling, cohort_size=self.cohort_size, prelude=prelude, everybody=everybody)
 

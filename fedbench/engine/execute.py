@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -86,12 +86,11 @@ class Execution:
         wave_size: int | None = None,
         workers: int = 1,
         step_writes_memory: bool = True,
-        given: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.algorithm, self.trainer, self.info = algorithm, trainer, info
         self.tools = EngineTools(self)
         self.wave_bytes, self.wave_size, self.workers = wave_bytes, wave_size, workers
-        self.step_writes_memory, self.given = step_writes_memory, given
+        self.step_writes_memory = step_writes_memory
         self.dtype, self.shape = x0.dtype, x0.shape
         self.version = 0
         self.buffers = trainer.initial_buffers()
@@ -266,23 +265,30 @@ class Execution:
             version=self.version,
             sent={self.algorithm.sends: self._deltas.take(self.version, entries)} if self._bulk else self._replies.sent(entries),
             base_x=lambda i: self.messages[bases[i]][0].x,
-            given=self.given[self.version] if self.version < len(self.given) else {},
         )
 
     def _average_buffers(self, entries: npt.NDArray[np.int64], batch: Batch) -> None:
         if self.buffers.size:
-            self.buffers = self._replies.buffers(entries, self.algorithm.buffer_weights(batch, self.info))
+            self.buffers = self._replies.buffers(entries, self.algorithm.entry_weights(batch, self.info))
 
     def _step(self, batch: Batch) -> None:
         if self.memory is not None:
             self.memory.writeable = self.step_writes_memory
         begin = time.perf_counter()
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging run is an outcome, not a warning
-            self.algorithm.step(self.state, batch, self.tools)
+            if self._has_diverged(batch):
+                self.state.x = np.full_like(self.state.x, np.nan)
+            else:
+                self.algorithm.step(self.state, batch, self.tools)
         self.server_seconds += time.perf_counter() - begin
         if self.memory is not None:
             self.memory.writeable = True
         self._check_model("step")
+
+    def _has_diverged(self, batch: Batch) -> bool:
+        """Has a client sent numbers that are not finite, in what is no vector of the model's shape? Servers keep such things, logits for
+        example, and a model that does not meet them yet would hide it; a vector that is not finite shows in the model at once."""
+        return not all(np.isfinite(sent).all() for sent in batch.sent.values() if sent.shape[1:] != self.shape)
 
     def _check_model(self, where: str) -> None:
         x = self.state.x

@@ -12,6 +12,8 @@ from fedbench import kernels as k
 from fedbench.tables import ClientTable
 from fedbench.types import Job, Reply, State, Vector, Weights, Work
 
+ROUNDED = 1e-9  # so far from 1 is a sum of weights that is 1
+
 
 @dataclass
 class Result:
@@ -64,7 +66,9 @@ class Replies:
         return {name: np.stack([sent[name] for sent in replies]) for name in replies[0]}
 
     def buffers(self, entries: npt.NDArray[np.int64], weights: Weights) -> Vector:
-        """The weighted sum of the jobs' model buffers."""
+        """The weighted mean of the jobs' model buffers."""
+        total = weights.sum()
+        weights = weights if abs(total - 1) <= ROUNDED else weights / total
         return k.weighted_sum(weights, [self._results[index].buffers for index in entries.tolist()])
 
     def commit_memory(self, consumed: list[int]) -> None:

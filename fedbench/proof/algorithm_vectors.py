@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import registry
+from fedbench.algorithms.favano import FAVANO
 from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
 from fedbench.kernels import TeacherMean
 from fedbench.proof.compare import Mismatch, Unsupported, bits, compare
-from fedbench.protocols import Algorithm
+from fedbench.protocols import Algorithm, Rows
 from fedbench.tables import ClientTable
 from fedbench.tasks.problems import Problem, read_problem
-from fedbench.types import Info, State, Vector
+from fedbench.types import Batch, Info, State, Vector, Weights
 
 OPTIONS = {"eta_l": "local_lr", "eta_g": "server_lr"}
 OPTIONS_OF: dict[str, dict[str, str]] = {
@@ -70,8 +71,8 @@ STATE_OF: dict[str, dict[str, str]] = {
 }
 
 
-def make_algorithm(name: str, params: dict[str, Any]) -> Algorithm:
-    """Our algorithm for a vector's name and parameters; Unsupported if a name or a value is not known."""
+def make_algorithm(name: str, params: dict[str, Any], updates: Sequence[dict[str, Any]] = ()) -> Algorithm:
+    """Our algorithm for a vector's name and parameters, with what its updates prescribe; Unsupported if a name or a value is not known."""
     if name not in registry.names("algorithm"):
         raise Unsupported(f"algorithm {name!r}")
     names = OPTIONS | OPTIONS_OF.get(name, {})
@@ -83,9 +84,38 @@ def make_algorithm(name: str, params: dict[str, Any]) -> Algorithm:
             options[names.get(key, key)] = value
     options |= {key: new for (key, old), new in VALUES_OF.get(name, {}).items() if options.get(key) == old}
     try:
-        return registry.find("algorithm", name).make(options)  # type: ignore[no-any-return]
+        cls = (
+            prescribed(updates)
+            if name == "favano" and any("alpha" in one for one in updates)
+            else registry.find("algorithm", name)
+        )
+        return cls.make(options)
     except UsageError as error:
         raise Unsupported(str(error)) from None
+
+
+def prescribed(updates: Sequence[dict[str, Any]]) -> type[FAVANO]:
+    """FAVANO with the alpha of every update; null, where no step was done, is 1."""
+
+    class Prescribed(FAVANO):
+        def normalisers(self, state: State, batch: Batch) -> Weights:
+            super().normalisers(state, batch)
+            return np.array([1.0 if alpha is None else alpha for alpha in updates[batch.version]["alpha"]])
+
+    return Prescribed
+
+
+class ScriptedBatches(ReferenceTrainer):
+    """The public batches of every update are those that it names, if it names some."""
+
+    def __init__(self, problem: Problem, updates: Sequence[dict[str, Any]], dtype: str) -> None:
+        super().__init__(problem, dtype=dtype)
+        self.updates = updates
+
+    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
+        if "distill" not in self.updates[version]:
+            return super().public_batches(version, size, steps)
+        return (np.array(rows, np.int64) for rows in self.updates[version]["distill"])
 
 
 @dataclass(frozen=True)
@@ -175,12 +205,11 @@ def _execute(
     info = Info(problem.clients, problem.n(), problem.p())
     execution = Execution(
         algorithm,
-        ReferenceTrainer(problem, dtype=dtype),
+        ScriptedBatches(problem, plan["updates"], dtype),
         info,
         x0,
         wave_size=wave,
         step_writes_memory=algorithm.dispatch(info).starts_from_later_version,
-        given=[{key: value for key, value in update.items() if key != "jobs"} for update in plan["updates"]],
     )
     versions = Versions(x0)
     execution.run(scripted_chunks(plan, size), [versions])
@@ -190,7 +219,7 @@ def _execute(
 def check_algorithm(vector: dict[str, Any], precision: str) -> float:
     """Largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
     name = vector["algorithm"]["name"]
-    algorithm = make_algorithm(name, vector["algorithm"]["params"])
+    algorithm = make_algorithm(name, vector["algorithm"]["params"], vector["plan"]["updates"])
     try:
         problem = read_problem(vector["problem"], precision)
     except UsageError as error:

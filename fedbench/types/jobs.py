@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -87,8 +87,7 @@ class Work:
 class Batch:
     """One row per consumed entry, in arrival order, repeated by multiplicity; every name of the Reply is an attribute (K, ..).
 
-    `staleness` is the version before the update minus `base`; `first` is False for a repeat; `given` is what a conformance
-    vector prescribes for this update.
+    `staleness` is the version before the update minus `base`; `first` is False for a repeat.
     """
 
     clients: Integers
@@ -101,7 +100,6 @@ class Batch:
     version: int
     sent: Mapping[str, npt.NDArray[Any]]
     base_x: Callable[[int], Vector]
-    given: Mapping[str, Any] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> npt.NDArray[Any]:
         sent: Mapping[str, npt.NDArray[Any]] = object.__getattribute__(self, "sent")

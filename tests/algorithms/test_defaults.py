@@ -72,7 +72,6 @@ DISPATCH: dict[str, tuple[Any, str]] = {
 NOT_UNIFORM = {
     "fedlin": "G = sum p_i grad F_i fixes p",
     "fedsgd": "see above",
-    "fedasync": "an update has one arrival, whose buffers replace the server's",
 }
 NAMES = sorted(registry.ALGORITHMS)
 
@@ -108,7 +107,7 @@ def test_clients_count_alike(name: str) -> None:
     algorithm = registry.algorithm(name)
     info = Info(3, np.array([1.0, 2.0, 5.0]))
     batch = dataclasses.replace(arrivals([2, 0, 1], delta=np.zeros((3, 2))), n=info.n[[2, 0, 1]], p=info.p[[2, 0, 1]])
-    even = np.allclose(algorithm.buffer_weights(batch, info), aggregation_weights("uniform", batch, info))
+    even = np.allclose(algorithm.entry_weights(batch, info), aggregation_weights("uniform", batch, info))
     assert even == (name not in NOT_UNIFORM)
 
 

@@ -31,8 +31,8 @@ def test_multiplicity(options: dict[str, Any], step: np.ndarray[Any, Any]) -> No
 def test_distinct_is_exact_and_weighs_buffers_alike() -> None:
     algorithm, info = defedavg(average="distinct"), Info(2, np.ones(2))
     batch = arrivals([1, 0, 1, 1], delta=np.zeros((4, 2)))
-    assert algorithm.buffer_weights(batch, info).tolist() == [0.5, 0.5, 0, 0]
-    assert defedavg().buffer_weights(batch, info).tolist() == [0.25] * 4
+    assert algorithm.entry_weights(batch, info).tolist() == [0.5, 0.5, 0, 0]
+    assert defedavg().entry_weights(batch, info).tolist() == [0.25] * 4
 
 
 def test_a_round_waits_for_the_drawn() -> None:

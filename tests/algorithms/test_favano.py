@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -60,12 +59,3 @@ def test_a_constant_gradient_moves_a_client_by_the_local_rate(alpha: Any) -> Non
     E = np.random.default_rng(3).choice([0, 0, 2, 3, 7], size=5000)
     moved = [steps / algorithm.normalisers(state, arrivals([0], steps=steps))[0] for steps in E]
     assert np.mean(moved) == pytest.approx(1, abs=0.02)
-
-
-def test_prescribed_normalisers() -> None:
-    """What a vector gives, null for a client without steps."""
-    algorithm = favano(cohort_size=2)
-    state, tools = serve(algorithm, clients=2, x0=np.zeros(1))
-    batch = arrivals([0, 1], steps=[3, 0], base_x=np.array([[6.0], [3.0]]), delta=[[12.0], [0.0]])
-    algorithm.step(state, dataclasses.replace(batch, given={"alpha": [4.0, None]}), tools)
-    assert state.x.tolist() == pytest.approx([(0 + 6 + 12 / 4 + 3) / 3], rel=1e-15)

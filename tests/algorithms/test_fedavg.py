@@ -62,15 +62,16 @@ def test_sampling_by_weight_is_unbiased_with_uniform_weights() -> None:
 
 
 @pytest.mark.parametrize("weights", ["uniform", "examples", "p_normalised", "unbiased"])
-def test_buffers_are_averaged_with_weights_that_sum_to_one(weights: Any) -> None:
+def test_the_weights_of_a_cohort(weights: Any) -> None:
+    """Client 1 is there three times; unbiased weights are N p_i / |S|, whose sum is not 1."""
     seen = []
 
     class Spy(FedAvg):
         def step(self, state: Any, batch: Any, tools: Any) -> None:
-            seen.append(self.buffer_weights(batch, tools.info))
+            seen.append(self.entry_weights(batch, tools.info))
 
     run(Spy(weights=weights), two_clients(), 1, dispatch=Rounds(select="scripted", selections=((1, 0, 1, 1),)))
-    expected = [1 / 4] * 4 if weights in ("uniform", "unbiased") else [0.1, 0.3, 0.3, 0.3]
+    expected = {"uniform": [1 / 4] * 4, "unbiased": [1 / 8, 3 / 8, 3 / 8, 3 / 8]}.get(weights, [0.1, 0.3, 0.3, 0.3])
     assert seen[0] == pytest.approx(expected, rel=1e-15)
 
 

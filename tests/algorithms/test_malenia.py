@@ -36,7 +36,7 @@ def test_the_mean_of_means() -> None:
     batch = arrivals([0, 0, 1, 0], delta=[[3.0, 0], [6, 3], [2, 8], [0, 0]])
     algorithm.step(state, batch, tools)
     assert state.x == pytest.approx([(3 + 2) / 2, (1 + 8) / 2])
-    assert algorithm.buffer_weights(batch, tools.info) == pytest.approx([1 / 6, 1 / 6, 1 / 2, 1 / 6])
+    assert algorithm.entry_weights(batch, tools.info) == pytest.approx([1 / 6, 1 / 6, 1 / 2, 1 / 6])
 
 
 def test_a_size_below_one_is_refused() -> None:

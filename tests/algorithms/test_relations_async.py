@@ -255,7 +255,7 @@ def test_moving_the_world_moves_the_models_along(selector: str) -> None:
 def test_weights_of_buffers_sum_to_one(selector: str) -> None:
     batch = arrivals([1, 0, 1, 4, 1], delta=np.zeros((5, 2)), y=np.zeros((5, 2)))
     batch = dataclasses.replace(batch, clients=batch.clients[:1], first=batch.first[:1]) if selector == "fedasync" else batch
-    weights = make(selector).buffer_weights(batch, Info(N, np.ones(N)))
+    weights = make(selector).entry_weights(batch, Info(N, np.ones(N)))
     assert weights.sum() == pytest.approx(1, rel=1e-15)
 
 

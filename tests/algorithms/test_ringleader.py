@@ -89,7 +89,7 @@ def test_a_model_that_waited_to_the_end_is_warned_of() -> None:
 
 
 def test_buffers_weigh_clients_alike() -> None:
-    weights = Ringleader().buffer_weights(arrivals([2, 0, 2, 2, 2]), Info(5, np.ones(5)))
+    weights = Ringleader().entry_weights(arrivals([2, 0, 2, 2, 2]), Info(5, np.ones(5)))
     assert weights.tolist() == [1 / 8, 1 / 2, 1 / 8, 1 / 8, 1 / 8]
 
 

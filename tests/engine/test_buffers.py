@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from fedbench import kernels as k
 from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
+from fedbench.engine.replies import Replies
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment
@@ -25,7 +26,7 @@ from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.scenarios.partition import iid
 from fedbench.tasks.layers import AvgPool2d, BatchNorm2d, Conv2d, Flatten, Linear, MaxPool2d, ReLU, Residual
-from fedbench.types import Job, LocalRule, Vector, Work
+from fedbench.types import Job, LocalRule, Reply, State, Vector, Work
 
 from .conftest import digits_as_images
 
@@ -73,6 +74,18 @@ def kept(module: nn.Module) -> list[torch.Tensor]:
 
 def train(trainer: TorchTrainer, job: Job, rule: LocalRule) -> Work:
     return trainer.train([Assignment(job, rule, USED)])[0]
+
+
+def test_buffers_are_averaged_with_weights_that_sum_to_one() -> None:
+    """Those of an unbiased sum of progress have another sum, and a variance is no progress."""
+    replies, job = Replies(State(x=np.zeros(1))), Job(client=0, k=0, base=0, steps=1)
+    for index, value in enumerate((1.0, 4.0)):
+        replies.put(
+            index, job, Reply(delta=np.zeros(1)), Work(delta=np.zeros(1), end=np.zeros(1), buffers=np.array([value]))
+        )
+    entries = np.array([0, 1, 1])
+    for scale in (1.0, 0.5, 3.0):
+        assert replies.buffers(entries, scale * np.array([0.5, 0.25, 0.25])) == pytest.approx([2.5], rel=1e-15)
 
 
 def test_a_job_trains_and_moves_the_buffers_as_plain_torch_does(trainer: TorchTrainer, start: Vector) -> None:

@@ -34,7 +34,7 @@ $(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csr
 	touch $@
 
 demo: $(STAMP)
-	$(BIN)/fedbench run digits-demo $(ALL:%=-a %) --seeds 3 --jobs 2 --store demo/runs --resume
+	$(BIN)/fedbench run digits-demo $(ALL:%=-a %) --seeds 3 --processes 2 --store demo/runs --resume
 	$(BIN)/fedbench leaderboard build --store demo/runs --output demo/leaderboard --title "fedbench demo" \
 	    --note "default options: a demonstration, not a ranking"
 

@@ -24,7 +24,7 @@ from fedbench.options import (
     hints,
     option,
 )
-from fedbench.tools import Logits, Objective, PublicObjective, Pullback, Random, Rows, SelectionTools, Tools
+from fedbench.tools import Logits, Objective, PublicObjective, Pullback, Random, RowIndices, SelectionTools, Tools
 from fedbench.types import (
     Batch,
     Dispatch,
@@ -61,7 +61,7 @@ __all__ = [
     "Random",
     "Range",
     "RepeatingCohort",
-    "Rows",
+    "RowIndices",
     "SelectionTools",
     "Tools",
     "option",

@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
-from fedbench import sources, strict_yaml
+from fedbench import origins, strict_yaml
 from fedbench.errors import UsageError, nearest, one_line
+from fedbench.origins import GROUP, plain
 from fedbench.presets import options as preset_options
 from fedbench.protocols import Algorithm
-from fedbench.sources import GROUP, plain
 
 ALGORITHMS = tuple(sorted(file.stem for file in Path(__file__).with_name("algorithms").glob("[a-z]*.py")))
 """The built-in algorithms: `fedbench/algorithms/NAME.py` has the class whose `name` is NAME."""
@@ -53,8 +53,8 @@ def find(kind: str, name: str) -> Any:
 
     UsageError with the nearest match if there is none.
     """
-    if kind == "algorithm" and sources.is_in_file(name):
-        return _not_built_in(sources.from_file(name), name)
+    if kind == "algorithm" and origins.is_in_file(name):
+        return _not_built_in(origins.from_file(name), name)
     table = _table(kind)
     target = table.get(plain(name))
     if target is None:
@@ -66,7 +66,7 @@ def find(kind: str, name: str) -> Any:
     except Exception as error:
         if module.startswith("fedbench."):
             raise
-        raise UsageError(f"{kind} {name}: its entry point {target} cannot be imported: {sources.described(error)}") from error
+        raise UsageError(f"{kind} {name}: its entry point {target} cannot be imported: {origins.described(error)}") from error
 
 
 def _algorithm_in(module: ModuleType) -> type[Algorithm]:
@@ -103,7 +103,7 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
         if key in options:
             raise UsageError(f"selector {text!r}: option {key} is given twice")
         options[key] = scalar(value.strip())
-    name = name if sources.is_in_file(name) else plain(name)
+    name = name if origins.is_in_file(name) else plain(name)
     if "preset" in options:
         options = preset_options(options.pop("preset"), name) | options
     return name, options

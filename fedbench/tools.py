@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fedbench.types import Info, Vector, Weights
 
-Rows = npt.NDArray[np.int64]
+RowIndices = npt.NDArray[np.int64]
 Logits = npt.NDArray[np.floating[Any]]
 Pullback = Callable[[Logits], Vector]
 
@@ -31,12 +31,12 @@ class Tools(Protocol):
         """Public examples P and classes C. This and what follows is for algorithms with requires = {"public_data"}."""
         ...
 
-    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[Rows]:
+    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
         """Mini-batches of public rows, keyed by seed and version: one shuffled pass, or `steps` batches, each pass shuffled anew.
         The last batch of a pass may be short."""
         ...
 
-    def public_logits(self, x: Vector, rows: Rows, *, training: bool = False) -> tuple[Logits, Pullback]:
+    def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
         """Logits (B, C) of these public rows under x and the server's buffers, and the function that takes their gradient (B, C) to
         that of x (d,); it holds until the next call. `training`: layers such as dropout and BatchNorm act as in training."""
         ...
@@ -78,7 +78,7 @@ class Objective(Protocol):
 
     def p(self) -> Weights: ...
 
-    def gradient(self, client: int, x: Vector, rows: Rows | None = None) -> Vector: ...
+    def gradient(self, client: int, x: Vector, rows: RowIndices | None = None) -> Vector: ...
 
     def metrics(self, x: Vector) -> dict[str, float]: ...
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedbench import kernels as k
 from fedbench.bibliography import cited
-from fedbench.protocols import BelowOne, Buffered, Count, CountOrZero, Fraction, Positive, Rows, Tools, option
+from fedbench.protocols import BelowOne, Buffered, Count, CountOrZero, Fraction, Positive, RowIndices, Tools, option
 from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Stream, Vector, Work
 
 PAPER_RATE, RESNET18 = 3e-6, 11_173_962  # the paper's rate of distillation, and the parameters of the model that it is for
@@ -119,7 +119,7 @@ class FedEcho(Buffered):
         """The rate of a distillation step on a model of d parameters."""
         return PAPER_RATE * math.sqrt(RESNET18 / d) if self.distill_lr is None else self.distill_lr
 
-    def distill(self, state: State, rows: Rows, tools: Tools) -> None:
+    def distill(self, state: State, rows: RowIndices, tools: Tools) -> None:
         """One step on a batch of public rows, in place."""
         student, pullback = tools.public_logits(state.x, rows, training=self.student == "train")
         G = pullback(k.distill_gradient(student, state.Z.mean(rows), self.alpha_min, self.alpha_max, kind=state.Z.kind).grad)

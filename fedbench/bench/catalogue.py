@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fedbench.bench import buffered, distill, hold, plans, runs, server, train
+from fedbench.bench import buffered, distill, event_queue, plans, runs, server, train
 from fedbench.bench.case import Case
 from fedbench.errors import UsageError, nearest
 
 CASES: dict[str, Case] = {
     case.name: case
-    for case in (*hold.CASES, *plans.CASES, *server.CASES, *buffered.CASES, *distill.CASES, *train.CASES, *runs.CASES)
+    for case in (*event_queue.CASES, *plans.CASES, *server.CASES, *buffered.CASES, *distill.CASES, *train.CASES, *runs.CASES)
 }
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(case.group for case in CASES.values()))
 

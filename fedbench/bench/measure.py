@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.bench.case import Act, Case, Outcome, Ready, Way, missing
-from fedbench.bench.hold import CALIBRATION
+from fedbench.bench.event_queue import CALIBRATION
 
 SAMPLE_SECONDS = 0.02  # a sample repeats the call until it lasts about this long
 

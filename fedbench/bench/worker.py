@@ -50,7 +50,7 @@ class Worker:
         self.python = python
         # -P: the folder of the script holds modules of ours, which must not hide others' of the same name.
         self._process = subprocess.Popen(
-            [python, "-P", Path(__file__).with_name("graft.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [python, "-P", Path(__file__).with_name("other_build.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def ask(self, **request: Any) -> dict[str, Any]:

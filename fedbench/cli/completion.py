@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from fedbench import registry, sources
+from fedbench import origins, registry
 from fedbench.errors import FedbenchError
 from fedbench.options import sentence
 from fedbench.presets import covering
@@ -19,7 +19,7 @@ def algorithms(incomplete: str) -> list[tuple[str, str]]:
     """Names; behind a bracket, the options of that algorithm, each with its sentence where the shell shows one."""
     name, bracket, rest = incomplete.partition("[")
     if not bracket:
-        return [(known, "") for known in registry.names("algorithm") if known.startswith(sources.plain(name))]
+        return [(known, "") for known in registry.names("algorithm") if known.startswith(origins.plain(name))]
     given, comma, option = rest.rpartition(",")
     try:
         cls = registry.find("algorithm", name)
@@ -36,5 +36,5 @@ def algorithms(incomplete: str) -> list[tuple[str, str]]:
 
 def things(incomplete: str) -> list[tuple[str, str]]:
     """What `info` can show, and `test` check."""
-    tasks = [name for name in registry.names("task") if name.startswith(sources.plain(incomplete))]
+    tasks = [name for name in registry.names("task") if name.startswith(origins.plain(incomplete))]
     return [*algorithms(incomplete), *((name, "") for name in (*scenarios(incomplete), *tasks))]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from fedbench import registry, sources
+from fedbench import origins, registry
 from fedbench.cli import completion
 from fedbench.cli.output import print_json, print_table, say
 from fedbench.descriptions import describe_algorithm
@@ -39,7 +39,7 @@ def command(
 
     Example: fedbench info fedbuff
     """
-    if sources.is_in_file(name) or sources.plain(name) in registry.names("algorithm"):
+    if origins.is_in_file(name) or origins.plain(name) in registry.names("algorithm"):
         facts = describe_algorithm(registry.find("algorithm", name))
         if as_json:
             return print_json(facts)
@@ -66,14 +66,14 @@ def command(
             ]
             print_table(f"presets: {facts['name']}[preset=NAME]", ["name", "options", "experiment", "source"], rows)
         return None
-    if sources.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
+    if origins.plain(name) in {n.replace("-", "_") for n in scenario_names()} or name.endswith(".yaml"):
         scenario = load(name)
         if as_json:
             return print_json({"kind": "scenario", "hash": scenario.content_hash(), **scenario.resolved()})
         say(yaml.safe_dump(scenario.resolved(), sort_keys=False, width=120), end="")
         return say(f"hash: {scenario.content_hash()}")
-    if sources.plain(name) in registry.names("task"):
-        facts = describe_task(sources.plain(name))
+    if origins.plain(name) in registry.names("task"):
+        facts = describe_task(origins.plain(name))
         if as_json:
             return print_json(facts)
         say(f"{facts['name']}\n\n{facts['about']}\n")

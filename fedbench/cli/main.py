@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import fedbench
-from fedbench import sources
+from fedbench import origins
 from fedbench.cli import (
     applicability,
     bench,
@@ -118,15 +118,15 @@ def _exit_code() -> int | str | None:
     except SystemExit as end:
         if not _ended_by_plugin(end):
             return end.code
-        error: FedbenchError = sources.ended(end)
+        error: FedbenchError = origins.ended(end)
     except FedbenchError as own:
         error = own
     except BrokenPipeError:  # the reader has gone: nobody is left to be told
         return 1
     except Exception as other:
-        if not (isinstance(other, sources.REFUSED) or sources.is_own(other)):
+        if not (isinstance(other, origins.REFUSED) or origins.is_own(other)):
             raise
-        error = FedbenchError(sources.told(other))
+        error = FedbenchError(origins.told(other))
     else:
         return 0
     show_error(error)
@@ -136,7 +136,7 @@ def _exit_code() -> int | str | None:
 def _ended_by_plugin(end: SystemExit) -> bool:
     """The command line itself ends in these packages; only elsewhere is it worth asking whose the code is."""
     *_, (last, _) = traceback.walk_tb(end.__traceback__)
-    return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and sources.is_own(end)
+    return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and origins.is_own(end)
 
 
 def _forget_output() -> None:

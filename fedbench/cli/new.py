@@ -15,7 +15,7 @@ import typer
 from fedbench import registry
 from fedbench.cli.output import say
 from fedbench.errors import UsageError
-from fedbench.sources import ALGORITHMS, NAME
+from fedbench.origins import ALGORITHMS, NAME
 
 app = typer.Typer(help="Write the files of something new.", no_args_is_help=True)
 TEMPLATES = Path(__file__).with_name("templates")

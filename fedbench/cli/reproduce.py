@@ -39,7 +39,7 @@ def command(
     planned: Annotated[bool, typer.Option("--plan", help="Train nothing: verdicts, costs and reasons.")] = False,
     store: Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path("runs/papers"),
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Runs at a time, each in a process.", min=1)] = 1,
+    processes: Annotated[int, typer.Option("-j", "--processes", help="Runs at a time, each in a process.", min=1)] = 1,
     pack: Annotated[
         bool, typer.Option("--pack", help="Train nothing: put what the store has into the folder of the committed records.")
     ] = False,
@@ -63,7 +63,7 @@ def command(
     if planned:
         return _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
     where.prepare()
-    failed = _compute(_possible(chosen), where, committed, jobs, varied=varied)
+    failed = _compute(_possible(chosen), where, committed, processes, varied=varied)
     found = runs.in_store(where)
     _tell(all_verdicts(chosen, found, claims), as_json=as_json)
     others = _compared(chosen, found, committed, varied=varied)
@@ -87,7 +87,7 @@ def _possible(chosen: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in wanted if cell.name not in lacking]
 
 
-def _compute(chosen: Sequence[Cell], where: Store, committed: Find, jobs: int, *, varied: bool) -> dict[str, str]:
+def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: int, *, varied: bool) -> dict[str, str]:
     """With the instruction set of the committed records, where this machine has it."""
     known = runs.used(chosen, committed)
     isa = as_recorded(known[0], RunOptions()).isa if known else ""
@@ -96,7 +96,7 @@ def _compute(chosen: Sequence[Cell], where: Store, committed: Find, jobs: int, *
     if hours:
         show(f"about {hours:.2g} hours of two cores up to the printed numbers, as measured on the reference machine")
     with interruptible("the same command goes on"), watching(True) as watcher:
-        return runs.compute(chosen, where, varied=varied, jobs=jobs, options=options, watcher=watcher)
+        return runs.compute(chosen, where, varied=varied, processes=processes, options=options, watcher=watcher)
 
 
 def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: bool) -> int:

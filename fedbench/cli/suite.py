@@ -38,7 +38,7 @@ OnlyOption = Annotated[
     list[str] | None, typer.Option("--algorithm", "-a", help="Only this algorithm; may be given several times.")
 ]
 StoreOption = Annotated[Path | None, typer.Option(help="Folder of the records; runs/SUITE by default.", envvar="FEDBENCH_STORE")]
-JobsOption = Annotated[int, typer.Option("-j", "--jobs", help="Runs at a time, each in a process.", min=1)]
+ProcessesOption = Annotated[int, typer.Option("-j", "--processes", help="Runs at a time, each in a process.", min=1)]
 OnOption = Annotated[
     str, typer.Option("--on", help="Where: here; ray or ray:ADDRESS, with the extra [ray]; slurm, with the extra [slurm].")
 ]
@@ -147,7 +147,7 @@ def run(
     algorithms: OnlyOption = None,
     options: TunedOption = None,
     store: StoreOption = None,
-    jobs: JobsOption = 1,
+    processes: ProcessesOption = 1,
     on: OnOption = "here",
     quiet: QuietOption = False,
 ) -> None:
@@ -160,7 +160,7 @@ def run(
     frozen = options_of(found, options)
     cells = runnable(found, *chosen(found, points, algorithms))
     wanted = [spec for point, selector in cells for spec in compared(found, frozen, [point], [selector])]
-    _compute(wanted, where, jobs, executor(on, where), quiet=quiet)
+    _compute(wanted, where, processes, executor(on, where), quiet=quiet)
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
@@ -208,7 +208,7 @@ def tune(
     points: PointOption = None,
     algorithms: OnlyOption = None,
     store: StoreOption = None,
-    jobs: JobsOption = 1,
+    processes: ProcessesOption = 1,
     on: OnOption = "here",
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of SUITE.yaml and SUITE-trials.parquet.")] = Path(
         "results/tuned"
@@ -232,7 +232,7 @@ def tune(
             trial for point, selector in runnable(found, *some) for trial in tuning.trials(found, space, [point], [selector])
         ]
         wanted = [spec for trial in several for spec in trial.specs if spec.run_id not in known]
-        _compute(wanted, where, jobs, executor(on, where), quiet=quiet)
+        _compute(wanted, where, processes, executor(on, where), quiet=quiet)
     ended, choices = tuning.collect(found, space, where, known)  # of the whole suite: what other calls found stays
     trials_table.write(table, ended, found.design_hash())
     write_atomically(file, tuned.as_yaml(tuned.content(found, space, choices)).encode())
@@ -251,10 +251,10 @@ def executor(on: str, store: Store) -> Executor | None:
     raise UsageError(f"--on must be here, ray, ray:ADDRESS or slurm, got {on!r}")
 
 
-def _compute(wanted: Sequence[RunSpec], store: Store, jobs: int, on: Executor | None, *, quiet: bool) -> None:
+def _compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> None:
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
     with interruptible("the same command goes on"), contextlib.nullcontext(None) if quiet else watching(True) as watcher:
-        tally = campaign.compute(wanted, store, jobs=jobs, options=RunOptions(resume=True), watcher=watcher, executor=on)
+        tally = campaign.compute(wanted, store, processes=processes, options=RunOptions(resume=True), watcher=watcher, executor=on)
     show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
     if tally.failed:
         first, why = tally.failed[0]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fedbench import registry, sources
+from fedbench import origins, registry
 from fedbench.cli import completion
 from fedbench.cli.output import print_json, say
 from fedbench.cli.plan import JsonOption
@@ -22,12 +22,12 @@ def checks_of(name: str, model: str) -> tuple[str, Iterator[Finding]]:
     from fedbench.proof import contract, plugins  # the other verbs start faster without them
 
     bare = name.partition("[")[0].strip()
-    if sources.is_in_file(bare) or sources.plain(bare) in registry.names("algorithm"):
+    if origins.is_in_file(bare) or origins.plain(bare) in registry.names("algorithm"):
         return "algorithm", contract.check(registry.algorithm(name))
-    if bare.endswith((".yaml", ".yml")) or sources.plain(bare) in {sources.plain(known) for known in scenario_names()}:
+    if bare.endswith((".yaml", ".yml")) or origins.plain(bare) in {origins.plain(known) for known in scenario_names()}:
         return "scenario", plugins.check_scenario(name)
-    if sources.plain(bare) in registry.names("task"):
-        return "task", plugins.check_task(sources.plain(bare), model)
+    if origins.plain(bare) in registry.names("task"):
+        return "task", plugins.check_task(origins.plain(bare), model)
     known = [*registry.names("algorithm"), *scenario_names(), *registry.names("task")]
     raise UsageError(f"unknown name {name!r}{nearest(name, known)}; file.py:Class and a path to a .yaml file work too")
 

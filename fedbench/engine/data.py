@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from fedbench import registry
 from fedbench.errors import MissingDataError, UsageError
+from fedbench.origins import plain
 from fedbench.results.digests import Digest
 from fedbench.scenarios.data_parts import HELD_OUT
 from fedbench.scenarios.partition import Rows, public_rows, rows_of_other_task, validation_rows
 from fedbench.scenarios.schema import Scenario
-from fedbench.sources import plain
 from fedbench.tasks import arrays
 from fedbench.tasks.available import Outline, outline, text_options
 from fedbench.tasks.data import Dataset

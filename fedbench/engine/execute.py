@@ -19,7 +19,7 @@ from fedbench.engine.trainers.base import Assignment, Columns, Stage, Trainer, T
 from fedbench.engine.waves import WaveQueue
 from fedbench.errors import FedbenchError, RecordError
 from fedbench.kernels.scheduler import Chunk
-from fedbench.protocols import Algorithm, Logits, Pullback, Rows
+from fedbench.protocols import Algorithm, Logits, Pullback, RowIndices
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Info, Job, LocalRule, Message, State, Vector
 
@@ -59,10 +59,10 @@ class EngineTools:
     def public_shape(self) -> tuple[int, int]:
         return self.execution.trainer.public_shape
 
-    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[Rows]:
+    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
         return self.execution.trainer.public_batches(version, size, steps)
 
-    def public_logits(self, x: Vector, rows: Rows, *, training: bool = False) -> tuple[Logits, Pullback]:
+    def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
         e = self.execution
         return e.trainer.public_logits(x, e.buffers, rows, e.version, training=training)
 

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedbench.engine.losses import LATEST, lost_at
 from fedbench.engine.plan import pieces
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.unused_jobs import LATEST, lost_at
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import Chunk
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.declared import vector_bytes
-from fedbench.engine.losses import Losses
+from fedbench.engine.unused_jobs import UnusedJobs
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Gradients, Scheduler
 from fedbench.results.digests import ColumnDigest
@@ -49,7 +49,7 @@ class Ledger:
         self.consumed_steps = self.created = self.created_steps = 0
         self.busy_ns = 0
         self.hindsight = hindsight
-        self.losses = Losses(dispatch, hindsight) if hindsight else None
+        self.unused = UnusedJobs(dispatch, hindsight) if hindsight else None
         self.staleness = np.zeros(1, np.int64)
         self.steady_sum = self.steady_count = 0
         self.warm_up = 10 * int(getattr(dispatch, "concurrency", 0))
@@ -69,8 +69,8 @@ class Ledger:
         self.consumed += int(used.sum())
         self.consumed_steps += int(chunk.steps[used].sum())
         whole = self.gradients.of(chunk.client, chunk.steps)
-        if self.losses:
-            busy, steps, gradients, stopped = self.losses.add(chunk, end, whole)
+        if self.unused:
+            busy, steps, gradients, stopped = self.unused.add(chunk, end, whole)
         else:
             busy, steps, gradients, stopped = _busy(chunk, end), chunk.steps, whole, chunk.t_finish
         self.busy_ns += int(busy.sum())
@@ -205,12 +205,12 @@ class Ledger:
         }
 
     def _losses(self) -> dict[str, Any]:
-        losses = self.losses
+        unused = self.unused
         return {
-            "jobs_left": losses.left if losses else 0,
-            "jobs_dropped_out": losses.dropped_out if losses else 0,
-            "jobs_late": losses.late if losses else 0,
-            "busy_seconds_lost": losses.busy_ns / NANOSECONDS if losses else 0.0,
+            "jobs_left": unused.left if unused else 0,
+            "jobs_dropped_out": unused.dropped_out if unused else 0,
+            "jobs_late": unused.late if unused else 0,
+            "busy_seconds_lost": unused.busy_ns / NANOSECONDS if unused else 0.0,
         }
 
     def _among_available(self, end_ns: int) -> dict[str, float]:

@@ -19,7 +19,7 @@ from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_bytes, server_vectors
 from fedbench.engine.plan import check_everybody, chunks
-from fedbench.engine.select import Selector
+from fedbench.engine.select import ClientSelector
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Trainer
@@ -96,7 +96,7 @@ class Run:
         ahead of the run, how far depends on its chunks."""
         scheduler = self.setup.scheduler(seconds)
         ledger = self.setup.ledger(scheduler, self.evaluator.grid_ns)
-        for _ in chunks(scheduler, ledger, Selector(execution, self.spec.seed)):
+        for _ in chunks(scheduler, ledger, ClientSelector(execution, self.spec.seed)):
             pass
         return scheduler, ledger
 
@@ -140,7 +140,7 @@ class Run:
     def _execute(self, execution: Execution, scheduler: Scheduler, ledger: Ledger) -> dict[str, Any]:
         """Walk the plan; the outcome as the record has it."""
         checkpointer = self._checkpointer(execution)
-        plan = chunks(scheduler, ledger, Selector(execution, self.spec.seed))
+        plan = chunks(scheduler, ledger, ClientSelector(execution, self.spec.seed))
         try:
             execution.run(plan, [self.evaluator] if checkpointer is None else [self.evaluator, checkpointer])
             self.evaluator.finish(execution, scheduler.end_ns)

@@ -23,7 +23,7 @@ class SelectionTools:
     random: Stream
 
 
-class Selector:
+class ClientSelector:
     """Answers a scheduler at every round's start, with the state as it is then. What an execution was restored with is answered
     again, so that a resumed run plays the same rounds."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fedbench import registry, sources
+from fedbench import origins, registry
 from fedbench.errors import RecordError
 from fedbench.protocols import Algorithm
 from fedbench.results.record import run_id
@@ -33,7 +33,7 @@ class RunSpec:
     @functools.cached_property
     def origin(self) -> dict[str, str]:
         """Where the algorithm comes from; empty if it is built in."""
-        return sources.origin(type(self.algorithm))
+        return origins.origin(type(self.algorithm))
 
     @property
     def selector(self) -> str:
@@ -73,7 +73,7 @@ class RunSpec:
         try:
             scenario = validate(content["scenario"], "record")
             name, where = content["algorithm"]["name"], content["algorithm"].get("origin", {})
-            cls_algorithm: type[Algorithm] = sources.recorded(name, where, algorithm) or registry.find("algorithm", name)
+            cls_algorithm: type[Algorithm] = origins.recorded(name, where, algorithm) or registry.find("algorithm", name)
             return cls(scenario, cls_algorithm.make(dict(content["algorithm"]["options"])), int(content["seed"]))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RecordError(f"record: its specification lacks something, or is none ({error})") from None

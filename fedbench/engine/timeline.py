@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from fedbench.engine.losses import LATEST, lost_at
 from fedbench.engine.plan import pieces
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.unused_jobs import LATEST, lost_at
 from fedbench.errors import UsageError
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Scheduler

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fedbench.analysis.statistics import LEVEL, t_factor
-from fedbench.leaderboard import words
+from fedbench.leaderboard import formats
 from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.pages.frame import Site
 
@@ -124,13 +124,13 @@ def _of_row(row: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any
         "staleness": means["staleness_mean"],
         "busy": means["busy_fraction"],
         "wall_seconds": _short(sum(wall) / len(wall)) if all(one is not None for one in wall) else None,
-        "outcomes": words.outcomes(row["outcomes"]),
+        "outcomes": formats.outcomes(row["outcomes"]),
         "validity": row["validity"],
         "seeds": row["seeds"],
         "scenario_hash": section["hash"],
         "commits": sorted({str(run["provenance"].get("commit") or "unknown") for run in row["runs"]}),
         "trainers": sorted({str(run["provenance"].get("trainer")) for run in row["runs"]}),
-        "options": " ".join(f"{name}={words.option(value)}" for name, value in sorted(row["algorithm"]["options"].items())),
+        "options": " ".join(f"{name}={formats.option(value)}" for name, value in sorted(row["algorithm"]["options"].items())),
         "digests": [(run["digests"].get("result") or "")[:16] for run in row["runs"]],
         "command": row["command"],
         "command_needs": row["command_needs"],

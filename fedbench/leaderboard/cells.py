@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fedbench.leaderboard import words
+from fedbench.leaderboard import formats
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: 
     return [
         Column("Algorithm", "options unfold", "ascending", numeric=False),
         *([Column("Time to the targets", "mean ± 95 %", "ascending")] if has_board else []),
-        Column("Test accuracy", "not compared" if place is None else f"at {words.place(place, axis)}, mean ± 95 %"),
+        Column("Test accuracy", "not compared" if place is None else f"at {formats.place(place, axis)}, mean ± 95 %"),
         *(
             Column(
-                f"{words.TO_TARGET[axis['name']]} to {words.goal(one['metric'], one['value'])}",
+                f"{formats.TO_TARGET[axis['name']]} to {formats.goal(one['metric'], one['value'])}",
                 "median (hits/seeds)",
                 "ascending",
             )
@@ -68,24 +68,24 @@ def cells(row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str
         *(_to_target(one, axis) for one in row["to_target"]),
         _outcome(row),
         _end(row),
-        Cell(words.number(means["updates"]), sort=means["updates"]),
+        Cell(formats.number(means["updates"]), sort=means["updates"]),
         *([_lost(means)] if loses_jobs(row) else []),
-        Cell(words.size(traffic), [_note(words.size, means["bytes_wasted"], "{} wasted")], sort=traffic),
+        Cell(formats.size(traffic), [_note(formats.size, means["bytes_wasted"], "{} wasted")], sort=traffic),
         Cell(
-            words.percent(means["busy_fraction"]),
-            [_note(words.percent, means.get("wasted_share"), "{} in vain")],
+            formats.percent(means["busy_fraction"]),
+            [_note(formats.percent, means.get("wasted_share"), "{} in vain")],
             sort=means["busy_fraction"],
         ),
         Cell(
-            words.number(means["staleness_mean"]),
-            [_note(words.number, row["staleness_max"], "max {}")],
+            formats.number(means["staleness_mean"]),
+            [_note(formats.number, row["staleness_max"], "max {}")],
             sort=means["staleness_mean"],
         ),
         Cell(
-            words.number(means["trained_steps"]),
+            formats.number(means["trained_steps"]),
             [
-                _note(words.number, means["avoided_steps"], "{} avoided"),
-                _note(words.number, means["gradient_evaluations"], "{} gradients"),
+                _note(formats.number, means["avoided_steps"], "{} avoided"),
+                _note(formats.number, means["gradient_evaluations"], "{} gradients"),
             ],
             sort=means["trained_steps"],
         ),
@@ -102,44 +102,44 @@ def _time(standing: Mapping[str, Any]) -> Cell:
     if standing["solved"] == 0:
         return Cell("no target", sort=None)
     half, bound = standing["half_width"], "" if standing["solved"] == 1 else "≥ "
-    notes = ["" if standing["solved"] == 1 else f"{words.percent(standing['solved'])} of targets and seeds"]
+    notes = ["" if standing["solved"] == 1 else f"{formats.percent(standing['solved'])} of targets and seeds"]
     text = f"{bound}{standing['mean']:.1f} s" + ("" if half is None else f" ± {half:.1f}")
-    return Cell(text, notes, words.on_board(standing), sort=standing["mean"])
+    return Cell(text, notes, formats.on_board(standing), sort=standing["mean"])
 
 
 def _accuracy(row: Mapping[str, Any]) -> Cell:
     """At the common horizon, with the difference to the best mean. A mark that names the seeds spares the note."""
     value = row["measures"]["test_accuracy_at_horizon"]
-    mark = f"not compared: {row['left_out']}" if row["left_out"] else words.standing(row["accuracy"])
+    mark = f"not compared: {row['left_out']}" if row["left_out"] else formats.standing(row["accuracy"])
     is_said = row["accuracy"]["standing"] in ("tied", "ahead") and row["accuracy"]["seeds"] == value["n"] + value["missing"]
-    notes = ["" if is_said else words.seed_note(value), words.difference(row["accuracy"])]
-    return Cell(words.interval(value), notes, mark, sort=value["mean"])
+    notes = ["" if is_said else formats.seed_note(value), formats.difference(row["accuracy"])]
+    return Cell(formats.interval(value), notes, mark, sort=value["mean"])
 
 
 def _to_target(value: Mapping[str, Any], axis: Mapping[str, str]) -> Cell:
     """A miss is a number of hits below that of the seeds, which says that the row is not compared."""
-    mark = "" if value["lower_bound"] and value["comparison"]["standing"] == "unknown" else words.standing(value["comparison"])
-    return Cell(words.hits(value, axis), [words.hits_note(value, axis)], mark, sort=value["median"])
+    mark = "" if value["lower_bound"] and value["comparison"]["standing"] == "unknown" else formats.standing(value["comparison"])
+    return Cell(formats.hits(value, axis), [formats.hits_note(value, axis)], mark, sort=value["median"])
 
 
 def _outcome(row: Mapping[str, Any]) -> Cell:
-    text = words.outcomes(row["outcomes"])
-    return Cell(text, [words.ended_by(row["ended_by"])], alarm=set(row["outcomes"]) != {"finished"}, sort=text)
+    text = formats.outcomes(row["outcomes"])
+    return Cell(text, [formats.ended_by(row["ended_by"])], alarm=set(row["outcomes"]) != {"finished"}, sort=text)
 
 
 def _end(row: Mapping[str, Any]) -> Cell:
     """Finals, which are shown and never ranked; the worst clients are those of the lowest decile."""
     names = ("test_accuracy", "test_accuracy_last_10", "client_accuracy_worst_decile")
     final, last, worst = (row["measures"][name] for name in names)
-    notes = [f"last 10: {last['mean']:.3f}" if last["n"] else "", f"worst {words.interval(worst)}" if worst["n"] else ""]
-    return Cell(words.interval(final), notes, sort=final["mean"])
+    notes = [f"last 10: {last['mean']:.3f}" if last["n"] else "", f"worst {formats.interval(worst)}" if worst["n"] else ""]
+    return Cell(formats.interval(final), notes, sort=final["mean"])
 
 
 def _lost(means: Mapping[str, float | None]) -> Cell:
     """The share of the jobs that are lost or late, and how many by cause."""
     causes = (("jobs_left", "{} left"), ("jobs_dropped_out", "{} dropped out"), ("jobs_late", "{} late"))
-    notes = [_note(words.number, means[name], text) for name, text in causes]
-    return Cell(words.percent(means["lost_share"]), notes, sort=means["lost_share"])
+    notes = [_note(formats.number, means[name], text) for name, text in causes]
+    return Cell(formats.percent(means["lost_share"]), notes, sort=means["lost_share"])
 
 
 def _note(shown: Any, value: float | None, text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedbench.analysis.board import CLOCK
-from fedbench.leaderboard import words
+from fedbench.leaderboard import formats
 
 LEVELS = 7  # classes h0 .. h6 in style.css
 POOLED = "Pooled data, not ranked"
@@ -124,30 +124,32 @@ def _line(
 def _time(row: Mapping[str, Any] | None, board: Board, point: Mapping[str, Any]) -> Cell:
     if row is None:
         return Cell(
-            words.NONE, "", "no row", None, mark="", title=f"{point['name']}: no row; it is not applicable, or lacks runs"
+            formats.NONE, "", "no row", None, mark="", title=f"{point['name']}: no row; it is not applicable, or lacks runs"
         )
     seeds = len(row["seconds"])
     targets = ", ".join(f"{100 * one['target']:g} % by {one['hits']} of {seeds} seeds" for one in row["targets"])
     half = "" if row["half_width"] is None else f"± {row['half_width']:.1f}"
-    title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s {half}; {words.on_board(row)}; {targets}"
+    title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s {half}; {formats.on_board(row)}; {targets}"
     if row["solved"] == 0:
-        return Cell(words.NONE, "", "no target", None, mark="", title=title)
-    missed, bound = ("", "") if row["solved"] == 1 else (f"{words.percent(row['solved'])} hit", "≥ ")
+        return Cell(formats.NONE, "", "no target", None, mark="", title=title)
+    missed, bound = ("", "") if row["solved"] == 1 else (f"{formats.percent(row['solved'])} hit", "≥ ")
     mark = {(True, False): "first", (False, True): "alike", (True, True): "both"}.get((row["first"], row["first_alike"]), "")
     level = _level(_over(row["mean"], earliest(board)))
-    return Cell(f"{bound}{words.tenths(row['mean'])}", half, missed, level, mark=mark, title=title)
+    return Cell(f"{bound}{formats.tenths(row['mean'])}", half, missed, level, mark=mark, title=title)
 
 
 def _cost(row: Mapping[str, Any] | None, base: Mapping[str, Any] | None, point: Mapping[str, Any]) -> Cell:
     """A time that counts a missed target with the budget is a lower bound, of the point or of the base."""
     if row is None or base is None:
-        return Cell(words.NONE, "", "no row", None, mark="", title=f"{point['name']}: no row here, or at the base")
+        return Cell(formats.NONE, "", "no row", None, mark="", title=f"{point['name']}: no row here, or at the base")
     if row["solved"] == 0:
-        return Cell(words.NONE, "", "no target", None, mark="", title=f"{row['label']} at {point['name']}: it reaches no target")
+        return Cell(
+            formats.NONE, "", "no target", None, mark="", title=f"{row['label']} at {point['name']}: it reaches no target"
+        )
     ratio, between = _over(row["mean"], base["mean"]), row.get("over_base")
     interval = f"[{between[0]:.1f}, {between[1]:.1f}]" if between else ""
     title = f"{row['label']} at {point['name']}: {row['mean']:.1f} s, at the base {base['mean']:.1f} s"
-    return Cell(f"{words.bound(row, base)}{ratio:.1f}", interval, "", _level(ratio), mark="", title=title)
+    return Cell(f"{formats.bound(row, base)}{ratio:.1f}", interval, "", _level(ratio), mark="", title=title)
 
 
 def _over(time: float, other: float) -> float:

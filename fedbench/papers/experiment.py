@@ -16,8 +16,8 @@ from fedbench.errors import UsageError
 from fedbench.papers.cells import PAPERS, Cell
 from fedbench.papers.rules import FEWEST_ROUNDS, LIMIT
 from fedbench.scenarios import load as scenarios
+from fedbench.scenarios.base import Integer, Part
 from fedbench.scenarios.local_parts import ExtremeSteps
-from fedbench.scenarios.part import Integer, Part
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fedbench import presets, registry, sources
+from fedbench import origins, presets, registry
 from fedbench.errors import UsageError
 from fedbench.papers.cells import Cell
 from fedbench.scenarios import load as scenarios
@@ -61,7 +61,7 @@ def _preset(name: Callable[[Cell], str]) -> Callable[[Cell], tuple[float, str]]:
     """The rate that a preset has for the algorithm of a cell; one that the preset leaves out is the algorithm's own."""
 
     def look_up(cell: Cell) -> tuple[float, str]:
-        algorithm, key, preset = sources.plain(cell.algorithm), RATES[cell.metric], name(cell)
+        algorithm, key, preset = origins.plain(cell.algorithm), RATES[cell.metric], name(cell)
         options = registry.find("algorithm", algorithm)().options() | presets.options(preset, algorithm)
         return float(options[key]), f"{algorithm}[preset={preset}]"
 

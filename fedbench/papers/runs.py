@@ -87,7 +87,7 @@ def compute(
     store: Store,
     *,
     varied: bool = False,
-    jobs: int = 1,
+    processes: int = 1,
     options: RunOptions | None = None,
     watcher: Watcher | None = None,
 ) -> dict[str, str]:
@@ -97,7 +97,7 @@ def compute(
         cells: whose numbers are wanted; those that are not run need nothing.
         store: where records are, and go to.
         varied: also the variations of the cells.
-        jobs: runs at a time, each in a process.
+        processes: runs at a time, each in a process.
         options: how runs are computed; by default what was interrupted goes on.
         watcher: hears how the runs go.
 
@@ -109,5 +109,5 @@ def compute(
         wanted = [spec for spec in needed(cells, in_store(store), varied=varied) if spec.run_id not in failed]
         if not wanted:
             return failed
-        tally = campaign.compute(wanted, store, jobs=jobs, options=options, watcher=watcher)
+        tally = campaign.compute(wanted, store, processes=processes, options=options, watcher=watcher)
         failed |= {spec.run_id: f"{spec.named}: {why}" for spec, why in tally.failed}

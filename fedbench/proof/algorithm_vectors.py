@@ -16,7 +16,7 @@ from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
 from fedbench.kernels import TeacherMean
 from fedbench.proof.compare import Mismatch, Unsupported, bits, compare
-from fedbench.protocols import Algorithm, Rows
+from fedbench.protocols import Algorithm, RowIndices
 from fedbench.tables import ClientTable
 from fedbench.tasks.problems import Problem, read_problem
 from fedbench.types import Batch, Info, State, Vector, Weights
@@ -112,7 +112,7 @@ class ScriptedBatches(ReferenceTrainer):
         super().__init__(problem, dtype=dtype)
         self.updates = updates
 
-    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
+    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[RowIndices]:
         if "distill" not in self.updates[version]:
             return super().public_batches(version, size, steps)
         return (np.array(rows, np.int64) for rows in self.updates[version]["distill"])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fedbench.engine.execute import Execution
 from fedbench.engine.plan import pieces
-from fedbench.engine.select import Selector
+from fedbench.engine.select import ClientSelector
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
 from fedbench.protocols import Algorithm
@@ -94,7 +94,7 @@ class World:
 
     def plan(self, execution: Execution) -> Iterator[Chunk]:
         """UPDATES updates; an algorithm that selects is asked at every round's start."""
-        return pieces(Scheduler(self.timing(), self.dispatch, p=self.problem.p()), Selector(execution, SEED))
+        return pieces(Scheduler(self.timing(), self.dispatch, p=self.problem.p()), ClientSelector(execution, SEED))
 
     def run(self, algorithm: Algorithm | None = None, wave_size: int | None = None) -> tuple[list[Vector], State]:
         """The models of all versions, and the last state."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from fedbench.scenarios.part import Float, Integer, Part, PositiveInt
+from fedbench.scenarios.base import Float, Integer, Part, PositiveInt
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 

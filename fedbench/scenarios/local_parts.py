@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt
+from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt
 
 
 class NormalSteps(Part):

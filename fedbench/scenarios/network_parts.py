@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.part import Float, Part, PositiveFloat, Seconds
+from fedbench.scenarios.base import Float, Part, PositiveFloat, Seconds
 
 LogSigma = Annotated[Float, Field(ge=0, le=5)]
 Throughput = Annotated[Float, Field(ge=0, le=1e9, allow_inf_nan=False)]

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 from fedbench.scenarios.data_parts import (
     Dirichlet,
     Iid,
@@ -23,12 +24,11 @@ from fedbench.scenarios.data_parts import (
 from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.network_parts import Network
-from fedbench.scenarios.part import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
 from fedbench.scenarios.slowdowns import Slowdown
 
 MOST_CLIENTS = 1_000_000
 MOST_POINTS = 1 << 21  # of the evaluation grid
-LATER = (
+ADDED_KEYS = (
     "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
     "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma",
@@ -245,14 +245,14 @@ class Scenario(Part):
         return self.model_dump(mode="json", by_alias=True)
 
     def content_hash(self) -> str:
-        """Hash of everything that can change a result: all but `about`, where files lie, and keys of LATER that have their defaults."""
+        """Returns the hash of everything that can change a result: all but `about`, where files lie, and defaults of ADDED_KEYS."""
         content = self.resolved()
         del content["about"]
         if self.task.sha256:
             del content["task"]["file"], content["task"]["test"]
         for links in trace_sources(content):
             links.pop("folder", None)  # its sum says what is in it, wherever it lies
-        for path in LATER:
+        for path in ADDED_KEYS:
             _drop_default(self, content, path.split("."))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.scenarios.part import Float, Part, PositiveFloat, PositiveInt
+from fedbench.scenarios.base import Float, Part, PositiveFloat, PositiveInt
 
 
 class ByLabel(Part):

@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError
 
 from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError, UsageError
-from fedbench.scenarios.part import Part
+from fedbench.scenarios.base import Part
 from fedbench.submissions.manifest import SLUG, Day, Line, Sha256
 from fedbench.submissions.validity import Validity
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from fedbench import plain_files, rules, sources
+from fedbench import origins, plain_files, rules
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.protocols import Algorithm
 from fedbench.results import archive
@@ -86,13 +86,13 @@ def make(
 
 def _entrant(selector: str, algorithm: Algorithm, folder: Path) -> dict[str, str]:
     """How the manifest names an algorithm. The file of one that is in a file is put into the folder."""
-    origin = sources.origin(type(algorithm))
+    origin = origins.origin(type(algorithm))
     own = {"name": algorithm.name}
     match origin.get("kind"):
         case None:
             return {"origin": "built in", **own}
         case "file":
-            place = Path(str(sources.IN_FILE.match(selector.partition("[")[0])["file"]))  # type: ignore[index]
+            place = Path(str(origins.IN_FILE.match(selector.partition("[")[0])["file"]))  # type: ignore[index]
             write_atomically(folder / origin["file"], plain_files.content(place, LARGEST_PLUGIN, "file"))
             return {"origin": "file", **own, **{key: origin[key] for key in ("file", "class", "sha256")}}
         case "entry point" if "package" in origin:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
 from fedbench import plain_files
 from fedbench.errors import UsageError
-from fedbench.scenarios.part import Integer, Part
+from fedbench.scenarios.base import Integer, Part
 from fedbench.submissions.faults import FaultsError, Finding, fault, few
 
 MANIFEST = "submission.yaml"

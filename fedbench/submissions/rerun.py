@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from fedbench import sources
+from fedbench import origins
 from fedbench.engine.run import verify
 from fedbench.errors import UsageError
 from fedbench.results.archive import RUNS
@@ -68,7 +68,7 @@ def _again(record: Record, manifest: Manifest, folder: Path | None) -> tuple[Aga
         return Again(record.run_id, name, "not run", None), Finding(RUNS, f"{name}: cannot be run again here: {error}")
     except (Exception, SystemExit) as error:  # whatever the code of a stranger raises ends its own record alone
         return Again(record.run_id, name, "differs", None), Finding(
-            RUNS, f"{name}: run again, it failed: {sources.described(error)}"
+            RUNS, f"{name}: run again, it failed: {origins.described(error)}"
         )
     one = Again(record.run_id, name, found["verdict"], found["first_difference"])
     if one.verdict == "identical":

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedbench import sources
+from fedbench import origins
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.results.store import Store, write_atomically
@@ -50,7 +50,7 @@ def compute(
     wanted: Sequence[RunSpec],
     store: Store,
     *,
-    jobs: int = 1,
+    processes: int = 1,
     options: RunOptions | None = None,
     watcher: Watcher | None = None,
     executor: Executor | None = None,
@@ -64,14 +64,14 @@ def compute(
             run_specs(
                 absent,
                 store=store.root,
-                jobs=jobs,
+                processes=processes,
                 options=options or RunOptions(resume=True),
                 watcher=watcher,
                 keep=False,
                 executor=executor,
             )
         except RunsFailed as error:
-            failures = [(spec, sources.told(problem)) for spec, problem in error.failures]
+            failures = [(spec, origins.told(problem)) for spec, problem in error.failures]
     for spec, why in failures:
         _write_down(store, spec, why)
     done = {spec.run_id for spec in absent} - {spec.run_id for spec in missing(store, absent)}

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
-from fedbench import sources
+from fedbench import origins
 from fedbench.errors import FedbenchError, PluginError, UsageError
 
 Tell = Callable[..., None]
@@ -250,8 +250,8 @@ def _done(pipe: Connection, work: Work, content: bytes) -> Done:
 
 def fit_to_travel(error: Exception) -> Exception:
     """Frames do not travel to another process; what they say does. SystemExit and the like are not for here."""
-    if not isinstance(error, FedbenchError) and sources.is_own(error):
-        return PluginError(sources.described(error))
+    if not isinstance(error, FedbenchError) and origins.is_own(error):
+        return PluginError(origins.described(error))
     if not isinstance(error, FedbenchError):
         error.add_note("In a worker's process:\n" + "".join(traceback.format_tb(error.__traceback__)))
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from fedbench import registry, sources
+from fedbench import origins, registry
 from fedbench.engine.plan import PlanSummary
 from fedbench.engine.plan import plan as plan_spec
 from fedbench.engine.run import Run, RunOptions
@@ -35,7 +35,7 @@ class RunsFailed(FedbenchError):
 
     def __init__(self, records: Records, failures: Sequence[tuple[RunSpec, Exception]]) -> None:
         self.records, self.failures = records, tuple(failures)
-        told = "\n".join(f"{spec.named}: {sources.told(error)}" for spec, error in failures)
+        told = "\n".join(f"{spec.named}: {origins.told(error)}" for spec, error in failures)
         super().__init__(f"{len(failures)} of {len(failures) + len(records) + len(records.elsewhere)} runs failed\n{told}")
         if all(isinstance(error, UsageError) for _, error in failures):
             self.exit_code = UsageError.exit_code
@@ -66,7 +66,7 @@ def run(
     seeds: int | Iterable[int] = 1,
     overrides: Sequence[str] = (),
     store: str | Path | None = None,
-    jobs: int = 1,
+    processes: int = 1,
     options: RunOptions | None = None,
     progress: bool | None = None,
     watcher: Watcher | None = None,
@@ -83,7 +83,7 @@ def run(
         seeds: how many (0, 1, ..), or which.
         overrides: "key.path=value" applied to the scenario.
         store: folder for the records; None keeps them in memory only.
-        jobs: runs at a time, each in a process of its own if more than one.
+        processes: runs at a time, each in a process of its own if more than one.
         options: workers, waves, checkpoints, resume; nothing that changes a result.
         progress: True shows how the runs go, False does not, None shows it on a terminal and in a notebook.
         watcher: hears how the runs go, instead of showing it.
@@ -94,14 +94,14 @@ def run(
         RunsFailed: some of several runs failed; it has the records of the others.
     """
     wanted = specs(scenario, algorithm, seeds, overrides)
-    return run_specs(wanted, store=store, jobs=jobs, options=options, progress=progress, watcher=watcher, wait=wait)
+    return run_specs(wanted, store=store, processes=processes, options=options, progress=progress, watcher=watcher, wait=wait)
 
 
 def run_specs(
     wanted: Sequence[RunSpec],
     *,
     store: str | Path | None = None,
-    jobs: int = 1,
+    processes: int = 1,
     options: RunOptions | None = None,
     progress: bool | None = None,
     watcher: Watcher | None = None,
@@ -110,13 +110,13 @@ def run_specs(
     executor: Executor | None = None,
 ) -> Records:
     """What `run` does, for runs of any scenarios. keep: False leaves the records to the store; thousands of them are not held, and
-    none is returned. executor: who works at them, in the place of `jobs` processes here."""
+    none is returned. executor: who works at them, in the place of processes here."""
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
-    if executor is not None or (jobs > 1 and len(wanted) > 1):
+    if executor is not None or (processes > 1 and len(wanted) > 1):
         _check_processes_find(wanted)
-        executor = executor or Pool(min(jobs, len(wanted)))
+        executor = executor or Pool(min(processes, len(wanted)))
     else:
         executor = Here()
     brings = None if executor.shares_files or store is None else Store(store)
@@ -185,7 +185,7 @@ class _Series:
         elif event.error is not None:
             self.failed[index] = event.error
             if len(self.wanted) > 1:  # the error of a single run is raised
-                self.watcher.left_out(index, spec, f"failed: {sources.told(event.error).splitlines()[0]}")
+                self.watcher.left_out(index, spec, f"failed: {origins.told(event.error).splitlines()[0]}")
         elif event.result.record is None:
             self.elsewhere.add(index)
             self.watcher.left_out(index, spec, "another process is computing it")
@@ -231,7 +231,7 @@ def _record(run: Run) -> Record:
     try:
         return run.record()
     except SystemExit as error:
-        raise sources.ended(error) from None
+        raise origins.ended(error) from None
 
 
 def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:
@@ -255,5 +255,5 @@ def _check_processes_find(wanted: Sequence[RunSpec]) -> None:
         if cls.__module__ == "__main__":
             raise UsageError(
                 f"run: class {cls.__qualname__} of algorithm {spec.algorithm.name} is defined in this notebook or prompt, where other "
-                "processes do not find it; put it into a file and import it, or leave jobs at 1"
+                "processes do not find it; put it into a file and import it, or leave processes at 1"
             )

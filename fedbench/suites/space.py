@@ -16,7 +16,7 @@ from fedbench import plain_files, registry
 from fedbench.errors import UsageError, nearest
 from fedbench.options import hints, takes_whole_numbers
 from fedbench.protocols import Algorithm
-from fedbench.scenarios.part import Float, Part
+from fedbench.scenarios.base import Float, Part
 from fedbench.scenarios.problems import validated
 
 LIBRARY = Path(__file__).with_name("spaces")

@@ -14,7 +14,7 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError, nearest
 from fedbench.protocols import Algorithm
 from fedbench.scenarios import load as scenarios
-from fedbench.scenarios.part import Float, Integer, Part
+from fedbench.scenarios.base import Float, Integer, Part
 from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from fedbench import plain_files
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
-from fedbench.scenarios.part import Part
+from fedbench.scenarios.base import Part
 from fedbench.scenarios.problems import validated
 from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite

@@ -209,7 +209,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int, program: str, sent
     ends at its target; of two processes one waits then, the other runs."""
     command = [sys.executable, "-c", program, "run", "digits-demo", "-a", "fedbuff", "-a", "fedbuff[local_lr=1e-9]"]
     command += ["--set", "budget.seconds=4000", "--set", "budget.stop_at_target=true", "--set", "targets=[{value: 0.3}]"]
-    command += ["--checkpoint-seconds", "1000", "--jobs", str(jobs)]
+    command += ["--checkpoint-seconds", "1000", "--processes", str(jobs)]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("1 of 2: fedbuff seed 0: finished")

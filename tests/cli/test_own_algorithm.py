@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import fedbench as fb
-from fedbench import registry, sources
+from fedbench import origins, registry
 from fedbench.cli.new import _say_what_next, check_name
 from fedbench.engine.run import verify
 from fedbench.engine.spec import RunSpec
@@ -49,8 +49,8 @@ def test_new_shows_an_entry_point(capsys: pytest.CaptureFixture[str]) -> None:
     """What it prints for pyproject.toml is TOML with the group that the registry reads."""
     _say_what_next("my_rule", "MyRule", Path("folder"))
     printed = capsys.readouterr().out.partition("of your package:\n")[2]
-    assert tomllib.loads(printed)["project"]["entry-points"] == {sources.ALGORITHMS: {"my_rule": "your_package.my_rule:MyRule"}}
-    assert sources.ALGORITHMS == "fedbench.algorithms"
+    assert tomllib.loads(printed)["project"]["entry-points"] == {origins.ALGORITHMS: {"my_rule": "your_package.my_rule:MyRule"}}
+    assert origins.ALGORITHMS == "fedbench.algorithms"
 
 
 def test_new_overwrites_nothing(folder: Path) -> None:
@@ -149,7 +149,7 @@ def test_an_object_says_that_it_cannot_be_found() -> None:
 def test_a_missing_entry_point_names_its_package() -> None:
     where = {"kind": "entry point", "class": "X", "package": "nice-rules", "version": "1.2"}
     with pytest.raises(RecordError, match=r"is an entry point of nice-rules 1[.]2, which is not installed here"):
-        sources.recorded("nicest", where, None)
+        origins.recorded("nicest", where, None)
 
 
 def test_built_in_records_say_nothing_more() -> None:

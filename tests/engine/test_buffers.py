@@ -80,9 +80,7 @@ def test_buffers_are_averaged_with_weights_that_sum_to_one() -> None:
     """Those of an unbiased sum of progress have another sum, and a variance is no progress."""
     replies, job = Replies(State(x=np.zeros(1))), Job(client=0, k=0, base=0, steps=1)
     for index, value in enumerate((1.0, 4.0)):
-        replies.put(
-            index, job, Reply(delta=np.zeros(1)), Work(delta=np.zeros(1), end=np.zeros(1), buffers=np.array([value]))
-        )
+        replies.put(index, job, Reply(delta=np.zeros(1)), Work(delta=np.zeros(1), end=np.zeros(1), buffers=np.array([value])))
     entries = np.array([0, 1, 1])
     for scale in (1.0, 0.5, 3.0):
         assert replies.buffers(entries, scale * np.array([0.5, 0.25, 0.25])) == pytest.approx([2.5], rel=1e-15)

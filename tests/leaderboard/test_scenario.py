@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.leaderboard import build, site, words
+from fedbench.leaderboard import build, formats, site
 from tests.leaderboard.reading import HOSTILE, Page, data_file, document, name, read, record_pages, scenarios, table
 
 
@@ -21,11 +21,11 @@ def test_table_says_what_the_data_says(board, tmp_path):
         row = rows[name(cells)]
         standing = next(one for found in data["boards"]["given"].values() for one in found if one["label"] == row["label"])
         assert f"{standing['mean']:.1f} s" in cells[1] or standing["solved"] == 0
-        assert cells[2].startswith(words.interval(row["measures"]["test_accuracy_at_horizon"]) + "|")
-        assert cells[3].startswith(words.hits(row["to_target"][0], data["axis"]) + "|")
+        assert cells[2].startswith(formats.interval(row["measures"]["test_accuracy_at_horizon"]) + "|")
+        assert cells[3].startswith(formats.hits(row["to_target"][0], data["axis"]) + "|")
         assert ("cannot be told apart" in cells[2]) == (row["accuracy"]["standing"] == "tied")
-        assert cells[4].startswith(words.outcomes(row["outcomes"]) + "|")
-        assert cells[5].startswith(words.interval(row["measures"]["test_accuracy"]) + "|")
+        assert cells[4].startswith(formats.outcomes(row["outcomes"]) + "|")
+        assert cells[5].startswith(formats.interval(row["measures"]["test_accuracy"]) + "|")
         assert {"data-copy": row["command"]}.items() <= next(
             at for at in page.attributes("button") if at.get("data-copy") == row["command"]
         ).items()

@@ -28,7 +28,7 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
     store, wanted = Store(tmp_path), specs()
     assert len(campaign.missing(store, [*wanted, *wanted])) == 3
     first = campaign.compute(wanted[:2], store)
-    second = campaign.compute(wanted, store, jobs=2)
+    second = campaign.compute(wanted, store, processes=2)
     assert (first.wanted, first.there, first.before) == (2, 2, 0)
     assert (second.wanted, second.there, second.before) == (3, 3, 2)
     assert campaign.missing(store, wanted) == []

@@ -20,10 +20,10 @@ from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.engine.run import Run, RunOptions
 from fedbench.errors import ClientError, PluginError, UsageError
 from fedbench.options import option
+from fedbench.origins import described, is_own
 from fedbench.protocols import Tools
 from fedbench.results.record import Record
 from fedbench.results.store import Store
-from fedbench.sources import described, is_own
 from fedbench.suites.progress import Lines
 from fedbench.suites.runner import RunsFailed, specs
 from fedbench.types import Batch, State
@@ -32,11 +32,11 @@ SCRIPT = """
 import fedbench as fb
 small = ["clients=6", "budget.seconds=1", "local.steps=1", "task.model=softmax"]
 """
-RUN = 'print(len(fb.run("digits-demo", ["fedavg[cohort_size=2]", "fedbuff[buffer_size=2]"], jobs=2, overrides=small)))'
+RUN = 'print(len(fb.run("digits-demo", ["fedavg[cohort_size=2]", "fedbuff[buffer_size=2]"], processes=2, overrides=small)))'
 OWN = """
 class Mine(fb.Algorithm):
     name = "mine"
-fb.run("digits-demo", [Mine(), Mine(local_lr=1)], jobs=2, overrides=small)
+fb.run("digits-demo", [Mine(), Mine(local_lr=1)], processes=2, overrides=small)
 """
 
 
@@ -66,8 +66,8 @@ def test_a_class_that_no_other_process_finds(tmp_path: Path) -> None:
     assert "class Mine of algorithm mine is defined in this notebook or prompt" in result.stderr
 
 
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
-def test_a_plugin_that_fails_names_its_line(jobs: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_a_plugin_that_fails_names_its_line(processes: str, tmp_path: Path) -> None:
     """Also from another process, to which frames do not travel."""
     fedbench = ["-c", "from fedbench.cli.main import main; main()"]
     assert python(*fedbench, "new", "algorithm", "broken", cwd=tmp_path).returncode == 0
@@ -75,7 +75,7 @@ def test_a_plugin_that_fails_names_its_line(jobs: str, tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("        a = self", "        1 / 0\n        a = self"))
     number = file.read_text().splitlines().index("        1 / 0") + 1
     small = ["--set", "clients=6", "--set", "budget.seconds=1", "--set", "task.model=softmax"]
-    command = ["run", "digits-demo", "-a", "./broken.py:Broken[buffer_size=2]", *small, "--seeds", "2", "-j", jobs]
+    command = ["run", "digits-demo", "-a", "./broken.py:Broken[buffer_size=2]", *small, "--seeds", "2", "-j", processes]
     result = python(*fedbench, *command, cwd=tmp_path)
     assert result.returncode == 1
     assert f"broken.py, line {number}, in step: ZeroDivisionError: division by zero\n    1 / 0\n" in result.stderr
@@ -122,12 +122,12 @@ def odd(way: str) -> Odd:
     return Odd(way=way, buffer_size=2)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_failure_ends_its_own_run_only(jobs: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_failure_ends_its_own_run_only(processes: int, tmp_path: Path) -> None:
     told = io.StringIO()
     with pytest.raises(RunsFailed) as caught:
         fb.run(
-            "digits-demo", [odd("client"), odd(""), odd("usage")], overrides=SMALL, jobs=jobs, store=tmp_path,
+            "digits-demo", [odd("client"), odd(""), odd("usage")], overrides=SMALL, processes=processes, store=tmp_path,
             watcher=Lines(Console(file=told, width=200)),
         )  # fmt: skip
     error = caught.value
@@ -164,7 +164,7 @@ def test_an_algorithm_that_ends_the_program_has_failed() -> None:
 
 def test_a_killed_process_ends_its_own_run(tmp_path: Path) -> None:
     with pytest.raises(RunsFailed, match=r"odd\[.*way=killed\] seed 0: its process was killed by SIGKILL") as caught:
-        fb.run("digits-demo", [odd("killed"), odd("")], overrides=SMALL, jobs=2, store=tmp_path)
+        fb.run("digits-demo", [odd("killed"), odd("")], overrides=SMALL, processes=2, store=tmp_path)
     assert len(caught.value.records) == 1
 
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from fedbench.errors import ClientError, FedbenchError, UsageError
 from fedbench.kernels import checks
 from fedbench.kernels.random import draw_batches
-from fedbench.protocols import Logits, Pullback, Rows
-from fedbench.sources import described
+from fedbench.origins import described
+from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.types import Job, LocalRule, Vector, Want, Work
 
 
@@ -29,7 +29,7 @@ class Assignment:
 
 
 class Places(NamedTuple):
-    """Rows for the progress of jobs: that of job j goes to row `row[j]` of `matrices[matrix[j]]` (jobs, d)."""
+    """RowIndices for the progress of jobs: that of job j goes to row `row[j]` of `matrices[matrix[j]]` (jobs, d)."""
 
     matrices: Sequence[npt.NDArray[Any]]
     matrix: npt.NDArray[np.int64]
@@ -75,11 +75,13 @@ class Trainer(Protocol):
         """Public examples and classes. UsageError if there are no public data."""
         ...
 
-    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
+    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[RowIndices]:
         """Mini-batches of public rows: see protocols.Tools."""
         ...
 
-    def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
+    def public_logits(
+        self, x: Vector, buffers: Vector, rows: RowIndices, version: int, *, training: bool
+    ) -> tuple[Logits, Pullback]:
         """Logits of public rows under a model, and their pullback: see protocols.Tools."""
         ...
 
@@ -113,7 +115,7 @@ SERVER = 2**31 - 1
 """The server's number in streams that are keyed by client: no client has it."""
 
 
-def draw_public_batches(seed: int, version: int, examples: int, size: int, steps: int | None) -> Iterator[Rows]:
+def draw_public_batches(seed: int, version: int, examples: int, size: int, steps: int | None) -> Iterator[RowIndices]:
     """The order of public rows is drawn like a client's data order, with k = version. ValueError for a number out of range."""
     version, size = checks.whole("version", version, 0, SERVER), checks.whole("size", size, 1, SERVER)
     steps = None if steps is None else checks.whole("steps", steps, 0, SERVER)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fedbench.engine.trainers.base import Trainer
 from fedbench.errors import UsageError, closest
-from fedbench.protocols import Algorithm, Rows
+from fedbench.protocols import Algorithm, RowIndices
 from fedbench.tasks.available import Outline
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
@@ -104,7 +104,7 @@ def _against_native(task: Outline, algorithm: Algorithm) -> str:
 def make_trainer(
     choice: Choice,
     task: Task,
-    shards: Sequence[Rows],
+    shards: Sequence[RowIndices],
     *,
     batch_size: int,
     seed: int,

@@ -19,7 +19,7 @@ from fedbench.engine.trainers.base import SERVER, Assignment, Columns, Places, S
 from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
 from fedbench.errors import UsageError
 from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, Rule, score
-from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.tasks.data import Examples
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU, Shape
@@ -37,7 +37,7 @@ class NativeTrainer(TaskTrainer):
     def __init__(
         self,
         task: Task,
-        shards: Sequence[Rows],
+        shards: Sequence[RowIndices],
         *,
         batch_size: int,
         seed: int,
@@ -158,7 +158,7 @@ class NativeTrainer(TaskTrainer):
 
     # ---- public data ----
 
-    def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
+    def _student(self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None) -> tuple[Logits, Pullback]:
         version, masks = training_version, None
         if version is not None:
             used = self._words[1] if self._words[0] == version else 0

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fedbench.engine.trainers.base import Assignment, Stage, draw_public_batches, no_public_data
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
-from fedbench.protocols import Logits, Objective, PublicObjective, Pullback, Rows
+from fedbench.protocols import Logits, Objective, PublicObjective, Pullback, RowIndices
 from fedbench.types import Job, LocalRule, Vector, Work
 
 ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
@@ -94,10 +94,12 @@ class ReferenceTrainer:
         objective, features = self._public()
         return len(features), objective.classes
 
-    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
+    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[RowIndices]:
         return draw_public_batches(self.seed, version, self.public_shape[0], size, steps)
 
-    def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
+    def public_logits(
+        self, x: Vector, buffers: Vector, rows: RowIndices, version: int, *, training: bool
+    ) -> tuple[Logits, Pullback]:
         """`training` changes nothing: these models have no layers that differ."""
         objective, features = self._public()
         batch = features[rows]

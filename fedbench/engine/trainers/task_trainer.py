@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fedbench.engine.trainers.base import draw_public_batches, no_public_data
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.shards import Shards
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.task import Task
@@ -27,7 +27,7 @@ class TaskTrainer(ABC):
 
     device = "cpu"
 
-    def __init__(self, task: Task, shards: Sequence[Rows], *, seed: int, public: npt.NDArray[Any] | None) -> None:
+    def __init__(self, task: Task, shards: Sequence[RowIndices], *, seed: int, public: npt.NDArray[Any] | None) -> None:
         self.task, self.seed, self.dim = task, seed, task.model.dim
         self.shards = Shards.of(shards)
         self._public = public
@@ -47,10 +47,12 @@ class TaskTrainer(ABC):
     def public_shape(self) -> tuple[int, int]:
         return len(self.public), self.task.dataset.classes
 
-    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[Rows]:
+    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[RowIndices]:
         return draw_public_batches(self.seed, version, self.public_shape[0], size, steps)
 
-    def public_logits(self, x: Vector, buffers: Vector, rows: Rows, version: int, *, training: bool) -> tuple[Logits, Pullback]:
+    def public_logits(
+        self, x: Vector, buffers: Vector, rows: RowIndices, version: int, *, training: bool
+    ) -> tuple[Logits, Pullback]:
         self._calls += 1
         call = self._calls
         logits, pull = self._student(x, buffers, rows, version if training else None)
@@ -63,7 +65,7 @@ class TaskTrainer(ABC):
         return logits, pullback
 
     @abstractmethod
-    def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
+    def _student(self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None) -> tuple[Logits, Pullback]:
         """Logits (B, C) of public rows (B,) under x, and their pullback until the next call. `training_version` None: in
         evaluation; else as in training, with dropout masks keyed by seed and version: every call of a version goes on in their
         stream."""
@@ -94,7 +96,7 @@ class TaskTrainer(ABC):
         return _accuracy_per_client(self.task.dataset, self.shards, right)
 
 
-def train_loss_sample(seed: int, examples: int) -> Rows:
+def train_loss_sample(seed: int, examples: int) -> RowIndices:
     """The training examples, at most 2,000 and ascending, on which the training loss is measured."""
     return np.sort(Stream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
 

@@ -23,7 +23,7 @@ from fedbench.engine.trainers.torch_replica import Replica
 from fedbench.engine.trainers.torch_rule import Direction
 from fedbench.engine.trainers.torch_task import TorchTask
 from fedbench.kernels.random import Purpose, Stream
-from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.tasks.layers import BatchNorm2d, Dropout, in_order
 from fedbench.tasks.task import Task
 from fedbench.tasks.torch_model import dropout_mask, mask_shape
@@ -48,7 +48,7 @@ class StackedTrainer(TorchTask):
     def __init__(
         self,
         task: Task,
-        shards: Sequence[Rows],
+        shards: Sequence[RowIndices],
         *,
         batch_size: int,
         seed: int,
@@ -162,7 +162,7 @@ class StackedTrainer(TorchTask):
         with deterministic():
             return super()._client_gradient(replica, client, x, buffers)
 
-    def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
+    def _student(self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None) -> tuple[Logits, Pullback]:
         with deterministic():
             logits, pull = super()._student(x, buffers, rows, training_version)
 

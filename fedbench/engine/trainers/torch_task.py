@@ -22,7 +22,7 @@ from fedbench.engine.trainers.torch_data import Features, host, tensor
 from fedbench.engine.trainers.torch_replica import Replica, Student
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, Stream, draw_batches
-from fedbench.protocols import Logits, Pullback, Rows
+from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.task import Task
 from fedbench.tasks.torch_model import is_faster_channels_last
@@ -43,7 +43,7 @@ class TorchTask(TaskTrainer):
     def __init__(
         self,
         task: Task,
-        shards: Sequence[Rows],
+        shards: Sequence[RowIndices],
         *,
         batch_size: int,
         seed: int,
@@ -172,7 +172,7 @@ class TorchTask(TaskTrainer):
     def _replica_of_student(self) -> Student:
         return Student(self._replica(), self.seed)
 
-    def _student(self, x: Vector, buffers: Vector, rows: Rows, training_version: int | None) -> tuple[Logits, Pullback]:
+    def _student(self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None) -> tuple[Logits, Pullback]:
         features = self._public_features.rows(torch.from_numpy(rows).to(self.at))
         return self._replica_of_student.logits(x, buffers, features, training_version)
 

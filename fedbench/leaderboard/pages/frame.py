@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from fedbench.leaderboard import verdicts, words
+from fedbench.leaderboard import formats, verdicts
 from fedbench.leaderboard.places import Places
 
 MARKDOWN = MarkdownIt("commonmark", {"html": False})
@@ -74,13 +74,13 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {
-        "seconds": words.seconds,
-        "place": words.place,
-        "percent": words.percent,
-        "number": words.number,
-        "size": words.size,
+        "seconds": formats.seconds,
+        "place": formats.place,
+        "percent": formats.percent,
+        "number": formats.number,
+        "size": formats.size,
         "breakable": breakable,
-        "on_board": words.on_board,
+        "on_board": formats.on_board,
         "markdown": inline,
         "sign": verdicts.sign,
         "tone": verdicts.tone,

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fedbench.analysis.axes import AXES
-from fedbench.leaderboard import words
+from fedbench.leaderboard import formats
 from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import chart
@@ -17,19 +17,19 @@ from fedbench.leaderboard.pictures.timeline import timeline
 from fedbench.leaderboard.sections import axis_of
 
 MEASURES = {
-    "test_accuracy": ("Test accuracy at the end", words.interval),
-    "test_accuracy_last_10": ("Mean of the last ten evaluations", words.interval),
-    "client_accuracy_worst_decile": ("Worst tenth of the clients", words.interval),
-    "updates": ("Server updates", lambda value: words.number(value["mean"])),
-    "gradient_evaluations": ("Mini-batch gradients", lambda value: words.number(value["mean"])),
-    "trained_steps": ("Local steps trained", lambda value: words.number(value["mean"])),
-    "bytes_up": ("Sent by clients", lambda value: words.size(value["mean"])),
-    "bytes_down": ("Sent to clients", lambda value: words.size(value["mean"])),
-    "busy_fraction": ("Clients busy", lambda value: words.percent(value["mean"])),
-    "staleness_mean": ("Mean staleness", lambda value: words.number(value["mean"])),
-    "participation_gini": ("Gini index of participation", lambda value: words.number(value["mean"])),
-    "lost_share": ("Jobs lost or late", lambda value: words.percent(value["mean"])),
-    "wasted_share": ("Local steps in vain", lambda value: words.percent(value["mean"])),
+    "test_accuracy": ("Test accuracy at the end", formats.interval),
+    "test_accuracy_last_10": ("Mean of the last ten evaluations", formats.interval),
+    "client_accuracy_worst_decile": ("Worst tenth of the clients", formats.interval),
+    "updates": ("Server updates", lambda value: formats.number(value["mean"])),
+    "gradient_evaluations": ("Mini-batch gradients", lambda value: formats.number(value["mean"])),
+    "trained_steps": ("Local steps trained", lambda value: formats.number(value["mean"])),
+    "bytes_up": ("Sent by clients", lambda value: formats.size(value["mean"])),
+    "bytes_down": ("Sent to clients", lambda value: formats.size(value["mean"])),
+    "busy_fraction": ("Clients busy", lambda value: formats.percent(value["mean"])),
+    "staleness_mean": ("Mean staleness", lambda value: formats.number(value["mean"])),
+    "participation_gini": ("Gini index of participation", lambda value: formats.number(value["mean"])),
+    "lost_share": ("Jobs lost or late", lambda value: formats.percent(value["mean"])),
+    "wasted_share": ("Local steps in vain", lambda value: formats.percent(value["mean"])),
 }
 """What a row's facts are called, and how they are written."""
 PROVENANCE = ("commit", "dirty", "trainer", "gpu", "instruction_set", "cpu", "wall_seconds")
@@ -49,7 +49,7 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], ki
         row=row,
         kind=TITLES[kind],
         standing=board.get(row["label"]),
-        options=[(name, words.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
+        options=[(name, formats.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
         measures=[
             (title, written(value))
             for name, (title, written) in MEASURES.items()

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fedbench.analysis.axes import AXES, Axis
-from fedbench.leaderboard import words
+from fedbench.leaderboard import formats
 from fedbench.leaderboard.cells import cells, columns, loses_jobs
 from fedbench.leaderboard.document import TITLES
 from fedbench.leaderboard.pages.frame import Site
@@ -96,7 +96,7 @@ def _part(
             {
                 "given": row,
                 "page": site.places.record(document["name"], point, row["label"], kind),
-                "options": [(name, words.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
+                "options": [(name, formats.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
                 "cells": cells(row, axis, board.get(row["label"]) if board else None),
                 "bar": bar(board[row["label"]], end) if row["label"] in board else "",
             }
@@ -137,10 +137,10 @@ def _facts(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[tuple[s
     counts = sorted({len(row["seeds"]) for row in scenario["rows"]})
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     task = " · ".join(str(part) for part in (scenario["task"]["name"], scenario["task"].get("model")) if part)
-    clients = words.NONE if scenario["clients"] is None else f"{scenario['clients']:,}"
-    facts = [("Task", task), ("Clients", clients), ("Budget", words.budget(scenario))]
-    facts += [("Targets", words.targets(scenario)), ("Seeds per row", seeds)]
-    return [*facts, ("Accuracy is compared at", words.horizon(scenario, axis))]
+    clients = formats.NONE if scenario["clients"] is None else f"{scenario['clients']:,}"
+    facts = [("Task", task), ("Clients", clients), ("Budget", formats.budget(scenario))]
+    facts += [("Targets", formats.targets(scenario)), ("Seeds per row", seeds)]
+    return [*facts, ("Accuracy is compared at", formats.horizon(scenario, axis))]
 
 
 def _early(row: Mapping[str, Any]) -> list[str]:

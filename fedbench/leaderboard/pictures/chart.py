@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from fedbench.leaderboard import words
+from fedbench.leaderboard import formats
 
 HEIGHT = 340  # CSS pixels, also in style.css
 WIDTH = 1000  # units of the stretched part
@@ -93,7 +93,7 @@ class Scale:
 
     def label(self, value: float) -> str:
         if self.high >= 1e6:
-            return words.number(value)
+            return formats.number(value)
         digits = max(0, -math.floor(math.log10(self.step) + 1e-9))
         return f"{value:,.{digits + (round(self.step * 10**digits, 9) % 1 != 0)}f}"
 
@@ -154,7 +154,7 @@ def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None
 
 
 def _description(lines: Sequence[Series], picture: Picture) -> str:
-    ends = "; ".join(f"{line.name}: {line.mean[-1]:.3f} at {words.amount(line.at[-1], picture.axis)}" for line in lines)
+    ends = "; ".join(f"{line.name}: {line.mean[-1]:.3f} at {formats.amount(line.at[-1], picture.axis)}" for line in lines)
     goals = ", ".join(f"{value:g}" for value in picture.targets)
     return f"Mean test accuracy at the end of each line. {ends}." + (f" Target: {goals}." if goals else "")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from fedbench.leaderboard import words
+from fedbench.leaderboard import formats
 from fedbench.leaderboard.pictures.profiles import Small
 
 WIDTH, HEIGHT = 216, 104
@@ -62,7 +62,7 @@ def _dots(boards: Mapping[str, Any], points: Sequence[str], label: str) -> list[
     if base is None or base["solved"] == 0 or base["mean"] <= 0:
         return []
     return [
-        _Dot(point, place, rows[point]["mean"] / base["mean"], words.bound(rows[point], base))
+        _Dot(point, place, rows[point]["mean"] / base["mean"], formats.bound(rows[point], base))
         for place, point in enumerate(points[1:])
         if point in rows and rows[point]["solved"] > 0 and rows[point]["mean"] > 0
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from fedbench.leaderboard import words
+from fedbench.leaderboard import formats
 
 WIDTH, HEIGHT = 420, 150
 LEFT, RIGHT, TOP, BOTTOM = 44, 8, 8, 34
@@ -17,18 +17,18 @@ def histogram(shares: Sequence[float], title: str) -> Markup:
     if not shares:
         return Markup("")
     most, rest = max(shares), 1 - sum(shares)
-    beyond = f"; {words.number(float(f'{100 * rest:.2g}'))} % are beyond {len(shares) - 1}" if rest > 0.0005 else ""
+    beyond = f"; {formats.number(float(f'{100 * rest:.2g}'))} % are beyond {len(shares) - 1}" if rest > 0.0005 else ""
     wide = (WIDTH - LEFT - RIGHT) / len(shares)
     bars = [
         f'<rect class="share" x="{LEFT + wide * i:.1f}" y="{_y(share / most):.1f}" width="{max(0.5, wide - 1):.1f}" '
-        f'height="{HEIGHT - BOTTOM - _y(share / most):.1f}"><title>staleness {i}: {words.number(100 * share)} %</title></rect>'
+        f'height="{HEIGHT - BOTTOM - _y(share / most):.1f}"><title>staleness {i}: {formats.number(100 * share)} %</title></rect>'
         for i, share in enumerate(shares)
         if share
     ]
     ticks = range(0, len(shares), max(1, len(shares) // 8))
     marks = [f'<text x="{LEFT + wide * (i + 0.5):.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">{i}</text>' for i in ticks]
     marks += [
-        f'<text x="{LEFT - 6}" y="{_y(part):.1f}" dy=".32em" text-anchor="end">{words.number(100 * most * part)} %</text>'
+        f'<text x="{LEFT - 6}" y="{_y(part):.1f}" dy=".32em" text-anchor="end">{formats.number(100 * most * part)} %</text>'
         for part in (0.5, 1)
     ]
     return Markup(

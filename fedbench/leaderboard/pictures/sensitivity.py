@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from fedbench.leaderboard import words
+from fedbench.leaderboard import formats
 
 WIDTH, HEIGHT = 230, 132
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 8, 34
@@ -44,7 +44,7 @@ def _picture(found: Mapping[str, Any], option: Mapping[str, Any], most: float) -
         f'<svg class="sensitivity" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{escape(option["name"])}: {len(dots)} trials">'
         f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{bottom}" y2="{bottom}"/>'
-        f'<text x="{LEFT - 5}" y="{TOP}" dy=".7em" text-anchor="end">{words.number(most)}</text>'
+        f'<text x="{LEFT - 5}" y="{TOP}" dy=".7em" text-anchor="end">{formats.number(most)}</text>'
         f'<text x="{LEFT - 5}" y="{bottom}" text-anchor="end">0 s</text>{ends}'
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 5}" text-anchor="middle">{escape(option["name"])}{scale}</text>'
         f"{''.join(dots)}</svg>"

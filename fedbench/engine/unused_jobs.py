@@ -19,7 +19,7 @@ def lost_at(chunk: Chunk, end_ns: int) -> Times:
     return np.where(chunk.t_lost <= end_ns, chunk.t_lost, NEVER)
 
 
-class Losses:
+class UnusedJobs:
     """Adds up the lost and the late jobs of a plan, and tells what jobs did until they were stopped."""
 
     def __init__(self, dispatch: Dispatch, hindsight: Hindsight) -> None:

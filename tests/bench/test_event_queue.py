@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench.bench.hold import Events, inputs, reference
+from fedbench.bench.event_queue import Events, inputs, reference
 from fedbench.kernels.probe import Hold, read_rows
 
 

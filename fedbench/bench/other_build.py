@@ -1,6 +1,6 @@
 """The cases of this tree over the kernels of another build, which may know nothing of them.
 
-Run by path, in the Python of the other build: `runpy.run_path("fedbench/bench/graft.py")["graft"]()`, or as a program, which then
+Run by path, in the Python of the other build: `runpy.run_path("fedbench/bench/other_build.py")["use_these_cases"]()`, or as a program, which then
 serves `fedbench.bench.worker`.
 """
 
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 
-def graft() -> None:
+def use_these_cases() -> None:
     """From now on `fedbench.bench` is the folder of this file; everything else of fedbench is the installed build's."""
     folder = Path(__file__).resolve().parent
     import fedbench  # noqa: F401  # the parent has to be there first
@@ -26,5 +26,5 @@ def graft() -> None:
 
 
 if __name__ == "__main__":
-    graft()
+    use_these_cases()
     importlib.import_module("fedbench.bench.worker").serve(sys.stdin, sys.stdout)

@@ -1,0 +1,133 @@
+import pytest
+
+from fedbench.leaderboard import formats
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0, "0"),
+        (12, "12"),
+        (12.34, "12.3"),
+        (0.01234, "0.0123"),
+        (99.97, "100"),
+        (1234.5, "1,234"),
+        (999_999, "999,999"),
+        (1_234_567, "1.23 M"),
+        (999.6e6, "1,000 M"),
+        (4.2e9, "4.20 G"),
+    ],
+)
+def test_number(value, text):
+    assert formats.number(value) == text
+
+
+def test_size_and_percent():
+    assert [formats.size(x) for x in (None, 12, 1500, 2.5e9, 7e17)] == ["–", "12 B", "1.50 kB", "2.50 GB", "700 PB"]
+    assert [formats.percent(x) for x in (None, 0, 1e-9, 0.005, 0.0051, 0.314, 1)] == [
+        "–",
+        "0 %",
+        "<1 %",
+        "<1 %",
+        "1 %",
+        "31 %",
+        "100 %",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (0.8731, 0.0042, "0.873 ± 0.004"),
+        (0.5, None, "0.500"),
+        (None, None, "–"),
+        (0.5, 1e-5, "0.500 ± <0.001"),
+        (0.5, 0.0, "0.500 ± 0.000"),
+    ],
+)
+def test_interval(mean, half, text):
+    assert formats.interval({"mean": mean, "half_width": half}) == text
+
+
+def test_seed_note():
+    assert formats.seed_note({"n": 1, "missing": 0}) == "1 seed, no interval"
+    assert formats.seed_note({"n": 3, "missing": 0}) == "n = 3"
+    assert formats.seed_note({"n": 2, "missing": 1}) == "2 of 3 seeds have a value"
+
+
+SECONDS = {"name": "seconds", "words": "virtual time", "unit": "s"}
+UPDATES = {"name": "updates", "words": "server updates", "unit": "updates"}
+BYTES = {"name": "bytes", "words": "traffic", "unit": "B"}
+
+
+def test_hits():
+    hit = {"median": 12.34, "beyond": None, "hits": 3, "total": 3, "lower_bound": False}
+    miss = {"median": None, "beyond": 20.0, "hits": 1, "total": 3, "lower_bound": True}
+    assert formats.hits(hit, SECONDS) == "12.3 s (3/3)"
+    assert formats.hits(miss, SECONDS) == "> 20.0 s (1/3)"
+    assert formats.hits(miss, UPDATES) == "> 20 (1/3)"
+    assert formats.hits(miss | {"beyond": 2.5e6}, BYTES) == "> 2.50 MB (1/3)"
+    assert formats.hits_note(hit | {"restricted_mean": {"mean": 12.5, "half_width": 0.9}}, SECONDS) == "mean 12.5 s ± 0.900 s"
+    assert formats.hits_note(miss | {"restricted_mean": {"mean": 18.2, "half_width": 3.0}}, UPDATES) == "mean ≥ 18.2"
+
+
+def test_amounts_and_places():
+    assert [formats.amount(x, SECONDS) for x in (None, 12.0, 1234.0)] == ["–", "12.0 s", "1,234 s"]
+    assert [formats.place(x, SECONDS) for x in (None, 12.0, 12.5)] == ["–", "12 s", "12.5 s"]
+    assert [formats.place(x, BYTES) for x in (12, 1.5e9)] == ["12 B", "1.50 GB"]
+    assert formats.place(26.0, UPDATES) == "26 updates"
+
+
+def test_standings_and_differences():
+    tied = {"standing": "tied", "seeds": 3, "difference": -0.0123, "half_width": 0.0312}
+    assert formats.standing(tied) == "cannot be told apart with 3 seeds"
+    assert formats.difference(tied) == "−0.012 ± 0.031 to best"
+    assert formats.difference(tied | {"difference": 0.002, "half_width": 0.0001}) == "+0.002 ± <0.001 to best"
+    none = {"seeds": 3, "difference": None, "half_width": None}
+    assert [formats.standing(none | {"standing": one}) for one in ("best", "behind", "ahead", "unknown", "reference")] == [
+        "best mean",
+        "",
+        "better on the 3 seeds of both",
+        "not compared",
+        "reference",
+    ]
+    assert formats.difference(none) == ""
+
+
+def test_causes_of_the_end():
+    assert formats.ended_by({"time": 3}) == "by time"
+    assert formats.ended_by({"updates": 1, "time": 2}) == "2 by time, 1 by updates"
+    assert formats.ended_by({"diverged": 1, "time": 2}) == "2 by time"
+    assert formats.ended_by({"stalled": 3}) == ""
+
+
+def test_where_accuracies_are_compared():
+    limits = [{"selector": "fedasync", "seed": seed, "ended_by": "updates"} for seed in (2, 0)]
+
+    def horizon(axis, at, limits, is_shared=False):
+        return formats.horizon({"horizon": {"at": at, "is_shared": is_shared, "limits": limits}}, axis)
+
+    assert horizon(SECONDS, 40.0, limits, is_shared=True) == "40 s of virtual time, where all compared runs end"
+    assert horizon(SECONDS, 6.0, limits[:1]) == "6 s of virtual time, where fedasync, seed 2 (ended by updates) ends"
+    assert horizon(UPDATES, 26.0, limits) == "26 updates, where fedasync, seed 2 (ended by updates) and 1 other run end"
+    assert horizon(BYTES, 3.2e6, limits * 2).startswith(
+        "3.20 MB of traffic, where fedasync, seed 2 (ended by updates) and 3 other runs end"
+    )
+    assert horizon(SECONDS, None, []) == "nowhere: no row can be compared"
+
+
+def test_options():
+    assert [formats.option(x) for x in (1.0, "sgd", None, True, [1, 2])] == ["1.0", "sgd", "null", "true", "[1,2]"]
+
+
+def test_outcomes_and_budget():
+    assert formats.outcomes({"diverged": 1, "finished": 2}) == "2 finished, 1 diverged"
+    assert formats.budget({"budget": {"seconds": 20.0, "updates": 4000, "jobs": None}}) == "20 s of virtual time or 4,000 updates"
+    assert formats.budget({"budget": {"seconds": 20.0, "jobs": 100_000_000}}) == "20 s of virtual time"
+    assert formats.budget({"budget": {"seconds": 20.0, "jobs": 500}}) == "20 s of virtual time or 500 jobs"
+    assert formats.budget({"budget": {"seconds": 20.0, "stop_at_target": True}}) == "20 s of virtual time or all targets"
+    held = {"seconds": 20.0, "stop_at_target": True, "hold_points": 3}
+    assert formats.budget({"budget": held}) == "20 s of virtual time or the highest target at 3 evaluations in a row"
+    assert formats.budget({"budget": held | {"hold_points": 1}}) == "20 s of virtual time or all targets"
+    assert formats.budget({"budget": {}}) == "not stated"

@@ -24,7 +24,7 @@ ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while
 # torch is unpacked, which takes as long; the last line finds it ready in build/.
-$(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/cuda/*.cu csrc/cuda/*.cuh csrc/include/fedbench/*.hpp)
+$(STAMP): pyproject.toml CMakeLists.txt $(wildcard csrc/*/*.cpp csrc/*/*.hpp csrc/cuda/*.cu csrc/cuda/*.cuh csrc/include/fedbench/*.hpp csrc/include/fedbench/*/*.hpp)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install "scikit-build-core>=1.0" "pybind11>=3.0" ninja cmake
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel . & build=$$!; \

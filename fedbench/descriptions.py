@@ -53,13 +53,13 @@ def traffic_text(traffic: Traffic) -> str:
 
 
 def work_text(work: GradientWork) -> str:
-    """Of a job, at the default options."""
+    """Returns what a job moves and computes at the default options, in words."""
     per_step, full = work
     return f"{per_step} mini-batch{'es' * (per_step > 1)} a step" + (f", {full} over all examples" if full else "")
 
 
 def memory_text(memory: ServerMemory) -> str:
-    """Of the server, at the default options."""
+    """Returns what the server keeps at the default options, in words."""
     own, per_client, per_version = memory
     parts = [
         f"{own} model-sized",

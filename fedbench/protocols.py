@@ -105,7 +105,7 @@ class Algorithm:
 
     @classmethod
     def make(cls, options: dict[str, Any]) -> Self:
-        """From named options; an unknown one is a UsageError with the nearest match."""
+        """Returns the algorithm with these options. UsageError with the nearest match for an unknown one."""
         known = {field.name for field in dataclasses.fields(cls)}
         for given in options:
             if given not in known:

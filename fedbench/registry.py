@@ -118,7 +118,7 @@ def scalar(text: str) -> Any:
 
 
 def _split(body: str) -> list[str]:
-    """At commas that are not inside brackets."""
+    """Splits at commas that are not inside brackets."""
     parts, depth = [""], 0
     for character in body:
         depth += (character in "[{(") - (character in "]})")

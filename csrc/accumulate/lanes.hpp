@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "../simd/pack.hpp"
+#include "../simd/prefetch.hpp"
 #include "fedbench/accumulate.hpp"
-#include "fedbench/ahead.hpp"
 
 namespace fedbench::lanes {
 

@@ -2,7 +2,7 @@
 // not depend on it. Unnamed namespace on purpose: files for different instruction sets must not be merged.
 #pragma once
 
-#include "fedbench/ahead.hpp"
+#include "../simd/prefetch.hpp"
 #include "rule.hpp"
 
 namespace fedbench::optimising {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "arrays.hpp"
-#include "fedbench/probe.hpp"
+#include "probe.hpp"
 #include "register.hpp"
 #include "vectors.hpp"
 

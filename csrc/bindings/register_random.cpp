@@ -19,7 +19,7 @@ py::ssize_t bounded(const char* name, Integer count) {
 }
 
 template <typename T, typename Draw>
-py::array fill(Stream& stream, py::ssize_t count, Draw draw) {
+py::array fill(RandomStream& stream, py::ssize_t count, Draw draw) {
     if (count < 0) throw py::value_error("count: must be >= 0, got " + std::to_string(count));
     py::array_t<T> out(bounded("count", count));
     T* values = out.mutable_data();
@@ -27,7 +27,7 @@ py::array fill(Stream& stream, py::ssize_t count, Draw draw) {
     return out;
 }
 
-py::array permutation(Stream& stream, std::uint32_t n) {
+py::array permutation(RandomStream& stream, std::uint32_t n) {
     py::array_t<std::int64_t> out(bounded("n", n));
     std::span<std::int64_t> order(out.mutable_data(), n);
     std::iota(order.begin(), order.end(), 0);
@@ -64,22 +64,24 @@ void register_random(py::module_& module) {
         "philox4x32", [](std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) { return philox4x32(counter, key); },
         py::arg("counter"), py::arg("key"), "One Philox4x32-10 block: four 32-bit words.");
 
-    py::class_<Stream>(module, "Stream", "Words of one (seed, purpose, client, k), in order.")
+    py::class_<RandomStream>(module, "RandomStream", "Words of one (seed, purpose, client, k), in order.")
         .def(py::init<std::uint64_t, Purpose, std::uint32_t, std::uint32_t>(), py::arg("seed"), py::arg("purpose"), py::arg("client") = 0,
              py::arg("k") = 0)
         .def(
-            "words", [](Stream& s, py::ssize_t n) { return fill<std::uint32_t>(s, n, [](Stream& r) { return r.word(); }); },
+            "words", [](RandomStream& s, py::ssize_t n) { return fill<std::uint32_t>(s, n, [](auto& r) { return r.word(); }); },
             py::arg("count"))
         .def(
-            "uniform", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.uniform(); }); }, py::arg("count"))
+            "uniform", [](RandomStream& s, py::ssize_t n) { return fill<double>(s, n, [](auto& r) { return r.uniform(); }); },
+            py::arg("count"))
         .def(
-            "normal", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.normal(); }); }, py::arg("count"))
+            "normal", [](RandomStream& s, py::ssize_t n) { return fill<double>(s, n, [](auto& r) { return r.normal(); }); },
+            py::arg("count"))
         .def(
-            "exponential", [](Stream& s, py::ssize_t n) { return fill<double>(s, n, [](Stream& r) { return r.exponential(); }); },
+            "exponential", [](RandomStream& s, py::ssize_t n) { return fill<double>(s, n, [](auto& r) { return r.exponential(); }); },
             py::arg("count"))
         .def(
             "below",
-            [](Stream& s, std::uint32_t n) {
+            [](RandomStream& s, std::uint32_t n) {
                 if (n == 0) throw py::value_error("n: must be >= 1, got 0");
                 return s.below(n);
             },
@@ -90,7 +92,7 @@ void register_random(py::module_& module) {
         "draw_batches",
         [](std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::uint32_t examples, std::uint32_t batch_size,
            std::int64_t steps) {
-            Batches batches = draw_batches(Stream(seed, Purpose::data_order, client, k), examples, batch_size, steps);
+            Batches batches = draw_batches(RandomStream(seed, Purpose::data_order, client, k), examples, batch_size, steps);
             return py::make_tuple(take(std::move(batches.rows)), take(std::move(batches.offsets)));
         },
         py::arg("seed"), py::arg("client"), py::arg("k"), py::arg("examples"), py::arg("batch_size"), py::arg("steps"),
@@ -101,7 +103,7 @@ void register_random(py::module_& module) {
         [](std::uint64_t seed, Purpose purpose, std::uint32_t clients) {
             py::array_t<double> out(bounded("clients", clients));
             double* values = out.mutable_data();
-            for (std::uint32_t i = 0; i < clients; ++i) values[i] = Stream(seed, purpose, i).uniform();
+            for (std::uint32_t i = 0; i < clients; ++i) values[i] = RandomStream(seed, purpose, i).uniform();
             return out;
         },
         py::arg("seed"), py::arg("purpose"), py::arg("clients"), "The first uniform draw of every client's stream (N,) float64.");

@@ -11,7 +11,7 @@
 #include <concepts>
 #include <cstdint>
 
-#include "fedbench/math.hpp"
+#include "fedbench/detail/math.hpp"
 
 namespace fedbench::distillation {
 namespace {

@@ -1,9 +1,9 @@
 // What distill.hpp promises, written once; a file per instruction set includes it (unnamed namespace: see simd/registers.hpp).
 #pragma once
 
-#include "few.hpp"
-#include "given.hpp"
-#include "many.hpp"
+#include "few_classes.hpp"
+#include "given_probabilities.hpp"
+#include "many_classes.hpp"
 
 namespace fedbench::distillation {
 namespace {

@@ -130,13 +130,13 @@ Window Availability::first(std::uint64_t seed, std::uint32_t client) const {
     if (kind_ == AvailabilityKind::periodic) {
         const std::int64_t period = of(period_, client), on = of(on_, client);
         if (on == period) return window;
-        const double phase = phase_.empty() ? Stream(seed, Purpose::availability, client).uniform() : of(phase_, client);
+        const double phase = phase_.empty() ? RandomStream(seed, Purpose::availability, client).uniform() : of(phase_, client);
         window.from = -static_cast<std::int64_t>(phase * static_cast<double>(period));
         window.until = window.from + on;
     } else if (kind_ == AvailabilityKind::alternating) {
         const double on = of(mean_on_, client), off = of(mean_off_, client);
         if (off == 0) return window;
-        Stream random(seed, Purpose::availability, client);
+        RandomStream random(seed, Purpose::availability, client);
         const bool starts_on = random.uniform() * (on + off) < on;
         const std::int64_t absence = drawn_nanoseconds(off * random.exponential());
         window.from = starts_on ? 0 : absence;
@@ -160,7 +160,7 @@ Window Availability::nth(std::uint32_t client, std::int64_t k) const {
 
 void Availability::next_drawn(Window& window, std::uint64_t seed, std::uint32_t client) const {
     ++window.k;
-    Stream random(seed, Purpose::availability, client, static_cast<std::uint32_t>(window.k));
+    RandomStream random(seed, Purpose::availability, client, static_cast<std::uint32_t>(window.k));
     window.from = window.until + drawn_nanoseconds(of(mean_off_, client) * random.exponential());
     window.until = window.from + drawn_nanoseconds(of(mean_on_, client) * random.exponential());
 }

@@ -59,7 +59,7 @@ const std::vector<std::uint32_t>& Cohort::draw_here(Scheduler& s, std::uint32_t 
 template <typename Here>
 const std::vector<std::uint32_t>& Cohort::draw_among(std::uint64_t seed, std::uint32_t t, Here here) {
     selected_.clear();
-    Stream random(seed, Purpose::selection, 0, t);
+    RandomStream random(seed, Purpose::selection, 0, t);
     switch (config_.select) {
         case Select::all:
             std::copy_if(pool_.begin(), pool_.end(), std::back_inserter(selected_), here);
@@ -83,7 +83,7 @@ const std::vector<std::uint32_t>& Cohort::draw_among(std::uint64_t seed, std::ui
 /// The first places of a Fisher-Yates shuffle, until cohort of them are there; the swaps are undone, so that a cohort depends on its
 /// own stream only.
 template <typename Here>
-void Cohort::draw_distinct(Stream& random, Here here) {
+void Cohort::draw_distinct(RandomStream& random, Here here) {
     std::vector<std::uint32_t> swaps;
     for (std::uint32_t i = 0; i < clients_ && selected_.size() < config_.cohort; ++i) {
         swaps.push_back(i + random.below(clients_ - i));
@@ -95,7 +95,7 @@ void Cohort::draw_distinct(Stream& random, Here here) {
 
 /// Every draw is repeated until its client is there; after too many in vain, the rest comes from a list of those who are.
 template <typename Here>
-void Cohort::draw_repeatedly(Stream& random, Here here) {
+void Cohort::draw_repeatedly(RandomStream& random, Here here) {
     constexpr int patience = 64;
     for (int in_vain = 0; selected_.size() < config_.cohort && in_vain < patience;) {
         const bool weighted = config_.select == Select::weighted;

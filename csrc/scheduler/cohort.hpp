@@ -12,7 +12,7 @@
 
 namespace fedbench {
 
-/// Cohort t is drawn from Stream(seed, selection, 0, t), or is row t of the script; it depends on nothing else.
+/// Cohort t is drawn from RandomStream(seed, selection, 0, t), or is row t of the script; it depends on nothing else.
 class Cohort {
 public:
     /// `policy` and `unit` ("round", "poll") are the words of the messages. Throws std::invalid_argument.
@@ -43,9 +43,9 @@ private:
     template <typename Here>
     const std::vector<std::uint32_t>& draw_among(std::uint64_t seed, std::uint32_t t, Here here);
     template <typename Here>
-    void draw_distinct(Stream& random, Here here);
+    void draw_distinct(RandomStream& random, Here here);
     template <typename Here>
-    void draw_repeatedly(Stream& random, Here here);
+    void draw_repeatedly(RandomStream& random, Here here);
     std::uint32_t draw_weighted(const std::vector<double>& cumulative, double u) const;
     bool is_given() const { return config_.select == Select::scripted || config_.select == Select::external; }
     std::vector<std::uint32_t> given(std::uint32_t t) const;

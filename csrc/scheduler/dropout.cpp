@@ -22,7 +22,7 @@ void Dropout::check_clients(std::uint32_t clients) const {
 }
 
 std::optional<std::int64_t> Dropout::draw(std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::int64_t run) const {
-    Stream random(seed, Purpose::loss, client, k);
+    RandomStream random(seed, Purpose::loss, client, k);
     if (random.uniform() >= probability_[probability_.size() == 1 ? 0 : client]) return std::nullopt;
     return std::min(run, static_cast<std::int64_t>(random.uniform() * static_cast<double>(run)));
 }

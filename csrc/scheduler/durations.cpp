@@ -58,7 +58,7 @@ Durations::Durations(std::string name, DurationKind kind, std::vector<double> a,
 std::int64_t Durations::unit(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k) const {
     if (kind_ == DurationKind::constant) return constant_ns_[constant_ns_.size() == 1 ? 0 : client];
     if (kind_ == DurationKind::table) return table_ns_.at(name_, client, k);
-    Stream stream(seed, purpose, client, k);
+    RandomStream stream(seed, purpose, client, k);
     const double a = parameter(a_, client);
     double seconds = 0;
     switch (kind_) {
@@ -137,7 +137,7 @@ Steps Steps::normal(double mean, double variance) {
 std::int32_t Steps::of(std::uint64_t seed, std::uint32_t client, std::uint32_t k) const {
     if (!per_client_.empty()) return per_client_[per_client_.size() == 1 ? 0 : client];
     if (!table_.empty()) return table_.at("steps", client, k);
-    const double x = mean_ + deviation_ * Stream(seed, Purpose::steps, client, k).normal();
+    const double x = mean_ + deviation_ * RandomStream(seed, Purpose::steps, client, k).normal();
     const auto truncated = static_cast<std::int32_t>(std::abs(x));
     return truncated > 1 ? truncated : 1;
 }

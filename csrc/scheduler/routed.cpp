@@ -56,10 +56,10 @@ public:
         if (s.loses_jobs())
             throw std::invalid_argument("stream: with routing, everybody must always be there and no job be lost, since nothing says what "
                                         "becomes of a queue whose client has left");
-        random_ = Stream(s.system().seed, Purpose::initial);
+        random_ = RandomStream(s.system().seed, Purpose::initial);
         for (std::uint32_t i = 0; i < config_.tasks; ++i)
             start(s, config_.initial.empty() ? routing_.client(random_.uniform()) : named_client(config_.initial[i], "initial", clients_));
-        random_ = Stream(s.system().seed, Purpose::replacement);
+        random_ = RandomStream(s.system().seed, Purpose::replacement);
     }
 
     /// A client's tasks end in the order in which they were given to it, also those that end in one instant.
@@ -113,7 +113,7 @@ private:
     std::vector<Scheduler::Slot> after_;  // by slot: the next one of the queue
     std::uint32_t vacant_ = 0;            // tasks to be routed in this instant
     std::size_t next_replacement_ = 0;
-    Stream random_{0, Purpose::replacement};
+    RandomStream random_{0, Purpose::replacement};
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ public:
         } else {
             start_scripted(s);
         }
-        random_ = fedbench::Stream(s.system().seed, Purpose::replacement);
+        random_ = fedbench::RandomStream(s.system().seed, Purpose::replacement);
     }
 
     void on_event(Scheduler& s, const Event& event) override {
@@ -175,7 +175,7 @@ private:
     /// concurrency distinct clients: the first places of a Fisher-Yates shuffle of 0 .. N - 1; the rest stay idle. Of those, clients
     /// that are away are passed over, and wait for their return.
     void draw_initial(Scheduler& s) {
-        fedbench::Stream random(s.system().seed, Purpose::initial);
+        fedbench::RandomStream random(s.system().seed, Purpose::initial);
         std::vector<std::uint32_t> order(clients_);
         std::iota(order.begin(), order.end(), 0);
         std::uint32_t drawn = 0;
@@ -220,7 +220,7 @@ private:
     /// With many clients every draw reads memory at random, and waiting for it is most of a plan's time. The next draws are known
     /// already, since as many clients will be idle then: ask for the place of the one after the next, and for the client of the next.
     void fetch_ahead(const Scheduler& s) const {
-        fedbench::Stream ahead = random_;
+        fedbench::RandomStream ahead = random_;
         const auto idle = static_cast<std::uint32_t>(idle_.size());
         const std::uint32_t next = ahead.below(idle + 1);
         if (next < idle) s.prefetch(idle_[next]);
@@ -238,7 +238,7 @@ private:
     std::uint32_t vacant_ = 0;          // places, if drawn
     bool is_soon_ = false;              // is the dispatch event of this instant under way?
     std::size_t next_replacement_ = 0;
-    fedbench::Stream random_{0, Purpose::replacement};
+    fedbench::RandomStream random_{0, Purpose::replacement};
 };
 
 }  // namespace

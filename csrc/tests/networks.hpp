@@ -80,7 +80,7 @@ inline std::vector<Net> nets() {
 
 template <typename Real>
 std::vector<Real> draws(std::size_t n, std::uint32_t k, double scale = 1) {
-    Stream stream(11, Purpose::evaluation, 0, k);
+    RandomStream stream(11, Purpose::evaluation, 0, k);
     std::vector<Real> values(n);
     for (Real& value : values) value = static_cast<Real>(scale * stream.normal());
     return values;

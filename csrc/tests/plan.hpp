@@ -159,7 +159,7 @@ inline void check_update(const Plan& plan, std::size_t u, std::int64_t quarters,
 
 inline SystemModel random_system(std::uint32_t clients, std::uint64_t seed) {
     std::vector<double> mean(clients);
-    Stream random(seed, Purpose::speed);
+    RandomStream random(seed, Purpose::speed);
     for (double& m : mean) m = 0.5 + 4 * random.uniform();
     return {clients,
             seed,

@@ -22,7 +22,7 @@ constexpr std::size_t kCounts[] = {0, 1, 2, 3, 5, 17};
 bool has_avx2() { return instruction_set() != InstructionSet::portable; }
 
 template <typename Real>
-std::vector<Real> random_vector(Stream& stream, std::size_t d) {
+std::vector<Real> random_vector(RandomStream& stream, std::size_t d) {
     std::vector<Real> values(d);
     for (Real& v : values) v = static_cast<Real>(std::ldexp(stream.normal(), static_cast<int>(stream.below(20)) - 10));
     return values;
@@ -35,7 +35,7 @@ struct Case {
     std::vector<const Real*> pointers;
 
     Case(std::uint64_t seed, std::size_t count, std::size_t d) {
-        Stream stream(seed, Purpose::parameters);
+        RandomStream stream(seed, Purpose::parameters);
         for (std::size_t k = 0; k < count; ++k) {
             weights.push_back(stream.normal());
             rows.push_back(random_vector<Real>(stream, d));
@@ -96,7 +96,7 @@ void same_bits_everywhere(const std::string& type) {
 /// Unaligned slices: element 1 of an allocation.
 template <typename Real>
 void unaligned() {
-    Stream stream(6, Purpose::parameters);
+    RandomStream stream(6, Purpose::parameters);
     const std::vector<Real> a = random_vector<Real>(stream, 130), b = random_vector<Real>(stream, 130);
     const std::vector<Real> left(a.begin() + 1, a.end()), right(b.begin() + 1, b.end());
     const std::span<const Real> x(a.data() + 1, 129), y(b.data() + 1, 129);

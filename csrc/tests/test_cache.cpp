@@ -23,7 +23,7 @@ struct Cache {
     std::vector<Real> out;
 
     explicit Cache(std::size_t d) : sum(d), out(d) {
-        Stream stream(5, Purpose::parameters);
+        RandomStream stream(5, Purpose::parameters);
         const auto vector = [&] {
             std::vector<Real> values(d);
             for (Real& v : values) v = static_cast<Real>(stream.normal());

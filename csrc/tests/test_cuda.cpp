@@ -21,7 +21,7 @@ using Numbers = std::vector<double>;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 template <typename Real>
-std::vector<Real> random_vector(Stream& stream, std::size_t d, double scale = 1) {
+std::vector<Real> random_vector(RandomStream& stream, std::size_t d, double scale = 1) {
     std::vector<Real> values(d);
     for (Real& value : values) value = static_cast<Real>(scale * stream.normal());
     return values;
@@ -38,7 +38,7 @@ bool same(double a, double b) { return same(std::vector{a}, std::vector{b}); }
 
 template <typename Real>
 void sums() {
-    Stream stream(1, Purpose::parameters);
+    RandomStream stream(1, Purpose::parameters);
     for (std::size_t d : kLengths) {
         const auto a = random_vector<Real>(stream, d), b = random_vector<Real>(stream, d), c = random_vector<Real>(stream, d);
         const std::vector<const Real*> rows{a.data(), b.data(), c.data()};
@@ -64,7 +64,7 @@ struct State {
 
 template <typename Real>
 void steps() {
-    Stream stream(2, Purpose::parameters);
+    RandomStream stream(2, Purpose::parameters);
     for (std::size_t d : {0, 7, 4101}) {
         const auto a = random_vector<Real>(stream, d), b = random_vector<Real>(stream, d);
         const std::vector<const Real*> rows{a.data(), b.data()};
@@ -96,13 +96,14 @@ struct Cache {
     std::vector<double> sum;
     std::vector<Real> out;
 
-    Cache(Stream& stream, std::size_t d) : rows{random_vector<Real>(stream, d), random_vector<Real>(stream, d)}, sum(d, 0.7), out(d) {}
+    Cache(RandomStream& stream, std::size_t d)
+        : rows{random_vector<Real>(stream, d), random_vector<Real>(stream, d)}, sum(d, 0.7), out(d) {}
     std::vector<Real*> pointers() { return {rows[0].data(), rows[1].data(), rows[0].data()}; }
 };
 
 template <typename Real>
 void caches() {
-    Stream stream(3, Purpose::parameters);
+    RandomStream stream(3, Purpose::parameters);
     for (std::size_t d : {0, 300})
         for (CacheOrder order : {CacheOrder::deferred, CacheOrder::immediate, CacheOrder::newest}) {
             Cache<Real> cpu(stream, d), gpu = cpu;
@@ -150,7 +151,7 @@ void compare_distilled(const std::vector<Real>& s, const std::vector<Real>& t, c
 
 template <typename Real>
 void distillation_of(std::size_t rows, std::size_t classes, double scale) {
-    Stream stream(4, Purpose::parameters, static_cast<std::uint32_t>(classes));
+    RandomStream stream(4, Purpose::parameters, static_cast<std::uint32_t>(classes));
     const auto s = random_vector<Real>(stream, rows * classes, scale), t = random_vector<Real>(stream, rows * classes, scale);
     const std::string what = std::to_string(rows) + " x " + std::to_string(classes);
     compare_distilled<Real>(s, t, {classes, {0.2, 0.8}, Teacher::logits}, what);

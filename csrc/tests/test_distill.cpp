@@ -39,7 +39,7 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 template <typename Real>
-std::vector<Real> random_logits(Stream& stream, std::size_t count) {
+std::vector<Real> random_logits(RandomStream& stream, std::size_t count) {
     std::vector<Real> values(count);
     for (Real& v : values) v = static_cast<Real>(4 * stream.normal());
     return values;
@@ -77,7 +77,7 @@ void against_formulas(const Result<Real>& got, const std::vector<Real>& s, const
 
 template <typename Real>
 void same_bits_everywhere() {
-    Stream stream(3, Purpose::parameters);
+    RandomStream stream(3, Purpose::parameters);
     for (std::size_t classes : {2, 7, 8, 9, 31, 32, 33, 40, 255, 256, 257, 1000})
         for (std::size_t rows : {1, 3, 4, 8, 11}) {
             const auto s = random_logits<Real>(stream, rows * classes), t = random_logits<Real>(stream, rows * classes);

@@ -95,7 +95,7 @@ void a_scheduler_serves_one_caller() {
 }
 
 void draws_are_bounded() {
-    const fedbench::Stream random(1, Purpose::data_order);
+    const fedbench::RandomStream random(1, Purpose::data_order);
     check_throws<std::invalid_argument>([&] { draw_batches(random, 10, 5, std::int64_t{1} << 40); }, "at most 268435456 rows are drawn");
     check_throws<std::invalid_argument>([&] { draw_batches(random, 10, 5, kMostDraws / 5 + 1); }, "at most 268435456 rows are drawn");
     check_throws<std::invalid_argument>([&] { draw_batches(random, 0xffffffff, 1, 1); }, "of 4294967295 examples");

@@ -34,7 +34,7 @@ std::vector<Real> exponents() {
                              Real(-1e30),
                              -infinity,
                              std::numeric_limits<Real>::quiet_NaN()};
-    Stream stream(7, Purpose::parameters);
+    RandomStream stream(7, Purpose::parameters);
     while (values.size() < 4096) values.push_back(static_cast<Real>(-100 * stream.exponential()));
     return values;
 }
@@ -60,7 +60,7 @@ void exponentials() {
 }
 
 void logarithms() {
-    Stream stream(8, Purpose::parameters);
+    RandomStream stream(8, Purpose::parameters);
     bool portable = true;
     for (int i = 0; i < 4096; ++i) {
         const double x = std::exp(20 * stream.normal());

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "fedbench/helpers.hpp"
+#include "fedbench/detail/helpers.hpp"
 #include "networks.hpp"
 
 namespace {

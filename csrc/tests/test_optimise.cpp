@@ -27,7 +27,7 @@ struct State {
 };
 
 template <typename Real>
-std::vector<Real> random_vector(Stream& stream, std::size_t d) {
+std::vector<Real> random_vector(RandomStream& stream, std::size_t d) {
     std::vector<Real> values(d);
     for (Real& value : values) value = static_cast<Real>(stream.normal());
     return values;
@@ -35,7 +35,7 @@ std::vector<Real> random_vector(Stream& stream, std::size_t d) {
 
 template <typename Real>
 void same_bits_everywhere() {
-    Stream stream(4, Purpose::parameters);
+    RandomStream stream(4, Purpose::parameters);
     for (std::size_t d : {0, 1, 7, 8, 9, 100, 4096, 4099}) {
         const auto a = random_vector<Real>(stream, d), b = random_vector<Real>(stream, d);
         const std::vector<const Real*> rows{a.data(), b.data()};

@@ -29,12 +29,12 @@ void known_answers() {  // kat_vectors of Random123
 
 void stream_layout() {
     const std::uint64_t seed = 0x0123456789abcdef;
-    Stream stream(seed, Purpose::upload, 7, 9);
+    RandomStream stream(seed, Purpose::upload, 7, 9);
     for (std::uint32_t draw = 0; draw < 3; ++draw) {
         const Words block = philox4x32({draw, 9, 7, 5}, {0x89abcdef, 0x01234567});
         for (std::uint32_t word : block) check(stream.word() == word, "counter = (draw, k, client, purpose), key = (low, high)");
     }
-    Stream a(seed, Purpose::speed), b = a;
+    RandomStream a(seed, Purpose::speed), b = a;
     const std::uint64_t high = a.word(), low = a.word();
     check(b.uniform() == static_cast<double>((high << 32 | low) >> 11) * 0x1p-53, "uniform: high word, low word, 53 bits");
 }
@@ -50,13 +50,13 @@ double chi_square(const std::vector<int>& counts) {
 
 void below_is_unbiased() {
     for (std::uint32_t n : {1u, 2u, 3u, 10u, 1000003u, 0x80000001u, 0xffffffffu}) {
-        Stream stream(n, Purpose::selection);
+        RandomStream stream(n, Purpose::selection);
         bool inside = true;
         for (int i = 0; i < 2000; ++i) inside = inside && stream.below(n) < n;
         check(inside, "below(n) < n, n = " + std::to_string(n));
     }
     // n = 3/4 of 2^32: multiply and shift without rejection makes multiples of 3 twice as likely as the rest.
-    Stream stream(1, Purpose::selection);
+    RandomStream stream(1, Purpose::selection);
     std::vector<int> residues(3), sevenths(7);
     for (int i = 0; i < 30000; ++i) ++residues[stream.below(0xc0000000u) % 3];
     for (int i = 0; i < 70000; ++i) ++sevenths[stream.below(7)];
@@ -65,7 +65,7 @@ void below_is_unbiased() {
 }
 
 void shuffle_is_uniform() {
-    Stream stream(2, Purpose::partition);
+    RandomStream stream(2, Purpose::partition);
     std::vector<std::int64_t> order(257);
     std::iota(order.begin(), order.end(), 0);
     stream.shuffle(std::span(order));
@@ -85,7 +85,7 @@ void shuffle_is_uniform() {
     for (const auto& [key, count] : seen) counts.push_back(count);
     check(counts.size() == 6 && chi_square(counts) < 35.9, "six orders of three, equally likely (5 degrees of freedom, 1e-6)");
 
-    Stream untouched(3, Purpose::partition), used = untouched;
+    RandomStream untouched(3, Purpose::partition), used = untouched;
     std::vector<int> one{5}, none;
     used.shuffle(std::span(one));
     used.shuffle(std::span(none));
@@ -94,7 +94,7 @@ void shuffle_is_uniform() {
 
 void moments_of_normal_and_exponential() {
     constexpr int n = 40000;
-    Stream stream(4, Purpose::compute);
+    RandomStream stream(4, Purpose::compute);
     double sum = 0, squares = 0, exponential = 0;
     for (int i = 0; i < n; ++i) {
         const double z = stream.normal();
@@ -145,10 +145,10 @@ void elementary_functions() {
 }
 
 void batches() {
-    const Stream stream(5, Purpose::data_order, 3, 1);
+    const RandomStream stream(5, Purpose::data_order, 3, 1);
     const Batches b = draw_batches(stream, 10, 4, 5);  // 4 + 4 + 2, then 4 + 4 of a new permutation
     check(b.offsets == std::vector<std::int64_t>{0, 4, 8, 10, 14, 18}, "slices, the short last one, then a new permutation");
-    Stream again = stream;
+    RandomStream again = stream;
     std::vector<std::int64_t> order(10), expected;
     for (int epoch = 0; epoch < 2; ++epoch) {
         std::iota(order.begin(), order.end(), 0);

@@ -6,14 +6,14 @@
 
 #include "check.hpp"
 #include "fedbench/philox.hpp"
-#include "fedbench/probe.hpp"
+#include "../bindings/probe.hpp"
 
 using namespace fedbench;
 using fedbench::testing::check;
 
 namespace {
 
-std::vector<std::int64_t> draw(Stream& random, std::size_t count, std::uint32_t below) {
+std::vector<std::int64_t> draw(RandomStream& random, std::size_t count, std::uint32_t below) {
     std::vector<std::int64_t> values(count);
     for (auto& value : values) value = random.below(below);
     return values;
@@ -21,7 +21,7 @@ std::vector<std::int64_t> draw(Stream& random, std::size_t count, std::uint32_t 
 
 /// Narrow increments make ties, which go to the lowest client.
 void hold() {
-    Stream random(1, Purpose::compute);
+    RandomStream random(1, Purpose::compute);
     for (const std::uint32_t range : {4u, 1u << 30}) {
         const auto times = draw(random, 37, range), increments = draw(random, 5000, range);
         std::set<std::pair<std::int64_t, std::uint64_t>> pending;
@@ -43,7 +43,7 @@ void hold() {
 }
 
 void hold_goes_on() {
-    Stream random(2, Purpose::compute);
+    RandomStream random(2, Purpose::compute);
     const auto times = draw(random, 10, 1000), increments = draw(random, 200, 1000);
     Hold whole(times), parts(times);
     whole.run(increments);

@@ -113,7 +113,7 @@ void budgets() {
 
 /// The event queue against a sorted list, with pops and pushes in every mixture.
 void event_queue() {
-    Stream random(14, Purpose::compute);
+    RandomStream random(14, Purpose::compute);
     EventQueue queue;
     std::vector<Event> model;
     bool ordered = true;

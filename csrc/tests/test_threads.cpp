@@ -74,7 +74,7 @@ Work work_of(std::size_t i, const std::vector<std::vector<float>>& rows) {
 }  // namespace
 
 int main() {
-    Stream random(11, Purpose::parameters);
+    RandomStream random(11, Purpose::parameters);
     std::vector<std::vector<float>> rows(4, std::vector<float>(kLength));
     for (auto& row : rows)
         for (float& value : row) value = static_cast<float>(random.normal());

@@ -63,7 +63,7 @@ std::int64_t walked(const Parts& trace, std::int64_t shift, std::int64_t from, s
 }
 
 void transfers_agree_with_a_walk() {
-    Stream random(5, Purpose::speed);
+    RandomStream random(5, Purpose::speed);
     bool same = true;
     for (int round = 0; round < 2000; ++round) {
         Parts trace;

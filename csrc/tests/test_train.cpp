@@ -173,7 +173,7 @@ void masks_follow_the_stream() {
     Job<double> job;
     job.steps = 1, job.client = 3, job.k = 4, job.first_gradient = first.data();
     trained(problem, job, 1, instruction_set());
-    Stream stream(5, Purpose::dropout, 3, 4);
+    RandomStream stream(5, Purpose::dropout, 3, 4);
     bool dropped = false, kept = false;
     for (std::size_t i = 0; i < 40; ++i) {
         const bool is_kept = stream.word() >= 0.25 * 0x1p32;

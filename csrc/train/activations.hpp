@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "fedbench/helpers.hpp"
+#include "fedbench/detail/helpers.hpp"
 #include "fedbench/train.hpp"
 #include "tiles.hpp"
 

@@ -36,7 +36,7 @@ void relu_gradient(const Real* y, Real* grad, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) grad[i] = y[i] <= 0 ? Real{0} : grad[i];
 }
 
-/// The words of a stream, many at a time: fedbench::Stream hands out the same ones.
+/// The words of a stream, many at a time: fedbench::RandomStream hands out the same ones.
 class Words {
 public:
     Words(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::uint64_t skip = 0)

@@ -36,7 +36,7 @@ public:
         }
         prepare(job);
         Words masks(seed, Purpose::dropout, job.client, job.k);
-        const Batches order = draw_batches(Stream(seed, Purpose::data_order, job.client, job.k),
+        const Batches order = draw_batches(RandomStream(seed, Purpose::data_order, job.client, job.k),
                                            static_cast<std::uint32_t>(job.shard.size()), static_cast<std::uint32_t>(batch), job.steps);
         const bool plain = rule.weight_decay == 0 && rule.prox == 0 && rule.correction == nullptr && rule.anchor == nullptr &&
                            job.first_gradient == nullptr && job.mean_gradient == nullptr;

@@ -84,7 +84,7 @@ class Hits:
 
     @property
     def median(self) -> float | None:
-        """With every miss as +infinity; None if that makes it infinite. An even number of seeds: mean of the middle two."""
+        """Returns the median with every miss as +infinity; None if it is infinite. Of an even number it is the mean of the middle two."""
         places = sorted(math.inf if attempt.reached is None else attempt.reached for attempt in self.attempts)
         median = (places[(len(places) - 1) // 2] + places[len(places) // 2]) / 2
         return median if math.isfinite(median) else None

@@ -94,7 +94,7 @@ def _scenario(
 
 
 def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
-    """In order of seed. The same run given twice, with the same digests, counts once; anything else is an error."""
+    """Returns the runs in order of seed. A run that is given twice, with the same digests, counts once; anything else is an error."""
     first = records[0]
     runs: dict[int, Record] = {}
     place = f"scenario {first.scenario} ({first.meta['spec']['scenario_hash']}), {first.selector}"

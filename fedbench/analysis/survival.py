@@ -45,7 +45,8 @@ class Arrivals:
 
 
 def arrivals(reached: Sequence[float | None], censored_at: Sequence[float]) -> Arrivals:
-    """Of the times of runs, None for one that did not arrive and was watched until its `censored_at`. UsageError without runs."""
+    """Returns the estimate from the times of runs. One that did not arrive is None, and was watched until its `censored_at`. UsageError
+    without runs."""
     if not reached or len(reached) != len(censored_at):
         raise UsageError(
             f"arrivals: expected a censoring time for each of at least one run, got {len(reached)} and {len(censored_at)}"

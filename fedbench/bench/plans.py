@@ -105,7 +105,7 @@ def limited(plan: Plan, *, stop: bool) -> Ready:
 
 
 def unlimited(plan: Plan, *, stop: bool) -> Ready:
-    """As many jobs without a limit, which all count."""
+    """Plans as many jobs without a limit. All of them count."""
     updates = round(plan.updates * steady(plan, stop=stop)["jobs_per_update"])
     return with_policy(plan._replace(updates=updates // plan.buffer), "jobs", restart="self")
 

@@ -115,7 +115,7 @@ def looped(spec: Any) -> Outcome:
 
 
 def _whole(name: str, algorithm: str, *overrides: str) -> Case:
-    """On Fashion-MNIST, batches of 10, speeds within a factor of five."""
+    """A run on Fashion-MNIST with batches of 10 and speeds within a factor of five."""
     return Case(
         name=name,
         group="run",

@@ -164,7 +164,7 @@ def ours_on_two(given: Given) -> Ready:
 
 
 def truth(given: Given) -> Outcome:
-    """In float64; the tests show that this is what torch computes in float64."""
+    """Trains in float64. The tests show that this is what torch computes in float64."""
     ready = trained(given, np.float64, "", 1)
     return ready.read(ready.act())
 

@@ -30,12 +30,12 @@ def _escape(character: str) -> str:
 
 
 def say(text: str = "", end: str = "\n") -> None:
-    """To standard output."""
+    """Prints a line to standard output."""
     sys.stdout.write(visible(text) + end)
 
 
 def show(text: str) -> None:
-    """To standard error, at once."""
+    """Prints a line to standard error, at once."""
     sys.stderr.write(f"{visible(text)}\n")
     sys.stderr.flush()
 

@@ -88,7 +88,7 @@ def _possible(chosen: Sequence[Cell]) -> list[Cell]:
 
 
 def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: int, *, varied: bool) -> dict[str, str]:
-    """With the instruction set of the committed records, where this machine has it."""
+    """Computes with the instruction set of the committed records, where this machine has it."""
     known = runs.used(chosen, committed)
     isa = as_recorded(known[0], RunOptions()).isa if known else ""
     options = RunOptions(resume=True, isa=isa)

@@ -254,7 +254,9 @@ def executor(on: str, store: Store) -> Executor | None:
 def _compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> None:
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
     with interruptible("the same command goes on"), contextlib.nullcontext(None) if quiet else watching(True) as watcher:
-        tally = campaign.compute(wanted, store, processes=processes, options=RunOptions(resume=True), watcher=watcher, executor=on)
+        tally = campaign.compute(
+            wanted, store, processes=processes, options=RunOptions(resume=True), watcher=watcher, executor=on
+        )
     show(f"{tally.there:,} of {tally.wanted:,} runs have a record, {tally.before:,} of them had one before")
     if tally.failed:
         first, why = tally.failed[0]

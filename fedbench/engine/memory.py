@@ -31,7 +31,7 @@ def server_bytes(algorithm: Algorithm, state: State, info: Info, versions: int) 
 
 
 def _state_bytes(value: Any) -> int:
-    """Of arrays, lists of them, and the rows of a table that were written."""
+    """Returns the bytes of arrays, of lists of them, or of the rows of a table that were written."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, ClientTable):

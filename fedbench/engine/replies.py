@@ -61,7 +61,7 @@ class Replies:
         return row
 
     def sent(self, entries: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-        """By name, a row for every entry (K, ..)."""
+        """Returns by name what the jobs sent, a row for every entry (K, ..)."""
         replies = [self._results[index].reply.sent for index in entries.tolist()]
         return {name: np.stack([sent[name] for sent in replies]) for name in replies[0]}
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fedbench.engine.execute import Execution
 from fedbench.errors import FedbenchError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.scheduler import Scheduler
 from fedbench.types import Info, State
 
@@ -20,7 +20,7 @@ class SelectionTools:
     """What `select` may use: see protocols.SelectionTools."""
 
     info: Info
-    random: Stream
+    random: RandomStream
 
 
 class ClientSelector:
@@ -40,7 +40,7 @@ class ClientSelector:
 
     def _ask(self, available: npt.NDArray[np.int32]) -> list[int]:
         execution = self.execution
-        tools = SelectionTools(execution.info, Stream(self.seed, Purpose.selection, 0, self.round))
+        tools = SelectionTools(execution.info, RandomStream(self.seed, Purpose.selection, 0, self.round))
         state = State(**{name: _read_only(value) for name, value in execution.state.items()})
         return self._checked(execution.algorithm.select(state, available, self.round, tools), available)
 

@@ -256,7 +256,7 @@ class Setup:
         return self.has_absences or bool(in_rounds) or (isinstance(policy, Stream) and policy.stop_stale)
 
     def hindsight(self, scheduler: Scheduler) -> Hindsight | None:
-        """For the ledger of a plan whose jobs can be lost, late or paused; None where they cannot."""
+        """Returns what the ledger needs where jobs can be lost, late or paused; None where they cannot."""
         return Hindsight(scheduler) if self.jobs_can_fail else None
 
     def ledger(self, scheduler: Scheduler, grid_ns: int) -> Ledger:

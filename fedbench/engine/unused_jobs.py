@@ -30,8 +30,8 @@ class UnusedJobs:
     def add(
         self, chunk: Chunk, end_ns: int, gradients: npt.NDArray[np.int64]
     ) -> tuple[Times, npt.NDArray[np.int32], npt.NDArray[np.int64], Times]:
-        """Of every job (J,): nanoseconds of work by the end of the plan, the steps and the mini-batch gradients that it did or will have
-        done, and when it did the last of them (NEVER: it has not). `gradients`: of whole jobs (J,)."""
+        """Returns for every job (J,) the nanoseconds of work by the end of the plan, the steps and the mini-batch gradients that it did or
+        will have done, and when it did the last of them (NEVER: it has not). `gradients`: of whole jobs (J,)."""
         lost, late = lost_at(chunk, end_ns), chunk.t_stop
         gone = np.maximum(lost, late)
         stopped = np.where(chunk.t_finish >= 0, chunk.t_finish, gone)

@@ -158,7 +158,7 @@ class TeacherMean:
 
     @property
     def bytes(self) -> int:
-        """Of all stored logits."""
+        """Returns the bytes of all stored logits."""
         return sum(logits.nbytes for logits in self._stored.values())
 
     def stored(self, client: int) -> Logits | None:

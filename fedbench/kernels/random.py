@@ -1,6 +1,6 @@
 """Random streams: Philox4x32-10 with key = seed and counter = (draw, k, client, purpose).
 
-A Stream hands out its words in order: `words` (uint32), `uniform` ([0, 1), 53 bits, two words each), `normal`, `exponential`,
+A RandomStream hands out its words in order: `words` (uint32), `uniform` ([0, 1), 53 bits, two words each), `normal`, `exponential`,
 `below(n)`, `permutation(n)`. No draw depends on what else is drawn, so results do not depend on order, threads or chunks.
 One call draws at most 2^28 values, and `draw_batches` as many rows: ValueError for more. The layout and the algorithms are
 stated in csrc/include/fedbench/philox.hpp.
@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fedbench._core import Purpose, Stream, draw_batches, draw_per_client
+from fedbench._core import Purpose, RandomStream, draw_batches, draw_per_client
 
-__all__ = ["Purpose", "Stream", "draw_batches", "draw_per_client", "draw_share_of_every_class"]
+__all__ = ["Purpose", "RandomStream", "draw_batches", "draw_per_client", "draw_share_of_every_class"]
 
 
 def draw_share_of_every_class(labels: npt.NDArray[np.int64], share: float, seed: int, client: int) -> npt.NDArray[np.int64]:
@@ -22,5 +22,5 @@ def draw_share_of_every_class(labels: npt.NDArray[np.int64], share: float, seed:
     held = []
     for k, label in enumerate(np.unique(labels)):
         rows = np.flatnonzero(labels == label)
-        held.append(rows[Stream(seed, Purpose.holdout, client, k).permutation(len(rows))[: round(share * len(rows))]])
+        held.append(rows[RandomStream(seed, Purpose.holdout, client, k).permutation(len(rows))[: round(share * len(rows))]])
     return np.sort(np.concatenate(held))

@@ -53,7 +53,7 @@ class Gradients:
     beside: npt.NDArray[np.int32] | None = None
 
     def of(self, client: npt.NDArray[np.int32], steps: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        """Of jobs (J,) of these clients with so many steps."""
+        """Returns how many gradients jobs (J,) of these clients compute in so many steps."""
         in_steps = steps.astype(np.int64) * self.per_step
         return in_steps if self.beside is None else in_steps + self.beside[client]
 

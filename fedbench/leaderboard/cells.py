@@ -108,7 +108,8 @@ def _time(standing: Mapping[str, Any]) -> Cell:
 
 
 def _accuracy(row: Mapping[str, Any]) -> Cell:
-    """At the common horizon, with the difference to the best mean. A mark that names the seeds spares the note."""
+    """Returns the cell of the accuracy at the common horizon, with the difference to the best mean. A mark that names the seeds spares the
+    note."""
     value = row["measures"]["test_accuracy_at_horizon"]
     mark = f"not compared: {row['left_out']}" if row["left_out"] else formats.standing(row["accuracy"])
     is_said = row["accuracy"]["standing"] in ("tied", "ahead") and row["accuracy"]["seeds"] == value["n"] + value["missing"]

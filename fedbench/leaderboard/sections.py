@@ -75,7 +75,7 @@ def _order(row: Row) -> tuple[float, float, float, str]:
 
 
 def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> Document:
-    """Of the measures those that say something here: losses only where jobs can be lost."""
+    """Returns a row with the measures that say something here. Those of lost jobs do only where jobs can be lost."""
     again = command(row.runs[0].meta["spec"], row.seeds)
     measures = {name: value for name, value in row.measures.items() if summary.loses_jobs or name not in LOSSES}
     return {

@@ -81,7 +81,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """As it is printed, `lost` where it is."""
+        """Returns the value as it is printed, `lost` where it is."""
         if self.printed or self.value is None:
             return self.printed or "lost"
         if isinstance(self.value, str):
@@ -153,7 +153,7 @@ def chosen(address: str | None = None, numbers: str | None = None) -> list[Cell]
 
 
 def _numbers(text: str, last: int) -> set[int]:
-    """Of `1,3-5`. UsageError for anything else, and for a cell that the table does not have."""
+    """Returns the numbers of `1,3-5`. UsageError for anything else, and for a cell that the table does not have."""
     wanted: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)

@@ -124,7 +124,7 @@ def _variations(one: Mapping[str, Any]) -> list[str]:
 
 
 def _varied(seeds: Sequence[str] | None) -> str:
-    """By seed; empty for a cell that a variation is not about."""
+    """Returns the readings by seed as text, which is empty for a cell that a variation is not about."""
     return "" if seeds is None else ", ".join(seeds) or "not run"
 
 

@@ -48,8 +48,8 @@ TESTED = 10_000
 
 @dataclass(frozen=True)
 class Price:
-    """Of one seed of a cell, up to the printed number: `steps` that are trained, and `core_seconds` of the reference machine for them and
-    for the evaluations. `exact`: the steps are from its own plan; else they are about those, since the data are not here."""
+    """The price of one seed of a cell, up to the printed number. `steps` are trained; `core_seconds` of the reference machine are for
+    them and for the evaluations. `exact`: the steps are from its own plan; else they are about those, since the data are not here."""
 
     steps: int
     core_seconds: float
@@ -100,7 +100,7 @@ def _planned(spec: RunSpec) -> tuple[int, float, bool]:
 
 
 def _mean_steps(scenario: Scenario, of_update: int) -> int:
-    """Of `of_update` jobs an update, with equal shares of the data."""
+    """Returns the trained steps with `of_update` jobs an update and equal shares of the data."""
     examples = TRAINING_EXAMPLES[scenario.task.name] / scenario.clients
     of_job = (scenario.local.epochs or 1) * examples / scenario.local.batch_size
     return round(scenario.budget.updates * of_update * of_job)

@@ -67,7 +67,7 @@ def _one_run(cell: Cell, what: experiment.Read, spec: RunSpec, find: Find) -> Re
 
 
 def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
-    """In percent. RecordError for a run that did not diverge and has no finite one at its end."""
+    """Returns the accuracy in percent. RecordError for a run that did not diverge and has no finite one at its end."""
     if record.state == "diverged":
         return Reading(0.0, diverged=True)
     if share is None:

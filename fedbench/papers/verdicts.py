@@ -52,12 +52,12 @@ class Verdict:
 
     @property
     def price(self) -> Price | None:
-        """Of a seed; None where nothing is trained, or nothing says how."""
+        """Returns the price of a seed; None where nothing is trained, or nothing says how."""
         return price(self.cell) if is_trained(self.cell) else None
 
     @property
     def hours(self) -> float | None:
-        """Of two cores, for all seeds, or for one of a cell that is not run; None where there is no price."""
+        """Returns hours of two cores for all seeds, or for one of a cell that is not run; None where there is no price."""
         return None if self.price is None else self.price.hours_of_two_cores * max(1, self.seeds)
 
     def as_dict(self) -> dict[str, Any]:

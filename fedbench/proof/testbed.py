@@ -82,7 +82,7 @@ class World:
         )
 
     def execution(self, algorithm: Algorithm | None = None, wave_size: int | None = None) -> Execution:
-        """At version 0, with what stands in for the algorithm if anything does."""
+        """Returns an execution at version 0, with what stands in for the algorithm if anything does."""
         return Execution(
             algorithm or self.algorithm,
             ReferenceTrainer(self.problem, dtype=self.dtype),

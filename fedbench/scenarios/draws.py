@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.kernels.random import Stream
+from fedbench.kernels.random import RandomStream
 from fedbench.types import Weights
 
 
-def log_gamma(stream: Stream, shapes: npt.ArrayLike) -> Weights:
+def log_gamma(stream: RandomStream, shapes: npt.ArrayLike) -> Weights:
     """log G for G ~ Gamma(shape, 1), one for every shape > 0, float64.
 
     A shape below 1 is drawn as Gamma(shape + 1) U^(1 / shape). Rejected elements draw again, all of them together.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.traces import Nanoseconds, Trace, Traced
 from fedbench.scenarios.network_parts import Links
 from fedbench.scenarios.schema import Scenario
@@ -38,7 +38,7 @@ class Drawn:
 
 
 def links(scenario: Scenario, seed: int) -> tuple[Drawn, Drawn] | None:
-    """Of downloads and uploads, the same unless the scenario says otherwise; None for a scenario without traces.
+    """Returns the traces of downloads and uploads, the same unless the scenario says otherwise; None for a scenario without traces.
 
     MissingDataError if the traces are not on this machine, UsageError if they are not those of the scenario, or no traces.
     """
@@ -51,7 +51,7 @@ def links(scenario: Scenario, seed: int) -> tuple[Drawn, Drawn] | None:
 
 def _drawn(part: Links, clients: int, seed: int, k: int) -> Drawn:
     traces = _traces(part)
-    streams = [Stream(seed, Purpose.speed, client, k) for client in range(clients)]
+    streams = [RandomStream(seed, Purpose.speed, client, k) for client in range(clients)]
     if part.folder is not None:
         of = np.array([stream.below(len(traces)) for stream in streams])
     else:

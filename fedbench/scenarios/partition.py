@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream, draw_share_of_every_class
+from fedbench.kernels.random import Purpose, RandomStream, draw_share_of_every_class
 from fedbench.scenarios.data_parts import HELD_OUT, Dirichlet, Iid, Natural, Overlapping, ShardsOfClasses, TwoClass
 from fedbench.scenarios.draws import log_gamma, shares
 from fedbench.scenarios.schema import Scenario
@@ -27,7 +27,7 @@ def public_rows(scenario: Scenario, examples: int, seed: int) -> Rows | None:
         raise UsageError(
             f"scenario {scenario.name}: public.size must leave the clients some of the {examples} training examples, got {size}"
         )
-    return np.sort(Stream(seed, Purpose.holdout, 1).permutation(examples)[:size])
+    return np.sort(RandomStream(seed, Purpose.holdout, 1).permutation(examples)[:size])
 
 
 def rows_of_other_task(scenario: Scenario, examples: int, seed: int) -> Rows:
@@ -37,7 +37,7 @@ def rows_of_other_task(scenario: Scenario, examples: int, seed: int) -> Rows:
         raise UsageError(
             f"scenario {scenario.name}: public.size must be at most the {examples} training examples of the source, got {size}"
         )
-    return np.sort(Stream(seed, Purpose.holdout, 2).permutation(examples)[:size])
+    return np.sort(RandomStream(seed, Purpose.holdout, 2).permutation(examples)[:size])
 
 
 def validation_rows(share: float, labels: Rows, seed: int, scenario: str) -> Rows:
@@ -106,7 +106,7 @@ def _disjoint(scenario: Scenario, labels: Rows, seed: int) -> Parts:
 
 def iid(examples: int, clients: int, seed: int) -> Parts:
     """A keyed permutation cut into `clients` parts whose sizes differ by at most one."""
-    order = Stream(seed, Purpose.partition).permutation(examples)
+    order = RandomStream(seed, Purpose.partition).permutation(examples)
     return [np.sort(part) for part in np.array_split(order, clients)]
 
 
@@ -123,7 +123,7 @@ def natural(owner: Rows, clients: int, seed: int, part: Natural) -> Parts:
     if part.select == "largest":
         chosen = able[np.argsort(-sizes[able], kind="stable")[:clients]]
     else:
-        chosen = able[Stream(seed, Purpose.partition, 9).permutation(len(able))[:clients]]
+        chosen = able[RandomStream(seed, Purpose.partition, 9).permutation(len(able))[:clients]]
     by_owner = np.split(np.argsort(owner, kind="stable"), np.cumsum(sizes)[:-1])
     return [by_owner[i] for i in np.sort(chosen)]
 
@@ -136,8 +136,8 @@ def overlapping(examples: int, clients: int, seed: int, part: Overlapping) -> Sh
         raise UsageError(
             f"partition overlapping: examples_per_client must be at most the {examples} training examples of the task, got {size}"
         )
-    order = Stream(seed, Purpose.partition, 7).permutation(examples)
-    begin = np.floor(Stream(seed, Purpose.partition, 8).uniform(clients) * examples).astype(np.int64)
+    order = RandomStream(seed, Purpose.partition, 7).permutation(examples)
+    begin = np.floor(RandomStream(seed, Purpose.partition, 8).uniform(clients) * examples).astype(np.int64)
     return Shards(np.concatenate([order, order[: size - 1]]), begin, np.full(clients, size))
 
 
@@ -169,11 +169,11 @@ def two_class(labels: Rows, clients: int, seed: int) -> Parts:
     shards: list[tuple[int, Rows]] = []
     for k, (label, count) in enumerate(zip(classes, per_class, strict=True)):
         rows = np.flatnonzero(labels == label)
-        rows = rows[Stream(seed, Purpose.partition, 0, 1 + k).permutation(len(rows))]
+        rows = rows[RandomStream(seed, Purpose.partition, 0, 1 + k).permutation(len(rows))]
         shards += [(int(label), part) for part in np.array_split(rows, count) if count]
-    dealt = [shards[i] for i in Stream(seed, Purpose.partition).permutation(len(shards))]
+    dealt = [shards[i] for i in RandomStream(seed, Purpose.partition).permutation(len(shards))]
     first, second = dealt[:clients], dealt[clients:]
-    _separate(first, second, Stream(seed, Purpose.partition, 1))
+    _separate(first, second, RandomStream(seed, Purpose.partition, 1))
     return [np.sort(np.concatenate([a[1], b[1]])) for a, b in zip(first, second, strict=True)]
 
 
@@ -203,7 +203,7 @@ def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Parts:
     pieces: list[list[Rows]] = []
     for k, label in enumerate(classes):
         rows = np.flatnonzero(labels == label)
-        rows = rows[Stream(seed, Purpose.partition, 2, k).permutation(len(rows))]
+        rows = rows[RandomStream(seed, Purpose.partition, 2, k).permutation(len(rows))]
         pieces.append(np.split(rows, np.cumsum(best[k])[:-1]))
     shards = [np.concatenate(of_client) for of_client in zip(*pieces, strict=True)]
     return [np.sort(rows) for rows in _filled_up(shards, part.min_examples)]
@@ -213,7 +213,7 @@ def _dirichlet_counts(totals: Rows, clients: int, part: Dirichlet, seed: int, dr
     """One attempt: how many of the `totals` examples of each class every client gets (classes, N)."""
     counts = np.zeros((len(totals), clients), np.int64)
     for k, total in enumerate(totals.tolist()):
-        weights = log_gamma(Stream(seed, Purpose.partition, 3, draw * len(totals) + k), np.full(clients, part.alpha))
+        weights = log_gamma(RandomStream(seed, Purpose.partition, 3, draw * len(totals) + k), np.full(clients, part.alpha))
         if part.stop_at_mean:
             weights[counts.sum(axis=0) >= totals.sum() / clients] = -np.inf
         cuts = np.floor(np.cumsum(shares(weights))[:-1] * total).astype(np.int64)
@@ -232,7 +232,7 @@ def _filled_up(shards: Parts, floor: int) -> Parts:
     return shards
 
 
-def _separate(first: list[tuple[int, Rows]], second: list[tuple[int, Rows]], stream: Stream) -> None:
+def _separate(first: list[tuple[int, Rows]], second: list[tuple[int, Rows]], stream: RandomStream) -> None:
     """Swap second shards until nobody has one class twice. A draw that helps nobody is drawn again."""
     clients = len(first)
     for i in range(clients):

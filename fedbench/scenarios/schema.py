@@ -137,7 +137,7 @@ class RoundsPart(Part):
 
     @property
     def text(self) -> str:
-        """In words; empty if it asks for nothing."""
+        """Returns what it asks for in words, nothing if it asks for nothing."""
         deadline = "" if self.deadline_seconds is None else f"deadline {self.deadline_seconds:g} s"
         more = f"over-selection {self.over_selection}" if self.over_selection else ""
         return ", ".join(part for part in (deadline, more) if part)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.scenarios.data_parts import ShardsOfClasses
 
 Rows = npt.NDArray[np.int64]
@@ -44,7 +44,7 @@ def classes_in_shards(labels: Rows, clients: int, seed: int, part: ShardsOfClass
                 "clients"
             )
         rows = np.flatnonzero(labels == label)
-        rows = rows[Stream(seed, Purpose.partition, 4, k).permutation(len(rows))]
+        rows = rows[RandomStream(seed, Purpose.partition, 4, k).permutation(len(rows))]
         used = len(rows) if part.balanced else len(rows) // len(holders) * len(holders)
         for client, piece in zip(holders, np.array_split(rows[:used], len(holders)), strict=True):
             pieces[client].append(piece)
@@ -68,7 +68,7 @@ def _as_in_the_code(counts: Rows, clients: int, per_client: int, seed: int) -> n
     """
     classes = len(counts)
     for draw in range(DRAWS):
-        stream = Stream(seed, Purpose.partition, 5, draw)
+        stream = RandomStream(seed, Purpose.partition, 5, draw)
         drawn = stream.permutation(classes).tolist()
         drawn += [stream.below(classes) for _ in range(clients * per_client - classes)]
         holds = np.zeros((clients, classes), np.bool_)
@@ -102,13 +102,13 @@ def _balanced(counts: Rows, clients: int, per_client: int, seed: int) -> npt.NDA
     for k in np.argsort(-per_class, kind="stable"):
         roomiest = np.argsort(holds.sum(axis=1), kind="stable")[: per_class[k]]
         holds[roomiest, k] = True
-    stream = Stream(seed, Purpose.partition, 6)
+    stream = RandomStream(seed, Purpose.partition, 6)
     for _ in range(TRADES * clients if clients > 1 else 0):
         _trade(holds, stream)
     return holds
 
 
-def _trade(holds: npt.NDArray[np.bool_], stream: Stream) -> None:
+def _trade(holds: npt.NDArray[np.bool_], stream: RandomStream) -> None:
     a = stream.below(len(holds))
     b = (a + 1 + stream.below(len(holds) - 1)) % len(holds)
     only = np.flatnonzero(holds[a] != holds[b])

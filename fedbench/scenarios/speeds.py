@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream, draw_per_client
+from fedbench.kernels.random import Purpose, RandomStream, draw_per_client
 from fedbench.scenarios.delays import ExponentialSteps, Fadas, SizeScore
 from fedbench.scenarios.draws import log_gamma
 from fedbench.scenarios.schema import Scenario
@@ -19,13 +19,13 @@ Counts = Weights
 
 
 def rounded(factors: Weights) -> Weights:
-    """To six decimals, so that the last bit of a machine's powers and exponentials means nothing."""
+    """Rounds to six decimals, so that the last bit of a machine's powers and exponentials means nothing."""
     return np.asarray(np.round(factors, 6), np.float64)
 
 
 def lognormal(log_sigma: float, k: int, purpose: Purpose, clients: int, seed: int) -> Weights:
     """exp(log_sigma z) of every client (N,), z ~ N(0, 1) from the client's stream k of a purpose."""
-    return rounded(np.exp(log_sigma * np.array([Stream(seed, purpose, i, k).normal(1)[0] for i in range(clients)])))
+    return rounded(np.exp(log_sigma * np.array([RandomStream(seed, purpose, i, k).normal(1)[0] for i in range(clients)])))
 
 
 def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
@@ -51,9 +51,9 @@ def dealt_by_label(factors: Weights, by_label: ByLabel, seed: int, counts: Count
         raise UsageError(
             f"compute.slowdown.by_label.rare_classes must be less than the {classes} classes of the task, got {by_label.rare_classes}"
         )
-    rare = Stream(seed, Purpose.speed, 0, 2).permutation(classes)[: by_label.rare_classes]
+    rare = RandomStream(seed, Purpose.speed, 0, 2).permutation(classes)[: by_label.rare_classes]
     share = counts[:, rare].sum(axis=1) / counts.sum(axis=1)
-    noise = np.array([Stream(seed, Purpose.speed, i, 1).normal(1)[0] for i in range(clients)])
+    noise = np.array([RandomStream(seed, Purpose.speed, i, 1).normal(1)[0] for i in range(clients)])
     score = by_label.strength * _standardised(share) + math.sqrt(1 - by_label.strength**2) * noise
     dealt = np.empty(clients)
     dealt[np.argsort(score, kind="stable")] = np.sort(factors)
@@ -72,9 +72,9 @@ def delay_classes(scenario: Scenario, assignment: SizeScore | Fadas, seed: int, 
     """0 short, 1 medium, 2 long, for every client (N,)."""
     if isinstance(assignment, Fadas):
         shapes = assignment.scale * np.array([3.0, 2.0, 1.0])
-        return np.array([log_gamma(Stream(seed, Purpose.speed, i), shapes).argmax() for i in range(scenario.clients)])
+        return np.array([log_gamma(RandomStream(seed, Purpose.speed, i), shapes).argmax() for i in range(scenario.clients)])
     sizes = given(counts, scenario, "compute.assignment size_score").sum(axis=1)
-    noise = np.array([Stream(seed, Purpose.speed, i).normal(1)[0] for i in range(scenario.clients)])
+    noise = np.array([RandomStream(seed, Purpose.speed, i).normal(1)[0] for i in range(scenario.clients)])
     score = _standardised(sizes) + assignment.gamma * noise
     long = math.floor(assignment.long_share * scenario.clients)
     medium = round(assignment.medium_share * scenario.clients)

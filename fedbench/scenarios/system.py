@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream, draw_per_client
+from fedbench.kernels.random import Purpose, RandomStream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
 from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps, SizeScore
 from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
@@ -187,19 +187,19 @@ def poll_seconds(scenario: Scenario, seed: int, steps: int, counts: Counts | Non
 
 
 def _different_steps(steps: DifferentSteps | tuple[int, ...], scenario: Scenario, seed: int) -> LocalSteps:
-    """In random mode the scheduler draws; in fixed mode every job has the steps that it would draw for the client's first."""
+    """Returns how steps are drawn. In random mode the scheduler draws them; in fixed mode every job has those of its client's first."""
     clients = scenario.clients
     values: npt.NDArray[Any]
     match steps:
         case NormalSteps(mode="random"):
             return LocalSteps(normal=(steps.mean, steps.variance))
         case NormalSteps():
-            z = np.array([Stream(seed, Purpose.steps, client).normal(1)[0] for client in range(clients)])
+            z = np.array([RandomStream(seed, Purpose.steps, client).normal(1)[0] for client in range(clients)])
             values = np.maximum(steps.minimum, np.abs(steps.mean + math.sqrt(steps.variance) * z))
         case ExtremeSteps():
             values = np.append(np.full(clients - 1, steps.low), steps.high)
         case UniformSteps():
-            streams = (Stream(seed, Purpose.steps, client) for client in range(clients))
+            streams = (RandomStream(seed, Purpose.steps, client) for client in range(clients))
             values = np.array([steps.low + stream.below(steps.high - steps.low) for stream in streams])
         case LinearSteps():
             values = steps.low + steps.increment * np.arange(1, clients + 1)

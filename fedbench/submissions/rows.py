@@ -96,7 +96,7 @@ def rows(records: Sequence[Record], suite: Suite, manifest: Manifest, frozen: Tu
 
 
 def _expected(suite: Suite, manifest: Manifest, frozen: Tuned | None) -> Mapping[str, list[tuple[Key, RunSpec]]]:
-    """By run id the rows of the built-in algorithms; published and tuned options may be the same."""
+    """Returns the rows of the built-in algorithms by run id. Published and tuned options may be the same."""
     names = {one.name for one in manifest.algorithms if isinstance(one, BuiltIn)}
     selectors = [selector for selector in suite.selectors() if registry.parse_selector(selector)[0] in names]
     found: dict[str, list[tuple[Key, RunSpec]]] = {}

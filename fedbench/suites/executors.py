@@ -70,7 +70,7 @@ class Executor(Protocol):
 
 
 class Here:
-    """In this process, one after the other."""
+    """Runs one after the other, in this process."""
 
     shares_files = True
 
@@ -86,7 +86,7 @@ class Here:
 
 
 class Pool:
-    """In `processes` processes, which import the main program again.
+    """Runs in `processes` processes, which import the main program again.
 
     A worker that is killed takes its own task with it and is replaced. Ctrl-C is passed on to the workers and their end is awaited; a
     second one kills them. Workers whose parent was killed end by themselves, as after Ctrl-C.

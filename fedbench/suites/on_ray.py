@@ -13,7 +13,7 @@ AHEAD = 2  # tasks that are handed over for every processor of the cluster: a wo
 
 
 class OnRay:
-    """On the nodes of a Ray cluster, or on one that is started here and ends with the program.
+    """Runs on the nodes of a Ray cluster, or of one that is started here and ends with the program.
 
     A task whose worker or node dies is tried again on another one. Without a file system that all nodes share, what the tasks give comes
     back here and is stored here.
@@ -53,7 +53,7 @@ class OnRay:
 
 
 def _attempt(work: Work, task: Any) -> Done:
-    """On a node. What goes wrong in the work comes back as a result: trying again would not help."""
+    """Does the work on a node. What goes wrong in it comes back as a result, since trying again would not help."""
     try:
         return Done(0, work(task, lambda *report: None))
     except Exception as error:

@@ -92,7 +92,7 @@ class Rate:
 
     @classmethod
     def measured(cls, spec: RunSpec) -> Rate:
-        """From two runs that are cut short; a run's data are loaded before the clock starts."""
+        """Measures two runs that are cut short. A run's data are loaded before the clock starts."""
         taken = []
         Run(_cut(spec, SAMPLES[0])).record()
         for share in SAMPLES:
@@ -111,8 +111,8 @@ def _cut(spec: RunSpec, share: float) -> RunSpec:
 
 @dataclass(frozen=True)
 class Total:
-    """Of a whole suite: runs to compare and runs to find options, trained steps, core seconds (None if not timed), and the peak of this
-    process in MB, which has planned everything and, if timed, trained a little of each."""
+    """The price of a whole suite: runs to compare and runs to find options, trained steps, core seconds (None if not timed), and the
+    peak of this process in MB, which has planned everything and, if timed, trained a little of each."""
 
     runs: int
     tried: int

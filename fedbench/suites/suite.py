@@ -140,11 +140,11 @@ class Suite(Part):
         }
 
     def content_hash(self) -> str:
-        """Of everything that can change a result."""
+        """Returns the hash of everything that can change a result."""
         return _hash(self.resolved())
 
     def design_hash(self) -> str:
-        """Of what options are looked for under: another algorithm or another seed changes nothing of what was found for the others."""
+        """Returns the hash of what options are looked for under. Another algorithm or seed changes nothing of what was found."""
         content = self.resolved()
         return _hash({name: content[name] for name in ("schema", "name", "points", "tuning")} | {"options": self.options})
 

@@ -23,7 +23,7 @@ TUNED = " (tuned)"
 
 
 class Tuned(Part):
-    """By point and selector. `space_hash`: of what the search space says of the algorithms that are in the file."""
+    """The options that were chosen, by point and selector. `space_hash` is of what the search space says of these algorithms."""
 
     schema_version: Literal[1] = Field(alias="schema")
     suite: str

@@ -96,7 +96,7 @@ class Outcome:
 
     @property
     def attempts(self) -> list[tuple[bool, float]]:
-        """For every target whether it counts as reached, and the seconds with which it counts."""
+        """Returns for every target whether it counts as reached, and the seconds with which it counts."""
         return [within_budget(second, self.budget_seconds, finished=self.finished) for second in self.reached]
 
 
@@ -152,7 +152,7 @@ class Choice:
 
 
 def choose(options: Mapping[int, dict[str, Any]], found: Mapping[int, Sequence[Outcome]]) -> Choice:
-    """By the rule of this module, from the options and the runs of every trial."""
+    """Returns the choice that the rule of this module makes from the options and the runs of every trial."""
     scores = {number: Score.of(runs) for number, runs in sorted(found.items())}
     best = min(scores, key=lambda number: (*scores[number].order, number))
     lines = [f"{run.run_id} {run.result}\n" for number in sorted(found) for run in found[number]]
@@ -175,7 +175,7 @@ def _quartiles(values: Sequence[float]) -> list[float]:
 
 
 def outcomes(trial: Trial, store: Store, known: Mapping[str, Outcome]) -> list[Outcome] | None:
-    """Of all runs of a trial, from those that are known by their ids and from the store; None if one is nowhere."""
+    """Returns the outcomes of all runs of a trial. They are known by their ids, or in the store. None if one is nowhere."""
     found = []
     for spec in trial.specs:
         outcome = known.get(spec.run_id)

@@ -74,7 +74,7 @@ def dataset(source: Source) -> Dataset:
 
 
 def _test_rows(labels: npt.NDArray[np.int64], source: Source) -> npt.NDArray[np.int64]:
-    """Of every class the share, rounded, by a permutation that no seed changes; ascending."""
+    """Returns the places of the test examples, ascending: the rounded share of every class, by a permutation that no seed changes."""
     found = draw_share_of_every_class(labels, source.test_share, 0, 3)
     if len(found) in (0, len(labels)):
         raise UsageError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.kernels.random import Stream
+from fedbench.kernels.random import RandomStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class CropAndFlip:
     padding: int
     fill: tuple[float, ...]
 
-    def draw(self, stream: Stream, examples: int) -> npt.NDArray[np.int64]:
+    def draw(self, stream: RandomStream, examples: int) -> npt.NDArray[np.int64]:
         """The j of the next examples (n,)."""
         outcomes = 2 * (2 * self.padding + 1) ** 2
         scaled = stream.words(examples).astype(np.uint64) * np.uint64(outcomes)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError, closest
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.encoder_files import CONFIG, WEIGHTS, BertConfig, locate, read_config, read_weights
 from fedbench.tasks.layers import Constant, Normal, Shape, Uniform
 from fedbench.types import Vector
@@ -93,7 +93,7 @@ class EncoderModel:
             if part.name in self.weights or part.law is None:
                 parts.append(self.weights[part.name].ravel().astype(dtype))
             else:
-                parts.append(part.law.draw(Stream(seed, Purpose.parameters, 0, t), part.size).astype(dtype))
+                parts.append(part.law.draw(RandomStream(seed, Purpose.parameters, 0, t), part.size).astype(dtype))
         return np.concatenate(parts)
 
     def buffers0(self, dtype: npt.DTypeLike = np.float32) -> Vector:
@@ -102,7 +102,7 @@ class EncoderModel:
 
 
 def _tensors(config: BertConfig, classes: int, rank: int | None) -> Iterator[EncoderTensor]:
-    """Of transformers' BertForSequenceClassification, with low-rank updates behind the matrices that have them."""
+    """Yields the tensors of transformers' BertForSequenceClassification, with low-rank updates behind the matrices that have them."""
     d, wide = config.hidden_size, config.intermediate_size
 
     def linear(name: str, outputs: int, inputs: int) -> Iterator[EncoderTensor]:

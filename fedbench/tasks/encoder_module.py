@@ -104,7 +104,7 @@ def _replace(network: nn.Module, name: str, by: nn.Parameter | None) -> None:
 
 
 def _network(model: EncoderModel) -> nn.Module:
-    """Of the numbers in the configuration alone: nothing that a folder's config.json may name is looked up, fetched or executed."""
+    """Makes the module from the numbers in the configuration alone. Nothing that it may name is looked up, fetched or executed."""
     from transformers.models.bert.configuration_bert import BertConfig
     from transformers.models.bert.modeling_bert import BertForSequenceClassification
 

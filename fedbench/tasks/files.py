@@ -53,7 +53,8 @@ class Published:
         )
 
     def located(self, root: Path | None, download: Download) -> Files:
-        """Of a given root, which is taken as it is; else of the machine's own, where `download` may be used if the user allows it."""
+        """Returns the files below a given root, which is taken as it is. Without one they are those of this machine, and `download` fetches
+        them if the user allows it."""
         return self.locate(data_root(), download if may_download() else None) if root is None else self.locate(root)
 
     def read(self, path: Path) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Stream
+from fedbench.kernels.random import RandomStream
 
 Shape = tuple[int, ...]
 Kind = Literal["tensors", "buffers"]
@@ -23,7 +23,7 @@ class Uniform:
 
     bound: float
 
-    def draw(self, stream: Stream, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, stream: RandomStream, size: int) -> npt.NDArray[np.float64]:
         return self.bound * (2 * stream.uniform(size) - 1)
 
 
@@ -33,7 +33,7 @@ class Normal:
 
     std: float
 
-    def draw(self, stream: Stream, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, stream: RandomStream, size: int) -> npt.NDArray[np.float64]:
         return self.std * stream.normal(size)
 
 
@@ -43,7 +43,7 @@ class Constant:
 
     value: float
 
-    def draw(self, stream: Stream, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, stream: RandomStream, size: int) -> npt.NDArray[np.float64]:
         return np.full(size, self.value)
 
 
@@ -229,7 +229,7 @@ class Flatten(Layer):
 
 @dataclass(frozen=True, slots=True)
 class Dropout(Layer):
-    """In training every element is 0 with probability p, else scaled by 1 / (1 - p); the masks are stated in torch_model.py."""
+    """In training every element is set to 0 with probability p, or else scaled by 1 / (1 - p). torch_model.py states the masks."""
 
     p: float
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import UsageError, nearest
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.layers import (
     AvgPool2d,
     BatchNorm2d,
@@ -81,7 +81,7 @@ class Model:
 
     @functools.cached_property
     def shapes(self) -> tuple[Shape, ...]:
-        """Of one example before every layer, and after the last: len(layers) + 1 shapes."""
+        """Returns the shapes of one example before every layer, and after the last: len(layers) + 1 of them."""
         return tuple(chain(self.layers, self.input_shape))
 
     @property
@@ -123,7 +123,7 @@ def _laid_out(tensors: Iterator[Tensor]) -> Iterator[Parameter]:
 def _drawn(parts: tuple[Parameter, ...], seed: int, dtype: npt.DTypeLike) -> Vector:
     vector = np.empty(sum(part.size for part in parts), dtype)
     for t, part in enumerate(parts):
-        vector[part.offset : part.offset + part.size] = part.law.draw(Stream(seed, Purpose.parameters, 0, t), part.size)
+        vector[part.offset : part.offset + part.size] = part.law.draw(RandomStream(seed, Purpose.parameters, 0, t), part.size)
     return vector
 
 

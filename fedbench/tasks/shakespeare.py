@@ -160,7 +160,7 @@ _NUMBER = _numbers()
 
 
 def _examples(parts: Sequence[Windows]) -> Examples:
-    """Of all roles, whose numbers are their places in `parts`."""
+    """Returns the examples of all roles, whose numbers are their places in `parts`."""
     x, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     owner = np.repeat(np.arange(len(parts)), [len(labels) for _, labels in parts])
     return Examples(x.astype(np.float32), y.astype(np.int64), owner)

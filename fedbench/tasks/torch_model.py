@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Stream
+from fedbench.kernels.random import RandomStream
 from fedbench.tasks.layers import (
     AvgPool2d,
     BatchNorm2d,
@@ -32,7 +32,7 @@ from fedbench.tasks.layers import (
 from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import LSTM, Embedding, Last
 
-Masks = Stream | Iterator[torch.Tensor]
+Masks = RandomStream | Iterator[torch.Tensor]
 """Where masks come from: drawn from a stream, or drawn before, one after the other in the order of use."""
 
 
@@ -47,7 +47,7 @@ class Masked(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if self.masks is None or not self.training:
             return x
-        if isinstance(self.masks, Stream):
+        if isinstance(self.masks, RandomStream):
             return x * dropout_mask(self.layer, tuple(x.shape), self.masks, x.dtype).to(x.device)
         return x * next(self.masks)
 
@@ -199,11 +199,11 @@ def _empty(module: nn.Module) -> nn.Module:
 
 
 def mask_shape(layer: Dropout, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Of the mask for activations of `shape` (b, ..)."""
+    """Returns the shape of the mask for activations of `shape` (b, ..)."""
     return (*shape[:2], 1, 1) if isinstance(layer, Dropout2d) else shape
 
 
-def dropout_mask(layer: Dropout, shape: tuple[int, ...], stream: Stream, dtype: torch.dtype) -> torch.Tensor:
+def dropout_mask(layer: Dropout, shape: tuple[int, ...], stream: RandomStream, dtype: torch.dtype) -> torch.Tensor:
     """The mask for activations (b, ..), on the CPU: 0 or 1 / (1 - p)."""
     shape = mask_shape(layer, shape)
     # p * 2^32 is exact, and so is a uint32 in the float64 in which numpy compares them.

@@ -12,7 +12,7 @@ from torchvision.transforms import functional as V
 from fedbench.engine.trainers.base import Assignment
 from fedbench.engine.trainers.torch import TorchTrainer
 from fedbench.engine.trainers.torch_data import Features
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks import cifar
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
@@ -21,7 +21,7 @@ from fedbench.tasks.pixels import normalised
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
 
-IMAGES = (Stream(1, Purpose.evaluation).words(40 * 3072) >> 24).astype(np.uint8).reshape(40, 3, 32, 32)
+IMAGES = (RandomStream(1, Purpose.evaluation).words(40 * 3072) >> 24).astype(np.uint8).reshape(40, 3, 32, 32)
 X = normalised(IMAGES, cifar.MEAN, cifar.STD)
 
 
@@ -39,11 +39,11 @@ def test_images_are_those_of_torchvisions_crop_and_flip(channels_last: bool) -> 
 
 
 def test_every_outcome_is_as_likely() -> None:
-    drawn = CropAndFlip(1, (0.0,)).draw(Stream(0, Purpose.augmentation, 3, 1), 18_000)
+    drawn = CropAndFlip(1, (0.0,)).draw(RandomStream(0, Purpose.augmentation, 3, 1), 18_000)
     counts = Counter(drawn.tolist())
     assert set(counts) == set(range(18))
     assert max(abs(count - 1000) for count in counts.values()) < 4 * 31  # four standard deviations
-    word = Stream(0, Purpose.augmentation, 3, 1).words(1)
+    word = RandomStream(0, Purpose.augmentation, 3, 1).words(1)
     assert drawn[0] == int(word[0]) * 18 // 2**32
 
 
@@ -75,7 +75,7 @@ def test_every_job_of_a_client_draws_anew(monkeypatch: pytest.MonkeyPatch) -> No
     for k in (0, 1):
         rule = LocalRule(start=task(None).model.x0(0), lr=0.01)
         trainer.train([Assignment(Job(1, k, 0, 4), rule, np.empty(0, np.float32))])
-    expected = [cifar.AUGMENTATION.draw(Stream(5, Purpose.augmentation, 1, k), 27).tolist() for k in (0, 1)]
+    expected = [cifar.AUGMENTATION.draw(RandomStream(5, Purpose.augmentation, 1, k), 27).tolist() for k in (0, 1)]
     assert seen == [drawn[a:b] for drawn in expected for a, b in ((0, 7), (7, 14), (14, 20), (20, 27))]
 
 

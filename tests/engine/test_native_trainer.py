@@ -16,7 +16,7 @@ from fedbench.engine.trainers.native import NativeTrainer, layer_specs
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch import TorchTrainer
 from fedbench.errors import ClientError, UsageError
-from fedbench.kernels.random import Purpose, Stream, draw_batches
+from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.kernels.train import LocalJob, LocalTrainer
 from fedbench.tasks import digits
 from fedbench.tasks.data import Dataset, Examples
@@ -240,7 +240,7 @@ def test_library_models_in_float64(both: Any) -> None:
     module = build(task.model, torch.float64).train()
     flat = torch.from_numpy(task.model.x0(0, np.float64))
     gradient = flatten_parameters(module, flat)
-    module.set_masks(Stream(1, Purpose.dropout, 0, 4))
+    module.set_masks(RandomStream(1, Purpose.dropout, 0, 4))
     x, labels = torch.tensor(task.dataset.train.x, dtype=torch.float64), torch.tensor(task.dataset.train.y)
     rows, offsets = draw_batches(1, 0, 4, 13, 5, 9)
     start = flat.numpy().copy()

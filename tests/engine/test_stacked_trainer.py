@@ -23,7 +23,7 @@ from fedbench.engine.trainers.torch_lanes import Lanes
 from fedbench.engine.trainers.torch_replica import Replica
 from fedbench.engine.trainers.torch_stacked import StackedTrainer
 from fedbench.errors import ClientError, UsageError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks import cifar
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.layers import BatchNorm2d, Conv2d, Flatten, Linear
@@ -70,7 +70,9 @@ def one_by_one(task: Task, wave: list[Assignment], shards: Any = SHARDS, **optio
 
 def buffers_of(task: Task, dtype: Any, job: int) -> Vector:
     """Such as a server may have come to, others for every job."""
-    return task.model.buffers0(dtype) + np.asarray(Stream(job, Purpose.evaluation).uniform(task.model.buffers0().size), dtype)
+    return task.model.buffers0(dtype) + np.asarray(
+        RandomStream(job, Purpose.evaluation).uniform(task.model.buffers0().size), dtype
+    )
 
 
 def wave_of(task: Task, dtype: Any, rule: dict[str, Any], steps: list[int]) -> list[Assignment]:
@@ -146,7 +148,7 @@ def test_a_step_in_float32(stacked: Any, model: str, rule: str) -> None:
 )
 def test_cnns_of_the_library(stacked: Any, name: str, shape: tuple[int, ...]) -> None:
     """The last with augmented images."""
-    x = np.asarray(Stream(1, Purpose.evaluation).normal(63 * int(np.prod(shape))), np.float32).reshape(-1, *shape)
+    x = np.asarray(RandomStream(1, Purpose.evaluation).normal(63 * int(np.prod(shape))), np.float32).reshape(-1, *shape)
     examples = Examples(x, np.arange(63) % 10)
     task = Task("noise", make_model(name, shape, 10), Dataset("noise", examples, examples, 10))
     task = replace(task, augmentation=cifar.AUGMENTATION if shape[0] == 3 else None)

@@ -1,8 +1,7 @@
 """Lint rules that no linter has. Usage: python tests/house/rules.py
 
 1. An algorithm reduces model vectors through fedbench.kernels only. `@`, np.dot, np.sum, .sum(), .mean() and their kin add in an
-   order that depends on the BLAS or on numpy's build; kernels have a fixed one. Weights and step counts are not vectors,
-   a ClientTable (table) and a TeacherMean (Z) add in a fixed order themselves (SMALL).
+   order that depends on the BLAS or on numpy's build; kernels have a fixed one. `vectors.py` knows what a vector is.
 2. Only fedbench.kernels imports the extensions.
 3. Papers are cited by author and year (fedbench/literature.py), never by a number of ours such as [000].
 """
@@ -15,28 +14,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+try:
+    from .vectors import reductions
+except ImportError:  # run as a program
+    from vectors import reductions  # type: ignore[no-redef]
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "fedbench"
 NUMBERED = re.compile(r"\[00\d\]")
 TEXTS = {".py", ".pyi", ".yaml", ".md", ".txt", ".html", ".cpp", ".hpp", ".cu", ".cuh"}
-REDUCTIONS = {"dot", "sum", "mean", "matmul", "einsum", "vdot", "inner", "tensordot", "norm", "average", "cumsum", "prod"}
-SMALL = {"r", "w", "a", "q", "s", "n", "p", "steps", "staleness", "table", "Z"}
-KERNELS = {"k", "kernels"}
-
-
-def reductions(source: str) -> Iterator[tuple[int, str]]:
-    """(line, what) of every reduction over something that may be a model vector."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.MatMult):
-            yield node.lineno, "@ on a model vector; use fedbench.kernels"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in REDUCTIONS:
-            owner = ast.unparse(node.func.value)
-            operand = ast.unparse(node.args[0]) if owner in ("np", "numpy", "np.linalg") and node.args else owner
-            if owner not in KERNELS and operand.rpartition(".")[2] not in SMALL:
-                yield (
-                    node.lineno,
-                    f"{ast.unparse(node.func)} on a model vector; use fedbench.kernels",
-                )
 
 
 def extension_imports(source: str) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,8 @@ import fedbench
 from fedbench import registry
 from fedbench.kernels import build_info
 
-from .rules import extension_imports, numbered_citations, reductions, texts, violations
+from .rules import extension_imports, numbered_citations, texts, violations
+from .vectors import reductions
 
 ROOT = Path(__file__).resolve().parents[2]
 ALGORITHM_FILES = sorted(p for p in (ROOT / "fedbench/algorithms").glob("*.py") if p.stem != "__init__")
@@ -23,15 +24,48 @@ def test_the_rules_hold() -> None:
     assert list(violations()) == []
 
 
+STEP = """
+def init(self, x0: Vector, tools: Tools) -> State:
+    return State(x=x0, m=np.zeros_like(x0), h_i=ClientTable(3, np.zeros_like(x0)), polls=np.zeros(3, np.int64))
+
+def share(x: Vector) -> float:
+    return k.norm(x)
+
+def step(self, state: State, batch: Batch, tools: Tools) -> None:
+    weights = 2 * (state.x - batch.delta[0])
+    a = weights
+    for steps, y in zip(batch.clients, batch.delta): pass
+    {line}
+"""
+
+
 @pytest.mark.parametrize(
-    "line", ["state.x @ y", "np.dot(a.x, b)", "batch.delta.sum(axis=0)", "np.linalg.norm(state.x)", "x.mean()", "np.sum(deltas)"]
-)
-def test_a_reduction_over_a_vector_is_found(line: str) -> None:
-    assert list(reductions(line))
+    "line",
+    [
+        "state.x @ y", "np.dot(a, b)", "batch.delta.sum(axis=0)", "np.linalg.norm(state.m)", "a.mean()", "np.sum(y)", "x0.sum()",
+        "p = state.h_i[3]; p.sum()", "n = k.weighted_sum(w, batch.delta); n @= n", "r = [y for _ in (1, 2)]; np.average(r)",
+        "np.einsum('i,i', q := tools.gradients([1], state.x), q)", "state.h_i.dense().sum()",
+    ],
+)  # fmt: skip
+def test_a_reduction_over_a_vector_is_found_whatever_it_is_called(line: str) -> None:
+    text = (
+        STEP.format(line=line) if "x0" not in line else STEP.replace("return State", f"{line}; return State").format(line="pass")
+    )
+    assert list(reductions(text))
 
 
-def test_small_reductions_are_allowed() -> None:
-    assert not list(reductions("r.sum(); batch.n.sum(); k.norm(x); k.dot(a, b); (batch.p.sum())"))
+@pytest.mark.parametrize(
+    "line",
+    [
+        "batch.n.sum()", "k.norm(a)", "k.dot(a, y)", "(batch.p * batch.steps).sum()", "state.polls.sum()", "state.h_i.mean()",
+        "delta = np.array([share(y) for y in batch.delta]); delta.sum()", "len(batch.delta).bit_count()", "(batch.staleness > 3).sum()",
+    ],
+)  # fmt: skip
+def test_sums_of_what_is_no_vector_are_allowed(line: str) -> None:
+    assert not list(reductions(STEP.format(line=line)))
+
+
+def test_an_extension_has_one_door() -> None:
     assert list(extension_imports("from fedbench import _core"))
     assert list(extension_imports("import fedbench._core"))
 

@@ -14,7 +14,7 @@ import torch
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from fedbench.kernels.random import Purpose, Stream, draw_batches
+from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer
 
 torch.set_num_threads(1)
@@ -80,7 +80,7 @@ class Net:
 
     # ---- the same by formulas ----
 
-    def logits(self, w: torch.Tensor, x: torch.Tensor, words: Stream | None = None) -> torch.Tensor:
+    def logits(self, w: torch.Tensor, x: torch.Tensor, words: RandomStream | None = None) -> torch.Tensor:
         """Logits of x (n, ..) under the flat parameters w; with dropout if there are words for it."""
         at = 0
         for layer in self.layers:
@@ -105,7 +105,7 @@ class Net:
                     x = x * mask(layer, tuple(x.shape), words)
         return x
 
-    def gradient(self, y: Array, x: Array, labels: Array, words: Stream | None = None) -> Array:
+    def gradient(self, y: Array, x: Array, labels: Array, words: RandomStream | None = None) -> Array:
         """Of the mean cross-entropy over the examples, at y."""
         w = torch.tensor(y, requires_grad=True)
         F.cross_entropy(self.logits(w, torch.tensor(x), words), torch.tensor(labels)).backward()
@@ -117,7 +117,7 @@ class Net:
         x, labels = self.data(dtype=dtype)
         x = x.astype(np.float64)
         y, hs = job.start.copy(), []
-        words = Stream(SEED, Purpose.dropout, job.client, job.k)
+        words = RandomStream(SEED, Purpose.dropout, job.client, job.k)
         rows, offsets = draw_batches(SEED, job.client, job.k, len(job.shard), batch_size, job.steps)
         for begin, end in itertools.pairwise(offsets.tolist()):
             batch = job.shard[rows[begin:end]]
@@ -150,7 +150,7 @@ def biases(layer: LayerSpec) -> int:
     return 0 if layer.kind == "embedding" else layer.outputs
 
 
-def mask(layer: LayerSpec, shape: tuple[int, ...], words: Stream) -> torch.Tensor:
+def mask(layer: LayerSpec, shape: tuple[int, ...], words: RandomStream) -> torch.Tensor:
     """One word per element, or per channel of an example: kept if word >= p 2^32, and then scaled by 1 / (1 - p)."""
     shape = (*shape[:2], 1, 1) if layer.kind == "dropout2d" else shape
     kept = words.words(math.prod(shape)) >= layer.p * 2.0**32

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench.kernels.random import Purpose, Stream, draw_batches, draw_per_client
+from fedbench.kernels.random import Purpose, RandomStream, draw_batches, draw_per_client
 from fedbench.kernels.scheduler import Duration, Scheduler, Timing
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
 from fedbench.types import Stream as Buffered
@@ -217,7 +217,7 @@ def test_what_one_call_draws_is_bounded() -> None:
     trainer, _, _ = softmax()
     with pytest.raises(ValueError, match="at most 268435456 rows"):
         trainer.train([job(1 << 60)])
-    stream = Stream(1, Purpose.evaluation)
+    stream = RandomStream(1, Purpose.evaluation)
     for call in (stream.words, stream.uniform, stream.normal, stream.exponential, stream.permutation):
         with pytest.raises(ValueError, match="at most 268435456 values are drawn in one call, got 4294967295"):
             call((1 << 32) - 1)

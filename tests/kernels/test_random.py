@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbench import _core
-from fedbench.kernels.random import Purpose, Stream, draw_batches
+from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.kernels.reference import philox4x32
 
 DETERMINISTIC = settings(derandomize=True, deadline=None, max_examples=100, database=None)
@@ -72,7 +72,7 @@ def test_the_block_equals_the_reference(counter: tuple[int, int, int, int], key:
 @DETERMINISTIC
 @given(seeds, purposes, word, word)
 def test_the_layout_of_key_and_counter(seed: int, purpose: Purpose, client: int, k: int) -> None:
-    got = Stream(seed, purpose, client, k).words(11)
+    got = RandomStream(seed, purpose, client, k).words(11)
     assert got.dtype == np.uint32
     assert got.tolist() == list(itertools.islice(words_of(seed, purpose, client, k), 11))
 
@@ -91,7 +91,7 @@ def test_purposes_are_frozen() -> None:
 def test_uniform_has_53_bits_of_two_words(seed: int, purpose: Purpose, client: int, k: int) -> None:
     words = words_of(seed, purpose, client, k)
     expected = [((next(words) << 32 | next(words)) >> 11) / 2**53 for _ in range(7)]
-    got = Stream(seed, purpose, client, k).uniform(7)
+    got = RandomStream(seed, purpose, client, k).uniform(7)
     assert got.tolist() == expected
     assert (got >= 0).all()
     assert (got < 1).all()
@@ -100,7 +100,7 @@ def test_uniform_has_53_bits_of_two_words(seed: int, purpose: Purpose, client: i
 @DETERMINISTIC
 @given(seeds, st.one_of(st.integers(1, 20), st.sampled_from([2**31, 2**31 + 1, 3 << 30, 2**32 - 1]), st.integers(1, 2**32 - 1)))
 def test_below_is_lemires(seed: int, n: int) -> None:
-    stream, words = Stream(seed, Purpose.selection), words_of(seed, Purpose.selection)
+    stream, words = RandomStream(seed, Purpose.selection), words_of(seed, Purpose.selection)
     assert [stream.below(n) for _ in range(30)] == [below(words, n) for _ in range(30)]
     assert stream.words(1)[0] == next(words)  # as many words used, rejected ones included
 
@@ -108,7 +108,7 @@ def test_below_is_lemires(seed: int, n: int) -> None:
 @DETERMINISTIC
 @given(seeds, st.integers(0, 60))
 def test_permutation_is_fisher_yates(seed: int, n: int) -> None:
-    got = Stream(seed, Purpose.partition).permutation(n)
+    got = RandomStream(seed, Purpose.partition).permutation(n)
     assert got.dtype == np.int64
     assert got.tolist() == permutation(words_of(seed, Purpose.partition), n)
 
@@ -132,39 +132,39 @@ def test_draw_batches(seed: int, client: int, k: int, examples: int, batch: int,
 @DETERMINISTIC
 @given(seeds, purposes)
 def test_exponential_and_normal_from_the_uniforms(seed: int, purpose: Purpose) -> None:
-    uniforms = iter(Stream(seed, purpose).uniform(200).tolist())
-    got = Stream(seed, purpose).exponential(5).tolist()
+    uniforms = iter(RandomStream(seed, purpose).uniform(200).tolist())
+    got = RandomStream(seed, purpose).exponential(5).tolist()
     assert got == pytest.approx([-math.log1p(-next(uniforms)) for _ in range(5)], rel=1e-14)
 
-    uniforms = iter(Stream(seed, purpose).uniform(400).tolist())
+    uniforms = iter(RandomStream(seed, purpose).uniform(400).tolist())
     expected: list[float] = []
     while len(expected) < 10:
         a, b = 2 * next(uniforms) - 1, 2 * next(uniforms) - 1
         s = a * a + b * b
         if 0 < s < 1:  # Marsaglia's polar method; the second value of the pair is discarded
             expected.append(a * math.sqrt(-2 * math.log(s) / s))
-    assert Stream(seed, purpose).normal(10).tolist() == pytest.approx(expected, rel=1e-14)
+    assert RandomStream(seed, purpose).normal(10).tolist() == pytest.approx(expected, rel=1e-14)
 
 
 @DETERMINISTIC
 @given(seeds, st.lists(st.integers(0, 9), max_size=8))
 def test_cutting_a_stream_does_not_change_it(seed: int, counts: list[int]) -> None:
-    stream = Stream(seed, Purpose.dropout, 1, 2)
+    stream = RandomStream(seed, Purpose.dropout, 1, 2)
     parts = [stream.words(n) for n in counts]
-    whole = Stream(seed, Purpose.dropout, 1, 2).words(sum(counts))
+    whole = RandomStream(seed, Purpose.dropout, 1, 2).words(sum(counts))
     assert [w for part in parts for w in part.tolist()] == whole.tolist()
 
 
 def test_distributions() -> None:
     """Kolmogorov-Smirnov and chi-square at 1e-6."""
     n = 20_000
-    assert scipy.stats.kstest(Stream(1, Purpose.speed).uniform(n), "uniform").pvalue > 1e-6
-    assert scipy.stats.kstest(Stream(2, Purpose.speed).normal(n), "norm").pvalue > 1e-6
-    assert scipy.stats.kstest(Stream(3, Purpose.speed).exponential(n), "expon").pvalue > 1e-6
-    stream = Stream(4, Purpose.speed)  # 3 * 2^30: without rejection multiples of 3 would be twice as likely
+    assert scipy.stats.kstest(RandomStream(1, Purpose.speed).uniform(n), "uniform").pvalue > 1e-6
+    assert scipy.stats.kstest(RandomStream(2, Purpose.speed).normal(n), "norm").pvalue > 1e-6
+    assert scipy.stats.kstest(RandomStream(3, Purpose.speed).exponential(n), "expon").pvalue > 1e-6
+    stream = RandomStream(4, Purpose.speed)  # 3 * 2^30: without rejection multiples of 3 would be twice as likely
     residues = np.bincount([stream.below(3 << 30) % 3 for _ in range(n)], minlength=3)
     assert scipy.stats.chisquare(residues).pvalue > 1e-6
-    first = np.bincount([Stream(5, Purpose.speed, client).permutation(5)[0] for client in range(5000)], minlength=5)
+    first = np.bincount([RandomStream(5, Purpose.speed, client).permutation(5)[0] for client in range(5000)], minlength=5)
     assert scipy.stats.chisquare(first).pvalue > 1e-6
 
 
@@ -181,7 +181,7 @@ def test_portable_functions() -> None:
 
 
 def test_refused() -> None:
-    stream = Stream(0, Purpose.speed)
+    stream = RandomStream(0, Purpose.speed)
     with pytest.raises(ValueError, match="n: must be >= 1, got 0"):
         stream.below(0)
     for draw in (stream.words, stream.uniform, stream.normal, stream.exponential):
@@ -193,4 +193,4 @@ def test_refused() -> None:
         draw_batches(0, 0, 0, 1, 0, 1)
     for arguments in ((-1, Purpose.speed), (2**64, Purpose.speed), (0, 1), (0, Purpose.speed, -1), (0, Purpose.speed, 0, 2**32)):
         with pytest.raises(TypeError, match="incompatible constructor arguments"):
-            Stream(*arguments)
+            RandomStream(*arguments)

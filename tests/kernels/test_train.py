@@ -11,7 +11,7 @@ import torch
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
 
 from .networks import (
@@ -182,7 +182,7 @@ def test_forward_and_pullback(isa: str, net: Net, sizes: list[int], masked: bool
     """Several calls, which go on in one stream of masks."""
     trainer, w = net.trainer(3, isa=isa), torch.tensor(net.start(), requires_grad=True)
     x, _ = net.data()
-    words, used = Stream(9, Purpose.dropout, 4, 6) if masked else None, 0
+    words, used = RandomStream(9, Purpose.dropout, 4, 6) if masked else None, 0
     for call, n in enumerate(sizes):
         slope = np.random.default_rng(call).standard_normal((n, net.classes))
         got, count = trainer.forward(w.detach().numpy(), x[:n], net.classes, (9, 4, 6, used) if masked else None)
@@ -192,7 +192,7 @@ def test_forward_and_pullback(isa: str, net: Net, sizes: list[int], masked: bool
         (gradient,) = torch.autograd.grad(want, w, torch.tensor(slope))
         assert close(trainer.pullback(slope), gradient.numpy())
     if words is not None:
-        assert words.words(1)[0] == Stream(9, Purpose.dropout, 4, 6).words(used + 1)[-1]
+        assert words.words(1)[0] == RandomStream(9, Purpose.dropout, 4, 6).words(used + 1)[-1]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -246,7 +246,7 @@ def test_a_network_may_end_in_any_layer(isa: str, last: LayerSpec) -> None:
     got = trainer.pullback(slope)
     assert np.array_equal(slope, before)
     w = torch.tensor(job.start, requires_grad=True)
-    logits = net.logits(w, torch.tensor(x), Stream(9, Purpose.dropout, 4, 6))
+    logits = net.logits(w, torch.tensor(x), RandomStream(9, Purpose.dropout, 4, 6))
     assert close(got, torch.autograd.grad(logits, w, torch.tensor(slope))[0].numpy())
 
 

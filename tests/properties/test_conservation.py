@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.kernels.random import Purpose
-from fedbench.kernels.random import Stream as RandomStream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.scheduler import NANOSECONDS, Availability, Timing
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream
 from tests.kernels.plans import Plan, plan

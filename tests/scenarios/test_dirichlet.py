@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.scenarios import partition as module
 from fedbench.scenarios.data_parts import Dirichlet
 from fedbench.scenarios.draws import log_gamma, shares
@@ -34,7 +34,7 @@ def test_gamma_has_its_moments(shape: float) -> None:
     """Mean and variance are the shape; E log G = digamma(shape), which tells more where G is mostly near 0."""
     from scipy.special import polygamma, psi
 
-    drawn = log_gamma(Stream(5, Purpose.partition), np.full(40_000, shape))
+    drawn = log_gamma(RandomStream(5, Purpose.partition), np.full(40_000, shape))
     error = 5 / np.sqrt(40_000)
     assert np.exp(drawn).mean() == pytest.approx(shape, abs=error * np.sqrt(shape))
     assert np.exp(drawn).var() == pytest.approx(shape, abs=error * np.sqrt(2 * shape**2 + 6 * shape))
@@ -43,9 +43,9 @@ def test_gamma_has_its_moments(shape: float) -> None:
 
 def test_known_draws() -> None:
     """Fixed by the determinism contract: another seed, client or purpose gives other numbers."""
-    drawn = log_gamma(Stream(0, Purpose.partition, 2), [0.3, 1.0, 2.0])
+    drawn = log_gamma(RandomStream(0, Purpose.partition, 2), [0.3, 1.0, 2.0])
     assert drawn.tolist() == pytest.approx([-1.4646929033325269, -1.7782202692486964, 0.9479642564776243], rel=1e-12)
-    assert log_gamma(Stream(1, Purpose.partition, 2), [0.3, 1.0, 2.0]).tolist() != drawn.tolist()
+    assert log_gamma(RandomStream(1, Purpose.partition, 2), [0.3, 1.0, 2.0]).tolist() != drawn.tolist()
 
 
 def test_shares_do_not_underflow() -> None:

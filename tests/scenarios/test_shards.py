@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.scenarios.data_parts import ShardsOfClasses
 from fedbench.scenarios.load import load
 from fedbench.scenarios.partition import Rows, partition
@@ -72,7 +72,7 @@ def test_every_pair_of_classes_meets_about_as_often() -> None:
 def test_unbalanced_is_the_rule_of_the_code() -> None:
     """Lists: a permutation of the classes, then uniform draws, in rows of five, a row with a class twice drawn again; a class of
     5,000 is split evenly over its holders, and the remainder left over."""
-    stream = Stream(7, Purpose.partition, 5, 0)
+    stream = RandomStream(7, Purpose.partition, 5, 0)
     drawn = np.concatenate([stream.permutation(10), [stream.below(10) for _ in range(90)]]).reshape(20, 5)
     wanted = [set(row if len(set(row)) == 5 else stream.permutation(10)[:5]) for row in drawn.tolist()]
     held = holders(CIFAR, dealt(CIFAR, 20, 7, 5, balanced=False))

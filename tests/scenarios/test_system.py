@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
 from fedbench.scenarios.delays import DelayClasses
 from fedbench.scenarios.load import load
@@ -55,7 +55,7 @@ def test_the_papers_constants() -> None:
 def test_a_clients_slowdown_depends_on_client_and_seed_only() -> None:
     few, many = (slowdowns(Slowdown(low=1, high=5), n, 7) for n in (3, 1000))
     assert np.array_equal(few, many[:3])
-    assert many[2] == 1 + 4 * Stream(7, Purpose.speed, 2).uniform(1)[0]
+    assert many[2] == 1 + 4 * RandomStream(7, Purpose.speed, 2).uniform(1)[0]
     assert abs(many.mean() - 3) < 0.15
 
 
@@ -110,7 +110,7 @@ def test_a_shape_goes_with_a_bounded_pareto(changes: dict[str, Any], message: st
 
 def of_two_classes(clients: int) -> Weights:
     """Client i has i examples of the class that is rare with seed 1, and the rest of 1,000 of the other."""
-    rare = int(Stream(1, Purpose.speed, 0, 2).permutation(2)[0])
+    rare = int(RandomStream(1, Purpose.speed, 0, 2).permutation(2)[0])
     counts = np.full((clients, 2), 1000.0)
     counts[:, rare] = np.arange(clients)
     counts[:, 1 - rare] -= np.arange(clients)

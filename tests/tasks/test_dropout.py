@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Linear
 from fedbench.tasks.models import Model, make_model
 from fedbench.tasks.torch_model import LayerStack, build, dropout_mask, flatten_parameters
@@ -15,8 +15,8 @@ P = 0.3
 SMALL = Model("small", (2, 3, 3), (Conv2d(2, 4, 2), Dropout2d(P), Flatten(), Dropout(P), Linear(16, 3)))
 
 
-def stream(k: int = 0) -> Stream:
-    return Stream(2024, Purpose.dropout, 5, k)
+def stream(k: int = 0) -> RandomStream:
+    return RandomStream(2024, Purpose.dropout, 5, k)
 
 
 def network(model: Model = SMALL) -> LayerStack:
@@ -27,7 +27,7 @@ def network(model: Model = SMALL) -> LayerStack:
 
 def images(n: int, model: Model = SMALL) -> torch.Tensor:
     shape = (n, *model.input_shape)
-    return torch.from_numpy(Stream(0, Purpose.evaluation).normal(int(np.prod(shape))).astype(np.float32).reshape(shape))
+    return torch.from_numpy(RandomStream(0, Purpose.evaluation).normal(int(np.prod(shape))).astype(np.float32).reshape(shape))
 
 
 def numpy_mask(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

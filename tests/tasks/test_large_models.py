@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.layers import AvgPool2d, BatchNorm2d, Constant, Conv2d, Flatten, Layer, Linear, Normal, ReLU, Residual
 from fedbench.tasks.models import Model, make_model
 from fedbench.tasks.torch_model import build, flatten_buffers, flatten_parameters
@@ -70,7 +70,7 @@ def by_hand(name: str) -> nn.Sequential:
 
 
 def images(n: int) -> torch.Tensor:
-    return torch.from_numpy(Stream(1, Purpose.evaluation).normal(n * 3072).astype(np.float32).reshape(n, *IMAGES))
+    return torch.from_numpy(RandomStream(1, Purpose.evaluation).normal(n * 3072).astype(np.float32).reshape(n, *IMAGES))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,9 @@ def test_x0_of_the_convolutions_of_vgg() -> None:
         part = x[parameter.offset :][: parameter.size]
         if len(parameter.shape) == 4:
             std = math.sqrt(2 / (9 * parameter.shape[0]))
-            np.testing.assert_array_equal(part, (std * Stream(4, Purpose.parameters, 0, t).normal(part.size)).astype(np.float32))
+            np.testing.assert_array_equal(
+                part, (std * RandomStream(4, Purpose.parameters, 0, t).normal(part.size)).astype(np.float32)
+            )
             assert part.size < 10_000 or part.std() == pytest.approx(std, rel=0.02)
         elif int(parameter.name.split(".")[0]) < 37:
             assert not part.any()

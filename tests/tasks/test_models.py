@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks import models
 from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU, Shape, Uniform
 from fedbench.tasks.models import Model
@@ -40,7 +40,7 @@ def by_hand(name: str) -> nn.Sequential:
 
 
 def batch(shape: Shape, n: int = 5) -> torch.Tensor:
-    values = Stream(1, Purpose.evaluation).normal(n * math.prod(shape))
+    values = RandomStream(1, Purpose.evaluation).normal(n * math.prod(shape))
     return torch.from_numpy(values.astype(np.float32).reshape(n, *shape))
 
 
@@ -105,7 +105,7 @@ def test_x0_is_bound_times_the_stream() -> None:
     for tensor, parameter in enumerate(model.parameters):
         part = x[parameter.offset :][: parameter.size]
         bound = parameter.law.bound  # type: ignore[union-attr]
-        np.testing.assert_array_equal(part, bound * (2 * Stream(11, Purpose.parameters, 0, tensor).uniform(part.size) - 1))
+        np.testing.assert_array_equal(part, bound * (2 * RandomStream(11, Purpose.parameters, 0, tensor).uniform(part.size) - 1))
         assert abs(part).max() <= bound
         if part.size > 1000:
             # A uniform law fills its range and has standard deviation bound / sqrt(3).

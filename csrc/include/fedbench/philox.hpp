@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "fedbench/math.hpp"
+#include "fedbench/detail/math.hpp"
 
 namespace fedbench {
 
@@ -62,9 +62,9 @@ inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> coun
 }
 
 /// A stream of words for one (seed, purpose, client, k). Cheap to construct, copyable; a copy continues independently.
-class Stream {
+class RandomStream {
 public:
-    Stream(std::uint64_t seed, Purpose purpose, std::uint32_t client = 0, std::uint32_t k = 0)
+    RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t client = 0, std::uint32_t k = 0)
         : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
           counter_{0, k, client, static_cast<std::uint32_t>(purpose)} {}
 
@@ -133,7 +133,7 @@ struct Batches {
 
 ///
 /// Throws std::invalid_argument for no examples, batches of none, a negative number of steps, and more rows than kMostDraws.
-inline Batches draw_batches(Stream stream, std::uint32_t n, std::uint32_t batch, std::int64_t steps) {
+inline Batches draw_batches(RandomStream stream, std::uint32_t n, std::uint32_t batch, std::int64_t steps) {
     if (n == 0) throw std::invalid_argument("data order: a client needs at least one example, got 0");
     if (batch == 0) throw std::invalid_argument("data order: batch_size must be >= 1, got 0");
     if (steps < 0) throw std::invalid_argument("data order: steps must be >= 0, got " + std::to_string(steps));

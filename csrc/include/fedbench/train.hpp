@@ -19,9 +19,9 @@
 #include <thread>
 #include <vector>
 
-#include "fedbench/helpers.hpp"
+#include "fedbench/detail/helpers.hpp"
 #include "fedbench/instruction_set.hpp"
-#include "fedbench/one_caller.hpp"
+#include "fedbench/detail/one_caller.hpp"
 
 namespace fedbench::train {
 

@@ -144,7 +144,7 @@ class NativeTrainer(TaskTrainer):
         return Work(delta=delta, end=job.end, buffers=assignment.buffers, server_seconds=seconds, **by_products)
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
-        """As many clients at a time as there are workers: full gradients of jobs without steps."""
+        """Yields full gradients, of as many clients at a time as there are workers. Each is that of a job without steps."""
         x, left = np.ascontiguousarray(x), iter(clients)
         while part := list(itertools.islice(left, self.workers)):
             full = [np.empty(self.dim, self.dtype) for _ in part]

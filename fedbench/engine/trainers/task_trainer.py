@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.trainers.base import draw_public_batches, no_public_data
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.shards import Shards
 from fedbench.tasks.data import Dataset
@@ -73,18 +73,18 @@ class TaskTrainer(ABC):
     # ---- evaluation ----
 
     def _tested_scores(self, x: Vector, buffers: Vector) -> Scores:
-        """Of the test set; those of the last model are kept."""
+        """Returns the scores of the test set. Those of the last model are kept."""
         if self._tested is None or not (np.array_equal(self._tested[0], x) and np.array_equal(self._tested[1], buffers)):
             self._tested = (x.copy(), buffers.copy(), self._test_scores(x, buffers))
         return self._tested[2]
 
     @abstractmethod
     def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
-        """Of the test set."""
+        """Returns the scores of the test set: losses, and which answers are right."""
 
     @abstractmethod
     def _train_scores(self, x: Vector, buffers: Vector) -> Scores:
-        """Of the examples of `train_loss_sample`."""
+        """Returns the scores of the examples of `train_loss_sample`."""
 
     def evaluate(self, x: Vector, buffers: Vector) -> dict[str, float]:
         loss, right = self._tested_scores(x, buffers)
@@ -98,7 +98,7 @@ class TaskTrainer(ABC):
 
 def train_loss_sample(seed: int, examples: int) -> RowIndices:
     """The training examples, at most 2,000 and ascending, on which the training loss is measured."""
-    return np.sort(Stream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
+    return np.sort(RandomStream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
 
 
 def _accuracy_per_client(dataset: Dataset, shards: Shards, right: Vector) -> Vector:

@@ -15,7 +15,7 @@ from fedbench.engine.trainers.torch_data import host
 from fedbench.engine.trainers.torch_replica import Replica
 from fedbench.engine.trainers.torch_rule import Direction, is_plain
 from fedbench.engine.trainers.torch_task import TorchTask
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.types import Work
 
 
@@ -34,7 +34,7 @@ class TorchTrainer(TorchTask):
     def _local(self, replica: Replica, assignment: Assignment) -> Work:
         job, rule = assignment.job, assignment.rule
         replica.load(rule.start, assignment.buffers)
-        replica.module.set_masks(Stream(self.seed, Purpose.dropout, job.client, job.k))
+        replica.module.set_masks(RandomStream(self.seed, Purpose.dropout, job.client, job.k))
         replica.module.train()
         by_products: dict[str, npt.NDArray[Any]] = {}
         if is_plain(rule):

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from fedbench.engine.trainers.base import SERVER
 from fedbench.engine.trainers.torch_data import host, load
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
@@ -74,7 +74,7 @@ class Student:
         self.replica.load(x, buffers)
         module.train(training_version is not None)
         if training_version is not None and training_version != self.masked_version:
-            module.set_masks(Stream(self.seed, Purpose.dropout, SERVER, training_version))
+            module.set_masks(RandomStream(self.seed, Purpose.dropout, SERVER, training_version))
             self.masked_version = training_version
         logits = module(features)
 

@@ -22,7 +22,7 @@ from fedbench.engine.trainers.torch_lanes import Lanes
 from fedbench.engine.trainers.torch_replica import Replica
 from fedbench.engine.trainers.torch_rule import Direction
 from fedbench.engine.trainers.torch_task import TorchTask
-from fedbench.kernels.random import Purpose, Stream
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.tasks.layers import BatchNorm2d, Dropout, in_order
 from fedbench.tasks.task import Task
@@ -74,7 +74,7 @@ class StackedTrainer(TorchTask):
         return [works[i] for i in range(len(wave))]
 
     def _side_by_side(self, block: list[Assignment]) -> list[Work]:
-        """At most as many jobs as there are lanes, with rules of one form."""
+        """Yields groups of at most as many jobs as there are lanes, whose rules have one form."""
         lanes, rule = self.lanes, block[0].rule
         vectors = [name for name in VECTORS if getattr(rule, name) is not None]
         stacked: dict[str, Any] = {name: self._stack(block, f"rule.{name}", lanes.flat) for name in vectors}
@@ -131,7 +131,7 @@ class StackedTrainer(TorchTask):
                 rows[: job.steps, lane], sizes[: job.steps, lane] = drawn[chosen], n
                 if changes is not None and how is not None:
                     changes[: job.steps, lane] = how[chosen]
-        streams = [Stream(self.seed, Purpose.dropout, job.client, job.k) for job in jobs]
+        streams = [RandomStream(self.seed, Purpose.dropout, job.client, job.k) for job in jobs]
         weights = (place < sizes).to(self.real) / sizes
         changes = None if changes is None else changes.to(self.at)
         return Schedule(jobs, streams, sizes, rows.to(self.at), weights.to(self.at), changes)
@@ -183,7 +183,7 @@ class Schedule:
     (steps, lanes, examples); sizes of batches (steps, lanes, 1); streams of dropout words."""
 
     jobs: list[Job]
-    streams: list[Stream]
+    streams: list[RandomStream]
     sizes: torch.Tensor
     rows: torch.Tensor
     weights: torch.Tensor

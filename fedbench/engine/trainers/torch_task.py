@@ -21,7 +21,7 @@ from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_los
 from fedbench.engine.trainers.torch_data import Features, host, tensor
 from fedbench.engine.trainers.torch_replica import Replica, Student
 from fedbench.errors import UsageError
-from fedbench.kernels.random import Purpose, Stream, draw_batches
+from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.task import Task
@@ -102,12 +102,12 @@ class TorchTask(TaskTrainer):
     # ---- training ----
 
     def _draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
-        """Of all steps of a job: rows of the training set, where the batches begin and end, and how every image is changed."""
+        """Returns for all steps of a job the rows of the training set, where batches begin and end, and how every image is changed."""
         shard, how = torch.from_numpy(self.shards[job.client]), self.task.augmentation
         drawn, offsets = draw_batches(self.seed, job.client, job.k, len(shard), self.batch_size, job.steps)
         changes = None
         if how is not None:
-            changes = torch.from_numpy(how.draw(Stream(self.seed, Purpose.augmentation, job.client, job.k), len(drawn)))
+            changes = torch.from_numpy(how.draw(RandomStream(self.seed, Purpose.augmentation, job.client, job.k), len(drawn)))
         return shard[torch.from_numpy(drawn)], offsets.tolist(), changes
 
     def _batches(self, job: Job) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:

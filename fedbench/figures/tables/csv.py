@@ -40,7 +40,7 @@ def as_csv(lines: Sequence[BoardLine], head: Sequence[str], advantages: Mapping[
 
 
 def _values(line: BoardLine, advantages: Mapping[str, Sequence[str]]) -> list[str]:
-    """In the order of COLUMNS."""
+    """Returns the values of a row in the order of COLUMNS."""
     values = (
         line.point, line.row, line.place is None, line.target, line.mean, line.half_width, line.is_bound, line.hits, line.attempts,
         line.median, line.bytes, line.place, line.first, line.first_alike, line.seeds, line.unfinished,

@@ -49,7 +49,7 @@ class Series:
 
 
 def series(name: str, drawn_as: Look, curve: Mapping[str, Any]) -> Series:
-    """From the document's curve; a very long one keeps every k-th point and the last."""
+    """Returns the series of the document's curve. A very long one keeps every k-th point and the last."""
     keep = kept(len(curve["at"]), MOST_POINTS)
     return Series(name, drawn_as, *([curve[column][i] for i in keep] for column in ("at", "mean", "low", "high")))
 
@@ -110,7 +110,7 @@ def nice_step(span: float, wanted: int) -> float:
 
 
 def place_scale(lines: Sequence[Series]) -> Scale:
-    """From 0 to the end of the longest curve."""
+    """Returns the scale from 0 to the end of the longest curve."""
     high = max(line.at[-1] for line in lines) or 1.0
     return Scale(0.0, high, nice_step(high, 6))
 

@@ -48,7 +48,7 @@ class Noisy(Quadratic):
 
     @functools.cached_property
     def hessian(self) -> Vector:
-        """Of F: sum p_i A_i (d, d)."""
+        """Returns the Hessian of F: sum p_i A_i (d, d)."""
         return np.asarray(np.einsum("i,ijk->jk", self.weights, self.A))
 
     @functools.cached_property
@@ -177,7 +177,7 @@ class Clients:
 
 
 def largest_staleness(algorithm: Algorithm, on: Noisy, updates: int, clients: Clients, seeds: int) -> int:
-    """Of all arrivals of all seeds; plans do not depend on the model, so it is known before anything is trained."""
+    """Returns the largest over all arrivals of all seeds. Plans do not depend on the model, so it is known before anything is trained."""
     largest = 0
     for seed in range(seeds):
         chunk = clients.scheduler(algorithm, on, updates, seed).next()

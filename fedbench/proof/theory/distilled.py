@@ -58,7 +58,7 @@ def loss(on: Observed, x: Vector, teacher: Table, low: float = 0.2, high: float 
 
 
 def gradient(on: Observed, x: Vector, teacher: Table, h: float = 1e-5) -> Vector:
-    """Of `loss` in x, by central differences."""
+    """Returns the gradient of `loss` in x, by central differences."""
     steps = h * np.eye(on.dim)
     return np.array([(loss(on, x + e, teacher) - loss(on, x - e, teacher)) / (2 * h) for e in steps])
 

@@ -66,7 +66,7 @@ class Place(NamedTuple):
     height: float
 
     def axes(self, left: float, width: float) -> Axes:
-        """From `left` inches of the panel on."""
+        """Returns axes that begin `left` inches from the panel's left edge."""
         box = (self.left + left) / self.width, (self.bottom + BOTTOM) / self.height
         return self.figure.add_axes((*box, width / self.width, (HEIGHT - TOP - BOTTOM) / self.height))
 

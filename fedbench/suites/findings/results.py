@@ -46,29 +46,29 @@ class Results:
 
     @cached_property
     def tuned(self) -> dict[str, Board]:
-        """By point, the complete rows with tuned options, by their labels."""
+        """Returns the board of the complete rows with tuned options, by point. Its rows are called by their labels."""
         return self._boards(tuned=True)
 
     @cached_property
     def published(self) -> dict[str, Board]:
-        """By point, the complete rows with published options, by their labels."""
+        """Returns the board of the complete rows with published options, by point."""
         return self._boards(tuned=False)
 
     @cached_property
     def like_for_like(self) -> dict[str, Board]:
-        """By point, the complete rows with tuned options that have no advantage."""
+        """Returns the board of the complete rows with tuned options that have no advantage, by point."""
         return self._boards(tuned=True, only_alike=True)
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """By selector: the algorithm's name, or the whole selector where several share the name."""
+        """Returns the label of every selector: the algorithm's name, or the whole selector where several share the name."""
         names = {selector: registry.parse_selector(selector)[0] for selector in self.suite.selectors()}
         shared = {name for name in names.values() if list(names.values()).count(name) > 1}
         return {selector: selector if name in shared else name for selector, name in names.items()}
 
     @cached_property
     def families(self) -> dict[str, str]:
-        """By label: reference, for one that is shown and not ranked; synchronous, for one in rounds; asynchronous."""
+        """Returns by label what an algorithm is: a reference, which is shown and not ranked; synchronous, in rounds; or asynchronous."""
         found = {}
         for selector, label in self.labels.items():
             algorithm = self.suite.algorithm(selector)

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <span>
 
-#include "fedbench/ahead.hpp"
-#include "fedbench/event_queue.hpp"
+#include "../simd/prefetch.hpp"
+#include "fedbench/detail/event_queue.hpp"
 
 namespace fedbench {
 

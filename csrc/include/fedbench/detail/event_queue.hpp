@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fedbench/node_memory.hpp"
+#include "fedbench/detail/node_memory.hpp"
 
 namespace fedbench {
 

@@ -53,7 +53,7 @@ def pairs(config: BertConfig) -> Dataset:
 
 def ours(task: Task) -> Callable[[int], Any]:
     from fedbench.engine.trainers.base import Assignment
-    from fedbench.engine.trainers.torch import TorchTrainer
+    from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 
     trainer = TorchTrainer(task, [np.arange(EXAMPLES)], batch_size=BATCH, seed=SEED)
     rule = LocalRule(start=task.model.x0(SEED), lr=RATE, weight_decay=DECAY, optimizer="adamw")

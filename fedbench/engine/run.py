@@ -214,7 +214,7 @@ class Run:
         """The kind of device that the trainer computed on, and what a GPU is called."""
         if trainer.device == CPU:
             return {"device": CPU}
-        from fedbench.engine.trainers.torch_device import name_of
+        from fedbench.engine.trainers.torch.device import name_of
 
         return {"device": trainer.device, "gpu": name_of(self.choice.device)}
 

@@ -10,8 +10,8 @@ import torch
 from torchvision.transforms import functional as V
 
 from fedbench.engine.trainers.base import Assignment
-from fedbench.engine.trainers.torch import TorchTrainer
-from fedbench.engine.trainers.torch_data import Features
+from fedbench.engine.trainers.torch.data import Features
+from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks import cifar
 from fedbench.tasks.augment import CropAndFlip

@@ -20,7 +20,7 @@ from fedbench.engine.replies import Replies
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment
-from fedbench.engine.trainers.torch import TorchTrainer
+from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.kernels.random import draw_batches
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load

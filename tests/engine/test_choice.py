@@ -19,7 +19,7 @@ from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.choose import LARGEST_NATIVE, Choice, choose, make_trainer
 from fedbench.engine.trainers.native import NativeTrainer, layer_specs
-from fedbench.engine.trainers.torch import TorchTrainer
+from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.errors import UsageError
 from fedbench.kernels import build_info
 from fedbench.protocols import Algorithm

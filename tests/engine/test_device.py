@@ -17,8 +17,9 @@ from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.plan import plan
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers import torch_device, torch_stacked
 from fedbench.engine.trainers.choose import Choice, choose, make_trainer
+from fedbench.engine.trainers.torch import device as torch_device
+from fedbench.engine.trainers.torch import stacked as torch_stacked
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store

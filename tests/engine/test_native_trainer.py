@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from fedbench.engine.trainers.base import SERVER, Assignment
 from fedbench.engine.trainers.native import NativeTrainer, layer_specs
 from fedbench.engine.trainers.reference import ReferenceTrainer
-from fedbench.engine.trainers.torch import TorchTrainer
+from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.errors import ClientError, UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.kernels.train import LocalJob, LocalTrainer

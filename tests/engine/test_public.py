@@ -14,7 +14,7 @@ from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment
 from fedbench.engine.trainers.reference import ReferenceTrainer
-from fedbench.engine.trainers.torch import TorchTrainer
+from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 import torch
 
-from fedbench.engine.trainers import torch_replica
 from fedbench.engine.trainers.base import Assignment
-from fedbench.engine.trainers.torch import TorchTrainer
-from fedbench.engine.trainers.torch_device import deterministic
-from fedbench.engine.trainers.torch_lanes import Lanes
-from fedbench.engine.trainers.torch_replica import Replica
-from fedbench.engine.trainers.torch_stacked import StackedTrainer
+from fedbench.engine.trainers.torch import replica as torch_replica
+from fedbench.engine.trainers.torch.device import deterministic
+from fedbench.engine.trainers.torch.lanes import Lanes
+from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
+from fedbench.engine.trainers.torch.replica import Replica
+from fedbench.engine.trainers.torch.stacked import StackedTrainer
 from fedbench.errors import ClientError, UsageError
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks import cifar

@@ -35,7 +35,7 @@ from ..tiny_bert import sentences, tensors, write_encoder, write_root, write_tsv
 pytest.importorskip("transformers")
 import torch
 
-from fedbench.engine.trainers.torch import TorchTrainer
+from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.tasks.encoder_module import build_encoder
 from fedbench.tasks.torch_model import flatten_parameters, trained
 

@@ -10,7 +10,7 @@ import pytest
 
 from fedbench.engine.trainers.base import Assignment
 from fedbench.engine.trainers.reference import ReferenceTrainer
-from fedbench.engine.trainers.torch import TorchTrainer
+from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.errors import ClientError
 from fedbench.tasks.layers import Dropout, Flatten, Linear
 from fedbench.tasks.models import Model

@@ -47,7 +47,7 @@ def check_wish(wish: str, device: str) -> None:
 def require_device(device: str) -> None:
     """UsageError, with what torch reports, if this machine does not have the device."""
     if device != CPU:
-        from fedbench.engine.trainers.torch_device import require
+        from fedbench.engine.trainers.torch.device import require
 
         require(device)
 
@@ -118,9 +118,11 @@ def make_trainer(
 
         return NativeTrainer(task, shards, batch_size=batch_size, seed=seed, workers=workers, public=public, isa=isa)
     if choice.device != CPU:
-        from fedbench.engine.trainers.torch_stacked import StackedTrainer
+        from fedbench.engine.trainers.torch.stacked import StackedTrainer
 
         return StackedTrainer(task, shards, batch_size=batch_size, seed=seed, public=public, device=choice.device)
-    from fedbench.engine.trainers.torch import TorchTrainer  # a plan, the command line and native runs do without torch
+    from fedbench.engine.trainers.torch.one_by_one import (
+        TorchTrainer,  # a plan, the command line and native runs do without torch
+    )
 
     return TorchTrainer(task, shards, batch_size=batch_size, seed=seed, workers=workers, public=public)

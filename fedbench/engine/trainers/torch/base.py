@@ -18,8 +18,8 @@ from torch.nn import functional as F
 
 from fedbench.engine.trainers.base import Assignment, no_public_data
 from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
-from fedbench.engine.trainers.torch_data import Features, host, tensor
-from fedbench.engine.trainers.torch_replica import Replica, Student
+from fedbench.engine.trainers.torch.data import Features, host, tensor
+from fedbench.engine.trainers.torch.replica import Replica, Student
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.protocols import Logits, Pullback, RowIndices

@@ -16,12 +16,12 @@ import torch
 
 from fedbench.engine.trainers.base import Assignment, Stage
 from fedbench.engine.trainers.task_trainer import Scores
-from fedbench.engine.trainers.torch_data import host, load
-from fedbench.engine.trainers.torch_device import deterministic
-from fedbench.engine.trainers.torch_lanes import Lanes
-from fedbench.engine.trainers.torch_replica import Replica
-from fedbench.engine.trainers.torch_rule import Direction
-from fedbench.engine.trainers.torch_task import TorchTask
+from fedbench.engine.trainers.torch.base import TorchTask
+from fedbench.engine.trainers.torch.data import host, load
+from fedbench.engine.trainers.torch.device import deterministic
+from fedbench.engine.trainers.torch.lanes import Lanes
+from fedbench.engine.trainers.torch.replica import Replica
+from fedbench.engine.trainers.torch.rule import Direction
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.tasks.layers import BatchNorm2d, Dropout, in_order

@@ -11,10 +11,10 @@ from typing import Any
 import numpy.typing as npt
 
 from fedbench.engine.trainers.base import Assignment, Stage
-from fedbench.engine.trainers.torch_data import host
-from fedbench.engine.trainers.torch_replica import Replica
-from fedbench.engine.trainers.torch_rule import Direction, is_plain
-from fedbench.engine.trainers.torch_task import TorchTask
+from fedbench.engine.trainers.torch.base import TorchTask
+from fedbench.engine.trainers.torch.data import host
+from fedbench.engine.trainers.torch.replica import Replica
+from fedbench.engine.trainers.torch.rule import Direction, is_plain
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.types import Work
 

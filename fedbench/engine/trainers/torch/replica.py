@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from fedbench.engine.trainers.base import SERVER
-from fedbench.engine.trainers.torch_data import host, load
+from fedbench.engine.trainers.torch.data import host, load
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.protocols import Logits, Pullback
 from fedbench.tasks.encoder import EncoderModel

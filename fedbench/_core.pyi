@@ -423,9 +423,11 @@ class Hindsight:
     def stays(self, client: int, until: int) -> list[tuple[int, int]]: ...
 
 class LocalTrainerFloat32:
+    """Layers, jobs and rules are objects with the attributes of LayerSpec, LocalJob and Rule of kernels.train."""
+
     def __init__(
         self,
-        layers: Sequence[tuple[str, int, int, int, int, int, float]],
+        layers: Sequence[Any],
         input_shape: Sequence[int],
         x: npt.NDArray[Any],
         y: npt.NDArray[np.int64],
@@ -438,14 +440,14 @@ class LocalTrainerFloat32:
     def dim(self) -> int: ...
     @property
     def isa(self) -> str: ...
-    def train(self, jobs: Sequence[tuple[Any, ...]], progress: Callable[[int], None] | None) -> None: ...
+    def train(self, jobs: Sequence[Any], progress: Callable[[int], None] | None) -> None: ...
     def set_shards(self, rows: npt.NDArray[np.int64], begin: npt.NDArray[np.int64], count: npt.NDArray[np.int64]) -> None: ...
     def train_columns(
         self,
         client: npt.NDArray[np.int32],
         k: npt.NDArray[np.int32],
         steps: npt.NDArray[np.int32],
-        rules: Sequence[tuple[Any, ...]],
+        rules: Sequence[Any],
         rule: npt.NDArray[np.int64],
         out: Sequence[npt.NDArray[Any]],
         matrix: npt.NDArray[np.int64],

@@ -14,13 +14,13 @@ namespace {
 
 using train::Crew, train::Examples, train::Job, train::Layer, train::Network, train::Rule, train::Shape;
 
-/// (kind, inputs, outputs, kernel, stride, padding, p)
-using LayerRow = std::tuple<std::string, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, double>;
-
-Network network_of(const std::vector<LayerRow>& rows, const std::vector<std::size_t>& input) {
+Network network_of(const std::vector<py::object>& specs, const std::vector<std::size_t>& input) {
     std::vector<Layer> layers;
-    for (const auto& [kind, inputs, outputs, kernel, stride, padding, p] : rows)
-        layers.push_back({train::layer_kind_named(kind), inputs, outputs, kernel, stride, padding, p});
+    for (const py::object& spec : specs) {
+        const auto size = [&](const char* name) { return spec.attr(name).cast<std::size_t>(); };
+        layers.push_back({train::layer_kind_named(spec.attr("kind").cast<std::string>()), size("inputs"), size("outputs"), size("kernel"),
+                          size("stride"), size("padding"), spec.attr("p").cast<double>()});
+    }
     if (input.size() == 1) return Network(layers, {input[0]});
     if (input.size() == 3) return Network(layers, {input[0], input[1], input[2], true});
     throw py::value_error("input_shape: expected (features,) or (channels, height, width), got " + std::to_string(input.size()) +
@@ -41,7 +41,7 @@ struct Shards {
 template <typename Real>
 class Trainer {
 public:
-    Trainer(const std::vector<LayerRow>& layers, const std::vector<std::size_t>& input, const py::object& x, const py::object& y,
+    Trainer(const std::vector<py::object>& layers, const std::vector<std::size_t>& input, const py::object& x, const py::object& y,
             std::uint64_t seed, std::size_t batch, std::size_t threads, const std::string& isa)
         : y_(copied<std::int64_t>("y", y)),
           crew_(network_of(layers, input), examples(input, x, y_), seed, batch, threads, instruction_set_named(isa)) {
@@ -51,10 +51,10 @@ public:
     std::size_t dim() const { return crew_.network().dim(); }
     const char* isa() const { return name_of(crew_.isa()); }
 
-    /// jobs: (client, k, steps, shard, start, lr, weight_decay, prox, correction, end, first_gradient, mean_gradient, full_gradient)
-    void train(const std::vector<py::tuple>& rows, const py::object& progress) {
+    /// jobs: each with the attributes of fedbench.kernels.train.LocalJob.
+    void train(const std::vector<py::object>& jobs, const py::object& progress) {
         Given given;
-        for (const py::tuple& row : rows) given.jobs.push_back(job_of(row, given));
+        for (const py::object& job : jobs) given.jobs.push_back(job_of(job, given));
         const py::gil_scoped_release release;
         crew_.train(given.jobs, watch(progress));
     }
@@ -71,8 +71,8 @@ public:
         shards_ = std::move(given);
     }
 
-    /// rules: (start, lr, weight_decay, prox, correction, anchor); the columns have a number a job.
-    void train_columns(const py::object& client, const py::object& k, const py::object& steps, const std::vector<py::tuple>& rules,
+    /// rules: each with the attributes of fedbench.kernels.train.Rule; the columns have a number a job.
+    void train_columns(const py::object& client, const py::object& k, const py::object& steps, const std::vector<py::object>& rules,
                        const py::object& rule, const std::vector<py::object>& out, const py::object& matrix, const py::object& row,
                        const std::string& sends) {
         Real* Job<Real>::*const sent = sent_as(sends);
@@ -82,7 +82,7 @@ public:
                    places = vector_of<std::int64_t>("row", row);
         Given given;
         std::vector<Rule<Real>> known;
-        for (const py::tuple& one : rules) known.push_back(rule_of(one, given));
+        for (const py::object& one : rules) known.push_back(rule_of(one, given));
         std::vector<Matrix> results;
         for (const py::object& one : out) results.push_back(matrix_out(one, given));
         const std::pair<const char*, std::size_t> sizes[] = {
@@ -168,11 +168,19 @@ private:
         std::size_t rows;
     };
 
-    Rule<Real> rule_of(const py::tuple& row, Given& given) const {
-        if (row.size() != 6) throw py::value_error("rules: expected 6 entries a rule, got " + std::to_string(row.size()));
-        for (std::size_t at : {0, 4, 5}) given.pins.add(row[at]);
-        return {row[1].cast<Real>(),    row[2].cast<Real>(),         row[3].cast<Real>(),
-                model("start", row[0]), maybe("correction", row[4]), maybe("anchor", row[5])};
+    /// Of a rule, or of a job, which has the same names.
+    Rule<Real> rule_of(const py::object& rule, Given& given) const {
+        const auto number = [&](const char* name) { return rule.attr(name).cast<Real>(); };
+        const auto vector = [&](const char* name) { return maybe(name, held(rule, name, given)); };
+        return {number("lr"), number("weight_decay"), number("prox"), model("start", held(rule, "start", given)), vector("correction"),
+                vector("anchor")};
+    }
+
+    /// An array of an object, whose memory stays while threads compute.
+    static py::object held(const py::object& owner, const char* name, Given& given) {
+        py::object array = owner.attr(name);
+        given.pins.add(array);
+        return array;
     }
 
     static Real* Job<Real>::*sent_as(const std::string& name) {
@@ -246,23 +254,20 @@ private:
         return static_cast<Integer>(up_to(std::numeric_limits<Integer>::max(), name, object.cast<std::int64_t>()));
     }
 
-    Job<Real> job_of(const py::tuple& row, Given& given) const {
-        if (row.size() != 14) throw py::value_error("jobs: expected 14 entries a job, got " + std::to_string(row.size()));
-        const auto wanted = [&](const char* name, std::size_t at) -> Real* {
-            return row[at].is_none() ? nullptr : model_out(name, row[at]);
+    Job<Real> job_of(const py::object& given_job, Given& given) const {
+        const auto wanted = [&](const char* name) -> Real* {
+            const py::object array = held(given_job, name, given);
+            return array.is_none() ? nullptr : model_out(name, array);
         };
         Job<Real> job;
-        job.client = count<std::uint32_t>("client", row[0]), job.k = count<std::uint32_t>("k", row[1]);
-        job.steps = count<std::int64_t>("steps", row[2]);
-        job.shard = given.shards.emplace_back(copied<std::int64_t>("shard", row[3]));
-        job.rule.start = model("start", row[4]);
-        job.rule.lr = row[5].cast<Real>(), job.rule.weight_decay = row[6].cast<Real>(), job.rule.prox = row[7].cast<Real>();
-        job.rule.correction = maybe("correction", row[8]), job.rule.anchor = maybe("anchor", row[9]);
-        job.end = model_out("end", row[10]);
-        job.first_gradient = wanted("first_gradient", 11);
-        job.mean_gradient = wanted("mean_gradient", 12);
-        job.full_gradient = wanted("full_gradient", 13);
-        for (std::size_t at : {4, 8, 9, 10, 11, 12, 13}) given.pins.add(row[at]);
+        job.client = count<std::uint32_t>("client", given_job.attr("client")), job.k = count<std::uint32_t>("k", given_job.attr("k"));
+        job.steps = count<std::int64_t>("steps", given_job.attr("steps"));
+        job.shard = given.shards.emplace_back(copied<std::int64_t>("shard", given_job.attr("shard")));
+        job.rule = rule_of(given_job, given);
+        job.end = model_out("end", held(given_job, "end", given));
+        job.first_gradient = wanted("first_gradient");
+        job.mean_gradient = wanted("mean_gradient");
+        job.full_gradient = wanted("full_gradient");
         return job;
     }
 
@@ -286,7 +291,7 @@ template <typename Real>
 void register_trainer(py::module_& module, const char* name) {
     using T = Trainer<Real>;
     py::class_<T>(module, name, "Local training of one network over one set of examples; see csrc/include/fedbench/train.hpp.")
-        .def(py::init<const std::vector<LayerRow>&, const std::vector<std::size_t>&, const py::object&, const py::object&, std::uint64_t,
+        .def(py::init<const std::vector<py::object>&, const std::vector<std::size_t>&, const py::object&, const py::object&, std::uint64_t,
                       std::size_t, std::size_t, const std::string&>(),
              py::arg("layers"), py::arg("input_shape"), py::arg("x"), py::arg("y"), py::arg("seed"), py::arg("batch_size"),
              py::arg("threads"), py::arg("isa"))

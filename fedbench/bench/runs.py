@@ -6,6 +6,7 @@ cases go through the engine; where only the kernels are built, they are skipped.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any, NamedTuple
 
@@ -98,7 +99,7 @@ def loop(spec: Any) -> Ready:
         times += chunk.time.tolist()
     grid = range(0, scheduler.end_ns + 1, round(scenario.evaluation.every_seconds * NANOSECONDS))
     versions = {int(np.searchsorted(times, point, "right")) for point in grid} | {len(updates)}
-    data, layers = setup.task.dataset, tuple(layer.row for layer in layer_specs(setup.task.model))
+    data, layers = setup.task.dataset, tuple(dataclasses.astuple(layer) for layer in layer_specs(setup.task.model))
     return by_hand(
         Orders(updates, frozenset(versions), setup.x0(), spec.algorithm.server_lr, (data.test.x, data.test.y)),
         Clients(

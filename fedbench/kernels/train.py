@@ -37,10 +37,6 @@ class LayerSpec:
     padding: int = 0
     p: float = 0.0
 
-    @property
-    def row(self) -> tuple[str, int, int, int, int, int, float]:
-        return (self.kind, self.inputs, self.outputs, self.kernel, self.stride, self.padding, self.p)
-
 
 @dataclass(frozen=True, slots=True)
 class LocalJob:
@@ -69,8 +65,16 @@ class LocalJob:
     full_gradient: Floats | None = None
 
 
-Rule = tuple[Floats, float, float, float, Floats | None, Floats | None]
-"""start (d,), lr, weight_decay, prox, correction (d,), anchor (d,): as in LocalJob."""
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The rule of several jobs: `start`, `correction` and `anchor` (d,) and the numbers as in LocalJob."""
+
+    start: Floats
+    lr: float
+    weight_decay: float = 0.0
+    prox: float = 0.0
+    correction: Floats | None = None
+    anchor: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ class LocalTrainer:
             raise UsageError(f"batch_size and threads: must be >= 1, got {batch_size} and {threads}")
         shape = x.shape[1:]
         self.dtype = x.dtype
-        self._core = _TRAINER[x.dtype]([layer.row for layer in layers], shape, _flat(x), y, seed, batch_size, threads, isa)
+        self._core = _TRAINER[x.dtype](layers, shape, _flat(x), y, seed, batch_size, threads, isa)
 
     @property
     def dim(self) -> int:
@@ -133,14 +137,7 @@ class LocalTrainer:
     def train(self, jobs: Sequence[LocalJob], progress: Callable[[int], None] | None = None) -> None:
         """All jobs, the longest first, into their arrays. `progress` is told the number of finished jobs ten times a second; what it
         raises, and Ctrl-C, stops the jobs that run and is raised."""
-        rows = [
-            (
-                *(job.client, job.k, job.steps, job.shard, job.start, job.lr, job.weight_decay, job.prox, job.correction),
-                *(job.anchor, job.end, job.first_gradient, job.mean_gradient, job.full_gradient),
-            )
-            for job in jobs
-        ]
-        self._core.train(rows, progress)
+        self._core.train(jobs, progress)
 
     def set_shards(self, rows: Rows, begin: Rows, count: Rows) -> None:
         """Client i has the examples rows[begin[i]:begin[i] + count[i]], for `train_columns`; they are copied. ValueError for what is not

@@ -15,7 +15,7 @@ import pytest
 
 from fedbench.errors import UsageError
 from fedbench.kernels import build_info
-from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, score
+from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, Rule, score
 
 from .networks import BY_PRODUCTS, DROPPED, FLATTEN, LEFT_OVER, MLP, RELU, SOFTMAX, Net, conv, linear, pool, with_outputs
 
@@ -299,7 +299,7 @@ def columns(**change: Any) -> JobColumns:
     y = np.zeros(MLP.dim)
     fields: dict[str, Any] = {
         **{name: np.array([1, 0], np.int32) for name in ("client", "k", "steps")},
-        "rules": [(y, 0.1, 0.0, 0.0, None, None)],
+        "rules": [Rule(y, 0.1)],
         "rule": np.zeros(2, np.int64),
         "out": [np.full((2, MLP.dim), np.nan)],
         "matrix": np.zeros(2, np.int64),
@@ -325,11 +325,11 @@ ONE = np.zeros(1, np.int64)
         ({"row": np.array([1, 1])}, ValueError, "row: two jobs have the place 1 of matrix 0"),
         *(({name: ONE}, ValueError, f"{name}: expected 2 numbers, one per job, got 1") for name in ("rule", "matrix", "row")),
         ({"steps": ONE.astype(np.int32)}, ValueError, "steps: expected 2 numbers, one per job, got 1"),
-        ({"rules": [(np.zeros(MLP.dim), 0.1)]}, ValueError, "rules: expected 6 entries a rule, got 2"),
+        ({"rules": [(np.zeros(MLP.dim), 0.1)]}, AttributeError, "'tuple' object has no attribute"),
         ({"sends": "end"}, ValueError, "sends: expected delta, first_gradient or mean_gradient, got end"),
-        ({"rules": [(np.zeros(3), 0.1, 0.0, 0.0, None, None)]}, TypeError, f"start: expected length {MLP.dim}"),
-        ({"rules": [(np.zeros(MLP.dim), 0.1, 0.0, 0.0, np.zeros(3), None)]}, TypeError, f"correction: expected length {MLP.dim}"),
-        ({"rules": [(np.zeros(MLP.dim), 0.1, 0.0, 0.0, None, np.zeros(3))]}, TypeError, f"anchor: expected length {MLP.dim}"),
+        ({"rules": [Rule(np.zeros(3), 0.1)]}, TypeError, f"start: expected length {MLP.dim}"),
+        ({"rules": [Rule(np.zeros(MLP.dim), 0.1, correction=np.zeros(3))]}, TypeError, f"correction: expected length {MLP.dim}"),
+        ({"rules": [Rule(np.zeros(MLP.dim), 0.1, anchor=np.zeros(3))]}, TypeError, f"anchor: expected length {MLP.dim}"),
         ({"out": [np.zeros((2, 3))]}, TypeError, f"out: expected rows of {MLP.dim}"),
         ({"out": [np.zeros((2, MLP.dim), np.float32)]}, TypeError, "out: expected float64"),
         ({"out": [np.zeros((4, MLP.dim))[::2]]}, TypeError, "out: expected float64.*not C-contiguous"),
@@ -388,7 +388,7 @@ def test_columns_are_jobs(isa: str, dtype: Any) -> None:
                 order.astype(np.int32),
                 np.array([job.k for job in given], np.int32),
                 np.array([job.steps for job in given], np.int32),
-                [(job.start, job.lr, job.weight_decay, job.prox, job.correction, job.anchor) for job in jobs],
+                [Rule(job.start, job.lr, job.weight_decay, job.prox, job.correction, job.anchor) for job in jobs],
                 order,
                 out,
                 order % 2,

@@ -197,7 +197,7 @@ def _check_terms(job: Job, rule: LocalRule) -> None:
 
 def _columns_rule(rule: LocalRule) -> Rule:
     start = np.ascontiguousarray(rule.start)
-    return start, rule.lr, rule.weight_decay, rule.prox, _vector(rule.correction), _vector(rule.anchor)
+    return Rule(start, rule.lr, rule.weight_decay, rule.prox, _vector(rule.correction), _vector(rule.anchor))
 
 
 def _vector(given: Vector | None) -> Vector | None:

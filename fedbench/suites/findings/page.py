@@ -58,7 +58,8 @@ def page(suites: Sequence[tuple[Results, Reference | None]], command: str, rules
     for results, reference in suites:
         if results.suite.seeds.count < 2:
             raise UsageError(f"findings of suite {results.suite.name}: intervals need at least 2 seeds, it has 1")
-        sections += [_head(results), in_short(results), _by_point(results), hardest(results), _by_algorithm(results, reference)]
+        by_point = _by_point(results) if results.suite.tuning is not None else _as_they_are(results)
+        sections += [_head(results), in_short(results), by_point, hardest(results), _by_algorithm(results, reference)]
     sections += [_agreements(one, other) for (one, _), (other, _) in itertools.pairwise(suites)]
     own = [line for results, _ in suites for line in _limits(results)]
     sections.append("\n\n".join(["## What this does not say", "\n".join([LIMITS, *own])]))
@@ -131,6 +132,24 @@ def _by_point(results: Results) -> str:
         "smallest difference that a board of all tuned rows shows with probability 0.8."
     )
     return "\n\n".join(["### Who is first at which point", text, table(head, rows)])
+
+
+def _as_they_are(results: Results) -> str:
+    """Returns the table of a suite that does not look for options: a line a point and row."""
+    head = ("point", "row", "targets reached", "accuracy at the end, %", "updates")
+    rows = []
+    for point, of_point in results.complete(tuned=False).items():
+        for standing in results.published[point].standings:
+            ends = [run.meta["final"] for run in of_point[standing.row]]
+            accuracies = ", ".join("-" if end["test_accuracy"] is None else f"{100 * end['test_accuracy']:.1f}" for end in ends)
+            attempts = sum(len(arrival.reached) for arrival in standing.arrivals)
+            reached = f"{sum(arrival.hits for arrival in standing.arrivals)} of {attempts}"
+            rows.append((point, standing.row, reached, accuracies, ", ".join(f"{end['version']:,}" for end in ends)))
+    text = (
+        "Options are those that the suite names; nobody looked for better ones here. Targets count once a seed. Accuracies at the end of "
+        "the budget, and the updates until then, are given for every seed."
+    )
+    return "\n\n".join(["### What every row comes to", text, table(head, rows)])
 
 
 def _first(board: Board | None) -> tuple[str, str]:

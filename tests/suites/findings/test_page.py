@@ -93,6 +93,24 @@ def test_without_tuned_rows() -> None:
     assert "All points together" not in text
 
 
+def test_a_suite_that_looks_for_no_options() -> None:
+    """Every row with what it reaches and where it ends, a number a seed."""
+    found = results({}, PUBLISHED, suite(points=("calm", "rough")).model_copy(update={"tuning": None}))
+    text = page([(found, None)], "fedbench suite report made-up", 1)
+    assert "### What every row comes to" in text
+    assert "Who is first" not in text
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| rough |")]
+    assert {row[1]: row[2] for row in rows} == {
+        "fedavg": "10 of 10",
+        "fedbuff": "10 of 10",
+        "fedasync": "0 of 10",
+        "asysg": "10 of 10",
+        "centralised": "10 of 10",
+    }
+    assert [row[3] for row in rows if row[1] == "fedbuff"] == [", ".join(["90.0"] * 10)]
+    assert [row[4] for row in rows if row[1] == "fedbuff"] == [", ".join(str(40 + seed) for seed in range(10))]
+
+
 def test_what_is_missing_or_broken_is_said() -> None:
     one = results(ROWS, PUBLISHED, suite(algorithms=("fedavg", "fedbuff", "fedasync", "asysg", "centralised", "fedprox")))
     one.seats["calm"]["fedbuff (tuned)"].pop()

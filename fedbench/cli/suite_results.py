@@ -91,9 +91,11 @@ def illustrate(
     Who has which labels, what clients do when, and what was tried of the options. Needs the data; the site then does not.
     """
     found = suites.load(suite)
-    known = trials.read(folder / f"{found.name}-trials.parquet", found.design_hash())
+    is_tuned = found.tuning is not None
+    known = trials.read(folder / f"{found.name}-trials.parquet", found.design_hash()) if is_tuned else {}
+    frozen = tuned.read(folder / f"{found.name}.yaml", found) if is_tuned else None
     file = archives / found.name / illustrations.FILE
-    text = illustrations.as_json(illustrations.illustrate(found, tuned.read(folder / f"{found.name}.yaml", found), known))
+    text = illustrations.as_json(illustrations.illustrate(found, frozen, known))
     write_atomically(file, text.encode())
     show(f"{len(text):,} bytes -> {file}")
 

@@ -33,13 +33,14 @@ MOST_JOBS = 150
 DIGITS = 5  # significant ones of times
 
 
-def illustrate(suite: Suite, frozen: Tuned, known: Mapping[str, Outcome]) -> dict[str, Any]:
+def illustrate(suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> dict[str, Any]:
     """Returns {schema, suite, labels, timelines, sensitivity}: by point a map of the labels of the first seed, by point and selector the
-    beginning of the first seed's plan with tuned options, and by selector and point what was tried. JSON values only.
+    beginning of the first seed's plan with tuned options, or those that the suite names, and by selector and point what was tried. JSON
+    values only.
 
     Args:
         suite: the suite.
-        frozen: its tuned options.
+        frozen: its tuned options; None for a suite that does not look for options.
         known: the outcomes of its trials by run id.
 
     Raises:
@@ -62,17 +63,19 @@ def illustrate(suite: Suite, frozen: Tuned, known: Mapping[str, Outcome]) -> dic
                     if selector in frozen.points.get(point.name, {})
                 }
                 for selector in suite.selectors()
-            },
+            }
+            if frozen is not None
+            else {},
         }
     )
     return found
 
 
-def _timelines(suite: Suite, frozen: Tuned) -> dict[str, dict[str, Any]]:
+def _timelines(suite: Suite, frozen: Tuned | None) -> dict[str, dict[str, Any]]:
     """An algorithm that selects clients by the model's values has no plan, and so no timeline."""
     found: dict[str, dict[str, Any]] = {}
     for point, row, specs in tuned.rows(suite, frozen, suite.points, suite.selectors()):
-        if row.endswith(TUNED) and not specs[0].algorithm.pooled:
+        if row.endswith(TUNED) == (frozen is not None) and not specs[0].algorithm.pooled:
             found.setdefault(point, {})[row.removesuffix(TUNED)] = _timeline(specs[0])
     return found
 

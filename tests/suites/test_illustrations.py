@@ -51,6 +51,16 @@ def _found() -> dict[str, Any]:
     return illustrations.illustrate(SUITE, frozen(SUITE), known(SUITE))
 
 
+def test_a_suite_that_looks_for_no_options_shows_those_that_it_names() -> None:
+    plain = SUITE.model_copy(update={"tuning": None})
+    shown = illustrations.illustrate(plain, None, {})
+    assert shown["sensitivity"] == {}
+    point, selector = plain.points[0], "fedbuff"
+    one = shown["timelines"][point.name][selector]
+    expected = client_timeline(plain.runs(point, selector)[0], end_seconds=one["end_seconds"], clients=illustrations.WATCHED)
+    assert len(one["jobs"]["begin"]) == len(expected.jobs) > 0
+
+
 def test_the_timeline_of_a_tuned_row_is_that_of_its_options(found: dict[str, Any]) -> None:
     one = found["timelines"][SUITE.points[0].name]["fedbuff"]
     specs = {row: specs for _, row, specs in tuned.rows(SUITE, frozen(SUITE), SUITE.points[:1], ["fedbuff"])}

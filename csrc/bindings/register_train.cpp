@@ -172,8 +172,8 @@ private:
     Rule<Real> rule_of(const py::object& rule, Given& given) const {
         const auto number = [&](const char* name) { return rule.attr(name).cast<Real>(); };
         const auto vector = [&](const char* name) { return maybe(name, held(rule, name, given)); };
-        return {number("lr"), number("weight_decay"), number("prox"), model("start", held(rule, "start", given)), vector("correction"),
-                vector("anchor")};
+        return {number("lr"),         number("weight_decay"), number("prox"), model("start", held(rule, "start", given)),
+                vector("correction"), vector("anchor")};
     }
 
     /// An array of an object, whose memory stays while threads compute.

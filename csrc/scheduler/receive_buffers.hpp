@@ -26,8 +26,9 @@ public:
     void begin(Scheduler& s, const std::string& policy) {
         const Transfer& way = s.system().download;
         if (!way.is_in_order())
-            throw std::invalid_argument(policy + (way.is_traced() ? ": the latency of a link must be the same in all parts of its trace"
-                                                                  : ": download times must be constant per client") +
+            throw std::invalid_argument(policy +
+                                        (way.is_traced() ? ": the latency of a link must be the same in all parts of its trace"
+                                                         : ": download times must be constant per client") +
                                         ", so that versions arrive in the order in which they are sent");
         for (std::uint32_t i = 0; i < clients_ && is_constant(s); ++i) longest_download_ = std::max(longest_download_, download(s, i));
         for (std::uint32_t i = 0; i < clients_; ++i) waiting_.push_back(i);
@@ -85,7 +86,8 @@ private:
         if (is_constant(s)) return newest_sent_by(s.now() - download(s, client));
         const auto has_come = [&](std::int32_t version) { return arrives(s, client, version) <= s.now(); };
         std::int32_t& newest = reached_[client];
-        auto end = static_cast<std::int32_t>(sent_.size());  // versions come in order: halve newest + 1 .. end until the first that has not come
+        auto end =
+            static_cast<std::int32_t>(sent_.size());  // versions come in order: halve newest + 1 .. end until the first that has not come
         for (std::int32_t step = newest + 1; newest + 1 < end; step = newest + (end - newest) / 2) {
             if (has_come(step)) newest = step;
             else end = step;
@@ -98,9 +100,7 @@ private:
     }
 
     /// The client is told when `version` has reached it.
-    void wake(Scheduler& s, std::uint32_t client, std::int32_t version) {
-        s.at(arrives(s, client, version), Phase::downloaded, client);
-    }
+    void wake(Scheduler& s, std::uint32_t client, std::int32_t version) { s.at(arrives(s, client, version), Phase::downloaded, client); }
 
     /// No model that was not used yet: the next one is under way, or comes with a later update.
     void wait(Scheduler& s, std::uint32_t client) {

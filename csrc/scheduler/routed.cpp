@@ -54,8 +54,9 @@ public:
 
     void begin(Scheduler& s) override {
         if (s.loses_jobs())
-            throw std::invalid_argument("stream: with routing, everybody must always be there and no job be lost, since nothing says what "
-                                        "becomes of a queue whose client has left");
+            throw std::invalid_argument(
+                "stream: with routing, everybody must always be there and no job be lost, since nothing says what "
+                "becomes of a queue whose client has left");
         random_ = RandomStream(s.system().seed, Purpose::initial);
         for (std::uint32_t i = 0; i < config_.tasks; ++i)
             start(s, config_.initial.empty() ? routing_.client(random_.uniform()) : named_client(config_.initial[i], "initial", clients_));

@@ -59,8 +59,9 @@ Scheduler::Scheduler(SystemModel system, PolicyConfig policy, Budget budget)
     policy_ = std::visit([&](auto& config) { return make_policy(std::move(config), system_.clients); }, policy);
     next_k_.assign(system_.clients, 0);
     if (pauses_ && (system_.download.is_traced() || system_.upload.is_traced()))
-        throw std::invalid_argument("availability: when_offline must be lost with measured links, whose throughput changes while a client "
-                                    "is away, got paused");
+        throw std::invalid_argument(
+            "availability: when_offline must be lost with measured links, whose throughput changes while a client "
+            "is away, got paused");
 }
 
 PlanChunk Scheduler::next(std::int32_t max_updates) {
@@ -200,7 +201,7 @@ bool Scheduler::loses(Slot slot, std::int64_t end) {
     return true;
 }
 
-void Scheduler::end_now(Slot slot, std::int64_t Job::* when) {
+void Scheduler::end_now(Slot slot, std::int64_t Job::*when) {
     open_jobs_[slot].forget_after(now_);
     open_jobs_[slot].*when = now_;
 }

@@ -76,8 +76,8 @@ std::int64_t Traces::takes(std::uint32_t client, std::int64_t from) const {
     const auto here = static_cast<std::size_t>(std::upper_bound(begin_.begin() + first, begin_.begin() + last, at) - begin_.begin() - 1);
     Wide total = message_.more_ns + static_cast<Wide>(message_.exchanges) * latency_[here];
     if (message_.bits > 0) {
-        const Wide goal = sent_[here] + static_cast<Wide>(rate_[here]) * (at - begin_[here]) +
-                          static_cast<Wide>(message_.bits) * kNanosecondsPerSecond;
+        const Wide goal =
+            sent_[here] + static_cast<Wide>(rate_[here]) * (at - begin_[here]) + static_cast<Wide>(message_.bits) * kNanosecondsPerSecond;
         const Wide periods = (goal - 1) / whole_[trace];  // of which none but the last reaches it
         if (periods > kLongest / period + 1) refuse_endless(client, from);
         const Wide rest = goal - periods * whole_[trace];  // 1 .. whole

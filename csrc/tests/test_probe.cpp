@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "../bindings/probe.hpp"
 #include "check.hpp"
 #include "fedbench/philox.hpp"
-#include "../bindings/probe.hpp"
 
 using namespace fedbench;
 using fedbench::testing::check;

@@ -158,10 +158,16 @@ void what_does_not_go_together() {
     check_throws<std::invalid_argument>([&] { Scheduler(system, Rounds{}, updates(1)); }, "when_offline must be lost with measured links");
     system = traced_system();
     system.download = links({kThree}, {0}, {0}, {1});
-    check_throws<std::invalid_argument>([&] { Plan(system, Broadcast{1, Receive::pop}, updates(1)); },
-                                        "broadcast: the latency of a link must be the same in all parts of its trace");
-    check_throws<std::invalid_argument>([&] { Plan(system, Mailbox{1, Send::continuous, Receive::pop, {}}, updates(1)); },
-                                        "mailbox: the latency of a link must be the same");
+    check_throws<std::invalid_argument>(
+        [&] {
+            Plan(system, Broadcast{1, Receive::pop}, updates(1));
+        },
+        "broadcast: the latency of a link must be the same in all parts of its trace");
+    check_throws<std::invalid_argument>(
+        [&] {
+            Plan(system, Mailbox{1, Send::continuous, Receive::pop, {}}, updates(1));
+        },
+        "mailbox: the latency of a link must be the same");
     system.upload = links({kThree}, {0, 0, 0}, {0, 0, 0}, {});
     check_throws<std::invalid_argument>([&] { Scheduler(system, Rounds{}, updates(1)); }, "upload: expected 1 or 2 values");
 }

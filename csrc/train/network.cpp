@@ -11,9 +11,9 @@ namespace fedbench::train {
 namespace {
 
 constexpr std::pair<LayerKind, const char*> kNames[] = {
-    {LayerKind::linear, "linear"},   {LayerKind::conv2d, "conv2d"},   {LayerKind::max_pool2d, "max_pool2d"}, {LayerKind::relu, "relu"},
-    {LayerKind::flatten, "flatten"}, {LayerKind::dropout, "dropout"}, {LayerKind::dropout2d, "dropout2d"},
-    {LayerKind::last, "last"},       {LayerKind::embedding, "embedding"},
+    {LayerKind::linear, "linear"},       {LayerKind::conv2d, "conv2d"},   {LayerKind::max_pool2d, "max_pool2d"},
+    {LayerKind::relu, "relu"},           {LayerKind::flatten, "flatten"}, {LayerKind::dropout, "dropout"},
+    {LayerKind::dropout2d, "dropout2d"}, {LayerKind::last, "last"},       {LayerKind::embedding, "embedding"},
 };
 
 const char* name_of(LayerKind kind) {
@@ -89,13 +89,14 @@ Shape output_of(std::size_t index, const Layer& layer, const Shape& in) {
             return in;
         case LayerKind::last:
             if (in.image || layer.outputs < 1 || layer.outputs > in.channels)
-                refuse(index, layer, "takes a vector of at least " + std::to_string(std::max<std::size_t>(1, layer.outputs)) +
-                                         ", gets " + text_of(in));
+                refuse(index, layer,
+                       "takes a vector of at least " + std::to_string(std::max<std::size_t>(1, layer.outputs)) + ", gets " + text_of(in));
             return {layer.outputs};
         case LayerKind::embedding:
             if (in.image || layer.inputs < 1 || layer.outputs < 1)
-                refuse(index, layer, "takes a vector of symbols, and has at least one symbol and one number of each, gets " + text_of(in) +
-                                         " for " + std::to_string(layer.inputs) + " symbols of " + std::to_string(layer.outputs));
+                refuse(index, layer,
+                       "takes a vector of symbols, and has at least one symbol and one number of each, gets " + text_of(in) + " for " +
+                           std::to_string(layer.inputs) + " symbols of " + std::to_string(layer.outputs));
             return {in.channels * layer.outputs};
     }
     refuse(index, layer, "unknown kind");

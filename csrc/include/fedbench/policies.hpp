@@ -76,9 +76,9 @@ private:
     std::vector<std::uint32_t> guide_;  ///< for every k < N the client at k/N, from where a few steps are enough [Chen and Asau 1974]
 };
 
-/// Generalized AsyncSGD: `tasks` tasks circulate. Each that is done is routed to a client drawn with `routing`, busy or not, with the newest
-/// version, when the arrivals of the instant are over. A client works on its tasks one after another, in the order in which they were
-/// given to it; the download begins at once, the upload occupies it. Everybody is always there, and no job is lost.
+/// Generalized AsyncSGD: `tasks` tasks circulate. Each that is done is routed to a client drawn with `routing`, busy or not, with the
+/// newest version, when the arrivals of the instant are over. A client works on its tasks one after another, in the order in which they
+/// were given to it; the download begins at once, the upload occupies it. Everybody is always there, and no job is lost.
 struct Routed {
     std::uint32_t tasks = 1;
     std::uint32_t buffer = 1;

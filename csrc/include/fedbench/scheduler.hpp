@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "fedbench/availability.hpp"
-#include "fedbench/dropout.hpp"
-#include "fedbench/durations.hpp"
 #include "fedbench/detail/event_queue.hpp"
 #include "fedbench/detail/one_caller.hpp"
+#include "fedbench/dropout.hpp"
+#include "fedbench/durations.hpp"
 #include "fedbench/plan.hpp"
 #include "fedbench/policies.hpp"
 #include "fedbench/transfer.hpp"
@@ -154,7 +154,7 @@ private:
     void finish(Outcome outcome, const char* reason);
     bool loses(Slot slot, std::int64_t end);
     Slot send_at_end(Slot slot);
-    void end_now(Slot slot, std::int64_t Job::* when);
+    void end_now(Slot slot, std::int64_t Job::*when);
     void close(Slot slot, std::int32_t update);
     void record(Slot slot, std::int32_t update);
     void release(Slot slot);

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "fedbench/detail/helpers.hpp"
-#include "fedbench/instruction_set.hpp"
 #include "fedbench/detail/one_caller.hpp"
+#include "fedbench/instruction_set.hpp"
 
 namespace fedbench::train {
 

@@ -48,7 +48,8 @@ def test_later_entrants_touched_no_row(found: list[Results]) -> None:
     first = {}
     for one in found:
         reference = reference_for(one)
-        assert reference is not None
+        if reference is None:  # a suite that looks for no options has none
+            continue
         there = one.among(reference.made_of)
         assert reference_of(there) == reference, one.suite.name
         lines = sorted(f"{run.run_id} {run.meta['digests']['result']}\n" for run in there.runs.values())

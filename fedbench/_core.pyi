@@ -54,15 +54,13 @@ def portable_exp(x: float) -> float: ...
 # ---- accumulate ----
 
 def weighted_sum_float32(weights: npt.NDArray[np.float64], vectors: Any, out: npt.NDArray[Any], isa: str = "") -> float: ...
-def weighted_sum_float64(weights: npt.NDArray[np.float64], vectors: Any, out: npt.NDArray[Any], isa: str = "") -> float: ...
+weighted_sum_float64 = weighted_sum_float32
 def movement_float32(
     x: npt.NDArray[Any], base: npt.NDArray[Any], delta: npt.NDArray[Any], isa: str = ""
 ) -> tuple[float, float, float, float]: ...
-def movement_float64(
-    x: npt.NDArray[Any], base: npt.NDArray[Any], delta: npt.NDArray[Any], isa: str = ""
-) -> tuple[float, float, float, float]: ...
+movement_float64 = movement_float32
 def dot_float32(a: npt.NDArray[Any], b: npt.NDArray[Any], isa: str = "") -> float: ...
-def dot_float64(a: npt.NDArray[Any], b: npt.NDArray[Any], isa: str = "") -> float: ...
+dot_float64 = dot_float32
 
 # ---- distill ----
 
@@ -75,15 +73,7 @@ def distill_float32(
     probabilities: bool = False,
     isa: str = "",
 ) -> tuple[float, float, float]: ...
-def distill_float64(
-    student: npt.NDArray[Any],
-    teacher: npt.NDArray[Any],
-    alpha_min: float,
-    alpha_max: float,
-    out: tuple[npt.NDArray[Any], ...],
-    probabilities: bool = False,
-    isa: str = "",
-) -> tuple[float, float, float]: ...
+distill_float64 = distill_float32
 
 # ---- cache ----
 
@@ -102,16 +92,7 @@ def update_cache_float32(
     out: npt.NDArray[Any],
     isa: str = "",
 ) -> None: ...
-def update_cache_float64(
-    weights: npt.NDArray[np.float64],
-    vectors: Any,
-    rows: Any,
-    sum: npt.NDArray[np.float64],
-    scale: float,
-    order: CacheOrder,
-    out: npt.NDArray[Any],
-    isa: str = "",
-) -> None: ...
+update_cache_float64 = update_cache_float32
 
 # ---- optimise ----
 
@@ -141,32 +122,10 @@ def sum_adaptive_step_float32(
     use_maximum: bool,
     isa: str = "",
 ) -> float: ...
-def clip_sgd_float64(x: npt.NDArray[Any], g: npt.NDArray[Any], rate: float, bound: float, isa: str = "") -> tuple[float, float]: ...
-def clip_adam_float64(
-    x: npt.NDArray[Any],
-    moments: tuple[npt.NDArray[Any], ...],
-    g: npt.NDArray[Any],
-    rule: tuple[float, float, float, float, bool, int, bool],
-    bound: float,
-    isa: str = "",
-) -> tuple[float, float]: ...
-def adaptive_step_float64(
-    x: npt.NDArray[Any],
-    moments: tuple[npt.NDArray[Any], ...],
-    direction: npt.NDArray[Any],
-    rule: tuple[float, float, float, float, bool, int, bool],
-    use_maximum: bool,
-    isa: str = "",
-) -> None: ...
-def sum_adaptive_step_float64(
-    x: npt.NDArray[Any],
-    moments: tuple[npt.NDArray[Any], ...],
-    weights: npt.NDArray[np.float64],
-    vectors: Any,
-    rule: tuple[float, float, float, float, bool, int, bool],
-    use_maximum: bool,
-    isa: str = "",
-) -> float: ...
+clip_sgd_float64 = clip_sgd_float32
+clip_adam_float64 = clip_adam_float32
+adaptive_step_float64 = adaptive_step_float32
+sum_adaptive_step_float64 = sum_adaptive_step_float32
 
 # ---- probe ----
 
@@ -464,8 +423,6 @@ class LocalTrainerFloat32:
 class LocalTrainerFloat64(LocalTrainerFloat32): ...
 
 def score_float32(
-    logits: npt.NDArray[np.float32], labels: npt.NDArray[np.int64]
+    logits: npt.NDArray[Any], labels: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
-def score_float64(
-    logits: npt.NDArray[np.float64], labels: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+score_float64 = score_float32

@@ -69,7 +69,7 @@ lint: $(STAMP) types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
-	$(BIN)/python tests/house/rules.py
+	$(BIN)/python -m tests.house.rules
 	$(BIN)/python -m codespell_lib
 	$(BIN)/python tests/house/clang_format.py
 

@@ -86,8 +86,8 @@ private:
         if (is_constant(s)) return newest_sent_by(s.now() - download(s, client));
         const auto has_come = [&](std::int32_t version) { return arrives(s, client, version) <= s.now(); };
         std::int32_t& newest = reached_[client];
-        auto end =
-            static_cast<std::int32_t>(sent_.size());  // versions come in order: halve newest + 1 .. end until the first that has not come
+        // Versions come in order: halve newest + 1 .. end until the first that has not come.
+        auto end = static_cast<std::int32_t>(sent_.size());
         for (std::int32_t step = newest + 1; newest + 1 < end; step = newest + (end - newest) / 2) {
             if (has_come(step)) newest = step;
             else end = step;

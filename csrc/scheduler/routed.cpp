@@ -28,8 +28,9 @@ Routing::Routing(const std::vector<double>& probabilities) {
 }
 
 std::uint32_t Routing::client(double u) const {
-    const std::size_t last = sums_.size() - 1;
-    std::uint32_t i = guide_[std::min(static_cast<std::size_t>(u * static_cast<double>(sums_.size())), last)];
+    const auto last = static_cast<std::uint32_t>(sums_.size() - 1);
+    if (!(u < 1)) return last;
+    std::uint32_t i = guide_[std::min(static_cast<std::uint32_t>(std::max(u, 0.0) * static_cast<double>(sums_.size())), last)];
     while (i > 0 && u < sums_[i - 1]) --i;  // a product is rounded
     while (i < last && u >= sums_[i]) ++i;
     return i;

@@ -2,6 +2,7 @@
 // test_plan_laws.cpp, errors in the tests of the Python front door.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -81,6 +82,9 @@ void routes() {
     std::vector<double> tenths(10, 0.1);
     tenths.back() -= 1e-10;
     check(Routing(tenths).client(1 - 1e-12) == 9, "the last client");
+    const double nowhere = std::numeric_limits<double>::quiet_NaN();
+    check(routing.client(-1e300) == 0 && routing.client(1e300) == 2 && routing.client(nowhere) == 2,
+          "what is no draw reads no other place");
 }
 
 /// As a search in the sums says, at every sum and beside it, for equal probabilities and for such that differ by powers of ten.

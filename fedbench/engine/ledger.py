@@ -183,7 +183,7 @@ class Ledger:
             "updates": self.updates,
             "jobs": self.created,
             "jobs_consumed": self.consumed,
-            **self._losses(),
+            **self._unused(),
             "steps_done": done,
             "steps_wasted": done - self.consumed_steps,
             "gradient_evaluations": int(self._grid["gradients"].sum()),
@@ -204,7 +204,7 @@ class Ledger:
             "messages_peak": scheduler.totals["messages_peak"],
         }
 
-    def _losses(self) -> dict[str, Any]:
+    def _unused(self) -> dict[str, Any]:
         unused = self.unused
         return {
             "jobs_left": unused.left if unused else 0,

@@ -132,7 +132,7 @@ class TeacherMean:
     `rows` P public examples, `classes` C. kind = "probabilities" averages softmax(Z_i) instead; what is stored are the logits in any
     case. Each Z_i is copied. A float64 sum is kept, so that replacing a client costs O(P C) whatever the number of clients. With
     float32 logits within 2^20 of each other in size these sums are exact and independent of history; with float64 each replacement
-    can add a rounding (1e-16 relative). `refresh` sums again, in client order. `snapshot` and `restore` keep every bit.
+    can add a rounding (1e-16 relative). `snapshot` and `restore` keep every bit.
     """
 
     def __init__(self, rows: int, classes: int, dtype: npt.DTypeLike = np.float32, kind: TeacherKind = "logits") -> None:

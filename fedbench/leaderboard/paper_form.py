@@ -102,7 +102,7 @@ class _Line(Strict):
     middle: Points
     low: Points
     high: Points
-    band: Literal["t", "range", "none", "quartiles"]
+    band: Literal["t", "range", "none"]
     seeds: Count
     unfinished: Count
     hits: Annotated[list[Count], Field(max_length=100)]

@@ -84,11 +84,8 @@ def make_algorithm(name: str, params: dict[str, Any], updates: Sequence[dict[str
             options[names.get(key, key)] = value
     options |= {key: new for (key, old), new in VALUES_OF.get(name, {}).items() if options.get(key) == old}
     try:
-        cls = (
-            prescribed(updates)
-            if name == "favano" and any("alpha" in one for one in updates)
-            else registry.find("algorithm", name)
-        )
+        has_alpha = name == "favano" and any("alpha" in one for one in updates)
+        cls = prescribed(updates) if has_alpha else registry.find("algorithm", name)
         return cls.make(options)
     except UsageError as error:
         raise Unsupported(str(error)) from None

@@ -56,19 +56,21 @@ def illustrate(suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome])
                 for point in suite.points
             },
             "timelines": {point: dict(rows) for point, rows in _timelines(suite, frozen).items()},
-            "sensitivity": {
-                selector: {
-                    point.name: asdict(option_sensitivity(suite, point, selector, known))
-                    for point in suite.points
-                    if selector in frozen.points.get(point.name, {})
-                }
-                for selector in suite.selectors()
-            }
-            if frozen is not None
-            else {},
+            "sensitivity": {} if frozen is None else _sensitivity(suite, frozen, known),
         }
     )
     return found
+
+
+def _sensitivity(suite: Suite, frozen: Tuned, known: Mapping[str, Outcome]) -> dict[str, dict[str, Any]]:
+    return {
+        selector: {
+            point.name: asdict(option_sensitivity(suite, point, selector, known))
+            for point in suite.points
+            if selector in frozen.points.get(point.name, {})
+        }
+        for selector in suite.selectors()
+    }
 
 
 def _timelines(suite: Suite, frozen: Tuned | None) -> dict[str, dict[str, Any]]:

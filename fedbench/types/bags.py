@@ -47,7 +47,8 @@ class Message(Bag):
 
 
 class Reply:
-    """What a job sends, by name (vectors, or arrays of one shape for all jobs), and the client's new memory (None: unchanged)."""
+    """What a job sends, by name (vectors, or arrays of one shape for all jobs), and the client's new memory (None: unchanged).
+    A number that is not finite ends the run as diverged."""
 
     def __init__(self, *, memory: Vector | None = None, **sent: npt.NDArray[Any]) -> None:
         self.memory = memory

@@ -1,4 +1,4 @@
-"""Lint rules that no linter has. Usage: python tests/house/rules.py
+"""Lint rules that no linter has. Usage: python -m tests.house.rules
 
 1. An algorithm reduces model vectors through fedbench.kernels only. `@`, np.dot, np.sum, .sum(), .mean() and their kin add in an
    order that depends on the BLAS or on numpy's build; kernels have a fixed one. `vectors.py` knows what a vector is.
@@ -14,10 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-try:
-    from .vectors import reductions
-except ImportError:  # run as a program
-    from vectors import reductions  # type: ignore[no-redef]
+from .vectors import reductions
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "fedbench"

@@ -29,7 +29,7 @@ class Assignment:
 
 
 class Places(NamedTuple):
-    """RowIndices for the progress of jobs: that of job j goes to row `row[j]` of `matrices[matrix[j]]` (jobs, d)."""
+    """Rows for the progress of jobs: that of job j goes to row `row[j]` of `matrices[matrix[j]]` (jobs, d)."""
 
     matrices: Sequence[npt.NDArray[Any]]
     matrix: npt.NDArray[np.int64]

@@ -121,8 +121,7 @@ def make_trainer(
         from fedbench.engine.trainers.torch.stacked import StackedTrainer
 
         return StackedTrainer(task, shards, batch_size=batch_size, seed=seed, public=public, device=choice.device)
-    from fedbench.engine.trainers.torch.one_by_one import (
-        TorchTrainer,  # a plan, the command line and native runs do without torch
-    )
+    # Here, since a plan, the command line and native runs do without torch.
+    from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 
     return TorchTrainer(task, shards, batch_size=batch_size, seed=seed, workers=workers, public=public)

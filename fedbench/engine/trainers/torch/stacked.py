@@ -74,7 +74,7 @@ class StackedTrainer(TorchTask):
         return [works[i] for i in range(len(wave))]
 
     def _side_by_side(self, block: list[Assignment]) -> list[Work]:
-        """Yields groups of at most as many jobs as there are lanes, whose rules have one form."""
+        """Trains at most as many jobs as there are lanes, whose rules have one form."""
         lanes, rule = self.lanes, block[0].rule
         vectors = [name for name in VECTORS if getattr(rule, name) is not None]
         stacked: dict[str, Any] = {name: self._stack(block, f"rule.{name}", lanes.flat) for name in vectors}

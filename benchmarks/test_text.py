@@ -52,10 +52,10 @@ def pairs(config: BertConfig) -> Dataset:
 
 
 def ours(task: Task) -> Callable[[int], Any]:
-    from fedbench.engine.trainers.base import Assignment
+    from fedbench.engine.trainers.base import Assignment, Workload
     from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 
-    trainer = TorchTrainer(task, [np.arange(EXAMPLES)], batch_size=BATCH, seed=SEED)
+    trainer = TorchTrainer(Workload(task, [np.arange(EXAMPLES)], batch_size=BATCH, seed=SEED))
     rule = LocalRule(start=task.model.x0(SEED), lr=RATE, weight_decay=DECAY, optimizer="adamw")
     return lambda steps: trainer.train([Assignment(Job(0, 0, 0, steps), rule, np.empty(0, np.float32))])[0].end
 

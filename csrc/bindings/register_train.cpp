@@ -18,8 +18,8 @@ Network network_of(const std::vector<py::object>& specs, const std::vector<std::
     std::vector<Layer> layers;
     for (const py::object& spec : specs) {
         const auto size = [&](const char* name) { return spec.attr(name).cast<std::size_t>(); };
-        layers.push_back({train::layer_kind_named(spec.attr("kind").cast<std::string>()), size("inputs"), size("outputs"), size("kernel"),
-                          size("stride"), size("padding"), spec.attr("p").cast<double>()});
+        layers.push_back({spec.attr("kind").cast<std::string>(), size("inputs"), size("outputs"), size("kernel"), size("stride"),
+                          size("padding"), spec.attr("p").cast<double>()});
     }
     if (input.size() == 1) return Network(layers, {input[0]});
     if (input.size() == 3) return Network(layers, {input[0], input[1], input[2], true});

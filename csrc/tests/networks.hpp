@@ -15,42 +15,15 @@ namespace fedbench::testing::networks {
 
 using namespace fedbench::train;
 
-inline Layer of(LayerKind kind) {
-    Layer layer{};
-    layer.kind = kind;
-    return layer;
-}
-inline Layer linear(std::size_t inputs, std::size_t outputs) {
-    Layer layer = of(LayerKind::linear);
-    layer.inputs = inputs, layer.outputs = outputs;
-    return layer;
-}
+inline Layer linear(std::size_t inputs, std::size_t outputs) { return {.kind = "linear", .inputs = inputs, .outputs = outputs}; }
 inline Layer conv(std::size_t inputs, std::size_t outputs, std::size_t kernel, std::size_t stride = 1, std::size_t padding = 0) {
-    Layer layer = of(LayerKind::conv2d);
-    layer.inputs = inputs, layer.outputs = outputs, layer.kernel = kernel, layer.stride = stride, layer.padding = padding;
-    return layer;
+    return {.kind = "conv2d", .inputs = inputs, .outputs = outputs, .kernel = kernel, .stride = stride, .padding = padding};
 }
-inline Layer pool(std::size_t kernel) {
-    Layer layer = of(LayerKind::max_pool2d);
-    layer.kernel = kernel;
-    return layer;
-}
-inline Layer dropout(LayerKind kind, double p) {
-    Layer layer = of(kind);
-    layer.p = p;
-    return layer;
-}
-inline Layer last(std::size_t outputs) {
-    Layer layer = of(LayerKind::last);
-    layer.outputs = outputs;
-    return layer;
-}
-inline Layer embedding(std::size_t symbols, std::size_t width) {
-    Layer layer = of(LayerKind::embedding);
-    layer.inputs = symbols, layer.outputs = width;
-    return layer;
-}
-inline const Layer relu = of(LayerKind::relu), flatten = of(LayerKind::flatten);
+inline Layer pool(std::size_t kernel) { return {.kind = "max_pool2d", .kernel = kernel}; }
+inline Layer dropout(double p) { return {.kind = "dropout", .p = p}; }
+inline Layer last(std::size_t outputs) { return {.kind = "last", .outputs = outputs}; }
+inline Layer embedding(std::size_t symbols, std::size_t width) { return {.kind = "embedding", .inputs = symbols, .outputs = width}; }
+inline const Layer relu{.kind = "relu"}, flatten{.kind = "flatten"};
 
 struct Net {
     const char* name;
@@ -70,7 +43,7 @@ inline std::vector<Net> nets() {
         {"wide and strided", {conv(2, 6, 3, 2, 1), pool(3), relu, flatten, linear(6 * 13 * 14, 3)}, {2, 80, 85, true}},
         {"deep", {conv(1, 12, 2), conv(12, 40, 3), flatten, linear(40 * 5 * 5, 110), linear(110, 3)}, {1, 8, 8, true}},
         {"many channels", {conv(3, 70, 3, 1, 1), relu, conv(70, 9, 3, 2), flatten, linear(9 * 3 * 3, 5)}, {3, 8, 8, true}},
-        {"dropped", {flatten, dropout(LayerKind::dropout, 0.5), linear(18, 9), relu, linear(9, 2)}, {2, 3, 3, true}},
+        {"dropped", {flatten, dropout(0.5), linear(18, 9), relu, linear(9, 2)}, {2, 3, 3, true}},
         {"sparse", {relu, conv(3, 4, 2, 3, 2), relu, flatten, linear(4 * 4 * 4, 3)}, {3, 9, 7, true}},
         {"symbols", {last(5), embedding(6, 7), linear(35, 11), relu, linear(11, 3)}, {9}},  // of 6 symbols all are used often
         {"many symbols", {flatten, embedding(90, 3), relu, last(10), flatten, linear(10, 4)}, {1, 2, 3, true}},

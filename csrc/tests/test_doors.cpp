@@ -15,7 +15,7 @@ using namespace fedbench::train;
 
 /// Softmax regression of 4 features and 3 classes on 5 examples.
 struct Small {
-    Network network{std::vector<Layer>{{LayerKind::linear, 4, 3}}, Shape{4}};
+    Network network{std::vector<Layer>{{"linear", 4, 3}}, Shape{4}};
     std::vector<float> x = std::vector<float>(20, 0.5f), model = std::vector<float>(15, 0.25f), out = std::vector<float>(15, 7);
     std::vector<std::int64_t> y{0, 1, 2, 1, 0}, shard{0, 1, 2, 3, 4};
     Crew<float> crew{network, {x.data(), y.data(), 5}, 1, 2, 1, instruction_set()};

@@ -165,7 +165,7 @@ void a_maximum_is_the_first_of_equals() {
 
 void masks_follow_the_stream() {
     // A net that is linear behind its dropout: the mask of the first step is seen in the gradient of the last layer's weight.
-    const std::vector<Layer> layers{dropout(LayerKind::dropout, 0.25), linear(40, 2)};
+    const std::vector<Layer> layers{dropout(0.25), linear(40, 2)};
     Problem<double> problem({"dropout", layers, {40}}, 3);
     std::fill(problem.x.begin(), problem.x.end(), 1.0);
     problem.shard = {1};
@@ -272,8 +272,7 @@ void a_team_stops_at_errors() {
 
 void misfits_are_refused() {
     const auto network = [](std::vector<Layer> layers, Shape input) { return Network(layers, input); };
-    check(layer_kind_named("conv2d") == LayerKind::conv2d, "kinds have names");
-    check_throws<std::invalid_argument>([] { layer_kind_named("conv3d"); }, "unknown kind conv3d");
+    check_throws<std::invalid_argument>([&] { network({{.kind = "conv3d"}}, {4}); }, "layers: unknown kind conv3d");
     check_throws<std::invalid_argument>([&] { network({linear(5, 2)}, {4}); }, "layer 0 (linear): takes (5,), gets (4,)");
     check_throws<std::invalid_argument>([&] { network({flatten, conv(1, 2, 3)}, {1, 4, 4, true}); }, "layer 1 (conv2d): takes images");
     check_throws<std::invalid_argument>([&] { network({conv(1, 2, 5)}, {1, 4, 4, true}); }, "has a kernel of 5, gets a side of only 4");
@@ -297,7 +296,7 @@ void misfits_are_refused() {
         "numbers of an example with its border");
     check_throws<std::invalid_argument>([&] { network({conv(1, 1 << 20, 1), flatten}, {1, 9, 9, true}); }, "numbers of an example");
     check_throws<std::invalid_argument>([&] { network({relu}, {huge, huge, huge, true}); }, "input: expected at most");
-    check_throws<std::invalid_argument>([&] { network({dropout(LayerKind::dropout, 1), linear(4, 2)}, {4}); }, "p must be in [0, 1)");
+    check_throws<std::invalid_argument>([&] { network({dropout(1), linear(4, 2)}, {4}); }, "p must be in [0, 1)");
     Problem<float> problem(nets()[0]);
     const auto crew = [&](std::size_t batch) { return Crew<float>(problem.network, problem.examples(), 1, batch, 1, instruction_set()); };
     check_throws<std::invalid_argument>([&] { crew(0); }, "batch_size");

@@ -76,8 +76,8 @@ class Arena {
 public:
     explicit Arena(const Network& network) {
         for (const Stage& stage : network.stages()) {
-            if (stage.weight_size() > 0) add(stage.weight, stage.weight_size());
-            if (stage.has_bias()) add(stage.bias, stage.layer.outputs);
+            if (stage.weights > 0) add(stage.weight, stage.weights);
+            if (stage.traits.has_bias) add(stage.bias, stage.layer.outputs);
         }
     }
 

@@ -25,7 +25,7 @@ public:
           width_(in_.width + 2 * layer_.padding),
           is_first_(!backward),
           patches_(in_.channels * height_ * width_ * largest),
-          turned_gradient_(stage.weight_size()),
+          turned_gradient_(stage.weights),
           into_(layer_.inputs * layer_.kernel * layer_.kernel),
           seen_(out_.height * out_.width) {
         std::size_t windows = seen_.size();
@@ -43,7 +43,7 @@ public:
         of_output_ = Slopes<Real>(largest * out_.channels, windows);
         if (backward) {
             patches_gradient_ = Buffer<Real>(patches_.size());
-            turned_ = Buffer<Real>(stage.weight_size());
+            turned_ = Buffer<Real>(stage.weights);
             of_place_ = Slopes<Real>(largest * seen_.size(), out_.channels);
         }
         for (std::size_t h = 0; h < out_.height; ++h)

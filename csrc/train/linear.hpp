@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "activations.hpp"
+#include "layer.hpp"
 
 namespace fedbench::train {
 namespace {
@@ -54,6 +54,43 @@ void linear_backward(Part part, const Layer& layer, const Real* w, const Step* o
     if (scale != 0) sums.end = Kind::End::add_scaled, sums.scale = scale;
     outer<Real>(1, layer.outputs, sums);
 }
+
+/// Weight (outputs, inputs), bias (outputs).
+template <typename Real>
+class Linear final : public PlacedLayer<Real> {
+public:
+    static constexpr LayerKind kind{
+        .name = "linear",
+        .output = [](const Fit& fit) -> Shape {
+            const Layer& layer = fit.layer;
+            if (fit.in.image || fit.in.channels != layer.inputs || layer.outputs < 1)
+                fit.refuse_shape("(" + std::to_string(layer.inputs) + ",)");
+            return {layer.outputs};
+        },
+        .weights = [](const Layer& layer) { return static_cast<double>(layer.outputs) * static_cast<double>(layer.inputs); },
+        .traits = {.has_bias = true, .reads_rows = true, .keeps_input = true},
+    };
+
+    explicit Linear(const Place<Real>& place) : PlacedLayer<Real>(place) {
+        for (std::size_t o = 0; o < place.stage.layer.outputs; ++o) offset_.push_back(static_cast<Step>(o * place.stage.layer.inputs));
+    }
+
+    void forward(const Real* weights, Words*) override {
+        this->split(this->at.stage.weights * this->batch, [&](Part part) {
+            linear_forward(part, this->layer(), weights + this->at.weight, weights + this->at.bias, this->at.in, this->at.out, this->batch);
+        });
+    }
+    void backward(Real* weights, Real* gradient, Real scale) override {
+        Real* const to = scale != 0 ? weights : gradient;
+        this->split(this->at.stage.weights * this->batch, [&](Part part) {
+            linear_backward(part, this->layer(), weights + this->at.weight, offset_.data(), this->at.in, this->at.out,
+                            this->input_gradient(), scale, to + this->at.weight, to + this->at.bias, this->batch);
+        });
+    }
+
+private:
+    std::vector<Step> offset_;  // where rows of W start
+};
 
 }  // namespace
 }  // namespace fedbench::train

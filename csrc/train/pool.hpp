@@ -1,7 +1,7 @@
 // Max-pooling of images (channels, height, width, example), windows side by side.
 #pragma once
 
-#include "activations.hpp"
+#include "layer.hpp"
 
 namespace fedbench::train {
 namespace {
@@ -85,6 +85,30 @@ void max_pool_gradient(const Windows& of, const Real* out_grad, const Real* plac
     if (!of.cover()) std::memset(in_grad, 0, of.channels * of.in_plane * sizeof(Real));
     of.size == 2 ? gradient_of<2>(of, out_grad, place, in_grad) : gradient_of<0>(of, out_grad, place, in_grad);
 }
+
+/// A max-pool that is not behind a convolution, which does it better.
+template <typename Real>
+class MaxPool2d final : public PlacedLayer<Real> {
+public:
+    static constexpr LayerKind kind{.name = "max_pool2d", .output = [](const Fit& fit) -> Shape {
+                                        fit.needs_image();
+                                        const std::size_t k = fit.layer.kernel;
+                                        return {fit.in.channels, fit.windows(fit.in.height, k), fit.windows(fit.in.width, k), true};
+                                    }};
+
+    explicit MaxPool2d(const Place<Real>& place) : PlacedLayer<Real>(place), place_(place.stage.out.size() * place.largest) {}
+
+    void forward(const Real*, Words*) override {
+        max_pool(windows_of(this->at.stage, this->batch), this->at.in.value, this->at.out.value, place_.data());
+    }
+    void backward(Real*, Real*, Real) override {
+        if (!this->at.is_first)
+            max_pool_gradient(windows_of(this->at.stage, this->batch), this->at.out.grad, place_.data(), this->at.in.grad);
+    }
+
+private:
+    Buffer<Real> place_;
+};
 
 }  // namespace
 }  // namespace fedbench::train

@@ -3,24 +3,10 @@
 
 #include <algorithm>
 
-#include "activations.hpp"
+#include "layer.hpp"
 
 namespace fedbench::train {
 namespace {
-
-/// The last `kept` of `size` numbers of every example.
-template <typename Real>
-void last(const Real* const* rows, std::size_t size, std::size_t batch, Real* out, std::size_t kept) {
-    for (std::size_t b = 0; b < batch; ++b) std::copy_n(rows[b] + size - kept, kept, out + b * kept);
-}
-
-template <typename Real>
-void last_gradient(const Real* slope, std::size_t kept, std::size_t batch, Real* in_grad, std::size_t size) {
-    for (std::size_t b = 0; b < batch; ++b) {
-        std::fill_n(in_grad + b * size, size - kept, Real{0});
-        std::copy_n(slope + b * kept, kept, in_grad + b * size + size - kept);
-    }
-}
 
 /// Where the table's rows of the batch's symbols start, example after example. The data were checked; a number that somebody changed
 /// since to something that is no symbol is taken as the symbol 0, so that nothing beyond the table is touched.
@@ -52,6 +38,76 @@ void embedding_backward(Part part, std::size_t width, const Step* offset, std::s
         for (std::size_t c = begin; c < end; ++c) to[c] += from[c];
     }
 }
+
+/// For every symbol of an example, one after the other, its row of the weight (inputs, outputs).
+template <typename Real>
+class Embedding final : public PlacedLayer<Real> {
+public:
+    static constexpr LayerKind kind{
+        .name = "embedding",
+        .output = [](const Fit& fit) -> Shape {
+            const Layer& layer = fit.layer;
+            if (fit.in.image || layer.inputs < 1 || layer.outputs < 1)
+                fit.refuse("takes a vector of symbols, and has at least one symbol and one number of each, gets " + Fit::text_of(fit.in) +
+                           " for " + std::to_string(layer.inputs) + " symbols of " + std::to_string(layer.outputs));
+            return {fit.in.channels * layer.outputs};
+        },
+        .weights = [](const Layer& layer) { return static_cast<double>(layer.inputs) * static_cast<double>(layer.outputs); },
+        .traits = {.reads_rows = true, .takes_symbols = true},
+    };
+
+    explicit Embedding(const Place<Real>& place) : PlacedLayer<Real>(place), offset_(place.stage.in.size() * place.largest) {}
+
+    void forward(const Real* weights, Words*) override {
+        find_rows(this->layer(), this->at.in.rows.data(), this->at.in.shape.size(), this->batch, offset_.data());
+        this->split(this->at.out.shape.size() * this->batch, [&](Part part) {
+            embedding_forward(part, this->layer().outputs, weights + this->at.weight, offset_.data(), this->numbers(), this->at.out.value);
+        });
+    }
+    /// Symbols have no slopes.
+    void backward(Real* weights, Real* gradient, Real scale) override {
+        Real* const to = gradient + this->at.weight;
+        std::fill_n(to, this->at.stage.weights, Real{0});
+        this->split(this->at.out.shape.size() * this->batch, [&](Part part) {
+            embedding_backward(part, this->layer().outputs, offset_.data(), this->numbers(), this->at.out.grad, to);
+        });
+        if (scale != 0) add_scaled(scale, to, this->at.stage.weights, weights + this->at.weight);
+    }
+
+private:
+    std::vector<Step> offset_;  // where the rows of the batch's symbols start
+};
+
+/// The last `outputs` numbers of a vector.
+template <typename Real>
+class Last final : public PlacedLayer<Real> {
+public:
+    static constexpr LayerKind kind{
+        .name = "last",
+        .output = [](const Fit& fit) -> Shape {
+            const std::size_t kept = fit.layer.outputs;
+            if (fit.in.image || kept < 1 || kept > fit.in.channels)
+                fit.refuse_shape("a vector of at least " + std::to_string(std::max<std::size_t>(1, kept)));
+            return {kept};
+        },
+        .traits = {.reads_rows = true},
+    };
+    using PlacedLayer<Real>::PlacedLayer;
+
+    void forward(const Real*, Words*) override {
+        const std::size_t size = this->at.in.shape.size(), kept = this->at.out.shape.size();
+        for (std::size_t b = 0; b < this->batch; ++b) std::copy_n(this->at.in.rows[b] + size - kept, kept, this->at.out.value + b * kept);
+    }
+    void backward(Real*, Real*, Real) override {
+        if (this->at.is_first) return;
+        const std::size_t size = this->at.in.shape.size(), kept = this->at.out.shape.size();
+        for (std::size_t b = 0; b < this->batch; ++b) {
+            Real* const to = this->at.in.grad + b * size;
+            std::fill_n(to, size - kept, Real{0});
+            std::copy_n(this->at.out.grad + b * kept, kept, to + size - kept);
+        }
+    }
+};
 
 }  // namespace
 }  // namespace fedbench::train

@@ -1,6 +1,7 @@
 // Local training of one network by one thread, compiled once for every instruction set.
 #pragma once
 
+#include "loss.hpp"
 #include "passes.hpp"
 
 namespace fedbench::train {

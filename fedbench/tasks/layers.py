@@ -5,54 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, Literal
 
 from fedbench.errors import UsageError
-from fedbench.kernels.random import RandomStream
+from fedbench.kernels.train import LayerSpec
+from fedbench.tasks.tensors import Constant, Normal, Shape, Tensor, Uniform
 
-Shape = tuple[int, ...]
 Kind = Literal["tensors", "buffers"]
-
-
-@dataclass(frozen=True, slots=True)
-class Uniform:
-    """U(-bound, bound)."""
-
-    bound: float
-
-    def draw(self, stream: RandomStream, size: int) -> npt.NDArray[np.float64]:
-        return self.bound * (2 * stream.uniform(size) - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Normal:
-    """N(0, std)."""
-
-    std: float
-
-    def draw(self, stream: RandomStream, size: int) -> npt.NDArray[np.float64]:
-        return self.std * stream.normal(size)
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """Nothing is drawn."""
-
-    value: float
-
-    def draw(self, stream: RandomStream, size: int) -> npt.NDArray[np.float64]:
-        return np.full(size, self.value)
-
-
-class Tensor(NamedTuple):
-    """A parameter or buffer of a layer, and how its initial elements are drawn."""
-
-    name: str
-    shape: Shape
-    law: Uniform | Normal | Constant
 
 
 class Layer:
@@ -81,6 +40,10 @@ class Layer:
         """What training leaves behind beside the parameters, with the values before it."""
         yield from ()
 
+    def native(self, output: Shape) -> LayerSpec | None:
+        """The layer as the native trainer has it, if its result has the shape `output`; None if that trainer has no such layer."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Linear(Layer):
@@ -99,6 +62,9 @@ class Linear(Layer):
 
     def weight(self) -> Shape:
         return (self.outputs, self.inputs)
+
+    def native(self, output: Shape) -> LayerSpec:
+        return LayerSpec("linear", self.inputs, self.outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +102,9 @@ class Conv2d(Layer):
             weight, bias = weight._replace(law=Normal(std)), bias._replace(law=Constant(0.0))
         yield from (weight, bias) if self.bias else (weight,)
 
+    def native(self, output: Shape) -> LayerSpec | None:
+        return LayerSpec("conv2d", self.inputs, self.outputs, self.kernel, self.stride, self.padding) if self.bias else None
+
 
 @dataclass(frozen=True, slots=True)
 class Pool2d(Layer):
@@ -156,6 +125,9 @@ class Pool2d(Layer):
 @dataclass(frozen=True, slots=True)
 class MaxPool2d(Pool2d):
     """The maximum of every window."""
+
+    def native(self, output: Shape) -> LayerSpec:
+        return LayerSpec("max_pool2d", kernel=self.kernel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +190,9 @@ class Residual(Layer):
 class ReLU(Layer):
     """max(x, 0), element by element; its derivative at 0 is 0."""
 
+    def native(self, output: Shape) -> LayerSpec:
+        return LayerSpec("relu")
+
 
 @dataclass(frozen=True, slots=True)
 class Flatten(Layer):
@@ -225,6 +200,9 @@ class Flatten(Layer):
 
     def output(self, shape: Shape) -> Shape:
         return (math.prod(shape),)
+
+    def native(self, output: Shape) -> LayerSpec:
+        return LayerSpec("flatten")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +215,9 @@ class Dropout(Layer):
         if not 0 <= self.p < 1:
             raise UsageError(f"{self}: p must be in [0, 1), got {self.p}")
 
+    def native(self, output: Shape) -> LayerSpec:
+        return LayerSpec("dropout", p=self.p)
+
 
 @dataclass(frozen=True, slots=True)
 class Dropout2d(Dropout):
@@ -246,6 +227,9 @@ class Dropout2d(Dropout):
         if len(shape) != 3:
             raise ValueError(f"takes images (channels, h, w), gets {shape}")
         return shape
+
+    def native(self, output: Shape) -> LayerSpec:
+        return LayerSpec("dropout2d", p=self.p)
 
 
 def chain(layers: tuple[Layer, ...], shape: Shape) -> list[Shape]:

@@ -19,7 +19,6 @@ from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.layers import (
     AvgPool2d,
     BatchNorm2d,
-    Constant,
     Conv2d,
     Dropout,
     Dropout2d,
@@ -27,17 +26,14 @@ from fedbench.tasks.layers import (
     Layer,
     Linear,
     MaxPool2d,
-    Normal,
     ReLU,
     Residual,
-    Shape,
-    Tensor,
-    Uniform,
     chain,
     in_order,
     numbered,
 )
 from fedbench.tasks.sequences import LSTM, Embedding, Last, symbols_of
+from fedbench.tasks.tensors import Constant, Normal, Shape, Tensor, Uniform
 from fedbench.types import Vector
 
 

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fedbench.tasks.layers import Flatten, Layer, Normal, Shape, Tensor, Uniform, at_least
+from fedbench.kernels.train import LayerSpec
+from fedbench.tasks.layers import Flatten, Layer, at_least
+from fedbench.tasks.tensors import Normal, Shape, Tensor, Uniform
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,9 @@ class Last(Layer):
         if shape[0] < self.count:
             raise ValueError(f"takes sequences of at least {self.count}, gets {shape}")
         return (self.count, *shape[1:])
+
+    def native(self, output: Shape) -> LayerSpec | None:
+        return LayerSpec("last", outputs=math.prod(output)) if len(output) < 3 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,9 @@ class Embedding(Layer):
 
     def weight(self) -> Shape:
         return (self.symbols, self.width)
+
+    def native(self, output: Shape) -> LayerSpec:
+        return LayerSpec("embedding", self.symbols, self.width)
 
     def tensors(self) -> Iterator[Tensor]:
         yield Tensor("weight", self.weight(), Normal(1.0))

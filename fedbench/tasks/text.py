@@ -29,8 +29,8 @@ from fedbench.tasks.decoded import kept
 from fedbench.tasks.encoder import EncoderModel, make_encoder
 from fedbench.tasks.encoder_files import TOKENIZER, below_data_root, checked_sums, require_libraries
 from fedbench.tasks.files import Published
-from fedbench.tasks.layers import Shape
 from fedbench.tasks.task import Task
+from fedbench.tasks.tensors import Shape
 from fedbench.tasks.text_files import read_texts
 from fedbench.tasks.tokens import encoded, read_tokenizer
 

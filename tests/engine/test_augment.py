@@ -9,7 +9,8 @@ import pytest
 import torch
 from torchvision.transforms import functional as V
 
-from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.evaluate import Evaluator
+from fedbench.engine.trainers.base import Assignment, Workload
 from fedbench.engine.trainers.torch.data import Features
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.kernels.random import Purpose, RandomStream
@@ -58,8 +59,8 @@ def test_only_seed_client_and_job_matter() -> None:
     rule = LocalRule(start=start, lr=0.01)
     jobs = [Assignment(Job(i % 2, i // 2, 0, 3), rule, np.empty(0, np.float32)) for i in range(4)]
     shards = [np.arange(20), np.arange(20)]
-    one, two = (TorchTrainer(task(cifar.AUGMENTATION), shards, batch_size=7, seed=5, workers=w) for w in (1, 2))
-    plain = TorchTrainer(task(None), shards, batch_size=7, seed=5)
+    one, two = (TorchTrainer(Workload(task(cifar.AUGMENTATION), shards, batch_size=7, seed=5), workers=w) for w in (1, 2))
+    plain = TorchTrainer(Workload(task(None), shards, batch_size=7, seed=5))
     together = [work.end.tobytes() for work in two.train(jobs)]
     assert [one.train([job])[0].end.tobytes() for job in reversed(jobs)] == together[::-1]
     assert len(set(together)) == 4
@@ -71,7 +72,7 @@ def test_every_job_of_a_client_draws_anew(monkeypatch: pytest.MonkeyPatch) -> No
     seen: list[list[int]] = []
     plain = Features.rows
     monkeypatch.setattr(Features, "augmented", lambda self, rows, how, drawn: seen.append(drawn.tolist()) or plain(self, rows))
-    trainer = TorchTrainer(task(cifar.AUGMENTATION), [np.arange(5), np.arange(20)], batch_size=7, seed=5)
+    trainer = TorchTrainer(Workload(task(cifar.AUGMENTATION), [np.arange(5), np.arange(20)], batch_size=7, seed=5))
     for k in (0, 1):
         rule = LocalRule(start=task(None).model.x0(0), lr=0.01)
         trainer.train([Assignment(Job(1, k, 0, 4), rule, np.empty(0, np.float32))])
@@ -81,8 +82,8 @@ def test_every_job_of_a_client_draws_anew(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_evaluation_and_full_gradients_see_the_images_as_they_are() -> None:
     start, none = task(None).model.x0(0), np.empty(0, np.float32)
-    a, b = (TorchTrainer(task(how), [np.arange(20)], batch_size=7, seed=5) for how in (cifar.AUGMENTATION, None))
-    assert a.evaluate(start, none) == b.evaluate(start, none)
+    a, b = (TorchTrainer(Workload(task(how), [np.arange(20)], batch_size=7, seed=5)) for how in (cifar.AUGMENTATION, None))
+    assert Evaluator(a).metrics(start, none) == Evaluator(b).metrics(start, none)
     (one,), (other,) = (list(trainer.gradients([0], start, none)) for trainer in (a, b))
     assert one.tobytes() == other.tobytes()
 

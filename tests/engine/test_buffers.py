@@ -16,10 +16,11 @@ from torch.nn import functional as F
 from fedbench import kernels as k
 from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
+from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.replies import Replies
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.trainers.base import Assignment, Workload
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.kernels.random import draw_batches
 from fedbench.results.store import Store
@@ -37,7 +38,7 @@ LAYERS = (Conv2d(1, 4, 3, bias=False), BatchNorm2d(4), ReLU(), BLOCK, ReLU(), Av
 @pytest.fixture(scope="module")
 def trainer() -> TorchTrainer:
     task = digits_as_images(LAYERS)
-    return TorchTrainer(task, iid(len(task.dataset.train), 4, 0), batch_size=7, seed=3)
+    return TorchTrainer(Workload(task, iid(len(task.dataset.train), 4, 0), batch_size=7, seed=3))
 
 
 @pytest.fixture(scope="module")
@@ -104,12 +105,14 @@ def test_a_job_trains_and_moves_the_buffers_as_plain_torch_does(trainer: TorchTr
 
 def test_evaluation_uses_the_buffers_and_leaves_them(trainer: TorchTrainer, start: Vector) -> None:
     buffers, test = USED.copy(), trainer.task.dataset.test
-    metrics = trainer.evaluate(start, buffers)
+    metrics = Evaluator(trainer).metrics(start, buffers)
     with torch.no_grad():
         logits = by_hand(start, USED).eval()(torch.from_numpy(test.x))
     assert metrics["test_loss"] == pytest.approx(F.cross_entropy(logits, torch.from_numpy(test.y)).item(), rel=1e-5)
-    assert trainer.evaluate(start, trainer.initial_buffers())["test_loss"] != pytest.approx(metrics["test_loss"], rel=1e-2)
-    assert trainer.evaluate(start, buffers) == metrics
+    assert Evaluator(trainer).metrics(start, trainer.initial_buffers())["test_loss"] != pytest.approx(
+        metrics["test_loss"], rel=1e-2
+    )
+    assert Evaluator(trainer).metrics(start, buffers) == metrics
     assert buffers.tobytes() == USED.tobytes()
 
 
@@ -135,7 +138,7 @@ def test_without_steps_the_buffers_are_those_of_the_base(trainer: TorchTrainer, 
 def test_a_plain_rule_takes_a_short_way_to_the_same_bits(layers: Any) -> None:
     """Also where torch's gradients of convolutions lie channels last."""
     task = digits_as_images(layers)
-    trainer = TorchTrainer(task, [np.arange(40)], batch_size=7, seed=3)
+    trainer = TorchTrainer(Workload(task, [np.arange(40)], batch_size=7, seed=3))
     assert trainer.x.channels_last == (len(layers) == 5)
     plain, buffers = LocalRule(start=task.model.x0(1), lr=0.1, weight_decay=0.01), trainer.initial_buffers()
     rules = (plain, replace(plain, correction=np.zeros_like(plain.start)))
@@ -156,8 +159,8 @@ def spec(monkeypatch: pytest.MonkeyPatch) -> RunSpec:
 
 def test_the_server_averages_the_buffers_of_an_update(spec: RunSpec) -> None:
     run = Run(spec)
-    trainer = run._trainer()
-    execution = run._execution(trainer)
+    trainer = run.backend
+    execution = run._execution()
     averages: list[Vector] = []
     works: list[list[Work]] = []
     inner = trainer.train
@@ -217,8 +220,8 @@ def repeating(spec: RunSpec) -> RunSpec:
 
 def test_a_client_drawn_twice_runs_once_and_its_buffers_count_twice(repeating: RunSpec) -> None:
     run = Run(repeating)
-    trainer = run._trainer()
-    execution = run._execution(trainer)
+    trainer = run.backend
+    execution = run._execution()
     buffers: dict[int, Vector] = {}
     inner = trainer.train
 

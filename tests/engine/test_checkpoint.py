@@ -172,10 +172,10 @@ def test_a_table_that_does_not_fit_is_refused(part: str, value: Any, expected: s
 
 def test_messages_that_clients_still_train_from_come_back_read_only(interrupted: Path) -> None:
     again = run("fedbuff[buffer_size=2]")
-    trainer = again._trainer()
+    trainer = again.backend
     try:
-        execution = again._execution(trainer)
-        restore(interrupted, again.spec.run_id, execution, again.evaluator)
+        execution = again._execution()
+        restore(interrupted, again.spec.run_id, execution, again.grid)
     finally:
         trainer.close()
     assert execution.version == 4
@@ -191,11 +191,11 @@ def test_what_a_resumed_run_no_longer_needs_is_let_go(interrupted: Path) -> None
     kept = []
     for file in (None, interrupted):
         one = run("fedbuff[buffer_size=2]")
-        trainer = one._trainer()
+        trainer = one.backend
         try:
-            execution = one._execution(trainer)
+            execution = one._execution()
             if file:
-                restore(file, one.spec.run_id, execution, one.evaluator)
+                restore(file, one.spec.run_id, execution, one.grid)
             execution.run([one.setup.scheduler().next(1 << 20)])
         finally:
             trainer.close()

@@ -17,6 +17,7 @@ from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.compare import differences
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.trainers.base import Workload
 from fedbench.engine.trainers.choose import LARGEST_NATIVE, Choice, choose, make_trainer
 from fedbench.engine.trainers.native import NativeTrainer, layer_specs
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
@@ -148,7 +149,7 @@ def test_the_chosen_trainer_is_made() -> None:
     task = digits.load("mlp")
     for wish, kind in (("auto", NativeTrainer), ("native", NativeTrainer), ("torch", TorchTrainer)):
         choice = choose(Outline(task.model, is_augmented=False), FedAvg(), wish)
-        trainer = make_trainer(choice, task, [np.arange(9)], batch_size=3, seed=0, workers=1, public=None)
+        trainer = make_trainer(choice, Workload(task, [np.arange(9)], batch_size=3, seed=0), workers=1)
         assert type(trainer) is kind
         assert trainer.name == choice.name
 

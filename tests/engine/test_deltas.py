@@ -17,7 +17,7 @@ from fedbench.engine.deltas import Deltas
 from fedbench.engine.execute import Execution
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.base import Assignment, Columns, Places
+from fedbench.engine.trainers.base import Assignment, Columns, Places, Workload
 from fedbench.engine.trainers.native import NativeTrainer
 from fedbench.errors import ClientError, UsageError
 from fedbench.scenarios.load import load
@@ -139,7 +139,7 @@ def test_a_rule_for_every_job() -> None:
     for kind in (Doubled, Told):
         spec = RunSpec(load("digits-demo", ("budget.updates=5",)), kind(cohort_size=6), 0)
         run = Run(spec)
-        trainer = NativeTrainer(run.setup.task, run.setup.shards, batch_size=10, seed=0)
+        trainer = NativeTrainer(Workload(run.setup.task, run.setup.shards, batch_size=10, seed=0))
         execution = Execution(spec.algorithm, trainer, run.setup.info, run.setup.x0())
         kind.seen.clear()
         execution.run([run.setup.scheduler().next()])
@@ -160,7 +160,7 @@ def wave_of(*rules: LocalRule, steps: int = 3) -> Columns:
 @pytest.fixture(scope="module")
 def trainer() -> NativeTrainer:
     task, shards, _, _ = digits_softmax()
-    return NativeTrainer(task, shards, batch_size=7, seed=3, workers=2)
+    return NativeTrainer(Workload(task, shards, batch_size=7, seed=3), workers=2)
 
 
 def test_columns_are_the_jobs_in_any_place(trainer: NativeTrainer) -> None:

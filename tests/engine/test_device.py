@@ -17,6 +17,7 @@ from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.plan import plan
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.trainers.base import Workload
 from fedbench.engine.trainers.choose import Choice, choose, make_trainer
 from fedbench.engine.trainers.torch import device as torch_device
 from fedbench.engine.trainers.torch import stacked as torch_stacked
@@ -71,7 +72,7 @@ def test_a_device_is_torchs() -> None:
 def test_the_trainer_of_a_device_is_made(acted: None) -> None:
     task = digits.load("mlp")
     choice = choose(Outline.of(task), FedAvg(), device="cuda:1")
-    trainer = make_trainer(choice, task, [np.arange(9)], batch_size=3, seed=0, workers=2, public=None)
+    trainer = make_trainer(choice, Workload(task, [np.arange(9)], batch_size=3, seed=0), workers=2)
     assert isinstance(trainer, Acted)
     assert (trainer.name, trainer.device) == ("torch", "cuda")
     trainer.close()

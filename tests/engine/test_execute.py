@@ -116,13 +116,13 @@ def test_waves_are_used_and_every_consumed_job_is_trained_once(world: Any) -> No
     algorithm = registry.algorithm("fedbuff[buffer_size=2,concurrency=8]")
     execution = w.execution(algorithm)
     seen: list[tuple[int, int]] = []
-    train = execution.trainer.train
+    train = execution.backend.train
 
     def spy(wave: Sequence[Assignment]) -> list[Work]:
         seen.extend((a.job.client, a.job.k) for a in wave)
         return train(wave)
 
-    execution.trainer.train = spy  # type: ignore[method-assign]
+    execution.backend.train = spy  # type: ignore[method-assign]
     (chunk,) = w.chunks(algorithm)
     execution.run([chunk])
     consumed = chunk.consumed_by >= 0
@@ -136,13 +136,13 @@ def test_a_wave_has_as_many_jobs_for_every_worker_if_the_rest_can_wait(workers: 
     w: World = world(updates=60, clients=30)
     execution = w.execution(registry.algorithm("fedbuff[buffer_size=5,concurrency=25]"), workers=workers)
     sizes: list[int] = []
-    train = execution.trainer.train
+    train = execution.backend.train
 
     def spy(wave: Sequence[Assignment]) -> list[Work]:
         sizes.append(len(wave))
         return train(wave)
 
-    execution.trainer.train = spy  # type: ignore[method-assign]
+    execution.backend.train = spy  # type: ignore[method-assign]
     chunks = w.chunks(execution.algorithm)
     execution.run(chunks)
     assert sum(sizes) == sum(int((chunk.consumed_by >= 0).sum()) for chunk in chunks)

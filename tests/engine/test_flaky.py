@@ -123,7 +123,7 @@ NEED_EVERYBODY = ["fedavg[sampling=all,weights=p]", "fedlin", "fedsgd", "scaffol
 @pytest.mark.parametrize("selector", [*NEED_EVERYBODY, "fedprox[weights=p]", "fednova[weights=p]"])
 def test_weights_that_need_everybody_are_refused_before_training(selector: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan says so: a run that reached its trainer would fail with another error."""
-    monkeypatch.delattr(Run, "_trainer")
+    monkeypatch.delattr(Run, "backend")
     with pytest.raises(
         UsageError, match=r"its weights p need every one of the 10 clients .*, and update 1, at .* would be of \d"
     ):

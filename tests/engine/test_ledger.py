@@ -81,12 +81,12 @@ def test_memory_under_mailbox_and_poll(dispatch: Dispatch, may_write: bool) -> N
     """SCAFFOLD's clients remember: a Poll lets `step` write their rows, a Mailbox may consume a job twice and is refused."""
     run = Run(RunSpec(load("digits-demo", ["task.model=softmax"]), registry.algorithm("scaffold"), 0))
     run.setup.dispatch = dispatch
-    trainer = run._trainer()
+    trainer = run.backend
     try:
         if may_write:
-            assert run._execution(trainer).step_writes_memory
+            assert run._execution().step_writes_memory
         else:
             with pytest.raises(UsageError, match=r"a job cannot count twice; .* got Mailbox, which draws with replacement"):
-                run._execution(trainer)
+                run._execution()
     finally:
         trainer.close()

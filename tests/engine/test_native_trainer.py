@@ -11,7 +11,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from fedbench.engine.trainers.base import SERVER, Assignment
+from fedbench.engine.evaluate import Evaluator
+from fedbench.engine.public import PublicData
+from fedbench.engine.trainers.base import SERVER, Assignment, Workload
 from fedbench.engine.trainers.native import NativeTrainer, layer_specs
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
@@ -45,8 +47,8 @@ def trio() -> tuple[NativeTrainer, TorchTrainer, ReferenceTrainer]:
     """On digits, four clients, with rows 3, 13, 23, .. public."""
     task, shards, public, problem = digits_softmax()
     return (
-        NativeTrainer(task, shards, batch_size=7, seed=3, workers=2, public=task.dataset.train.x[public]),
-        TorchTrainer(task, shards, batch_size=7, seed=3, workers=1, public=task.dataset.train.x[public]),
+        NativeTrainer(Workload(task, shards, batch_size=7, seed=3, public=task.dataset.train.x[public]), workers=2),
+        TorchTrainer(Workload(task, shards, batch_size=7, seed=3, public=task.dataset.train.x[public]), workers=1),
         ReferenceTrainer(problem, dtype="float32", seed=3, batch_size=7),
     )
 
@@ -95,35 +97,36 @@ def test_full_gradients_of_clients(trio: Any) -> None:
 
 def test_public_logits_and_their_pullback(trio: Any) -> None:
     rows, slope = np.array([5, 0, 139, 5]), np.linspace(-1, 1, 40, dtype=np.float32).reshape(4, 10)
-    (native, pull_native), *others = (t.public_logits(START, NONE, rows, 0, training=False) for t in trio)
+    (native, pull_native), *others = (PublicData(t).logits(START, NONE, rows, 0, training=False) for t in trio)
     gradient = pull_native(slope)
     for logits, pullback in others:
         assert near(native, logits, 1e-6)
         assert near(gradient, pullback(slope), 1e-6)
     assert {trainer.public_shape for trainer in trio} == {(140, 10)}
-    batches = [np.concatenate(list(trainer.public_batches(6, 50, None))).tolist() for trainer in trio]
+    batches = [np.concatenate(list(PublicData(trainer).batches(6, 50, None))).tolist() for trainer in trio]
     assert batches[0] == batches[1] == batches[2]
 
 
 def test_a_pullback_is_of_the_last_call(trio: Any) -> None:
-    _, early = trio[0].public_logits(START, NONE, np.arange(3), 0, training=False)
-    trio[0].public_logits(START, NONE, np.arange(3), 0, training=False)
+    public = PublicData(trio[0])
+    _, early = public.logits(START, NONE, np.arange(3), 0, training=False)
+    public.logits(START, NONE, np.arange(3), 0, training=False)
     with pytest.raises(RuntimeError, match="this pullback is of an earlier call"):
         early(np.ones((3, 10), np.float32))
 
 
 def test_no_public_data_no_logits() -> None:
-    trainer = NativeTrainer(digits.load("softmax"), [np.arange(9)], batch_size=7, seed=3)
+    trainer = NativeTrainer(Workload(digits.load("softmax"), [np.arange(9)], batch_size=7, seed=3))
     with pytest.raises(UsageError, match="needs unlabelled public examples, and there are none"):
         _ = trainer.public_shape
 
 
 def test_metrics(trio: Any) -> None:
     native, torch_one, _ = trio
-    a, b = (trainer.evaluate(START, NONE) for trainer in (native, torch_one))
+    a, b = (Evaluator(trainer).metrics(START, NONE) for trainer in (native, torch_one))
     assert a["test_accuracy"] == b["test_accuracy"]
     assert a == pytest.approx(b, rel=1e-6)
-    assert native.per_client(START, NONE) == pytest.approx(torch_one.per_client(START, NONE), rel=1e-12)
+    assert Evaluator(native).per_client(START, NONE) == pytest.approx(Evaluator(torch_one).per_client(START, NONE), rel=1e-12)
 
 
 def test_jobs_do_not_depend_on_the_wave(trio: Any) -> None:
@@ -213,14 +216,14 @@ def tiny_task(name: str) -> Task:
 def both(request: pytest.FixtureRequest) -> tuple[NativeTrainer, TorchTrainer]:
     task, shards, public = tiny_task(request.param), [np.arange(13), np.arange(13, 30)], np.arange(30, 36)
     return (
-        NativeTrainer(task, shards, batch_size=5, seed=1, workers=2, public=task.dataset.train.x[public]),
-        TorchTrainer(task, shards, batch_size=5, seed=1, workers=1, public=task.dataset.train.x[public]),
+        NativeTrainer(Workload(task, shards, batch_size=5, seed=1, public=task.dataset.train.x[public]), workers=2),
+        TorchTrainer(Workload(task, shards, batch_size=5, seed=1, public=task.dataset.train.x[public]), workers=1),
     )
 
 
 def test_library_models_step_by_step(both: Any) -> None:
     """Single steps from common states, since K steps of a CNN are not comparable in float32; dropout and all by-products."""
-    y, errors = both[0].task.model.x0(0), []
+    y, errors = both[0].workload.task.model.x0(0), []
     for k in range(10):
         rule = LocalRule(start=y, lr=0.1, weight_decay=0.01, wants=(*WANTS, "public_logits"))
         native, other = (trainer.train([Assignment(Job(k % 2, k, 0, 1), rule, NONE)])[0] for trainer in both)
@@ -236,7 +239,7 @@ def test_library_models_step_by_step(both: Any) -> None:
 
 def test_library_models_in_float64(both: Any) -> None:
     """Nine steps and a short batch; torch's module gets masks from the job's stream."""
-    task, shard = both[0].task, np.arange(13)
+    task, shard = both[0].workload.task, np.arange(13)
     module = build(task.model, torch.float64).train()
     flat = torch.from_numpy(task.model.x0(0, np.float64))
     gradient = flatten_parameters(module, flat)
@@ -256,8 +259,8 @@ def test_library_models_in_float64(both: Any) -> None:
 
 
 def test_library_models_evaluate_alike(both: Any) -> None:
-    x0 = both[0].task.model.x0(7)
-    a, b = (trainer.evaluate(x0, NONE) for trainer in both)
+    x0 = both[0].workload.task.model.x0(7)
+    a, b = (Evaluator(trainer).metrics(x0, NONE) for trainer in both)
     assert a == pytest.approx(b, rel=1e-5)
     for native, other in zip(*(trainer.gradients([1, 0], x0, NONE) for trainer in both), strict=True):
         assert near(native, other, 1e-5)
@@ -266,23 +269,23 @@ def test_library_models_evaluate_alike(both: Any) -> None:
 
 def test_library_models_as_students_in_training(both: Any) -> None:
     """Three calls of a version go on in one stream of masks, with calls in evaluation between; another version has its own."""
-    x0, slope = both[0].task.model.x0(7), np.linspace(-1, 1, 40, dtype=np.float32).reshape(4, 10)
+    x0, slope = both[0].workload.task.model.x0(7), np.linspace(-1, 1, 40, dtype=np.float32).reshape(4, 10)
     for version, training, rows in (
         (3, True, [0, 5, 2, 1]), (3, False, [0, 1, 2, 3]), (3, True, [0, 5, 2, 1]), (3, True, [1, 2, 2, 4]), (4, True, [0, 5, 2, 1]),
     ):  # fmt: skip
-        (a, pull_a), (b, pull_b) = (t.public_logits(x0, NONE, np.array(rows), version, training=training) for t in both)
+        (a, pull_a), (b, pull_b) = (PublicData(t).logits(x0, NONE, np.array(rows), version, training=training) for t in both)
         assert near(a, b, 1e-5)
         assert near(pull_a(slope), pull_b(slope), 1e-4)
 
 
 def test_a_students_masks_are_the_servers(both: Any) -> None:
     """Keyed by seed, server and version: the same in a new trainer, and those of forward in the kernel."""
-    first, task = both[0], both[0].task
-    again = NativeTrainer(task, first.shards, batch_size=5, seed=1, public=task.dataset.train.x[30:36])
+    first, task = both[0], both[0].workload.task
+    again = NativeTrainer(Workload(task, first.shards, batch_size=5, seed=1, public=task.dataset.train.x[30:36]))
     rows, x0 = np.arange(4), task.model.x0(7)
-    wanted = [again.public_logits(x0, NONE, rows, 9, training=True)[0].tobytes() for _ in range(2)]
-    assert [first.public_logits(x0, NONE, rows, 9, training=True)[0].tobytes() for _ in range(2)] == wanted
-    assert first.core.forward(x0, first.public[rows], 10, (1, SERVER, 9, 0))[0].tobytes() == wanted[0]
+    wanted = [PublicData(again).logits(x0, NONE, rows, 9, training=True)[0].tobytes() for _ in range(2)]
+    assert [PublicData(first).logits(x0, NONE, rows, 9, training=True)[0].tobytes() for _ in range(2)] == wanted
+    assert first.core.forward(x0, first.workload.public_features[rows], 10, (1, SERVER, 9, 0))[0].tobytes() == wanted[0]
     assert (wanted[0] != wanted[1]) == (task.model.name == "cnn_21840")
 
 
@@ -293,7 +296,7 @@ def test_a_model_of_ones_own() -> None:
     task = Task("own", model, Dataset("own", some, some, 3))
     start = model.x0(0)
     work, other = (
-        kind(task, [np.arange(20)], batch_size=6, seed=0).train(
+        kind(Workload(task, [np.arange(20)], batch_size=6, seed=0)).train(
             [Assignment(Job(0, 0, 0, 30), LocalRule(start=start, lr=0.1), NONE)]
         )[0]
         for kind in (NativeTrainer, TorchTrainer)

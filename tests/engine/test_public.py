@@ -10,9 +10,10 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.checkpoint import restore
+from fedbench.engine.public import PublicData
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.trainers.base import Assignment, Workload
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.errors import UsageError
@@ -44,7 +45,7 @@ def pair() -> tuple[TorchTrainer, ReferenceTrainer]:
     """Softmax regression on digits as a torch module and as numpy formulas, with rows 3, 13, 23, .. public."""
     task, shards, public, problem = digits_softmax()
     return (
-        TorchTrainer(task, shards, batch_size=7, seed=3, workers=2, public=task.dataset.train.x[public]),
+        TorchTrainer(Workload(task, shards, batch_size=7, seed=3, public=task.dataset.train.x[public]), workers=2),
         ReferenceTrainer(problem, dtype="float32", seed=3, batch_size=7),
     )
 
@@ -52,7 +53,7 @@ def pair() -> tuple[TorchTrainer, ReferenceTrainer]:
 def test_both_trainers_give_the_same_logits_and_gradients(pair: Any) -> None:
     rows = np.array([5, 0, 139, 5])
     slope = np.linspace(-1, 1, 40, dtype=np.float32).reshape(4, 10)
-    (a, pull_a), (b, pull_b) = (t.public_logits(START, NONE, rows, 0, training=False) for t in pair)
+    (a, pull_a), (b, pull_b) = (PublicData(t).logits(START, NONE, rows, 0, training=False) for t in pair)
     assert a == pytest.approx(b, rel=1e-5, abs=1e-6)
     assert pull_a(slope) == pytest.approx(pull_b(slope), rel=1e-5, abs=1e-6)
     assert pair[0].public_shape == pair[1].public_shape == (140, 10)
@@ -65,22 +66,22 @@ def test_a_jobs_logits_are_those_of_its_end_model(pair: Any, steps: int) -> None
     everything = np.arange(140)
     assert a.public_logits == pytest.approx(b.public_logits, rel=1e-4, abs=1e-5)
     assert a.public_logits == pytest.approx(
-        pair[0].public_logits(a.end, NONE, everything, 0, training=False)[0], rel=1e-6, abs=1e-6
+        PublicData(pair[0]).logits(a.end, NONE, everything, 0, training=False)[0], rel=1e-6, abs=1e-6
     )
     assert a.server_seconds > 0
     assert pair[0].train([Assignment(Job(2, 5, 0, steps), LocalRule(start=START, lr=0.1), NONE)])[0].server_seconds == 0
 
 
 def test_both_trainers_shuffle_alike(pair: Any) -> None:
-    a, b = (np.concatenate(list(trainer.public_batches(6, 50, None))) for trainer in pair)
+    a, b = (np.concatenate(list(PublicData(trainer).batches(6, 50, None))) for trainer in pair)
     assert np.array_equal(a, b)
     assert sorted(a) == list(range(140))
 
 
 def test_a_pullback_is_of_the_last_call(pair: Any) -> None:
-    torch_trainer, rows = pair[0], np.arange(3)
-    _, early = torch_trainer.public_logits(START, NONE, rows, 0, training=False)
-    torch_trainer.public_logits(START, NONE, rows, 0, training=False)
+    public, rows = PublicData(pair[0]), np.arange(3)
+    _, early = public.logits(START, NONE, rows, 0, training=False)
+    public.logits(START, NONE, rows, 0, training=False)
     with pytest.raises(RuntimeError, match="this pullback is of an earlier call"):
         early(np.ones((3, 10), np.float32))
 
@@ -95,9 +96,9 @@ def test_a_student_in_training_has_dropout_keyed_by_version() -> None:
     x0 = task.model.x0(0)
 
     def student(version: int, *, training: bool) -> list[bytes]:
-        trainer = TorchTrainer(task, [np.arange(8)], batch_size=4, seed=1, public=x[8:12])
+        trainer = TorchTrainer(Workload(task, [np.arange(8)], batch_size=4, seed=1, public=x[8:12]))
         rows = np.arange(4)
-        return [trainer.public_logits(x0, NONE, rows, version, training=training)[0].tobytes() for _ in range(2)]
+        return [PublicData(trainer).logits(x0, NONE, rows, version, training=training)[0].tobytes() for _ in range(2)]
 
     calm, drawn = student(0, training=False), student(0, training=True)
     assert calm == student(7, training=False)
@@ -108,7 +109,7 @@ def test_a_student_in_training_has_dropout_keyed_by_version() -> None:
 
 def test_no_public_data_no_logits() -> None:
     task = digits.load("softmax")
-    trainer = TorchTrainer(task, [np.arange(9)], batch_size=7, seed=3)
+    trainer = TorchTrainer(Workload(task, [np.arange(9)], batch_size=7, seed=3))
     with pytest.raises(UsageError, match="needs unlabelled public examples, and there are none"):
         _ = trainer.public_shape
 
@@ -171,10 +172,10 @@ def test_interrupted_and_resumed(options: str, tmp_path: Path) -> None:
         Run(spec, store, progress=interrupt).record()
     again = Run(spec, store, RunOptions(resume=True))
     assert again.partial is not None
-    trainer = again._trainer()
+    trainer = again.backend
     try:
-        execution = again._execution(trainer)
-        restore(again.partial / "checkpoint.bin", spec.run_id, execution, again.evaluator)
+        execution = again._execution()
+        restore(again.partial / "checkpoint.bin", spec.run_id, execution, again.grid)
     finally:
         trainer.close()
     assert execution.version == 4

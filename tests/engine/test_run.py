@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from fedbench import registry
+from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.task_trainer import TaskTrainer
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
@@ -86,7 +86,7 @@ def test_a_record_says_how_many_workers_it_took() -> None:
 
 def test_the_worst_decile_is_a_tenth_of_the_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of twenty clients the two with the lowest accuracies, 0 and 0.05, wherever they stand."""
-    monkeypatch.setattr(TaskTrainer, "per_client", lambda self, x, buffers: np.arange(20)[::-1] / 20)
+    monkeypatch.setattr(Evaluator, "per_client", lambda self, x, buffers: np.arange(20)[::-1] / 20)
     final = run("fedavg[cohort_size=2]", "clients=20", "budget.updates=1").meta["final"]
     assert final["client_accuracy_mean"] == pytest.approx(0.475)
     assert final["client_accuracy_worst_decile"] == pytest.approx(0.025)

@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.evaluate import Evaluator
+from fedbench.engine.public import PublicData
+from fedbench.engine.trainers.base import Assignment, Workload
 from fedbench.engine.trainers.torch import replica as torch_replica
 from fedbench.engine.trainers.torch.device import deterministic
 from fedbench.engine.trainers.torch.lanes import Lanes
@@ -53,7 +55,7 @@ def stacked(device: str) -> Iterator[Callable[..., StackedTrainer]]:
     made: list[StackedTrainer] = []
 
     def make(task: Task, shards: Any = SHARDS, **options: Any) -> StackedTrainer:
-        made.append(StackedTrainer(task, shards, device=device, **({"batch_size": 7, "seed": 3, "lanes": 5} | options)))
+        made.append(StackedTrainer(workload(task, shards, options), device=device, **({"lanes": 5} | options)))
         return made[-1]
 
     yield make
@@ -61,8 +63,14 @@ def stacked(device: str) -> Iterator[Callable[..., StackedTrainer]]:
         trainer.close()
 
 
+def workload(task: Task, shards: Any, options: dict[str, Any]) -> Workload:
+    """Takes what belongs to it out of the options."""
+    named = {name: options.pop(name) for name in ("batch_size", "seed", "public") if name in options}
+    return Workload(task, shards, **({"batch_size": 7, "seed": 3} | named))
+
+
 def one_by_one(task: Task, wave: list[Assignment], shards: Any = SHARDS, **options: Any) -> list[Work]:
-    trainer = TorchTrainer(task, shards, **({"batch_size": 7, "seed": 3} | options))
+    trainer = TorchTrainer(workload(task, shards, options), **options)
     works = trainer.train(wave)
     trainer.close()
     return works
@@ -207,16 +215,18 @@ def test_the_rest_is_the_torch_trainers(stacked: Any) -> None:
     x, buffers = task.model.x0(4), buffers_of(task, np.float32, 1)
     a, b = (
         stacked(task, public=task.dataset.train.x[PUBLIC]),
-        TorchTrainer(task, SHARDS, batch_size=7, seed=3, public=task.dataset.train.x[PUBLIC]),
+        TorchTrainer(Workload(task, SHARDS, batch_size=7, seed=3, public=task.dataset.train.x[PUBLIC])),
     )
-    assert a.evaluate(x, buffers) == pytest.approx(b.evaluate(x, buffers), rel=1e-5)
-    assert a.per_client(x, buffers) == pytest.approx(b.per_client(x, buffers), rel=1e-5)
+    assert Evaluator(a).metrics(x, buffers) == pytest.approx(Evaluator(b).metrics(x, buffers), rel=1e-5)
+    assert Evaluator(a).per_client(x, buffers) == pytest.approx(Evaluator(b).per_client(x, buffers), rel=1e-5)
     assert a.initial_buffers().tobytes() == b.initial_buffers().tobytes()
     for got, want in zip(*(trainer.gradients([3, 0], x, buffers) for trainer in (a, b)), strict=True):
         assert close(got, want, 1e-5)
     for version in (1, 1, 2):
         for training in (True, False):
-            (got, pull), (want, wanted) = (t.public_logits(x, buffers, np.arange(5), version, training=training) for t in (a, b))
+            (got, pull), (want, wanted) = (
+                PublicData(t).logits(x, buffers, np.arange(5), version, training=training) for t in (a, b)
+            )
             assert close(got, want, 1e-5)
             assert close(pull(np.ones_like(got)), wanted(np.ones_like(want)), 1e-5)
     b.close()
@@ -233,9 +243,9 @@ def test_settings_of_torch_are_left_as_they_were(stacked: Any, monkeypatch: pyte
     x, buffers = task.model.x0(0), trainer.initial_buffers()
     uses: list[Callable[[], Any]] = [
         lambda: trainer.train(wave_of(task, np.float32, {"wants": WANTS}, [1])),
-        lambda: trainer.evaluate(x, buffers),
+        lambda: Evaluator(trainer).metrics(x, buffers),
         lambda: list(trainer.gradients([0], x, buffers)),
-        lambda: trainer.public_logits(x, buffers, np.arange(3), 0, training=True)[1](np.ones((3, 10), np.float32)),
+        lambda: PublicData(trainer).logits(x, buffers, np.arange(3), 0, training=True)[1](np.ones((3, 10), np.float32)),
     ]
     for use in uses:
         seen.clear()

@@ -17,11 +17,13 @@ import pytest
 from fedbench import registry
 from fedbench.engine import data as engine_data
 from fedbench.engine.data import load_task
+from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.plan import plan
+from fedbench.engine.public import PublicData
 from fedbench.engine.run import Run, RunOptions, verify
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.trainers.base import Assignment, Workload
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
 from fedbench.results.record import Record
@@ -146,7 +148,7 @@ def test_a_job_is_that_of_torchs_adamw(model: str) -> None:
     that are 0 but for rounding, such as those of the keys' biases."""
     setup = Setup(spec(model=model, text=PAIRS))
     task, x0 = setup.task, setup.x0().astype(np.float64)
-    trainer = TorchTrainer(task, setup.shards, batch_size=4, seed=0, dtype=np.float64)
+    trainer = TorchTrainer(Workload(task, setup.shards, batch_size=4, seed=0), dtype=np.float64)
     rule = LocalRule(start=x0, lr=0.01, weight_decay=0.1, optimizer="adamw")
     work = trainer.train([Assignment(Job(1, 2, 0, 7), rule, np.empty(0, np.float32))])[0]
     trainer.close()
@@ -175,14 +177,14 @@ def test_frozen_weights_do_not_change() -> None:
 def test_gradients_of_logits_are_those_of_differences() -> None:
     """The pullback that distillation uses, in float64, along one direction of the trained vector."""
     setup = Setup(spec(model="encoder_lora2"))
-    trainer = TorchTrainer(setup.task, setup.shards, batch_size=4, seed=0, public=setup.data.public, dtype=np.float64)
+    trainer = TorchTrainer(Workload(setup.task, setup.shards, batch_size=4, seed=0, public=setup.data.public), dtype=np.float64)
     draws, none = np.random.default_rng(1), np.empty(0)
     x = setup.x0().astype(np.float64) + 0.1 * draws.standard_normal(setup.outline.model.dim)
     rows, step = np.arange(6), 1e-6 * draws.standard_normal(len(x))
     weights = draws.standard_normal((6, 2))
-    _, pullback = trainer.public_logits(x, none, rows, 3, training=True)
+    _, pullback = PublicData(trainer).logits(x, none, rows, 3, training=True)
     slope = float((pullback(weights) * step).sum())
-    up, down = (trainer.public_logits(x + sign * step, none, rows, 3, training=False)[0] for sign in (1, -1))
+    up, down = (PublicData(trainer).logits(x + sign * step, none, rows, 3, training=False)[0] for sign in (1, -1))
     trainer.close()
     assert slope == pytest.approx(float((weights * (up - down)).sum()) / 2, rel=1e-6)
 
@@ -193,10 +195,10 @@ def test_training_learns(root: Path, model: str, least: float) -> None:
     for name, count, seed in (("train", 400, 0), ("test", 100, 1)):
         write_tsv(root / "mine" / f"{name}.tsv", sentences(count, seed))
     setup = Setup(spec(model=model))
-    trainer = TorchTrainer(setup.task, [np.arange(len(setup.task.dataset.train))], batch_size=16, seed=0)
+    trainer = TorchTrainer(Workload(setup.task, [np.arange(len(setup.task.dataset.train))], batch_size=16, seed=0))
     rule, none = LocalRule(start=setup.x0(), lr=0.003, optimizer="adamw"), np.empty(0, np.float32)
     work = trainer.train([Assignment(Job(0, 0, 0, 300), rule, none)])[0]
-    before, after = (trainer.evaluate(x, none)["test_accuracy"] for x in (setup.x0(), work.end))
+    before, after = (Evaluator(trainer).metrics(x, none)["test_accuracy"] for x in (setup.x0(), work.end))
     trainer.close()
     assert after > least > 0.6 > before
 

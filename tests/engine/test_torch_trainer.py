@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench.engine.trainers.base import Assignment
+from fedbench.engine.evaluate import Evaluator
+from fedbench.engine.trainers.base import Assignment, Workload
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.errors import ClientError
@@ -27,7 +28,7 @@ def pair() -> tuple[TorchTrainer, ReferenceTrainer]:
     """Softmax regression on digits, four clients, as a torch module and as numpy formulas."""
     task, shards, _, problem = digits_softmax()
     return (
-        TorchTrainer(task, shards, batch_size=7, seed=3, workers=2),
+        TorchTrainer(Workload(task, shards, batch_size=7, seed=3), workers=2),
         ReferenceTrainer(problem, dtype="float32", seed=3, batch_size=7),
     )
 
@@ -70,7 +71,7 @@ def test_full_gradients_know_no_dropout(pair: Any) -> None:
     plain: TorchTrainer = pair[0]
     dataset = plain.task.dataset
     task = Task("digits", Model("dropped", dataset.shape, (Flatten(), Dropout(0.5), Linear(64, 10))), dataset)
-    dropped = TorchTrainer(task, plain.shards, batch_size=7, seed=3)
+    dropped = TorchTrainer(Workload(task, plain.shards, batch_size=7, seed=3))
     job = Assignment(Job(2, 5, 0, 3), LocalRule(start=START, lr=0.1, wants=("full_gradient",)), NONE)
     a, b = (trainer.train([job])[0] for trainer in (dropped, plain))
     assert not np.allclose(a.end, b.end, rtol=1e-3)
@@ -99,14 +100,14 @@ def test_evaluation_by_hand(pair: Any) -> None:
     test = trainer.task.dataset.test
     W, b = START[:640].reshape(10, 64).astype(np.float64), START[640:]
     logits = test.x @ W.T + b
-    metrics = trainer.evaluate(START, NONE)
+    metrics = Evaluator(trainer).metrics(START, NONE)
     assert metrics["test_accuracy"] == (logits.argmax(1) == test.y).mean()
     loss = np.log(np.exp(logits).sum(1)) - logits[np.arange(len(test.y)), test.y]
     assert metrics["test_loss"] == pytest.approx(loss.mean(), rel=1e-5)
     right = logits.argmax(1) == test.y
     by_class = np.array([right[test.y == c].mean() for c in range(10)])
     shares = np.bincount(trainer.task.dataset.train.y[trainer.shards[1]], minlength=10)
-    assert trainer.per_client(START, NONE)[1] == pytest.approx(shares @ by_class / shares.sum())
+    assert Evaluator(trainer).per_client(START, NONE)[1] == pytest.approx(shares @ by_class / shares.sum())
 
 
 def test_a_failing_job_names_itself(pair: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.engine.trainers.base import draw_public_batches
+from fedbench.engine.public import draw_public_batches
 from fedbench.errors import UsageError
 from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
 

@@ -13,8 +13,9 @@ from torch.nn import functional as F
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream
-from fedbench.tasks.layers import AvgPool2d, BatchNorm2d, Constant, Conv2d, Flatten, Layer, Linear, Normal, ReLU, Residual
+from fedbench.tasks.layers import AvgPool2d, BatchNorm2d, Conv2d, Flatten, Layer, Linear, ReLU, Residual
 from fedbench.tasks.models import Model, make_model
+from fedbench.tasks.tensors import Constant, Normal
 from fedbench.tasks.torch_model import build, flatten_buffers, flatten_parameters
 
 IMAGES = (3, 32, 32)

@@ -13,8 +13,9 @@ from torch import nn
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks import models
-from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU, Shape, Uniform
+from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU
 from fedbench.tasks.models import Model
+from fedbench.tasks.tensors import Shape, Uniform
 from fedbench.tasks.torch_model import build, flatten_parameters
 
 IMAGES: Shape = (1, 28, 28)

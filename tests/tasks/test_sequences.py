@@ -8,10 +8,11 @@ import torch
 
 from fedbench.errors import UsageError
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.layers import Flatten, Layer, Linear, Normal, ReLU, Residual, Uniform
+from fedbench.tasks.layers import Flatten, Layer, Linear, ReLU, Residual
 from fedbench.tasks.models import Model, make_model
 from fedbench.tasks.sequences import LSTM, Embedding, Last
 from fedbench.tasks.task import Task
+from fedbench.tasks.tensors import Normal, Uniform
 from fedbench.tasks.torch_model import build, flatten_parameters
 
 LAYERS = (Last(3), Embedding(5, 2), Flatten(), Linear(6, 4))

@@ -25,14 +25,9 @@
 
 namespace fedbench::train {
 
-enum class LayerKind { linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d, last, embedding };
-
-/// The kind that is called as its enumerator. Throws std::invalid_argument for another name.
-LayerKind layer_kind_named(const std::string& name);
-
 /// One layer: what its kind does not need stays as it is here.
 struct Layer {
-    LayerKind kind;
+    std::string kind;                     // linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d, last or embedding
     std::size_t inputs = 0, outputs = 0;  // of linear (features), conv2d (channels), embedding (symbols, width) and last (0, length)
     std::size_t kernel = 0;               // of conv2d and max_pool2d: the side of a square window
     std::size_t stride = 1, padding = 0;  // of conv2d; padding is with zeros
@@ -47,14 +42,21 @@ struct Shape {
     std::size_t size() const { return channels * height * width; }
 };
 
-/// A layer with its place: shapes of one example, and offsets of weight and bias in the flat vector.
+/// What a network must know of the kind of a layer.
+struct Traits {
+    bool has_bias = false;       // of as many numbers as it has outputs
+    bool in_place = false;       // it changes values where they are
+    bool reads_rows = false;     // it takes the vectors of examples from where they are
+    bool keeps_input = false;    // its gradient needs what it got
+    bool takes_symbols = false;  // whole numbers, which have no slopes
+};
+
+/// A layer with its place: shapes of one example, the numbers of its weight, and offsets of weight and bias in the flat vector.
 struct Stage {
     Layer layer;
     Shape in, out;
-    std::size_t weight = 0, bias = 0;
-
-    std::size_t weight_size() const;
-    bool has_bias() const { return layer.kind == LayerKind::linear || layer.kind == LayerKind::conv2d; }
+    Traits traits;
+    std::size_t weights = 0, weight = 0, bias = 0;
 };
 
 /// Layers that fit together. Parameters: layer by layer, weight then bias, in C order; linear (outputs, inputs), conv2d (outputs,
@@ -64,7 +66,7 @@ struct Stage {
 /// one after the other, its row of the weight; only flatten and last may come before it.
 class Network {
 public:
-    /// Throws std::invalid_argument, naming the layer, if a layer does not take what it gets.
+    /// Throws std::invalid_argument, naming the layer, if a layer does not take what it gets or is of an unknown kind.
     Network(std::span<const Layer> layers, Shape input);
 
     const std::vector<Stage>& stages() const { return stages_; }

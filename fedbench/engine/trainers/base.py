@@ -1,8 +1,7 @@
-"""What the engine asks of a trainer, what it lets through to one, and the wrapping of a client's failure."""
+"""What the engine asks of the backend that trains, what it lets through to one, and the wrapping of a client's failure."""
 
 from __future__ import annotations
 
-import itertools
 import typing
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import ClientError, FedbenchError, UsageError
-from fedbench.kernels import checks
-from fedbench.kernels.random import draw_batches
+from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.origins import described
 from fedbench.protocols import Logits, Pullback, RowIndices
+from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule, Vector, Want, Work
 
 
@@ -53,14 +52,46 @@ class Columns:
         return Job(int(self.client[j]), int(self.k[j]), int(self.base[j]), int(self.steps[j]))
 
 
-class Trainer(Protocol):
-    """Computes jobs. The result of a job depends on its Assignment and the seed only: not on the wave, its order or the workers."""
+@dataclass(frozen=True)
+class Workload:
+    """What a trainer of a Task computes on.
+
+    Attributes:
+        task: the model and the examples.
+        shards: the clients' rows of the training set.
+        batch_size: examples of a local step.
+        seed: keys the order of examples, dropout masks, and how images are changed.
+        public: features (P, ..) of the server's unlabelled examples, if there are any.
+    """
+
+    task: Task
+    shards: Sequence[RowIndices]
+    batch_size: int
+    seed: int
+    public: npt.NDArray[Any] | None = None
+
+    @property
+    def public_shape(self) -> tuple[int, int]:
+        return len(self.public_features), self.task.dataset.classes
+
+    @property
+    def public_features(self) -> npt.NDArray[Any]:
+        """UsageError if there are none."""
+        if self.public is None:
+            raise no_public_data()
+        return self.public
+
+
+class Backend(Protocol):
+    """Computes with one model on one device: it trains jobs, differentiates and tells logits. The result of a job depends on its
+    Assignment and the seed only: not on the wave, its order or the workers. `PublicData` and `Evaluator` stand on top of it."""
 
     name: str
     device: str
     """The kind of device that it computes on: cpu or cuda."""
     dtype: np.dtype[Any]
     dim: int
+    seed: int
 
     def train(self, wave: Sequence[Assignment]) -> list[Work]:
         """Work of every assignment, in the order given."""
@@ -75,31 +106,46 @@ class Trainer(Protocol):
         """Public examples and classes. UsageError if there are no public data."""
         ...
 
-    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[RowIndices]:
-        """Mini-batches of public rows: see protocols.Tools."""
-        ...
-
     def public_logits(
-        self, x: Vector, buffers: Vector, rows: RowIndices, version: int, *, training: bool
+        self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None
     ) -> tuple[Logits, Pullback]:
-        """Logits of public rows under a model, and their pullback: see protocols.Tools."""
+        """Logits (B, C) of public rows (B,) under a model, and their vector-Jacobian product, which holds until the next call.
+
+        `training_version` None: as in evaluation; else as in training, with dropout masks keyed by seed and version: every call of a
+        version goes on in their stream."""
         ...
 
     def initial_buffers(self) -> Vector:
         """Model buffers (m,) that go with x0; often empty."""
         ...
 
-    def evaluate(self, x: Vector, buffers: Vector) -> dict[str, float]:
-        """Metrics of a model by name, such as test_accuracy, test_loss and train_loss. Draws nothing, changes nothing."""
-        ...
-
-    def per_client(self, x: Vector, buffers: Vector) -> Vector:
-        """The task's metric on every client's own mix of data (N,)."""
-        ...
-
     def close(self) -> None:
         """Let go of threads and memory."""
         ...
+
+
+Scores = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+"""Per example: cross-entropy, and 1.0 where the prediction is right."""
+TRAIN_LOSS_EXAMPLES = 2000
+
+
+class ScoringBackend(Backend, Protocol):
+    """A backend of a Task, which says how well a model does on the task's examples. Scoring draws nothing and changes nothing."""
+
+    workload: Workload
+
+    def test_scores(self, x: Vector, buffers: Vector) -> Scores:
+        """Returns the scores of the test set."""
+        ...
+
+    def train_scores(self, x: Vector, buffers: Vector) -> Scores:
+        """Returns the scores of the examples of `train_loss_sample`."""
+        ...
+
+
+def train_loss_sample(seed: int, examples: int) -> RowIndices:
+    """The training examples, at most 2,000 and ascending, on which the training loss is measured."""
+    return np.sort(RandomStream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
 
 
 @typing.runtime_checkable
@@ -113,16 +159,6 @@ class TrainsColumns(Protocol):
 
 SERVER = 2**31 - 1
 """The server's number in streams that are keyed by client: no client has it."""
-
-
-def draw_public_batches(seed: int, version: int, examples: int, size: int, steps: int | None) -> Iterator[RowIndices]:
-    """The order of public rows is drawn like a client's data order, with k = version. ValueError for a number out of range."""
-    version, size = checks.whole("version", version, 0, SERVER), checks.whole("size", size, 1, SERVER)
-    steps = None if steps is None else checks.whole("steps", steps, 0, SERVER)
-    passes = -(-examples // size)
-    rows, offsets = draw_batches(seed, SERVER, version, examples, size, passes if steps is None else steps)
-    for begin, end in itertools.pairwise(offsets.tolist()):
-        yield rows[begin:end]
 
 
 def no_public_data() -> UsageError:

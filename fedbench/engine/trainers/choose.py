@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy.typing as npt
-
-from fedbench.engine.trainers.base import Trainer
+from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.errors import UsageError, closest
-from fedbench.protocols import Algorithm, RowIndices
+from fedbench.protocols import Algorithm
 from fedbench.tasks.available import Outline
 from fedbench.tasks.encoder import EncoderModel
 from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import LSTM
-from fedbench.tasks.task import Task
 
 TRAINERS = ("auto", "native", "torch")
 CPU = "cpu"
@@ -101,27 +96,17 @@ def _against_native(task: Outline, algorithm: Algorithm) -> str:
     return ""
 
 
-def make_trainer(
-    choice: Choice,
-    task: Task,
-    shards: Sequence[RowIndices],
-    *,
-    batch_size: int,
-    seed: int,
-    workers: int,
-    public: npt.NDArray[Any] | None,
-    isa: str = "",
-) -> Trainer:
-    """The chosen trainer over a task's data. Arguments as for NativeTrainer; torch has no use for `isa`, a device none for `workers`."""
+def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str = "") -> ScoringBackend:
+    """Returns the chosen trainer. Torch has no use for `isa`, a device none for `workers`."""
     if choice.name == "native":
         from fedbench.engine.trainers.native import NativeTrainer
 
-        return NativeTrainer(task, shards, batch_size=batch_size, seed=seed, workers=workers, public=public, isa=isa)
+        return NativeTrainer(workload, workers=workers, isa=isa)
     if choice.device != CPU:
         from fedbench.engine.trainers.torch.stacked import StackedTrainer
 
-        return StackedTrainer(task, shards, batch_size=batch_size, seed=seed, public=public, device=choice.device)
+        return StackedTrainer(workload, device=choice.device)
     # Here, since a plan, the command line and native runs do without torch.
     from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 
-    return TorchTrainer(task, shards, batch_size=batch_size, seed=seed, workers=workers, public=public)
+    return TorchTrainer(workload, workers=workers)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -15,45 +14,44 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.trainers.base import SERVER, Assignment, Columns, Places, Stage, place
-from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
+from fedbench.engine.trainers.base import (
+    SERVER,
+    Assignment,
+    Columns,
+    Places,
+    Scores,
+    Stage,
+    Workload,
+    place,
+    train_loss_sample,
+)
 from fedbench.errors import UsageError
 from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, Rule, score
 from fedbench.protocols import Logits, Pullback, RowIndices
+from fedbench.shards import Shards
 from fedbench.tasks.data import Examples
 from fedbench.tasks.encoder import EncoderModel
-from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU, Shape
 from fedbench.tasks.models import Model
-from fedbench.tasks.sequences import Embedding, Last
-from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule, Vector, Work
 
 
-class NativeTrainer(TaskTrainer):
-    """Trains a Task in the dtype of its examples. Arguments as for TorchTrainer; `isa` as in kernels.train."""
+class NativeTrainer:
+    """Trains a Task in the dtype of its examples, on `workers` threads; `isa` as in kernels.train."""
 
-    name = "native"
+    name, device = "native", "cpu"
 
-    def __init__(
-        self,
-        task: Task,
-        shards: Sequence[RowIndices],
-        *,
-        batch_size: int,
-        seed: int,
-        workers: int = 1,
-        public: npt.NDArray[Any] | None = None,
-        isa: str = "",
-    ) -> None:
+    def __init__(self, workload: Workload, *, workers: int = 1, isa: str = "") -> None:
+        task, seed = workload.task, workload.seed
         if task.augmentation is not None:
             raise UsageError(
                 f"trainer native: images of task {task.name} are augmented, which it does not do; use --trainer torch"
             )
-        super().__init__(task, shards, seed=seed, public=public)
-        train = task.dataset.train
+        train, self.test = task.dataset.train, task.dataset.test
+        self.workload, self.seed, self.dim, self.classes = workload, seed, task.model.dim, task.dataset.classes
+        self.shards = Shards.of(workload.shards)
         self.dtype, self.workers = train.x.dtype, workers
         self.core = LocalTrainer(
-            layer_specs(task.model), train.x, train.y, seed=seed, batch_size=batch_size, threads=workers, isa=isa
+            layer_specs(task.model), train.x, train.y, seed=seed, batch_size=workload.batch_size, threads=workers, isa=isa
         )
         self.core.set_shards(self.shards.rows, self.shards.begin, self.shards.sizes)
         self.sample = train.subset(train_loss_sample(seed, len(train)))
@@ -138,7 +136,7 @@ class NativeTrainer(TaskTrainer):
         seconds = 0.0
         if "public_logits" in assignment.rule.wants:
             begin = time.perf_counter()
-            by_products["public_logits"] = self.core.logits(job.end, self.public, self.task.dataset.classes)
+            by_products["public_logits"] = self.core.logits(job.end, self.workload.public_features, self.classes)
             seconds = time.perf_counter() - begin
         delta = job.end - assignment.rule.start
         return Work(delta=delta, end=job.end, buffers=assignment.buffers, server_seconds=seconds, **by_products)
@@ -158,12 +156,18 @@ class NativeTrainer(TaskTrainer):
 
     # ---- public data ----
 
-    def _student(self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None) -> tuple[Logits, Pullback]:
+    @property
+    def public_shape(self) -> tuple[int, int]:
+        return self.workload.public_shape
+
+    def public_logits(
+        self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None
+    ) -> tuple[Logits, Pullback]:
         version, masks = training_version, None
         if version is not None:
             used = self._words[1] if self._words[0] == version else 0
             masks = (self.seed, SERVER, version, used)
-        logits, words = self.core.forward(x, self.public[rows], self.task.dataset.classes, masks)
+        logits, words = self.core.forward(x, self.workload.public_features[rows], self.classes, masks)
         if version is not None:
             self._words = (version, used + words)
         return logits, self.core.pullback
@@ -173,14 +177,14 @@ class NativeTrainer(TaskTrainer):
     def initial_buffers(self) -> Vector:
         return np.empty(0, self.dtype)
 
-    def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
-        return self._scores(x, self.task.dataset.test)
+    def test_scores(self, x: Vector, buffers: Vector) -> Scores:
+        return self._scores(x, self.test)
 
-    def _train_scores(self, x: Vector, buffers: Vector) -> Scores:
+    def train_scores(self, x: Vector, buffers: Vector) -> Scores:
         return self._scores(x, self.sample)
 
     def _scores(self, x: Vector, examples: Examples) -> Scores:
-        return score(self.core.logits(x, examples.x, self.task.dataset.classes), examples.y)
+        return score(self.core.logits(x, examples.x, self.classes), examples.y)
 
     def close(self) -> None:
         """Threads end with the trainer."""
@@ -219,25 +223,10 @@ def layer_specs(model: Model | EncoderModel) -> list[LayerSpec]:
     """The model's layers as the core takes them. UsageError, naming the first, if it has one that is not native."""
     if isinstance(model, EncoderModel):
         raise UsageError("it is a pretrained encoder, which has no layers here")
-    return [_layer_spec(index, layer, model.shapes[index + 1]) for index, layer in enumerate(model.layers)]
-
-
-def _layer_spec(index: int, layer: Layer, output: Shape) -> LayerSpec:
-    match layer:
-        case Linear(inputs, outputs):
-            return LayerSpec("linear", inputs, outputs)
-        case Conv2d(inputs, outputs, kernel, stride, padding, bias=True):
-            return LayerSpec("conv2d", inputs, outputs, kernel, stride, padding)
-        case MaxPool2d(kernel):
-            return LayerSpec("max_pool2d", kernel=kernel)
-        case ReLU():
-            return LayerSpec("relu")
-        case Flatten():
-            return LayerSpec("flatten")
-        case Dropout(p):
-            return LayerSpec("dropout2d" if isinstance(layer, Dropout2d) else "dropout", p=p)
-        case Embedding(symbols, width):
-            return LayerSpec("embedding", symbols, width)
-        case Last() if len(output) < 3:
-            return LayerSpec("last", outputs=math.prod(output))
-    raise UsageError(f"layer {index} ({layer}) is not native")
+    specs = []
+    for index, (layer, output) in enumerate(zip(model.layers, model.shapes[1:], strict=True)):
+        spec = layer.native(output)
+        if spec is None:
+            raise UsageError(f"layer {index} ({layer}) is not native")
+        specs.append(spec)
+    return specs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.engine.trainers.base import Assignment, Stage, draw_public_batches, no_public_data
+from fedbench.engine.trainers.base import Assignment, Stage, no_public_data
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
 from fedbench.protocols import Logits, Objective, PublicObjective, Pullback, RowIndices
@@ -94,13 +94,10 @@ class ReferenceTrainer:
         objective, features = self._public()
         return len(features), objective.classes
 
-    def public_batches(self, version: int, size: int, steps: int | None) -> Iterator[RowIndices]:
-        return draw_public_batches(self.seed, version, self.public_shape[0], size, steps)
-
     def public_logits(
-        self, x: Vector, buffers: Vector, rows: RowIndices, version: int, *, training: bool
+        self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None
     ) -> tuple[Logits, Pullback]:
-        """`training` changes nothing: these models have no layers that differ."""
+        """Training changes nothing: these models have no layers that differ."""
         objective, features = self._public()
         batch = features[rows]
         return objective.logits(x, batch), lambda dlogits: objective.pullback(batch, dlogits)
@@ -108,14 +105,8 @@ class ReferenceTrainer:
     def initial_buffers(self) -> Vector:
         return np.empty(0, self.dtype)
 
-    def evaluate(self, x: Vector, buffers: Vector) -> dict[str, float]:
-        return self.objective.metrics(x)
-
-    def per_client(self, x: Vector, buffers: Vector) -> Vector:
-        return np.full(self.objective.clients, np.nan)
-
     def close(self) -> None:
-        pass
+        """There is nothing to let go of."""
 
 
 class Direction:

@@ -6,9 +6,9 @@ import functools
 import itertools
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,15 +16,14 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from fedbench.engine.trainers.base import Assignment, no_public_data
-from fedbench.engine.trainers.task_trainer import Scores, TaskTrainer, train_loss_sample
+from fedbench.engine.trainers.base import Assignment, Scores, Workload, train_loss_sample
 from fedbench.engine.trainers.torch.data import Features, host, tensor
 from fedbench.engine.trainers.torch.replica import Replica, Student
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches
 from fedbench.protocols import Logits, Pullback, RowIndices
+from fedbench.shards import Shards
 from fedbench.tasks.encoder import EncoderModel
-from fedbench.tasks.task import Task
 from fedbench.tasks.torch_model import is_faster_channels_last
 from fedbench.types import Job, Vector, Work
 
@@ -33,40 +32,29 @@ ENCODER_BATCH = 50
 """Examples of an evaluation or of a full gradient's part: the activations of 64 tokens in all layers of an encoder are large."""
 
 
-class TorchTask(TaskTrainer):
-    """`shards` are the clients' rows of the training set, `public` features of the server's unlabelled examples. Threads,
-    `workers` of them, have a module each. Computes in `dtype`: float32, or float64 in tests."""
+class TorchTask:
+    """A Workload on one device of torch. Threads, `workers` of them, have a module each. Computes in `dtype`: float32, or float64 in
+    tests."""
 
     name = "torch"
     channels_last_where_faster: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        task: Task,
-        shards: Sequence[RowIndices],
-        *,
-        batch_size: int,
-        seed: int,
-        workers: int = 1,
-        public: npt.NDArray[Any] | None = None,
-        dtype: npt.DTypeLike = np.float32,
-        device: str = "cpu",
-    ) -> None:
+    def __init__(self, workload: Workload, *, workers: int = 1, dtype: npt.DTypeLike = np.float32, device: str = "cpu") -> None:
         if workers < 1:
             raise UsageError(f"workers: must be >= 1, got {workers}")
         torch.set_num_threads(1)
-        super().__init__(task, shards, seed=seed, public=public)
-        self.batch_size, self.dtype, self.device = batch_size, np.dtype(dtype), torch.device(device).type
+        task, seed = workload.task, workload.seed
+        self.workload, self.task, self.seed, self.dim = workload, task, seed, task.model.dim
+        self.shards, self.dtype, self.device = Shards.of(workload.shards), np.dtype(dtype), torch.device(device).type
         self.at = torch.device(device)
         self.real = torch.from_numpy(np.empty(0, dtype)).dtype
         train, test = task.dataset.train, task.dataset.test
         is_encoder = isinstance(task.model, EncoderModel)
         self.part = ENCODER_BATCH if is_encoder else EVALUATION_BATCH
         channels_last = not is_encoder and self.channels_last_where_faster and is_faster_channels_last(task.layered)
-        layout: dict[str, Any] = {"channels_last": channels_last, "dtype": self.real, "device": self.at}
-        self.x, self.y = Features(train.x, **layout), tensor(train.y).to(self.at)
-        self.public_x = None if public is None else Features(public, **layout)
-        self.test_x, self.test_y = Features(test.x, **layout), tensor(test.y).to(self.at)
+        self._layout: dict[str, Any] = {"channels_last": channels_last, "dtype": self.real, "device": self.at}
+        self.x, self.y = Features(train.x, **self._layout), tensor(train.y).to(self.at)
+        self.test_x, self.test_y = Features(test.x, **self._layout), tensor(test.y).to(self.at)
         self.sample = torch.from_numpy(train_loss_sample(seed, len(train))).to(self.at)
         self._replicas: queue.SimpleQueue[Replica] = queue.SimpleQueue()
         for _ in range(workers):
@@ -99,12 +87,16 @@ class TorchTask(TaskTrainer):
                 future.cancel()
             raise
 
+    def settings(self) -> AbstractContextManager[None]:
+        """The settings of the process that hold while something is computed."""
+        return nullcontext()
+
     # ---- training ----
 
     def _draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
         """Returns for all steps of a job the rows of the training set, where batches begin and end, and how every image is changed."""
         shard, how = torch.from_numpy(self.shards[job.client]), self.task.augmentation
-        drawn, offsets = draw_batches(self.seed, job.client, job.k, len(shard), self.batch_size, job.steps)
+        drawn, offsets = draw_batches(self.seed, job.client, job.k, len(shard), self.workload.batch_size, job.steps)
         changes = None
         if how is not None:
             changes = torch.from_numpy(how.draw(RandomStream(self.seed, Purpose.augmentation, job.client, job.k), len(drawn)))
@@ -149,16 +141,19 @@ class TorchTask(TaskTrainer):
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
         for client in clients:
-            with self._borrowed() as replica:
-                yield self._client_gradient(replica, client, x, buffers)
+            with self._borrowed() as replica, self.settings():
+                gradient = self._client_gradient(replica, client, x, buffers)
+            yield gradient
 
     # ---- public data ----
 
     @property
+    def public_shape(self) -> tuple[int, int]:
+        return self.workload.public_shape
+
+    @functools.cached_property
     def _public_features(self) -> Features:
-        if self.public_x is None:
-            raise no_public_data()
-        return self.public_x
+        return Features(self.workload.public_features, **self._layout)
 
     def _end_logits(self, replica: Replica, end: Vector, buffers: Vector) -> Logits:
         """Logits (P, C) of all public rows under a job's end model, in evaluation."""
@@ -169,23 +164,32 @@ class TorchTask(TaskTrainer):
         return torch.cat(parts).cpu().numpy()
 
     @functools.cached_property
-    def _replica_of_student(self) -> Student:
+    def _student(self) -> Student:
         return Student(self._replica(), self.seed)
 
-    def _student(self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None) -> tuple[Logits, Pullback]:
-        features = self._public_features.rows(torch.from_numpy(rows).to(self.at))
-        return self._replica_of_student.logits(x, buffers, features, training_version)
+    def public_logits(
+        self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None
+    ) -> tuple[Logits, Pullback]:
+        with self.settings():
+            features = self._public_features.rows(torch.from_numpy(rows).to(self.at))
+            logits, pull = self._student.logits(x, buffers, features, training_version)
+
+        def pullback(dlogits: Logits) -> Vector:
+            with self.settings():
+                return pull(dlogits)
+
+        return logits, pullback
 
     # ---- evaluation ----
 
     def initial_buffers(self) -> Vector:
         return self.task.model.buffers0(self.dtype)
 
-    def _test_scores(self, x: Vector, buffers: Vector) -> Scores:
+    def test_scores(self, x: Vector, buffers: Vector) -> Scores:
         parts = zip(self.test_x.parts(self.part), torch.split(self.test_y, self.part), strict=True)
         return self._scores(x, buffers, parts)
 
-    def _train_scores(self, x: Vector, buffers: Vector) -> Scores:
+    def train_scores(self, x: Vector, buffers: Vector) -> Scores:
         sample = [(self.x.rows(part), self.y[part]) for part in torch.split(self.sample, self.part)]
         return self._scores(x, buffers, sample)
 
@@ -201,7 +205,8 @@ class TorchTask(TaskTrainer):
             right = logits.argmax(1) == batch[1]
             return loss.cpu().numpy().astype(np.float64), right.cpu().numpy().astype(np.float64)
 
-        parts = self._map(score, batches)
+        with self.settings():
+            parts = self._map(score, batches)
         return np.concatenate([loss for loss, _ in parts]), np.concatenate([right for _, right in parts])
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from fedbench.types import Work
 
 
 class TorchTrainer(TorchTask):
-    """Trains a Task: arguments as for TorchTask. `workers` threads share the jobs of a wave."""
+    """Trains a Task. `workers` threads share the jobs of a wave."""
 
     channels_last_where_faster = True
 

@@ -69,7 +69,7 @@ class Student:
         self.masked_version = -1
 
     def logits(self, x: Vector, buffers: Vector, features: torch.Tensor, training_version: int | None) -> tuple[Logits, Pullback]:
-        """See TaskTrainer._student. What a forward in training does to the buffers is forgotten."""
+        """See Backend.public_logits. What a forward in training does to the buffers is forgotten."""
         module, gradient = self.replica.module, self.replica.gradient
         self.replica.load(x, buffers)
         module.train(training_version is not None)

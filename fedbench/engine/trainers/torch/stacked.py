@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
@@ -14,27 +15,23 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from fedbench.engine.trainers.base import Assignment, Stage
-from fedbench.engine.trainers.task_trainer import Scores
+from fedbench.engine.trainers.base import Assignment, Stage, Workload
 from fedbench.engine.trainers.torch.base import TorchTask
 from fedbench.engine.trainers.torch.data import host, load
 from fedbench.engine.trainers.torch.device import deterministic
 from fedbench.engine.trainers.torch.lanes import Lanes
-from fedbench.engine.trainers.torch.replica import Replica
 from fedbench.engine.trainers.torch.rule import Direction
 from fedbench.kernels.random import Purpose, RandomStream
-from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.tasks.layers import BatchNorm2d, Dropout, in_order
-from fedbench.tasks.task import Task
 from fedbench.tasks.torch_model import dropout_mask, mask_shape
-from fedbench.types import Job, LocalRule, Vector, Work
+from fedbench.types import Job, LocalRule, Work
 
 LANES = 16
 VECTORS = ("start", "correction", "anchor")
 
 
 class StackedTrainer(TorchTask):
-    """Trains a Task on one torch device, `lanes` jobs at a time. Other arguments as for TorchTask.
+    """Trains a Task on one torch device, `lanes` jobs at a time.
 
     A job sees the data order, dropout masks and changed images of TorchTrainer and gives its result to rounding. The result depends
     on the Assignment and the seed only: there are always `lanes` lanes, idle ones among them, and batches are always filled up to
@@ -46,29 +43,24 @@ class StackedTrainer(TorchTask):
     """
 
     def __init__(
-        self,
-        task: Task,
-        shards: Sequence[RowIndices],
-        *,
-        batch_size: int,
-        seed: int,
-        public: npt.NDArray[Any] | None = None,
-        dtype: npt.DTypeLike = np.float32,
-        device: str = "cuda",
-        lanes: int = LANES,
+        self, workload: Workload, *, dtype: npt.DTypeLike = np.float32, device: str = "cuda", lanes: int = LANES
     ) -> None:
-        super().__init__(task, shards, batch_size=batch_size, seed=seed, public=public, dtype=dtype, device=device)
-        self.lanes = Lanes(task.layered, lanes, self.real, self.at)
-        self.examples = min(batch_size, max(len(rows) for rows in shards))
-        layers = list(in_order(task.layered.layers, task.layered.input_shape))
+        super().__init__(workload, dtype=dtype, device=device)
+        model = workload.task.layered
+        self.lanes = Lanes(model, lanes, self.real, self.at)
+        self.examples = min(workload.batch_size, int(self.shards.sizes.max()))
+        layers = list(in_order(model.layers, model.input_shape))
         self.dropouts = [(layer, shape) for layer, shape in layers if isinstance(layer, Dropout)]
         self.has_single_values = any(isinstance(layer, BatchNorm2d) and math.prod(shape[1:]) == 1 for layer, shape in layers)
+
+    def settings(self) -> AbstractContextManager[None]:
+        return deterministic()
 
     # ---- training ----
 
     def train(self, wave: Sequence[Assignment]) -> list[Work]:
         works: dict[int, Work] = {}
-        with deterministic():
+        with self.settings():
             for block in _blocks(wave, self.lanes.count):
                 works.update(zip(block, self._side_by_side([wave[i] for i in block]), strict=True))
         return [works[i] for i in range(len(wave))]
@@ -155,26 +147,6 @@ class StackedTrainer(TorchTask):
                     stack[lane, :n] = dropout_mask(layer, (n, *shape), stream, self.real)
             masks.append(stack.to(self.at))
         return masks
-
-    # ---- the rest, under the same settings ----
-
-    def _client_gradient(self, replica: Replica, client: int, x: Vector, buffers: Vector) -> Vector:
-        with deterministic():
-            return super()._client_gradient(replica, client, x, buffers)
-
-    def _student(self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None) -> tuple[Logits, Pullback]:
-        with deterministic():
-            logits, pull = super()._student(x, buffers, rows, training_version)
-
-        def pullback(dlogits: Logits) -> Vector:
-            with deterministic():
-                return pull(dlogits)
-
-        return logits, pullback
-
-    def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:
-        with deterministic():
-            return super()._scores(x, buffers, batches)
 
 
 @dataclass(frozen=True)

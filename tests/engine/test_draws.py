@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbench.engine.trainers.base import SERVER, draw_public_batches
-from fedbench.engine.trainers.task_trainer import TRAIN_LOSS_EXAMPLES, train_loss_sample
+from fedbench.engine.public import draw_public_batches
+from fedbench.engine.trainers.base import SERVER, TRAIN_LOSS_EXAMPLES, train_loss_sample
 from fedbench.kernels.random import draw_batches
 
 

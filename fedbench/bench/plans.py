@@ -41,9 +41,9 @@ def timing(plan: Plan) -> Timing:
 
     return Timing(
         clients=plan.clients,
-        compute=Duration(a=step_seconds(plan), per_step=True),
-        download=Duration(a=SENT_SECONDS),
-        upload=Duration(a=SENT_SECONDS),
+        compute=Duration.constant(step_seconds(plan), per_step=True),
+        download=Duration.constant(SENT_SECONDS),
+        upload=Duration.constant(SENT_SECONDS),
         steps=LocalSteps(values=STEPS),
         max_updates=plan.updates,
     )

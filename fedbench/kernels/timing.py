@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +22,42 @@ Kind = Literal["constant", "uniform", "exponential", "lognormal", "pareto", "tab
 
 @dataclass(frozen=True, kw_only=True)
 class Duration:
-    """Seconds for every (client, job): a distribution with parameters a, b (one value, or one per client), or a scripted table.
-
-    constant a; uniform on [a, b); exponential with mean a; lognormal exp(a + b z); pareto with scale a and shape b; table: one
-    row per client, one entry per job. `per_step`: the value is one local step's.
-    """
+    """Seconds for every (client, job): drawn, or scripted. Make one by the name of its distribution; a number is one for all clients or one
+    per client (N,). `per_step`: the value is one local step's. Fields a and b are the numbers in the order in which they are given."""
 
     kind: Kind = "constant"
     a: float | Weights = 0.0
     b: float | Weights | None = None
     per_step: bool = False
     rows: Sequence[Sequence[float]] = ()
+
+    @classmethod
+    def constant(cls, seconds: float | Weights, *, per_step: bool = False) -> Self:
+        return cls(kind="constant", a=seconds, per_step=per_step)
+
+    @classmethod
+    def uniform(cls, low: float | Weights, high: float | Weights, *, per_step: bool = False) -> Self:
+        """Uniform on [low, high)."""
+        return cls(kind="uniform", a=low, b=high, per_step=per_step)
+
+    @classmethod
+    def exponential(cls, mean: float | Weights, *, per_step: bool = False) -> Self:
+        return cls(kind="exponential", a=mean, per_step=per_step)
+
+    @classmethod
+    def lognormal(cls, log_mean: float | Weights, log_sigma: float | Weights, *, per_step: bool = False) -> Self:
+        """exp(log_mean + log_sigma z) with z ~ N(0, 1)."""
+        return cls(kind="lognormal", a=log_mean, b=log_sigma, per_step=per_step)
+
+    @classmethod
+    def pareto(cls, scale: float | Weights, shape: float | Weights, *, per_step: bool = False) -> Self:
+        """At least `scale`, and more than t with probability (scale / t)^shape."""
+        return cls(kind="pareto", a=scale, b=shape, per_step=per_step)
+
+    @classmethod
+    def table(cls, rows: Sequence[Sequence[float]], *, per_step: bool = False) -> Self:
+        """One row per client, one entry per job."""
+        return cls(kind="table", rows=rows, per_step=per_step)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,9 +76,9 @@ def read_schedule(schedule: dict[str, Any]) -> tuple[Timing, Dispatch]:
     polled = isinstance(dispatch, Poll)  # steps are found at the poll, and `compute` is of one step
     timing = Timing(
         clients=schedule["clients"],
-        compute=Duration(kind="table", rows=compute, per_step=polled),
-        download=Duration(a=schedule["download"]),
-        upload=Duration(a=schedule["upload"]),
+        compute=Duration.table(compute, per_step=polled),
+        download=Duration.constant(schedule["download"]),
+        upload=Duration.constant(schedule["upload"]),
         steps=LocalSteps(values=1) if polled else LocalSteps(rows=_table(schedule["steps"], compute)),
         max_updates=schedule["updates"],
     )

@@ -74,9 +74,9 @@ class World:
         return Timing(
             clients=CLIENTS,
             seed=SEED,
-            compute=Duration(kind="exponential", a=SPEEDS, per_step=True),
-            download=Duration(a=0.1),
-            upload=Duration(a=0.2),
+            compute=Duration.exponential(SPEEDS, per_step=True),
+            download=Duration.constant(0.1),
+            upload=Duration.constant(0.2),
             steps=LocalSteps(values=[1 + client % 3 for client in range(CLIENTS)]),
             max_updates=UPDATES,
         )

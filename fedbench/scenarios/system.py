@@ -55,31 +55,31 @@ def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Dura
             factors = slowdowns(slowdown, scenario.clients, seed)
             if slowdown.by_label is not None:
                 factors = dealt_by_label(factors, slowdown.by_label, seed, given(counts, scenario, "compute.slowdown.by_label"))
-            return Duration(a=seconds * factors, per_step=True)
+            return Duration.constant(seconds * factors, per_step=True)
         case PerJob(time=time):
             return _drawn(time)
         case DelayClasses() as delays:
             bounds = np.array([delays.short_seconds, delays.medium_seconds, delays.long_seconds])
             low, high = bounds[delay_classes(scenario, delays.assignment, seed, counts)].T
-            return Duration(kind="uniform", a=low.copy(), b=high.copy())
+            return Duration.uniform(low.copy(), high.copy())
         case ExponentialSteps() as steps:
-            return Duration(kind="exponential", a=mean_step_seconds(steps, scenario.clients, seed), per_step=True)
+            return Duration.exponential(mean_step_seconds(steps, scenario.clients, seed), per_step=True)
         case Devices(seconds_per_example=seconds):
-            return Duration(a=scenario.local.batch_size * np.array(seconds), per_step=True)
+            return Duration.constant(scenario.local.batch_size * np.array(seconds), per_step=True)
 
 
 def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Duration:
     match time:
         case Constant():
-            return Duration(a=time.seconds)
+            return Duration.constant(time.seconds)
         case Uniform():
-            return Duration(kind="uniform", a=time.low_seconds, b=time.high_seconds)
+            return Duration.uniform(time.low_seconds, time.high_seconds)
         case Exponential():
-            return Duration(kind="exponential", a=time.mean_seconds)
+            return Duration.exponential(time.mean_seconds)
         case Lognormal():
-            return Duration(kind="lognormal", a=time.log_mean, b=time.log_sigma)
+            return Duration.lognormal(time.log_mean, time.log_sigma)
         case Pareto():
-            return Duration(kind="pareto", a=time.scale_seconds, b=time.shape)
+            return Duration.pareto(time.scale_seconds, time.shape)
 
 
 def link_rates(scenario: Scenario, seed: int) -> tuple[Rate, Rate]:
@@ -102,8 +102,8 @@ def transfer(network: Network, megabit_per_second: Rate, payload_bytes: int, exc
     and there is no latency. With message: fixed they weigh one message together, as in the papers that price so."""
     latency = exchanges * network.latency_seconds
     if megabit_per_second is None:
-        return Duration(a=latency)
-    return Duration(a=latency + message_bits(network, payload_bytes) / (megabit_per_second * BITS_PER_MEGABIT))
+        return Duration.constant(latency)
+    return Duration.constant(latency + message_bits(network, payload_bytes) / (megabit_per_second * BITS_PER_MEGABIT))
 
 
 def message_bits(network: Network, payload_bytes: int) -> float:

@@ -105,9 +105,9 @@ def run(
     dispatch = dispatch or algorithm.dispatch(info)
     timing = Timing(
         clients=problem.clients,
-        compute=Duration(a=np.array(seconds), per_step=isinstance(dispatch, Poll)),
-        download=Duration(a=download),
-        upload=Duration(a=upload),
+        compute=Duration.constant(np.array(seconds), per_step=isinstance(dispatch, Poll)),
+        download=Duration.constant(download),
+        upload=Duration.constant(upload),
         steps=LocalSteps(values=steps),
         max_updates=updates,
     )

@@ -66,7 +66,7 @@ def test_the_send_buffer(send: Any, base: int) -> None:
 
 def test_every_client_has_the_same_share_whatever_its_speed() -> None:
     """3000 draws of 10 clients, the fastest 20 times as fast as the slowest; chi-square with 9 degrees of freedom, 99.9 % below 27.9."""
-    timing = Timing(clients=10, compute=Duration(a=np.geomspace(1, 20, 10)), steps=LocalSteps(values=1), max_updates=600)
+    timing = Timing(clients=10, compute=Duration.constant(np.geomspace(1, 20, 10)), steps=LocalSteps(values=1), max_updates=600)
     chunk = Scheduler(timing, defedavg(cohort_size=5).dispatch(Info(10, np.ones(10)))).next()
     counts = np.bincount(chunk.client[chunk.entries], minlength=10)
     assert counts.sum() == 3000

@@ -39,7 +39,7 @@ def play(
     info = Info(problem.clients, problem.n(), problem.p())
     timing = Timing(
         clients=problem.clients,
-        compute=Duration(a=1.0 + np.arange(problem.clients)),
+        compute=Duration.constant(1.0 + np.arange(problem.clients)),
         steps=LocalSteps(values=2),
         max_updates=updates,
     )
@@ -81,7 +81,7 @@ def test_one_distillation_step_by_hand() -> None:
         alpha_max=0.5,
     )
     info = Info(1, np.ones(1))
-    chunk = Scheduler(Timing(clients=1, compute=Duration(a=1.0), max_updates=1), algorithm.dispatch(info)).next()
+    chunk = Scheduler(Timing(clients=1, compute=Duration.constant(1.0), max_updates=1), algorithm.dispatch(info)).next()
     execution = Execution(algorithm, ReferenceTrainer(one, dtype=np.float64), info, np.zeros(4))
     execution.run([chunk])
     assert execution.state.x.tolist() == [0.5, -0.5, 1.5, -1.5]

@@ -124,9 +124,9 @@ def world() -> Any:
 
     def make(clients: int = 8, updates: int = 12, durations: Any = None, dtype: str = "float32", **timing: Any) -> World:
         if durations is None:
-            timing.setdefault("compute", Duration(kind="uniform", a=1.0, b=5.0))
+            timing.setdefault("compute", Duration.uniform(1.0, 5.0))
         else:
-            timing.setdefault("compute", Duration(a=durations))
+            timing.setdefault("compute", Duration.constant(durations))
         timing.setdefault("steps", LocalSteps(values=np.arange(clients, dtype=np.int32) % 3 + 1))
         return World(quadratic(clients, dtype=dtype), Timing(clients=clients, max_updates=updates, seed=5, **timing))
 

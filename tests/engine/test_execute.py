@@ -99,7 +99,7 @@ def test_any_plan_any_cut(data: st.DataObject) -> None:
         clients=clients,
         seed=data.draw(st.integers(0, 99)),
         compute=Duration(kind=data.draw(st.sampled_from(["uniform", "exponential"])), a=1.0, b=4.0),
-        download=Duration(a=data.draw(st.sampled_from([0.0, 0.5]))),
+        download=Duration.constant(data.draw(st.sampled_from([0.0, 0.5]))),
         steps=LocalSteps(values=2),
         max_updates=10,
     )

@@ -119,7 +119,7 @@ def test_every_vector_is_paid_on_clock_ledger_and_curves() -> None:
 def test_what_is_wasted_is_paid_by_its_direction() -> None:
     """Client 0 takes 1 s and client 1 takes 2 s. At 2 s two arrivals make the update; the third stays in the buffer, and what both work on
     by the end at 2.5 s comes to nothing."""
-    timing = Timing(clients=2, compute=Duration(a=np.array([1.0, 2.0])), max_updates=99, max_seconds=2.5)
+    timing = Timing(clients=2, compute=Duration.constant(np.array([1.0, 2.0])), max_updates=99, max_seconds=2.5)
     ledger, facts = played(timing, Stream(concurrency=2, buffer_size=2, restart="self"))
     assert (facts["jobs"], facts["jobs_consumed"], facts["updates"]) == (5, 2, 1)
     assert (ledger.uploads, ledger.used_downloads) == (3, 2)
@@ -130,14 +130,14 @@ def test_what_is_wasted_is_paid_by_its_direction() -> None:
 
 def test_an_upload_that_comes_too_late_is_wasted_whole() -> None:
     """Both arrive at 1 s, the first is enough: two downloads, two uploads, of which one each in vain."""
-    ledger, facts = played(Timing(clients=2, compute=Duration(a=1.0), max_updates=1), Rounds(over_selection=1))
+    ledger, facts = played(Timing(clients=2, compute=Duration.constant(1.0), max_updates=1), Rounds(over_selection=1))
     assert (facts["bytes_down"], facts["bytes_up"], facts["bytes_wasted"]) == (2, 6, 4)
     assert ledger.bytes_on_grid(LOPSIDED, 1, 2).tolist() == [2, 8]
 
 
 def test_a_broadcast_to_a_client_that_goes_on_is_one_download_for_its_jobs() -> None:
     """Cut into chunks of any size: with peek, several jobs of a client start from one copy, which is used once."""
-    timing = Timing(clients=3, compute=Duration(a=np.array([1.0, 5.0, 7.0])), max_updates=9)
+    timing = Timing(clients=3, compute=Duration.constant(np.array([1.0, 5.0, 7.0])), max_updates=9)
     whole = played(timing, Broadcast(buffer_size=3, receive="peek"))[1]
     for size in (1, 2):
         assert played(timing, Broadcast(buffer_size=3, receive="peek"), size)[1] == whole
@@ -146,7 +146,7 @@ def test_a_broadcast_to_a_client_that_goes_on_is_one_download_for_its_jobs() -> 
 
 def test_a_prelude_counts_once_however_the_plan_is_cut() -> None:
     """Jobs of version 0 are in several chunks; the prelude before them was one."""
-    timing = Timing(clients=5, compute=Duration(a=np.array([1.0, 2.0, 3.0, 4.0, 90.0])), max_updates=9)
+    timing = Timing(clients=5, compute=Duration.constant(np.array([1.0, 2.0, 3.0, 4.0, 90.0])), max_updates=9)
     prelude = Prelude(seconds=0.0, gradients=10, every_round=False)
     for size in (1, 3, 1000):
         ledger, facts = played(timing, Stream(concurrency=5, buffer_size=2), size, prelude)

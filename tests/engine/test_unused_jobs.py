@@ -13,7 +13,7 @@ from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration, Loca
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Traffic, Turns
 
 ALWAYS = ((0.0, 1000.0),)
-ONE_SECOND_STEPS = Duration(a=1.0, per_step=True)
+ONE_SECOND_STEPS = Duration.constant(1.0, per_step=True)
 
 
 def ledger_of(timing: Timing, dispatch: Dispatch, size: int = 1 << 20) -> tuple[Ledger, dict[str, Any]]:
@@ -48,7 +48,7 @@ def test_a_client_that_leaves_wastes_what_it_did() -> None:
 
 def test_who_is_hardly_there_can_still_take_part_fairly() -> None:
     """Client 0 is there half of the time and makes half of the rounds: fair for its time, not as such."""
-    timing = Timing(clients=2, compute=Duration(a=1.0), availability=table(((0.0, 2.0),), ALWAYS), max_updates=4)
+    timing = Timing(clients=2, compute=Duration.constant(1.0), availability=table(((0.0, 2.0),), ALWAYS), max_updates=4)
     _, facts = ledger_of(timing, Rounds())
     assert facts["participation_gini"] == pytest.approx(1 / 6)
     assert facts["participation_gini_available"] == pytest.approx(0, abs=1e-15)
@@ -67,7 +67,7 @@ def test_who_is_hardly_there_can_still_take_part_fairly() -> None:
 )  # fmt: skip
 def test_late_jobs(dispatch: Dispatch, end: float, late: int, busy: tuple[float, float], done: int) -> None:
     """Clients take 1, 2 and 4 s for four steps."""
-    timing = Timing(clients=3, compute=Duration(a=np.array([1.0, 2.0, 4.0])), steps=LocalSteps(values=4))
+    timing = Timing(clients=3, compute=Duration.constant(np.array([1.0, 2.0, 4.0])), steps=LocalSteps(values=4))
     _, facts = ledger_of(timing, dispatch)
     assert (facts["end_seconds"], facts["jobs_late"]) == (end, late)
     assert (facts["busy_seconds"], facts["busy_seconds_lost"]) == busy
@@ -76,7 +76,7 @@ def test_late_jobs(dispatch: Dispatch, end: float, late: int, busy: tuple[float,
 
 def test_an_upload_that_arrives_as_the_round_closes_is_paid_and_wasted() -> None:
     """Both arrive at 1 s, the first is enough."""
-    _, facts = ledger_of(Timing(clients=2, compute=Duration(a=1.0)), Rounds(over_selection=1))
+    _, facts = ledger_of(Timing(clients=2, compute=Duration.constant(1.0)), Rounds(over_selection=1))
     assert (facts["jobs_late"], facts["bytes_up"], facts["bytes_wasted"], facts["steps_done"]) == (1, 2, 2, 2)
 
 
@@ -103,7 +103,7 @@ def test_drop_out_and_leaving_are_told_apart() -> None:
 def test_a_pause_is_no_work() -> None:
     """2 s of work, away on [1, 3): done at 4 s."""
     windows = table(((0.0, 1.0), (3.0, 10.0)), when_offline="paused")
-    timing = Timing(clients=1, compute=Duration(a=2.0), availability=windows)
+    timing = Timing(clients=1, compute=Duration.constant(2.0), availability=windows)
     _, facts = ledger_of(timing, Rounds())
     assert (facts["end_seconds"], facts["busy_seconds"], facts["available_fraction"]) == (4, 2, 0.5)
     assert (facts["jobs_left"], facts["steps_wasted"]) == (0, 0)
@@ -111,7 +111,7 @@ def test_a_pause_is_no_work() -> None:
 
 def test_a_job_still_open_at_the_end_is_not_lost() -> None:
     """Both take 2 s; client 0 would leave at 3 s, but the only update is at 2 s, and starts nobody."""
-    timing = Timing(clients=2, compute=Duration(a=np.array([9.0, 2.0])), availability=table(((0.0, 3.0),), ALWAYS))
+    timing = Timing(clients=2, compute=Duration.constant(np.array([9.0, 2.0])), availability=table(((0.0, 3.0),), ALWAYS))
     _, facts = ledger_of(timing, Stream(concurrency=2))
     assert (facts["end_seconds"], facts["jobs_left"], facts["busy_seconds"], facts["busy_seconds_lost"]) == (2, 0, 4, 0)
 
@@ -144,8 +144,8 @@ def test_every_job_is_counted_once_however_the_plan_is_cut(dispatch: Dispatch, w
     timing = Timing(
         clients=9,
         seed=4,
-        compute=Duration(kind="uniform", a=0.2, b=1.0, per_step=True),
-        upload=Duration(a=0.1),
+        compute=Duration.uniform(0.2, 1.0, per_step=True),
+        upload=Duration.constant(0.1),
         steps=LocalSteps(values=2),
         availability=Availability(kind="alternating", mean_on_seconds=4.0, mean_off_seconds=2.0, when_offline=when_offline),
         dropout=0.1,
@@ -170,7 +170,7 @@ def test_every_job_is_counted_once_however_the_plan_is_cut(dispatch: Dispatch, w
 def test_downloads_of_turns_add_up(resend: Any) -> None:
     """One that was broken off by an absence counts, and its repetition counts too."""
     timing = Timing(
-        clients=6, seed=2, compute=Duration(kind="exponential", a=1.0), download=Duration(a=0.5), dropout=0.1, max_updates=90,
+        clients=6, seed=2, compute=Duration.exponential(1.0), download=Duration.constant(0.5), dropout=0.1, max_updates=90,
         availability=Availability(kind="alternating", mean_on_seconds=4.0, mean_off_seconds=1.0),
     )  # fmt: skip
     scheduler = Scheduler(timing, Turns(resend=resend))

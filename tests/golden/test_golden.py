@@ -32,7 +32,9 @@ def short_plan() -> list[list[Any]]:
         ("lognormal", Stream(concurrency=4, buffer_size=2)),
         ("pareto", Broadcast(buffer_size=2)),
     ):
-        timing = Timing(clients=7, seed=11, compute=Duration(kind=kind, a=1.0, b=2.0), download=Duration(a=0.1), max_updates=10)  # type: ignore[arg-type]
+        timing = Timing(
+            clients=7, seed=11, compute=Duration(kind=kind, a=1.0, b=2.0), download=Duration.constant(0.1), max_updates=10
+        )  # type: ignore[arg-type]
         chunk = Scheduler(timing, dispatch).next()
         for u, time in enumerate(chunk.time.tolist()):
             jobs = chunk.entries[chunk.offsets[u] : chunk.offsets[u + 1]]

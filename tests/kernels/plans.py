@@ -18,7 +18,7 @@ from fedbench.types import Dispatch
 from tests.kernels import model
 
 QUARTER = NANOSECONDS // 4
-ONE_SECOND = Duration(a=1.0)
+ONE_SECOND = Duration.constant(1.0)
 JOB_COLUMNS = ("client", "k", "base", "steps", "consumed_by", "t_dispatch", "t_start", "t_finish", "t_arrive", "t_stop", "t_lost")
 DETERMINISTIC = settings(derandomize=True, deadline=None, max_examples=150, database=None)
 
@@ -83,9 +83,9 @@ def systems(draw: st.DrawFn) -> model.System:
 def timing_of(system: model.System) -> Timing:
     return Timing(
         clients=system.clients,
-        compute=Duration(kind="table", rows=[[q / 4 for q in row] for row in system.compute], per_step=system.per_step),
-        download=Duration(a=np.array(system.download) / 4),
-        upload=Duration(a=np.array(system.upload) / 4),
+        compute=Duration.table([[q / 4 for q in row] for row in system.compute], per_step=system.per_step),
+        download=Duration.constant(np.array(system.download) / 4),
+        upload=Duration.constant(np.array(system.upload) / 4),
         steps=LocalSteps(rows=system.steps),
         max_updates=system.updates,
     )
@@ -115,8 +115,8 @@ def mixed_speeds(clients: int, seed: int, **changes: Any) -> Timing:
     return Timing(
         clients=clients,
         seed=seed,
-        compute=Duration(kind="exponential", a=means, per_step=True),
-        upload=Duration(a=0.1),
+        compute=Duration.exponential(means, per_step=True),
+        upload=Duration.constant(0.1),
         **changes,
     )
 

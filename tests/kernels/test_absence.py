@@ -24,7 +24,7 @@ def there(client: int, time_ns: int) -> bool:
 
 @pytest.mark.parametrize("dispatch", [Rounds(select="without_replacement", cohort_size=2), Stream(concurrency=2)])
 def test_draws_are_uniform_among_those_who_are_there(dispatch: Dispatch) -> None:
-    p = plan(Timing(clients=10, seed=1, compute=Duration(a=0.3), availability=HALF, max_updates=8000), dispatch)
+    p = plan(Timing(clients=10, seed=1, compute=Duration.constant(0.3), availability=HALF, max_updates=8000), dispatch)
     assert all(there(c, t) for c, t in zip(p["client"].tolist(), p["t_dispatch"].tolist(), strict=True))
     for half in (0, 1):
         counts = np.bincount(p["client"], minlength=10)[half::2]
@@ -85,7 +85,7 @@ def test_dropout_of_a_job_depends_on_client_and_k_only() -> None:
 def test_a_million_clients() -> None:
     """Most are away at any time; the draws find those who are not."""
     availability = Availability(kind="alternating", mean_on_seconds=60.0, mean_off_seconds=600.0)
-    timing = Timing(clients=1_000_000, compute=Duration(kind="exponential", a=30.0), availability=availability, max_updates=300)
+    timing = Timing(clients=1_000_000, compute=Duration.exponential(30.0), availability=availability, max_updates=300)
     p = plan(timing, Stream(concurrency=1000, buffer_size=100))
     assert p.ended_by == "updates"
     assert 0.2 < lost_share(p) < 0.4  # 30 / (30 + 60): a run outlasts the stay
@@ -129,7 +129,7 @@ def test_stalled_when_everybody_has_left() -> None:
         Poll(cohort_size=15, period_seconds=2.0, max_steps=3),
     ):
         scheduler = Scheduler(
-            Timing(clients=15, compute=Duration(a=2.0, per_step=True), availability=gone, max_updates=99), dispatch
+            Timing(clients=15, compute=Duration.constant(2.0, per_step=True), availability=gone, max_updates=99), dispatch
         )
         scheduler.next()
         assert scheduler.outcome == "stalled", dispatch

@@ -46,7 +46,9 @@ def test_concurrency_is_kept() -> None:
 @pytest.mark.parametrize("restart", ["resample", "self"])
 def test_fedbuff_with_everybody_is_synchronous(restart: Any) -> None:
     """M = M_c = N and equal durations: the timeline of Rounds(select="all")."""
-    timing = Timing(clients=9, compute=Duration(a=1.5), download=Duration(a=0.25), upload=Duration(a=0.5), max_updates=20)
+    timing = Timing(
+        clients=9, compute=Duration.constant(1.5), download=Duration.constant(0.25), upload=Duration.constant(0.5), max_updates=20
+    )
     rounds, stream = plan(timing, Rounds()), plan(timing, Stream(concurrency=9, buffer_size=9, restart=restart))
     for name in JOB_COLUMNS:
         assert np.array_equal(rounds[name], stream[name]), name
@@ -57,7 +59,9 @@ def test_fedbuff_with_everybody_is_synchronous(restart: Any) -> None:
 
 def test_peek_is_fedbuff_with_self_restart() -> None:
     """DeFedAvg-IID that keeps its model, zero download time: event for event a Stream of all clients that restart themselves."""
-    timing = Timing(clients=6, compute=Duration(a=np.array([1, 1.5, 2, 2.25, 3, 7.75])), upload=Duration(a=0.25), max_updates=40)
+    timing = Timing(
+        clients=6, compute=Duration.constant(np.array([1, 1.5, 2, 2.25, 3, 7.75])), upload=Duration.constant(0.25), max_updates=40
+    )
     peek = plan(timing, Broadcast(buffer_size=4, receive="peek"))
     stream = plan(timing, Stream(concurrency=6, buffer_size=4, restart="self"))
     for name in ("client", "k", "base", "consumed_by", "t_start", "t_finish", "t_arrive"):
@@ -66,7 +70,7 @@ def test_peek_is_fedbuff_with_self_restart() -> None:
 
 
 def test_pop_with_everybody_is_synchronous() -> None:
-    timing = Timing(clients=4, compute=Duration(a=np.array([1, 2, 3, 1.5])), max_updates=10)
+    timing = Timing(clients=4, compute=Duration.constant(np.array([1, 2, 3, 1.5])), max_updates=10)
     pop, rounds = plan(timing, Broadcast(buffer_size=4)), plan(timing, Rounds())
     assert pop.time.tolist() == rounds.time.tolist() == [3 * NANOSECONDS * t for t in range(1, 11)]
     assert np.array_equal(np.stack(pop.entries), np.stack(rounds.entries))
@@ -93,5 +97,5 @@ def test_totals_by_counting(dispatch: Dispatch) -> None:
 
 def test_pop_with_download_time_needs_no_other_duration() -> None:
     """Every version takes 1 s to arrive, computing nothing: an update a second."""
-    p = plan(Timing(clients=2, download=Duration(a=1.0), max_updates=3), Broadcast(buffer_size=2))
+    p = plan(Timing(clients=2, download=Duration.constant(1.0), max_updates=3), Broadcast(buffer_size=2))
     assert p.time.tolist() == [1 * NANOSECONDS, 2 * NANOSECONDS, 3 * NANOSECONDS]

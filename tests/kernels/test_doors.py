@@ -156,7 +156,7 @@ def in_threads(work: Any, count: int) -> None:
 
 
 def scheduler(updates: int = 20_000) -> Scheduler:
-    timing = Timing(clients=50, seed=3, compute=Duration(kind="exponential", a=1.0), max_updates=updates)
+    timing = Timing(clients=50, seed=3, compute=Duration.exponential(1.0), max_updates=updates)
     return Scheduler(timing, Buffered(concurrency=20, buffer_size=5))
 
 

@@ -23,10 +23,10 @@ from tests.kernels.plans import (
 
 CLIENTS = 20_000
 DRAWN = {
-    "uniform": (Duration(kind="uniform", a=1.0, b=4.0), 2.5, 3 / math.sqrt(12)),
-    "exponential": (Duration(kind="exponential", a=3.0), 3.0, 3.0),
-    "lognormal": (Duration(kind="lognormal", a=0.25, b=0.5), math.exp(0.375), math.exp(0.375) * math.sqrt(math.expm1(0.25))),
-    "pareto": (Duration(kind="pareto", a=2.0, b=5.0), 2.5, math.sqrt(4 * 5 / (16 * 3))),
+    "uniform": (Duration.uniform(1.0, 4.0), 2.5, 3 / math.sqrt(12)),
+    "exponential": (Duration.exponential(3.0), 3.0, 3.0),
+    "lognormal": (Duration.lognormal(0.25, 0.5), math.exp(0.375), math.exp(0.375) * math.sqrt(math.expm1(0.25))),
+    "pareto": (Duration.pareto(2.0, 5.0), 2.5, math.sqrt(4 * 5 / (16 * 3))),
 }
 
 
@@ -70,7 +70,7 @@ def test_drawn_durations(kind: str) -> None:
 
 
 def test_durations_of_download_and_upload_have_their_own_streams() -> None:
-    one = Duration(kind="exponential", a=1.0)
+    one = Duration.exponential(1.0)
     p = plan(Timing(clients=3, seed=7, compute=one, download=one, upload=one), Rounds())
     for row, client in enumerate(p["client"].tolist()):
         times = [p[name][row] for name in ("t_dispatch", "t_start", "t_finish", "t_arrive")]
@@ -82,7 +82,7 @@ def test_durations_of_download_and_upload_have_their_own_streams() -> None:
 
 def test_drawn_steps() -> None:
     steps = LocalSteps(normal=(3.0, 4.0))
-    timing = Timing(clients=CLIENTS, seed=5, compute=Duration(a=0.5, per_step=True), steps=steps)
+    timing = Timing(clients=CLIENTS, seed=5, compute=Duration.constant(0.5, per_step=True), steps=steps)
     p = plan(timing, Rounds())
     for row in range(50):
         expected = max(1, math.floor(abs(3 + 2 * normal(uniforms(5, 6, int(p["client"][row]), 0)))))

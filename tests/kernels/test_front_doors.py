@@ -82,7 +82,7 @@ def test_refused(message: str, call: Callable[[], Any]) -> None:
     assert all(array.tolist() == [1] * len(array) for array in (X, M, S, W))
 
 
-THREE = {"clients": 3, "compute": Duration(a=1.0)}
+THREE = {"clients": 3, "compute": Duration.constant(1.0)}
 TIMES: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("clients: must be a whole number between 0 and 2147483647, got 2147483648", {"clients": 1 << 31}, Rounds()),
     ("clients: expected a whole number, got bool", {"clients": True}, Rounds()),
@@ -90,10 +90,10 @@ TIMES: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("start_seconds: must be between 0 and 1e9 seconds, got nan", {"start_seconds": math.nan}, Rounds()),
     ("start_seconds: must be between 0 and 1e9 seconds, got inf", {"start_seconds": math.inf}, Rounds()),
     ("budget.seconds: expected a number, got str", {"max_seconds": "9"}, Rounds()),
-    ("compute: a: expected a number, or float64 (N,), got float32 (3,)", {"compute": Duration(a=np.ones(3, np.float32))}, Rounds()),
-    ("compute: a: expected a number, or float64 (N,), got MaskedArray float64 (3,)", {"compute": Duration(a=np.ma.ones(3))}, Rounds()),
-    ("compute: b: must be finite, got inf (client 0)", {"compute": Duration(kind="lognormal", a=0, b=math.inf)}, Rounds()),
-    ("compute[1][0]: expected a number, got str", {"compute": Duration(kind="table", rows=[[1], ["1"], [1]])}, Rounds()),
+    ("compute: a: expected a number, or float64 (N,), got float32 (3,)", {"compute": Duration.constant(np.ones(3, np.float32))}, Rounds()),
+    ("compute: a: expected a number, or float64 (N,), got MaskedArray", {"compute": Duration.constant(np.ma.ones(3))}, Rounds()),
+    ("compute: b: must be finite, got inf (client 0)", {"compute": Duration.lognormal(0, math.inf)}, Rounds()),
+    ("compute[1][0]: expected a number, got str", {"compute": Duration.table([[1], ["1"], [1]])}, Rounds()),
     ("steps: expected (mean, variance), got float", {"steps": LocalSteps(normal=1.0)}, Rounds()),
     ("steps[0][0]: expected a whole number, got float", {"steps": LocalSteps(rows=[[1.5]] * 3)}, Rounds()),
     ("stream: concurrency: expected a whole number, got float", {}, Stream(concurrency=1.5)),

@@ -33,7 +33,7 @@ from tests.kernels.plans import (
 MAILBOXES = [
     Mailbox(cohort_size=4, send=send, receive=receive) for send in ("continuous", "on_demand") for receive in ("pop", "peek")
 ]  # type: ignore[arg-type]
-STEP = Duration(a=1.0, per_step=True)
+STEP = Duration.constant(1.0, per_step=True)
 
 
 # ---- against the model ---------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_on_demand_clients_wait_until_their_result_is_taken() -> None:
 
 
 def test_mailbox_with_everybody_is_synchronous() -> None:
-    timing = Timing(clients=4, compute=Duration(a=np.array([1, 2, 3, 1.5])), max_updates=10)
+    timing = Timing(clients=4, compute=Duration.constant(np.array([1, 2, 3, 1.5])), max_updates=10)
     mailbox, rounds = plan(timing, Mailbox(selections=((0, 1, 2, 3),) * 10)), plan(timing, Rounds())
     assert mailbox.time.tolist() == rounds.time.tolist()
     assert not np.concatenate(mailbox.staleness).any()
@@ -140,7 +140,7 @@ def test_mailbox_with_everybody_is_synchronous() -> None:
 
 def test_polls_lie_on_multiples_of_the_period() -> None:
     """Uploads of 2.5 periods: every third multiple; a start of the clock shifts them all."""
-    timing = Timing(clients=6, compute=STEP, upload=Duration(a=5.0), start_seconds=1.0, max_updates=4)
+    timing = Timing(clients=6, compute=STEP, upload=Duration.constant(5.0), start_seconds=1.0, max_updates=4)
     p = plan(timing, Poll(cohort_size=2, period_seconds=2.0, max_steps=3))
     assert p.time.tolist() == [(1 + 2 + 6 * t + 5) * NANOSECONDS for t in range(4)]
 
@@ -157,7 +157,7 @@ def test_jobs_never_polled_show_their_steps() -> None:
 
 
 def test_pop_with_download_time_needs_no_other_duration() -> None:
-    p = plan(Timing(clients=2, download=Duration(a=1.0), max_updates=3), Mailbox(selections=((0, 1),) * 3))
+    p = plan(Timing(clients=2, download=Duration.constant(1.0), max_updates=3), Mailbox(selections=((0, 1),) * 3))
     assert p.time.tolist() == [1 * NANOSECONDS, 2 * NANOSECONDS, 3 * NANOSECONDS]
 
 
@@ -172,12 +172,12 @@ REFUSED: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("mailbox: selections has 1 rounds, round 1 was needed", {}, Mailbox(selections=((0,),))),
     ("mailbox: selections of round 0 name client 3, there are 3", {}, Mailbox(selections=((3,),))),
     ("mailbox: selections of round 0 are empty", {}, Mailbox(selections=((),))),
-    ("mailbox: download times must be constant", {"download": Duration(kind="exponential", a=1)}, Mailbox(cohort_size=1)),
-    ("zero cycle time: job 0 of client 0", {"compute": Duration()}, Mailbox(cohort_size=1)),
-    ("zero cycle time", {"compute": Duration()}, Mailbox(cohort_size=1, receive="peek", send="on_demand")),
+    ("mailbox: download times must be constant", {"download": Duration.exponential(1)}, Mailbox(cohort_size=1)),
+    ("zero cycle time: job 0 of client 0", {"compute": Duration.constant(0.0)}, Mailbox(cohort_size=1)),
+    ("zero cycle time", {"compute": Duration.constant(0.0)}, Mailbox(cohort_size=1, receive="peek", send="on_demand")),
     (
         "mailbox: job 0 of client 0 takes no time; with receive = peek and send = continuous compute must be > 0",
-        {"compute": Duration(), "upload": ONE_SECOND},
+        {"compute": Duration.constant(0.0), "upload": ONE_SECOND},
         Mailbox(cohort_size=1, receive="peek"),
     ),
     ("poll: compute durations must be per step, got durations of whole jobs", {"compute": ONE_SECOND}, POLL),

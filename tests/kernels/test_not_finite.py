@@ -154,24 +154,24 @@ def batch(sizes: Array) -> Batch:
 @pytest.mark.parametrize("where", ["compute", "download", "upload"])
 def test_durations_refuse(where: str, bad: float) -> None:
     kinds = [
-        Duration(a=bad),
-        Duration(a=np.array([1, bad])),
-        Duration(kind="uniform", a=1, b=bad),
-        Duration(kind="exponential", a=bad),
-        Duration(kind="lognormal", a=bad, b=1),
-        Duration(kind="lognormal", a=0, b=bad),
-        Duration(kind="pareto", a=1, b=bad),
-        Duration(kind="table", rows=[[1.0], [bad]]),
+        Duration.constant(bad),
+        Duration.constant(np.array([1, bad])),
+        Duration.uniform(1, bad),
+        Duration.exponential(bad),
+        Duration.lognormal(bad, 1),
+        Duration.lognormal(0, bad),
+        Duration.pareto(1, bad),
+        Duration.table([[1.0], [bad]]),
     ]
     for duration in kinds:
-        timing = Timing(**({"clients": 2, "compute": Duration(a=1.0)} | {where: duration}))
+        timing = Timing(**({"clients": 2, "compute": Duration.constant(1.0)} | {where: duration}))
         with pytest.raises(UsageError, match=rf"^{where}.*must be .*got {bad:g}"):
             Scheduler(timing, Rounds()).next()
 
 
 @pytest.mark.parametrize("bad", BAD)
 def test_the_rest_of_the_clock_refuses(bad: float) -> None:
-    good = {"clients": 2, "compute": Duration(a=1.0, per_step=True)}
+    good = {"clients": 2, "compute": Duration.constant(1.0, per_step=True)}
     for changes, policy, p in (
         ({"start_seconds": bad}, Rounds(), None),
         ({"max_seconds": bad}, Rounds(), None),

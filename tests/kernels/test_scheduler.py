@@ -94,7 +94,7 @@ POLICIES: list[Dispatch] = [
     "budget", [{"max_updates": 50}, {"max_updates": 10_000, "max_seconds": 60.0}, {"max_updates": 10_000, "max_jobs": 200}]
 )
 def test_chunks_do_not_change_the_plan(dispatch: Dispatch, budget: dict[str, Any]) -> None:
-    timing = mixed_speeds(10, 4, download=Duration(a=0.5), **budget)
+    timing = mixed_speeds(10, 4, download=Duration.constant(0.5), **budget)
     whole = plan(timing, dispatch)
     assert len(whole.time) >= 2
     for sizes in ([1], [2], [7, 1, 3]):
@@ -103,7 +103,7 @@ def test_chunks_do_not_change_the_plan(dispatch: Dispatch, budget: dict[str, Any
 
 @pytest.mark.parametrize("dispatch", POLICIES, ids=repr)
 def test_live_bases_cover_what_later_chunks_use(dispatch: Dispatch) -> None:
-    p = plan(mixed_speeds(10, 5, download=Duration(a=0.75), max_updates=60), dispatch, [2, 1, 3])
+    p = plan(mixed_speeds(10, 5, download=Duration.constant(0.75), max_updates=60), dispatch, [2, 1, 3])
     later: set[int] = set()
     checked = 0
     for chunk in reversed(p.chunks):
@@ -162,7 +162,7 @@ def test_budget_of_updates() -> None:
 
 
 def test_budget_of_time_includes_its_last_instant() -> None:
-    timing = {"clients": 2, "compute": Duration(a=np.array([1, 2])), "max_updates": 100}
+    timing = {"clients": 2, "compute": Duration.constant(np.array([1, 2])), "max_updates": 100}
     p = plan(Timing(max_seconds=4.0, **timing), Rounds())
     assert (p.time.tolist(), p.ended_by, p.end_ns) == ([2 * NANOSECONDS, 4 * NANOSECONDS], "time", 4 * NANOSECONDS)
     p = plan(Timing(max_seconds=3.75, **timing), Rounds())

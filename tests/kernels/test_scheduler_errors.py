@@ -25,34 +25,34 @@ REFUSED: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("replacements has 2 entries, entry 2 was needed", {}, Stream(concurrency=1, initial=(0,), replacements=(1, 2))),
     ("replacements names client -1", {}, Stream(concurrency=1, initial=(0,), replacements=(-1,))),
     ("an update needs 4 arrivals, but with receive = pop each of the 3 clients", {}, Broadcast(buffer_size=4)),
-    ("download times must be constant", {"download": Duration(kind="uniform", a=1, b=2)}, Broadcast()),
+    ("download times must be constant", {"download": Duration.uniform(1, 2)}, Broadcast()),
     ("cohort_size 4 without replacement is more than the 3 clients", {}, Rounds(select="without_replacement", cohort_size=4)),
     ("cohort_size must be >= 1", {}, Rounds(select="with_replacement")),
     ("expected 3 probabilities, got 0", {}, Rounds(select="weighted", cohort_size=1)),
     ("selections has 1 rounds, round 1 was needed", {}, Rounds(select="scripted", selections=((0,),))),
     ("selections of round 0 name client 3", {}, Rounds(select="scripted", selections=((3,),))),
     ("selections of round 0 are empty", {}, Rounds(select="scripted", selections=((),))),
-    ("zero cycle time: job 0 of client 0", {"compute": Duration()}, Rounds()),
+    ("zero cycle time: job 0 of client 0", {"compute": Duration.constant(0.0)}, Rounds()),
     (
         "compute: seconds must be between 0 and 1e9, got -1 [(]client 1[)]",
-        {"compute": Duration(a=np.array([1, -1, 1]))},
+        {"compute": Duration.constant(np.array([1, -1, 1]))},
         Rounds(),
     ),
-    ("compute: seconds must be .* got nan", {"compute": Duration(a=math.nan)}, Rounds()),
-    ("compute: must be between 0 and 1e9 seconds, got -1", {"compute": Duration(kind="table", rows=[[-1.0]] * 3)}, Rounds()),
-    ("compute: the list of client 0 has 1 entries, entry 1 was", {"compute": Duration(kind="table", rows=[[1.0]] * 3)}, Rounds()),
-    ("compute: expected 3 rows, one per client, got 2", {"compute": Duration(kind="table", rows=[[1.0]] * 2)}, Rounds()),
-    ("upload: expected 1 or 3 values, one per client, got 2", {"upload": Duration(a=np.array([1.0, 2.0]))}, Rounds()),
+    ("compute: seconds must be .* got nan", {"compute": Duration.constant(math.nan)}, Rounds()),
+    ("compute: must be between 0 and 1e9 seconds, got -1", {"compute": Duration.table([[-1.0]] * 3)}, Rounds()),
+    ("compute: the list of client 0 has 1 entries, entry 1 was", {"compute": Duration.table([[1.0]] * 3)}, Rounds()),
+    ("compute: expected 3 rows, one per client, got 2", {"compute": Duration.table([[1.0]] * 2)}, Rounds()),
+    ("upload: expected 1 or 3 values, one per client, got 2", {"upload": Duration.constant(np.array([1.0, 2.0]))}, Rounds()),
     (
         "compute: high must be >= low, got 3 [(]client 1[)]",
-        {"compute": Duration(kind="uniform", a=np.array([1, 5, 1]), b=3)},
+        {"compute": Duration.uniform(np.array([1, 5, 1]), 3)},
         Rounds(),
     ),
-    ("compute: expected 1 or 3 values", {"compute": Duration(kind="uniform", a=np.ones(2), b=np.ones(3))}, Rounds()),
+    ("compute: expected 1 or 3 values", {"compute": Duration.uniform(np.ones(2), np.ones(3))}, Rounds()),
     ("second parameter, got none", {"compute": Duration(kind="lognormal", a=0)}, Rounds()),
-    ("sigma must be >= 0", {"compute": Duration(kind="lognormal", a=0, b=-1)}, Rounds()),
-    ("shape must be > 0", {"compute": Duration(kind="pareto", a=1, b=0)}, Rounds()),
-    ("compute of client 0, job 0: must be between 0 and 1e9", {"compute": Duration(kind="lognormal", a=30, b=0)}, Rounds()),
+    ("sigma must be >= 0", {"compute": Duration.lognormal(0, -1)}, Rounds()),
+    ("shape must be > 0", {"compute": Duration.pareto(1, 0)}, Rounds()),
+    ("compute of client 0, job 0: must be between 0 and 1e9", {"compute": Duration.lognormal(30, 0)}, Rounds()),
     ("steps: expected 1 or 3 values", {"steps": LocalSteps(values=[1, 2])}, Rounds()),
     ("steps: expected whole numbers between 0 and 2147483647", {"steps": LocalSteps(values=-1)}, Rounds()),
     ("steps: the list of client 0 has 1 entries", {"steps": LocalSteps(rows=[[1]] * 3)}, Rounds()),
@@ -73,7 +73,7 @@ def test_refused(message: str, changes: dict[str, Any], dispatch: Dispatch) -> N
 def test_scripted_initial_with_drawn_replacements() -> None:
     """A client never works on two jobs at a time; one named twice is refused."""
     for seed in range(20):
-        timing = Timing(clients=3, seed=seed, compute=Duration(kind="exponential", a=1.0), upload=Duration(a=0.1), max_updates=50)
+        timing = Timing(clients=3, seed=seed, compute=Duration.exponential(1.0), upload=Duration.constant(0.1), max_updates=50)
         p = plan(timing, Stream(concurrency=2, initial=(0, 1)))
         for client in range(3):
             rows = np.flatnonzero(p["client"] == client)
@@ -91,7 +91,7 @@ def test_refused_chunk_size_and_policy() -> None:
 
 
 def test_steps_of_the_policy_win() -> None:
-    p = plan(Timing(clients=2, compute=Duration(a=1.0, per_step=True), steps=LocalSteps(values=9)), Rounds(steps=2))
+    p = plan(Timing(clients=2, compute=Duration.constant(1.0, per_step=True), steps=LocalSteps(values=9)), Rounds(steps=2))
     assert p["steps"].tolist() == [2, 2]
     assert p.time.tolist() == [2 * NANOSECONDS]
 

@@ -93,7 +93,7 @@ def test_routed_tasks_equal_the_model(system: model.System, sizes: list[int], bu
 
 # ---- laws ------------------------------------------------------------------------------------------------------------------------
 
-UNEQUAL = mixed_speeds(20, seed=5, download=Duration(kind="uniform", a=0.1, b=0.6), max_updates=3000)
+UNEQUAL = mixed_speeds(20, seed=5, download=Duration.uniform(0.1, 0.6), max_updates=3000)
 
 
 def ringmaster(threshold: int, *, stops: bool = False, **changes: Any) -> Stream:
@@ -156,7 +156,7 @@ def test_one_fresh_result_is_a_round_of_the_first_to_arrive() -> None:
 
 def test_stops_leave_no_places_behind() -> None:
     """Slow jobs are stopped again and again before they end: what the scheduler keeps stays as large as what is under way."""
-    timing = Timing(clients=50, compute=Duration(a=np.array([0.01] + [1000.0] * 49), per_step=True), max_updates=20_000)
+    timing = Timing(clients=50, compute=Duration.constant(np.array([0.01] + [1000.0] * 49), per_step=True), max_updates=20_000)
     got = plan(timing, Stream(concurrency=50, restart="self", max_staleness=0, stop_stale=True), (999,))
     assert got.totals["open_jobs_peak"] == 50
     assert got.totals["jobs"] == 50 * 20_000
@@ -247,7 +247,7 @@ ROUTED = {"concurrency": 3, "routing": (0.5, 0.5)}
 )
 def test_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        plan(Timing(clients=2, compute=Duration(a=1.0), max_updates=5), Stream(**options))
+        plan(Timing(clients=2, compute=Duration.constant(1.0), max_updates=5), Stream(**options))
 
 
 @pytest.mark.parametrize(
@@ -255,12 +255,12 @@ def test_refused(options: dict[str, Any], message: str) -> None:
 )
 def test_queues_need_everybody(changes: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="nothing says what becomes of a queue whose client has left"):
-        plan(Timing(clients=2, compute=Duration(a=1.0), max_updates=5, **changes), Stream(**ROUTED))
+        plan(Timing(clients=2, compute=Duration.constant(1.0), max_updates=5, **changes), Stream(**ROUTED))
 
 
 def test_a_task_without_duration_is_refused() -> None:
     with pytest.raises(UsageError, match="zero cycle time"):
-        plan(Timing(clients=2, compute=Duration(a=0.0), max_updates=5), Stream(**ROUTED))
+        plan(Timing(clients=2, compute=Duration.constant(0.0), max_updates=5), Stream(**ROUTED))
 
 
 # ---- time ------------------------------------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def test_time_bounds(stops: bool, R: int) -> None:
     """R updates of Ringmaster, one of Rennala with S = R and one of Malenia take no longer than their papers' bounds."""
     for seed in range(4):
         tau = np.sort(np.random.default_rng(seed).pareto(1.2, 12) + 0.1)
-        timing = Timing(clients=12, compute=Duration(a=tau), max_updates=400)
+        timing = Timing(clients=12, compute=Duration.constant(tau), max_updates=400)
         m = np.arange(1, 13)
         t = 2 * ((R + m) / np.cumsum(1 / tau)).min()
         work = {"concurrency": 12, "restart": "self", "stop_stale": stops}

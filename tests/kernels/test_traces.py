@@ -184,8 +184,12 @@ def broadcast_worlds(draw: st.DrawFn) -> tuple[Timing, list[Parts], Broadcast | 
         shift_ns=np.zeros(count, np.int64),
         bits=draw(st.integers(0, 3)),
     )
-    compute = Duration(a=np.array([draw(st.integers(1, 8)) / 4 for _ in range(count)]))
-    return Timing(clients=count, compute=compute, download=download, upload=Duration(a=0.25), max_updates=15), links, dispatch
+    compute = Duration.constant(np.array([draw(st.integers(1, 8)) / 4 for _ in range(count)]))
+    return (
+        Timing(clients=count, compute=compute, download=download, upload=Duration.constant(0.25), max_updates=15),
+        links,
+        dispatch,
+    )
 
 
 @cases(300)
@@ -214,7 +218,7 @@ def test_a_client_starts_from_the_newest_version_that_has_come(world: tuple[Timi
 def test_a_constant_link_has_the_plan_of_a_constant_duration() -> None:
     """8 bits over 4 bits a second, with a latency of half a second for each of two exchanges, and a second more: 4 s."""
     link = traced([(7, 4, NANOSECONDS // 2), (11, 4, NANOSECONDS // 2)], 8, exchanges=2, more_seconds=1)
-    constant = Timing(clients=3, compute=Duration(kind="exponential", a=2.0), max_updates=40, upload=Duration(a=4.0))
+    constant = Timing(clients=3, compute=Duration.exponential(2.0), max_updates=40, upload=Duration.constant(4.0))
     for dispatch in (Rounds(), Stream(concurrency=2, buffer_size=2)):
         chunks = [Scheduler(timing, dispatch).next() for timing in (constant, with_upload(constant, link))]
         for name in ("client", "t_start", "t_finish", "t_arrive", "time", "offsets", "entries"):
@@ -248,10 +252,12 @@ def with_upload(timing: Timing, link: Traced, **more: Any) -> Timing:
 def test_refused(change: dict[str, Any], message: str) -> None:
     link = replace(traced([(10, 4, 0)], 8), **change)
     with pytest.raises(UsageError, match=message):
-        Scheduler(with_upload(Timing(clients=3, compute=Duration(a=1.0)), link), Rounds()).next()
+        Scheduler(with_upload(Timing(clients=3, compute=Duration.constant(1.0)), link), Rounds()).next()
 
 
 def test_work_that_pauses_needs_links_that_do_not_change() -> None:
     away = Availability(kind="periodic", period_seconds=10.0, on_fraction=0.5, when_offline="paused")
     with pytest.raises(UsageError, match=r"when_offline must be lost with measured links.*got paused"):
-        Scheduler(with_upload(Timing(clients=1, compute=Duration(a=1.0)), traced([(10, 4, 0)], 8), availability=away), Rounds())
+        Scheduler(
+            with_upload(Timing(clients=1, compute=Duration.constant(1.0)), traced([(10, 4, 0)], 8), availability=away), Rounds()
+        )

@@ -77,7 +77,7 @@ def test_a_round_takes_at_most_twice_the_slowest_job(dispatch: Turns) -> None:
         random = np.random.default_rng(seed)
         clients = int(random.integers(2, 12))
         tau = random.lognormal(0.0, 1.0, clients)
-        p = plan(Timing(clients=clients, compute=Duration(a=tau), max_updates=40 * clients), dispatch)
+        p = plan(Timing(clients=clients, compute=Duration.constant(tau), max_updates=40 * clients), dispatch)
         ends = p.time[clients - 1 :: clients] / NANOSECONDS
         worst = max(worst, float(np.diff(ends, prepend=0.0).max() / (2 * tau.max())))
     assert 0.8 < worst <= 1
@@ -85,13 +85,13 @@ def test_a_round_takes_at_most_twice_the_slowest_job(dispatch: Turns) -> None:
 
 @pytest.mark.parametrize("dispatch", POLICIES, ids=repr)
 def test_one_client_makes_an_update_of_every_job(dispatch: Turns) -> None:
-    timing = mixed_speeds(1, 2, download=Duration(a=0.5), max_updates=20)
+    timing = mixed_speeds(1, 2, download=Duration.constant(0.5), max_updates=20)
     assert plan(timing, dispatch).key() == plan(timing, Stream(concurrency=1, restart="self")).key()
 
 
 def test_a_version_is_sent_once_and_only_after_a_turn() -> None:
     """N at first, then one after every turn; a download takes 0.75 s, and going on takes none."""
-    p = plan(mixed_speeds(7, 3, download=Duration(a=0.75), max_updates=70), Turns())
+    p = plan(mixed_speeds(7, 3, download=Duration.constant(0.75), max_updates=70), Turns())
     sent = p["t_start"] - p["t_dispatch"] > 0
     assert set((p["t_start"] - p["t_dispatch"]).tolist()) == {0, round(0.75 * NANOSECONDS)}
     pairs = list(zip(p["client"][sent].tolist(), p["base"][sent].tolist(), strict=True))
@@ -101,10 +101,10 @@ def test_a_version_is_sent_once_and_only_after_a_turn() -> None:
 
 
 def test_every_start_is_from_the_newest_version() -> None:
-    p = plan(mixed_speeds(7, 3, download=Duration(a=0.75), max_updates=70), Turns(resend="newest"))
+    p = plan(mixed_speeds(7, 3, download=Duration.constant(0.75), max_updates=70), Turns(resend="newest"))
     newest = np.searchsorted(p.time, p["t_dispatch"], side="right")
     assert p["base"].tolist() == newest.tolist()
-    assert plan(mixed_speeds(7, 3, download=Duration(a=0.75), max_updates=70), Turns()).key() != p.key()
+    assert plan(mixed_speeds(7, 3, download=Duration.constant(0.75), max_updates=70), Turns()).key() != p.key()
 
 
 def test_kept_versions_are_those_that_somebody_holds() -> None:
@@ -134,8 +134,8 @@ def test_whom_a_stalled_plan_waits_for(gone: int, message: str) -> None:
 
 REFUSED: list[tuple[str, dict[str, Any], Turns]] = [
     ("turns: resend must be one of turn, newest, got 'never'", {}, Turns(resend="never")),  # type: ignore[arg-type]
-    ("zero cycle time: job 0 of client 0", {"compute": Duration()}, Turns()),
-    ("zero cycle time: job 1 of client 0", {"compute": Duration(), "download": ONE_SECOND}, Turns()),
+    ("zero cycle time: job 0 of client 0", {"compute": Duration.constant(0.0)}, Turns()),
+    ("zero cycle time: job 1 of client 0", {"compute": Duration.constant(0.0), "download": ONE_SECOND}, Turns()),
 ]
 
 

@@ -29,9 +29,9 @@ def timings(draw: st.DrawFn) -> Timing:
     return Timing(
         clients=clients,
         seed=draw(st.integers(0, 2**32)),
-        compute=Duration(a=np.array(compute)),
-        download=Duration(a=draw(quarters(0, 3))),
-        upload=Duration(a=draw(quarters(0, 3))),
+        compute=Duration.constant(np.array(compute)),
+        download=Duration.constant(draw(quarters(0, 3))),
+        upload=Duration.constant(draw(quarters(0, 3))),
         availability=draw(availabilities(clients, ("table", "table", "periodic", "alternating"))),
         dropout=dropout,
         start_seconds=draw(quarters(0, 6)),
@@ -112,7 +112,7 @@ def test_turns_equal_the_model(
 ) -> None:
     per_job = st.lists(quarters(1, 8), min_size=1, max_size=4).map(lambda row: row * model.CAP)
     rows = data.draw(st.lists(per_job, min_size=timing.clients, max_size=timing.clients))
-    timing = replace(timing, compute=Duration(kind="table", rows=rows))
+    timing = replace(timing, compute=Duration.table(rows))
     if are_always_there:
         timing = replace(timing, availability=Availability())
     world = world_of(timing)

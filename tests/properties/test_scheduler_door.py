@@ -57,8 +57,8 @@ TIMINGS = st.builds(
     clients=st.just(CLIENTS),
     seed=st.sampled_from([0, 7, 2**64 - 1]),
     compute=DURATIONS,
-    download=DURATIONS | st.just(Duration()),
-    upload=DURATIONS | st.just(Duration()),
+    download=DURATIONS | st.just(Duration.constant(0.0)),
+    upload=DURATIONS | st.just(Duration.constant(0.0)),
     steps=STEPS,
     gradients=st.builds(
         Gradients, per_step=st.sampled_from([1, 2]), beside=st.sampled_from([None, np.full(CLIENTS, 3, np.int32)])

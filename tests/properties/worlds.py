@@ -95,17 +95,19 @@ def worlds(draw: st.DrawFn) -> tuple[Timing, Dispatch]:
     dispatch = draw(dispatches(clients))
     compute = draw(
         st.one_of(
-            quarters(1, 8).map(lambda a: Duration(a=a, per_step=True)),
-            st.lists(quarters(1, 8), min_size=clients, max_size=clients).map(lambda a: Duration(a=np.array(a), per_step=True)),
-            quarters(1, 8).map(lambda a: Duration(kind="exponential", a=a, per_step=True)),
+            quarters(1, 8).map(lambda a: Duration.constant(a, per_step=True)),
+            st.lists(quarters(1, 8), min_size=clients, max_size=clients).map(
+                lambda a: Duration.constant(np.array(a), per_step=True)
+            ),
+            quarters(1, 8).map(lambda a: Duration.exponential(a, per_step=True)),
         )
     )
     timing = Timing(
         clients=clients,
         seed=draw(st.integers(0, 2**32)),
         compute=compute,
-        download=Duration(a=draw(quarters(0, 3))),
-        upload=Duration(a=draw(quarters(0, 3))),
+        download=Duration.constant(draw(quarters(0, 3))),
+        upload=Duration.constant(draw(quarters(0, 3))),
         steps=LocalSteps(values=draw(st.integers(1, 2))),
         start_seconds=draw(quarters(0, 4)),
         max_updates=draw(st.integers(1, 12)),

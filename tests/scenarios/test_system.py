@@ -277,7 +277,7 @@ def test_steps_take_exponential_times_of_these_means() -> None:
 def steps_of(scenario: Scenario, seed: int, jobs: int) -> Any:
     """Steps of every client's first jobs (N, jobs), as the scheduler hands them out."""
     timing = Timing(
-        clients=scenario.clients, seed=seed, compute=Duration(a=1.0), steps=local_steps(scenario, seed), max_updates=jobs
+        clients=scenario.clients, seed=seed, compute=Duration.constant(1.0), steps=local_steps(scenario, seed), max_updates=jobs
     )
     chunk = Scheduler(timing, Rounds(select="all")).next()
     return chunk.steps[np.lexsort((chunk.k, chunk.client))].reshape(scenario.clients, jobs)
@@ -411,12 +411,12 @@ def test_latency_is_paid_for_every_exchange_and_the_fixed_message_once() -> None
 
 
 DRAWN = [
-    (Duration(a=2.0), 2.0),
-    (Duration(a=np.array([1.0, 3.0])), 2.0),
-    (Duration(kind="uniform", a=1.0, b=4.0), 2.5),
-    (Duration(kind="exponential", a=2.0), 2.0),
-    (Duration(kind="lognormal", a=0.5, b=0.8), np.exp(0.5 + 0.32)),
-    (Duration(kind="pareto", a=1.0, b=3.0), 1.5),
+    (Duration.constant(2.0), 2.0),
+    (Duration.constant(np.array([1.0, 3.0])), 2.0),
+    (Duration.uniform(1.0, 4.0), 2.5),
+    (Duration.exponential(2.0), 2.0),
+    (Duration.lognormal(0.5, 0.8), np.exp(0.5 + 0.32)),
+    (Duration.pareto(1.0, 3.0), 1.5),
 ]
 
 
@@ -438,4 +438,4 @@ def test_a_share_of_a_drawn_job(job: Duration, mean: float) -> None:
 
 
 def test_a_pareto_time_may_have_no_mean() -> None:
-    assert means(Duration(kind="pareto", a=1.0, b=1.0)) == np.inf
+    assert means(Duration.pareto(1.0, 1.0)) == np.inf

@@ -169,7 +169,7 @@ class Clients:
         timing = Timing(
             clients=on.clients,
             seed=seed,
-            compute=Duration(a=self.seconds),
+            compute=Duration.constant(self.seconds),
             steps=LocalSteps(values=self.steps),
             max_updates=updates,
         )

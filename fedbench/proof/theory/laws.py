@@ -122,7 +122,7 @@ class Steps(Clients):
         timing = Timing(
             clients=on.clients,
             seed=seed,
-            compute=Duration(kind="exponential", a=np.linspace(0.2, 1.0, on.clients), per_step=True),
+            compute=Duration.exponential(np.linspace(0.2, 1.0, on.clients), per_step=True),
             steps=LocalSteps(values=24),
             max_updates=updates,
         )
@@ -163,7 +163,7 @@ def queues() -> Iterator[Row]:
     seeds, tasks, updates, first = range(1, 6), 6, 200_000, 20_000
     algorithm = registry.find("algorithm", "generalized_async").make({"concurrency": tasks, "routing": tuple(r.tolist())})
     expected = closed_network(mu.tolist(), r.tolist(), tasks, delay.tolist())
-    compute, download = Duration(kind="exponential", a=1 / mu), Duration(a=delay)
+    compute, download = Duration.exponential(1 / mu), Duration.constant(delay)
     throughput, staleness = [], []
     for seed in seeds:
         timing = Timing(clients=len(mu), seed=seed, compute=compute, download=download, max_updates=updates)

@@ -74,6 +74,9 @@ def filled(logits: Array) -> k.TeacherMean:
     return table
 
 
+MASKED = np.ma.ones(3)
+
+
 @pytest.mark.parametrize(("message", "call"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refused(message: str, call: Callable[[], Any]) -> None:
     with pytest.raises((TypeError, ValueError)) as caught:
@@ -91,7 +94,7 @@ TIMES: list[tuple[str, dict[str, Any], Dispatch]] = [
     ("start_seconds: must be between 0 and 1e9 seconds, got inf", {"start_seconds": math.inf}, Rounds()),
     ("budget.seconds: expected a number, got str", {"max_seconds": "9"}, Rounds()),
     ("compute: a: expected a number, or float64 (N,), got float32 (3,)", {"compute": Duration.constant(np.ones(3, np.float32))}, Rounds()),
-    ("compute: a: expected a number, or float64 (N,), got MaskedArray", {"compute": Duration.constant(np.ma.ones(3))}, Rounds()),
+    ("compute: a: expected a number, or float64 (N,), got MaskedArray float64 (3,)", {"compute": Duration.constant(MASKED)}, Rounds()),
     ("compute: b: must be finite, got inf (client 0)", {"compute": Duration.lognormal(0, math.inf)}, Rounds()),
     ("compute[1][0]: expected a number, got str", {"compute": Duration.table([[1], ["1"], [1]])}, Rounds()),
     ("steps: expected (mean, variance), got float", {"steps": LocalSteps(normal=1.0)}, Rounds()),

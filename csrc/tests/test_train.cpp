@@ -131,6 +131,16 @@ void by_products_change_no_bit() {
     }
 }
 
+/// The second run starts with a gradient in evaluation, after training with dropout.
+void a_worker_keeps_nothing_of_a_run() {
+    for (const Net& net : nets()) {
+        const Problem<double> problem(net);
+        const auto worker = make_worker<double>(problem.network, 9);
+        const auto once = whole_run(problem, *worker);
+        check(same(once, whole_run(problem, *worker)), std::string(net.name) + ": the same run again");
+    }
+}
+
 void prox_pulls_to_the_start() {
     const Problem<double> problem(nets()[2]);
     Job<double> job;
@@ -318,6 +328,7 @@ int main() {
     gradients_are_slopes();
     a_step_follows_the_rule();
     by_products_change_no_bit();
+    a_worker_keeps_nothing_of_a_run();
     prox_pulls_to_the_start();
     instruction_sets_agree();
     instruction_sets_have_the_same_bits();

@@ -43,7 +43,7 @@ public:
 
     /// From `slope`: weights change by scale * gradient, or if scale is 0 the gradient is set and they stay.
     void backward(Real* weights, Real* gradient, Real scale) {
-        for (std::size_t i = layers_.size(); i-- > first_with_slopes_;) layers_[i]->backward(weights, gradient, scale);
+        for (std::size_t i = layers_.size(); i-- > 0;) layers_[i]->backward(weights, gradient, scale);
     }
 
 private:
@@ -64,7 +64,6 @@ private:
             if (stage.layer.kind == "flatten" && !stage.in.image) continue;
             const bool is_pooled = stage.layer.kind == "conv2d" && i + 1 < stages.size() && stages[i + 1].layer.kind == "max_pool2d";
             const Stage* const pool = is_pooled ? &stages[++i] : nullptr;
-            if (stage.traits.takes_symbols) first_with_slopes_ = layers_.size();
             if (stage.traits.in_place) uses_.back().is_changed_in_place = true;
             else uses_.back().is_kept = stage.traits.keeps_input;
             Activation<Real>& in = activations_.back();
@@ -102,7 +101,7 @@ private:
             if (!activations_[i].shape.image) activations_[i].set_rows(batch);
     }
 
-    std::size_t batch_ = 0, first_with_slopes_ = 0;
+    std::size_t batch_ = 0;
     std::uint64_t words_ = 0;
     bool rows_are_inputs_ = false;
     std::deque<Activation<Real>> activations_;

@@ -64,7 +64,7 @@ public:
             embedding_forward(part, this->layer().outputs, weights + this->at.weight, offset_.data(), this->numbers(), this->at.out.value);
         });
     }
-    /// Symbols have no slopes.
+    /// Symbols have no slopes: what is before this layer gets none, and what it makes of them is not looked at.
     void backward(Real* weights, Real* gradient, Real scale) override {
         Real* const to = gradient + this->at.weight;
         std::fill_n(to, this->at.stage.weights, Real{0});

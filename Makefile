@@ -70,6 +70,7 @@ lint: $(STAMP) types
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.house.rules
+	$(BIN)/python -m tests.house.prose
 	$(BIN)/python -m codespell_lib
 	$(BIN)/python tests/house/clang_format.py
 
@@ -79,6 +80,7 @@ types: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	$(BIN)/python -m tests.house.prose --fix
 
 native:
 	cmake --workflow --preset dev

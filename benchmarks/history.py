@@ -1,7 +1,9 @@
-"""asv over commits, for the history in results/asv: python benchmarks/history.py [--machine LABEL] [--bench REGEX] COMMIT...
+"""asv over commits, for the history in results/asv: python benchmarks/history.py [--machine LABEL]
+[--bench REGEX] COMMIT...
 
-asv builds every commit in a temporary environment outside the checkout, with what the engine needs but torch, and times this tree's
-cases there. What the environment was is kept in the results; the machine goes by a label, never by its host name.
+asv builds every commit in a temporary environment outside the checkout, with what the engine needs
+but torch, and times this tree's cases there. What the environment was is kept in the results; the
+machine goes by a label, never by its host name.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ def main() -> int:
         folder = Path(name)
         (folder / "asv.conf.json").write_text(json.dumps(configuration(folder)))
         (folder / "hashes").write_text("".join(f"{commit}\n" for commit in hashes))
-        # `asv machine` drops what equals its guess, so that two runs would differ; this is what it calls.
+        # `asv machine` drops what equals its guess, so that two runs would differ; this is what it
+        # calls.
         MachineCollection.save(given.machine, machine(given.machine))
         run = [sys.executable, "-m", "asv", "run", "--config", str(folder / "asv.conf.json"), "--machine", given.machine]
         return subprocess.run(

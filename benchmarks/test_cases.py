@@ -1,6 +1,8 @@
-"""Every case of fedbench.bench, every way of it: checked here, and timed by `pytest benchmarks --benchmark-enable`.
+"""Every case of fedbench.bench, every way of it: checked here, and timed by `pytest benchmarks
+--benchmark-enable`.
 
-Without that switch the inputs are tiny, so that the test suite stays fast; `-m slow` checks the full sizes.
+Without that switch the inputs are tiny, so that the test suite stays fast; `-m slow` checks the
+full sizes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from fedbench.bench import CASES, Case, Way, host, missing
 
 
 def starts_processes(case: Case, way: Way) -> bool:
-    """Those of the loop that people write take seconds to start: one way of one case is enough where tests are to be fast."""
+    """Those of the loop that people write take seconds to start: one way of one case is enough
+    where tests are to be fast."""
     return case.group == "run" and not (case.name == "run-fedavg-1000-clients" and way is case.ours)
 
 

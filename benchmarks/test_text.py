@@ -1,7 +1,9 @@
-"""A job on texts against the loop that people write with transformers and peft: the same result, and steps a second beside each other.
+"""A job on texts against the loop that people write with transformers and peft: the same result,
+and steps a second beside each other.
 
-`pytest benchmarks/test_text.py -m slow -s` times them on the encoder of the package, with one thread each; both cut off the columns
-in which a batch has padding only. Without peft, or without that encoder, the case is skipped.
+`pytest benchmarks/test_text.py -m slow -s` times them on the encoder of the package, with one
+thread each; both cut off the columns in which a batch has padding only. Without peft, or without
+that encoder, the case is skipped.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def one_thread() -> Iterator[None]:
 
 
 def pairs(config: BertConfig) -> Dataset:
-    """Random pairs of 20 to 64 tokens, on average as long as MRPC's, 52; the label is the parity of a token."""
+    """Random pairs of 20 to 64 tokens, on average as long as MRPC's, 52; the label is the parity of
+    a token."""
     draws = np.random.default_rng(SEED)
     x = np.zeros((EXAMPLES, 2, LENGTH), np.float32)
     for row in x:
@@ -61,7 +64,8 @@ def ours(task: Task) -> Callable[[int], Any]:
 
 
 def theirs(task: Task, folder: Path) -> Callable[[int], Any]:
-    """The loop of peft's documentation, with torch.optim.AdamW, from the same x0 and over the same batches; dropout is off."""
+    """The loop of peft's documentation, with torch.optim.AdamW, from the same x0 and over the same
+    batches; dropout is off."""
     off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "local_files_only": True}
     network = transformers.BertForSequenceClassification.from_pretrained(folder, num_labels=2, **off)
     wanted = peft.LoraConfig(
@@ -112,7 +116,8 @@ def test_a_tiny_encoder_comes_to_the_same_end(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_steps_a_second() -> None:
-    """Ratio of processor seconds, which other programs on the machine disturb least: the best of three turns of either side."""
+    """Ratio of processor seconds, which other programs on the machine disturb least: the best of
+    three turns of either side."""
     try:
         folder = locate(None)
     except MissingDataError as error:

@@ -36,7 +36,8 @@ _MODULES = ("errors", "kernels", "protocols", "types")
 
 
 def __getattr__(name: str) -> Any:
-    """Public names are imported when they are first used, so that `import fedbench.kernels` needs numpy only."""
+    """Public names are imported when they are first used, so that `import fedbench.kernels` needs
+    numpy only."""
     if name in _MODULES:
         return importlib.import_module(f"fedbench.{name}")
     if name not in _PLACES:

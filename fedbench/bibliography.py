@@ -16,7 +16,8 @@ class Cited(NamedTuple):
 
 
 def cited(**places: str) -> tuple[Cited, ...]:
-    """Returns the sources in the order given: `cited(mcmahan2017="Alg. 1")`. UsageError for a key without a paper."""
+    """Returns the sources in the order given: `cited(mcmahan2017="Alg. 1")`. UsageError for a key
+    without a paper."""
     for key in places:
         paper(key)
     return tuple(Cited(key, place) for key, place in places.items())
@@ -36,9 +37,11 @@ def sentence(one: Cited) -> str:
 
 
 def described(source: str | tuple[Cited, ...]) -> list[dict[str, Any]]:
-    """Returns the sources as JSON-able rows: key, place, short, authors, year, title, venue, link and text.
+    """Returns the sources as JSON-able rows: key, place, short, authors, year, title, venue, link
+    and text.
 
-    A source that is plain text, as an algorithm outside the package may have it, is one row with `text` only.
+    A source that is plain text, as an algorithm outside the package may have it, is one row with
+    `text` only.
     """
     if isinstance(source, str):
         return [{"text": source}]

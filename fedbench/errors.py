@@ -23,7 +23,8 @@ class RecordError(FedbenchError):
 
 
 class OriginError(UsageError, RecordError):
-    """The algorithm of a record cannot be found, or is another one; the message says what to name."""
+    """The algorithm of a record cannot be found, or is another one; the message says what to
+    name."""
 
 
 class PluginError(FedbenchError):
@@ -31,7 +32,8 @@ class PluginError(FedbenchError):
 
 
 class MissingDataError(UsageError):
-    """A data set is not on this machine; the message says where it was looked for and what to install."""
+    """A data set is not on this machine; the message says where it was looked for and what to
+    install."""
 
 
 class ClientError(FedbenchError):

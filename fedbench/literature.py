@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """Family names of the authors in order, the title, where and when it appeared, and a link (empty: none is known).
+    """Family names of the authors in order, the title, where and when it appeared, and a link
+    (empty: none is known).
 
     `method` is what the paper proposes, named where authors and year alone would be ambiguous.
     """

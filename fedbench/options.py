@@ -1,4 +1,5 @@
-"""Options of algorithms: ranges as annotations, a sentence at the field, and the check of a value against them."""
+"""Options of algorithms: ranges as annotations, a sentence at the field, and the check of a value
+against them."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from fedbench.errors import UsageError
 
 @dataclass(frozen=True)
 class Range:
-    """Allowed values of a hyper-parameter: `low` and `high`, each included unless it is the `open` end."""
+    """Allowed values of a hyper-parameter: `low` and `high`, each included unless it is the `open`
+    end."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -42,9 +44,11 @@ T = TypeVar("T")
 
 
 def option(default: T, about: str) -> T:
-    """Returns the default of a hyper-parameter, to be written behind its annotation, and keeps the sentence that says what it is.
+    """Returns the default of a hyper-parameter, to be written behind its annotation, and keeps the
+    sentence that says what it is.
 
-    `server_lr: Positive = option(1.0, "The server's learning rate.")`. A field with a plain default is shown without a sentence.
+    `server_lr: Positive = option(1.0, "The server's learning rate.")`. A field with a plain default
+    is shown without a sentence.
     """
     return dataclasses.field(default=default, metadata={"about": about})
 
@@ -55,13 +59,15 @@ def hints(cls: type) -> dict[str, Any]:
 
 
 def sentence(cls: type, name: str) -> str:
-    """Returns what the option `name` of a class is; empty if nobody says it. A class that only changes a default need not repeat it."""
+    """Returns what the option `name` of a class is; empty if nobody says it. A class that only
+    changes a default need not repeat it."""
     fields = (vars(parent).get("__dataclass_fields__", {}).get(name) for parent in cls.__mro__)
     return next((about for field in fields if field is not None and (about := field.metadata.get("about", ""))), "")
 
 
 def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
-    """The value in its canonical type (an int for a float field becomes a float), or a UsageError that says what is allowed."""
+    """The value in its canonical type (an int for a float field becomes a float), or a UsageError
+    that says what is allowed."""
     for option in _alternatives(hint):
         fits, canonical = _fits(value, option)
         if fits:

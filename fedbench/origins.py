@@ -1,4 +1,5 @@
-"""Where an algorithm comes from: built in, an entry point, a class in a file, or an object; enough to find it again."""
+"""Where an algorithm comes from: built in, an entry point, a class in a file, or an object; enough
+to find it again."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ GROUP = "fedbench.{kind}s"  # of entry points
 KINDS = ("algorithm", "task")
 ALGORITHMS = GROUP.format(kind="algorithm")
 REFUSED = (OSError, UnicodeError, RecursionError, OverflowError, MemoryError)
-"""What the machine or its limits refuse: a full disk, a name that is too long, too little memory."""
+"""What the machine or its limits refuse: a full disk, a name that is too long, too little
+memory."""
 LARGEST = 4 << 20  # bytes of a file that is run
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
@@ -43,10 +45,12 @@ def is_in_file(selector: str) -> bool:
 
 
 def from_file(selector: str, sha256: str | None = None) -> type[Algorithm]:
-    """The class behind `path/to/mine.py:MyAlgorithm`. The file is run, once for one content; its folder is not on the path.
+    """The class behind `path/to/mine.py:MyAlgorithm`. The file is run, once for one content; its
+    folder is not on the path.
 
-    `sha256`: of the only content that may be run. UsageError if file or class is missing (with the nearest match), the file fails, or
-    the class is no Algorithm with a name. OriginError if the content is another one; it is then not run.
+    `sha256`: of the only content that may be run. UsageError if file or class is missing (with the
+    nearest match), the file fails, or the class is no Algorithm with a name. OriginError if the
+    content is another one; it is then not run.
     """
     match = IN_FILE.fullmatch(selector)
     if match is None:
@@ -108,7 +112,8 @@ def _again(selector: str, options: dict[str, Any]) -> Algorithm:
 
 
 def origin(cls: type[Algorithm]) -> dict[str, str]:
-    """How to find the class again: empty if built in, else its `kind` and what belongs to it; no folders, no user names.
+    """How to find the class again: empty if built in, else its `kind` and what belongs to it; no
+    folders, no user names.
 
     file: name of the file, its sha256, class. entry point: package and version. object: class.
     """
@@ -128,10 +133,11 @@ def _package(point: EntryPoint) -> dict[str, str]:
 
 
 def recorded(name: str, where: Mapping[str, str], given: str | None) -> type[Algorithm] | None:
-    """The class of a record whose algorithm is not built in; None: ask the registry. OriginError says where it can be found.
+    """The class of a record whose algorithm is not built in; None: ask the registry. OriginError
+    says where it can be found.
 
-    `given`: the user's `path/to/mine.py:MyAlgorithm`. Nothing else is run: what a record says of a file is only compared with it, and
-    its hash before its code.
+    `given`: the user's `path/to/mine.py:MyAlgorithm`. Nothing else is run: what a record says of a
+    file is only compared with it, and its hash before its code.
     """
     if not NAME.fullmatch(name):
         raise OriginError(f"record: the name of its algorithm must be small letters, digits and underscores, got {name!r:.80}")
@@ -162,8 +168,8 @@ def _refuse_unknown(name: str, where: Mapping[str, str]) -> None:
 
 
 def described(error: BaseException) -> str:
-    """The error's kind and text; where it came through a file or package with an entry point, with file, line and function in front
-    and the line itself below."""
+    """The error's kind and text; where it came through a file or package with an entry point, with
+    file, line and function in front and the line itself below."""
     text = f"{type(error).__name__}: {error}".removesuffix(": ")
     frames = _own_frames(error)
     if not frames:
@@ -174,8 +180,8 @@ def described(error: BaseException) -> str:
 
 
 def told(error: BaseException) -> str:
-    """What a user is told of any error: one line for what the machine or its limits refuse; where it is a mistake of fedbench, with
-    the places in the code."""
+    """What a user is told of any error: one line for what the machine or its limits refuse; where
+    it is a mistake of fedbench, with the places in the code."""
     if isinstance(error, FedbenchError):
         return str(error)
     if is_own(error):
@@ -201,7 +207,8 @@ def is_own(error: BaseException) -> bool:
 
 
 def _own_frames(error: BaseException) -> list[tuple[FrameType, int]]:
-    """(frame, line) of those in files given as selectors, and in packages that have an entry point."""
+    """(frame, line) of those in files given as selectors, and in packages that have an entry
+    point."""
     points = [point for kind in KINDS for point in entry_points(group=GROUP.format(kind=kind))]
     packages = {point.value.partition(":")[0].partition(".")[0] for point in points} - {"fedbench"}
 

@@ -29,7 +29,8 @@ def load(
     allowed: Mapping[str, Any] | None = None,
     modules: Collection[str] = (),
 ) -> Any:
-    """Returns what a pickle holds: numbers, text, lists, tuples and dicts, with the text of Python 2 read as latin1.
+    """Returns what a pickle holds: numbers, text, lists, tuples and dicts, with the text of Python
+    2 read as latin1.
 
     Args:
         content: the bytes of the file.

@@ -11,15 +11,18 @@ from fedbench.errors import MissingDataError
 
 
 def data_root() -> Path:
-    """The folder that holds data sets, laid out as torchvision does, and traces of networks: $FEDBENCH_DATA, or ~/.cache/fedbench."""
+    """The folder that holds data sets, laid out as torchvision does, and traces of networks:
+    $FEDBENCH_DATA, or ~/.cache/fedbench."""
     given = os.environ.get("FEDBENCH_DATA")
     return Path(given) if given else Path.home() / ".cache" / "fedbench"
 
 
 def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:
-    """The file or folder of a name: in one of `folders`, in the working directory, or in the data root.
+    """The file or folder of a name: in one of `folders`, in the working directory, or in the data
+    root.
 
-    `what` says whose name it is, such as `task.file`. MissingDataError if it is in none of these places.
+    `what` says whose name it is, such as `task.file`. MissingDataError if it is in none of these
+    places.
     """
     places = [*(folder / name for folder in folders), Path(name), data_root() / name]
     for place in places:
@@ -32,8 +35,9 @@ def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:
 
 
 def as_recorded(name: str, folder: Path) -> str:
-    """The name of a file for a record. What lies in `folder` is named from the working directory if it is below that, since the folders
-    above are nobody's business, and else in full; another name stays as it is."""
+    """The name of a file for a record. What lies in `folder` is named from the working directory if
+    it is below that, since the folders above are nobody's business, and else in full; another name
+    stays as it is."""
     if not (folder / name).exists():
         return name
     here, place = Path.cwd(), (folder / name).resolve()
@@ -49,6 +53,7 @@ def sha256(path: Path) -> str:
 
 
 def sum_of(sums: Mapping[str, str]) -> str:
-    """One sum of several files, given theirs by name: the SHA-256 of what `sha256sum` prints of the files, sorted by name."""
+    """One sum of several files, given theirs by name: the SHA-256 of what `sha256sum` prints of the
+    files, sorted by name."""
     lines = (f"{total}  {name}\n" for name, total in sorted(sums.items()))
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -1,4 +1,5 @@
-"""Reading files that anybody may have written: plain ones of a bounded size, and nothing else is ever opened for long."""
+"""Reading files that anybody may have written: plain ones of a bounded size, and nothing else is
+ever opened for long."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from fedbench.errors import FedbenchError, UsageError, one_line
 def content(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> bytes:
     """All bytes of a plain file of at most `most` bytes.
 
-    `name` says what the file is, such as `scenario`. `error` is raised for what is missing, a folder, a device, a pipe, or larger.
+    `name` says what the file is, such as `scenario`. `error` is raised for what is missing, a
+    folder, a device, a pipe, or larger.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer would be waited for
@@ -42,7 +44,8 @@ def text(path: str | Path, most: int, name: str, error: type[FedbenchError] = Us
 
 
 def decoded(found: bytes, where: str, error: type[FedbenchError] = UsageError) -> str:
-    """Returns bytes as text. `where` says what they are of. `error` is raised if they are not UTF-8."""
+    """Returns bytes as text. `where` says what they are of. `error` is raised if they are not
+    UTF-8."""
     try:
         return found.decode()
     except UnicodeDecodeError as problem:
@@ -50,12 +53,14 @@ def decoded(found: bytes, where: str, error: type[FedbenchError] = UsageError) -
 
 
 def mapping(file: Path, name: str) -> dict[str, Any]:
-    """The mapping of keys in a file. `name` says what the file is, such as `scenario`. UsageError if it holds none."""
+    """The mapping of keys in a file. `name` says what the file is, such as `scenario`. UsageError
+    if it holds none."""
     return mapping_in(text(file, 4 * strict_yaml.LARGEST, name), f"{name} {file}")
 
 
 def mapping_in(given: str, where: str) -> dict[str, Any]:
-    """Returns the mapping of keys that a YAML text holds. `where` says what it is of. UsageError if it holds none."""
+    """Returns the mapping of keys that a YAML text holds. `where` says what it is of. UsageError if
+    it holds none."""
     try:
         found = strict_yaml.load(given)
     except strict_yaml.RefusedYamlError as error:

@@ -1,4 +1,5 @@
-"""Presets: options that papers report for their experiments, by name (presets.yaml). `fedbuff[preset=NAME]` takes them."""
+"""Presets: options that papers report for their experiments, by name (presets.yaml).
+`fedbuff[preset=NAME]` takes them."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def covering(algorithm: str) -> list[Preset]:
 def options(name: Any, algorithm: str) -> dict[str, Any]:
     """Returns the options that a preset has for an algorithm.
 
-    UsageError for an unknown preset, with the nearest name, and for one that does not cover the algorithm, with those that do.
+    UsageError for an unknown preset, with the nearest name, and for one that does not cover the
+    algorithm, with those that do.
     """
     preset = presets().get(str(name))
     if preset is None:

@@ -72,25 +72,31 @@ __all__ = [
 class Algorithm:
     """A published algorithm: hyper-parameters as fields, the paper's equations as methods.
 
-    Subclasses are frozen dataclasses, one file each, and override only what the paper changes. Values are checked at
-    construction against the annotations of the fields (UsageError names field, value and range).
+    Subclasses are frozen dataclasses, one file each, and override only what the paper changes.
+    Values are checked at construction against the annotations of the fields (UsageError names
+    field, value and range).
 
-    Defaults make runs comparable. A round draws 10 clients, uniformly and without replacement. A buffer holds 10 arrivals. All
-    clients work at a time. The clients of an update count alike. An algorithm departs from this only where its equations need it;
-    tests/algorithms/test_defaults.py lists the departures with their reasons. Rates are defaults without a claim: those that papers
+    Defaults make runs comparable. A round draws 10 clients, uniformly and without replacement. A
+    buffer holds 10 arrivals. All clients work at a time. The clients of an update count alike. An
+    algorithm departs from this only where its equations need it; tests/algorithms/test_defaults.py
+    lists the departures with their reasons. Rates are defaults without a claim: those that papers
     tuned are presets (fedbench/presets.yaml).
     """
 
     name: ClassVar[str] = ""
     source: ClassVar[str | tuple[Cited, ...]] = ""
-    """Where the equations are from: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or plain text."""
+    """Where the equations are from: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or
+    plain text."""
     requires: ClassVar[frozenset[str]] = frozenset()
     sends: ClassVar[Literal["delta", "first_gradient", "mean_gradient"]] = "delta"
-    """What a job sends if the algorithm has no `reply` of its own, named as in Work and in the update's Batch."""
+    """What a job sends if the algorithm has no `reply` of its own, named as in Work and in the
+    update's Batch."""
     pooled: ClassVar[bool] = False
-    """A reference that is not federated: the scenario becomes that of one worker with everybody's examples."""
+    """A reference that is not federated: the scenario becomes that of one worker with everybody's
+    examples."""
     clients_remember: ClassVar[bool] = False
-    """Do clients keep a vector from job to job? It is their row of `state.memory`. Who takes part once only cannot."""
+    """Do clients keep a vector from job to job? It is their row of `state.memory`. Who takes part
+    once only cannot."""
 
     local_lr: Positive = option(0.05, "The clients' learning rate.")
     weight_decay: NonNegative = option(0.0, "Weight decay of local training.")
@@ -105,7 +111,8 @@ class Algorithm:
 
     @classmethod
     def make(cls, options: dict[str, Any]) -> Self:
-        """Returns the algorithm with these options. UsageError with the nearest match for an unknown one."""
+        """Returns the algorithm with these options. UsageError with the nearest match for an
+        unknown one."""
         known = {field.name for field in dataclasses.fields(cls)}
         for given in options:
             if given not in known:
@@ -123,7 +130,8 @@ class Algorithm:
         raise NotImplementedError(f"{type(self).__name__} does not say how it dispatches")
 
     def traffic(self, info: Info) -> Traffic:
-        """What a job moves. The clock pays for it where the scenario prices payloads; the ledger always counts it."""
+        """What a job moves. The clock pays for it where the scenario prices payloads; the ledger
+        always counts it."""
         return Traffic()
 
     def gradient_work(self, info: Info) -> GradientWork:
@@ -131,7 +139,8 @@ class Algorithm:
         return GradientWork()
 
     def server_memory(self, info: Info) -> ServerMemory:
-        """What the server keeps from update to update, without what clients remember themselves and without public logits."""
+        """What the server keeps from update to update, without what clients remember themselves and
+        without public logits."""
         return ServerMemory()
 
     def init(self, x0: Vector, tools: Tools) -> State:
@@ -143,7 +152,8 @@ class Algorithm:
         return Message(x=state.x)
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
-        """What the client does. Pure. `memory` is the client's row of state.memory, empty (0,) if clients have none."""
+        """What the client does. Pure. `memory` is the client's row of state.memory, empty (0,) if
+        clients have none."""
         return self.rule(message.x) if self.sends == "delta" else self.rule(message.x, wants=(self.sends,))
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
@@ -157,8 +167,8 @@ class Algorithm:
     def select(
         self, state: State, available: npt.NDArray[np.int32], round: int, tools: SelectionTools
     ) -> Sequence[int] | npt.NDArray[np.integer[Any]]:
-        """Who takes part in the round that begins, if `dispatch` is Rounds(select="external"). Pure. Here alone may the model's values
-        say who takes part.
+        """Who takes part in the round that begins, if `dispatch` is Rounds(select="external").
+        Pure. Here alone may the model's values say who takes part.
 
         Args:
             state: as it is at the round's start; its arrays are read-only.
@@ -166,36 +176,41 @@ class Algorithm:
             round: how many rounds began before, also those that made no update.
             tools: `info` and `random`.
 
-        Returns:
-            Some of `available`. A client named twice runs once and counts twice, which clients with memory cannot.
+        Returns: Some of `available`. A client named twice runs once and counts twice, which clients
+            with memory cannot.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say whom it selects")
 
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
-        """The weights (K,) of what an update consumes: alike, unless the algorithm says others, which its `step` then uses. The engine
-        averages model buffers such as BatchNorm's with them, divided by their sum."""
+        """The weights (K,) of what an update consumes: alike, unless the algorithm says others,
+        which its `step` then uses. The engine averages model buffers such as BatchNorm's with them,
+        divided by their sum."""
         return np.full(len(batch.clients), 1.0 / len(batch.clients))
 
     def warnings(self, state: State) -> list[str]:
-        """Sentences on what went wrong in a run without stopping it, from the last state; they are kept in the record."""
+        """Sentences on what went wrong in a run without stopping it, from the last state; they are
+        kept in the record."""
         return []
 
     @property
     def rule_terms(self) -> frozenset[str]:
-        """What `local` may use of a LocalRule beyond plain SGD with weight decay, an l2 prox, a correction and an anchor: momentum,
-        adamw, l1_squared. Not every trainer takes them. Options that are called as in LocalRule count by themselves."""
+        """What `local` may use of a LocalRule beyond plain SGD with weight decay, an l2 prox, a
+        correction and an anchor: momentum, adamw, l1_squared. Not every trainer takes them. Options
+        that are called as in LocalRule count by themselves."""
         named = {self.optimizer, getattr(self, "prox_form", "l2")} - {"sgd", "l2"}
         return frozenset(named | ({"momentum"} if self.momentum else set()))
 
     def rule(self, start: Vector, **changes: Any) -> LocalRule:
-        """A LocalRule with this algorithm's rate, decay, momentum and optimizer, and the given changes."""
+        """A LocalRule with this algorithm's rate, decay, momentum and optimizer, and the given
+        changes."""
         fixed = {"lr": self.local_lr, "weight_decay": self.weight_decay, "momentum": self.momentum, "optimizer": self.optimizer}
         return LocalRule(start=start, **(fixed | changes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Buffered(Algorithm):
-    """What FedBuff and its kin share: clients work all the time, and every so many arrivals make an update."""
+    """What FedBuff and its kin share: clients work all the time, and every so many arrivals make an
+    update."""
 
     buffer_size: Count = option(10, "How many arrivals make an update (M).")
     concurrency: Count | None = option(None, "How many clients work at a time; none: all.")

@@ -1,4 +1,5 @@
-"""Names to classes. Built-in names are imported only when they are used; entry points add a user's own."""
+"""Names to classes. Built-in names are imported only when they are used; entry points add a user's
+own."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def names(kind: str) -> list[str]:
 
 
 def find(kind: str, name: str) -> Any:
-    """The object behind a name; hyphens are accepted. An algorithm may also be `path/to/mine.py:MyAlgorithm`.
+    """The object behind a name; hyphens are accepted. An algorithm may also be
+    `path/to/mine.py:MyAlgorithm`.
 
     UsageError with the nearest match if there is none.
     """
@@ -84,9 +86,11 @@ def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:
 
 
 def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
-    """`name[param=value,...]` or `file.py:Class[param=value,...]` to (name, options); values are YAML scalars or flow lists.
+    """`name[param=value,...]` or `file.py:Class[param=value,...]` to (name, options); values are
+    YAML scalars or flow lists.
 
-    `preset=NAME` stands for the options of a preset; the other options of the selector have precedence, wherever they stand.
+    `preset=NAME` stands for the options of a preset; the other options of the selector have
+    precedence, wherever they stand.
     """
     if len(text) > LONGEST_SELECTOR:
         raise UsageError(f"selector {text[:60]!r}..: expected at most {LONGEST_SELECTOR:,} characters, got {len(text):,}")

@@ -1,4 +1,5 @@
-"""The rules of suites: what a valid row is and what voids one. `docs/rules.md` is a copy, for readers of the repository."""
+"""The rules of suites: what a valid row is and what voids one. `docs/rules.md` is a copy, for
+readers of the repository."""
 
 from __future__ import annotations
 

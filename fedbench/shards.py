@@ -1,4 +1,5 @@
-"""Who has which examples, in arrays: a million clients take a few megabytes, whatever they share."""
+"""Who has which examples, in arrays: a million clients take a few megabytes, whatever they
+share."""
 
 from __future__ import annotations
 
@@ -12,9 +13,11 @@ Rows = npt.NDArray[np.int64]
 
 
 class Shards(Sequence[Rows]):
-    """Client i has the examples rows[begin[i]:begin[i] + sizes[i]]. `rows` (m,), `begin` and `sizes` (N,) int64.
+    """Client i has the examples rows[begin[i]:begin[i] + sizes[i]]. `rows` (m,), `begin` and
+    `sizes` (N,) int64.
 
-    As a sequence: one array of row numbers per client, a view of `rows`. The views of clients may overlap.
+    As a sequence: one array of row numbers per client, a view of `rows`. The views of clients may
+    overlap.
     """
 
     def __init__(self, rows: Rows, begin: Rows, sizes: Rows) -> None:

@@ -1,6 +1,7 @@
 """JSON as a record means it: keys once, finite numbers, whole text, bounded in depth and digits.
 
-Plain `json` keeps the last of several equal keys, reads NaN, makes 1e999 infinite, and ends in a RecursionError at deep nesting.
+Plain `json` keeps the last of several equal keys, reads NaN, makes 1e999 infinite, and ends in a
+RecursionError at deep nesting.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ class RefusedJsonError(ValueError):
 
 
 def load(text: str) -> Any:
-    """Returns what a JSON text holds. RefusedJsonError if it cannot be read, or holds what this module's first line excludes."""
+    """Returns what a JSON text holds. RefusedJsonError if it cannot be read, or holds what this
+    module's first line excludes."""
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite, parse_int=_short)
     except RecursionError:

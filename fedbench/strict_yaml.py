@@ -1,6 +1,8 @@
-"""YAML as people read it: keys once, no aliases, no tags, decimal numbers, bounded in depth and size.
+"""YAML as people read it: keys once, no aliases, no tags, decimal numbers, bounded in depth and
+size.
 
-Plain YAML keeps the last of several equal keys, lets ten lines stand for a billion values by aliases, and reads 1:30 as 90 and 010 as 8.
+Plain YAML keeps the last of several equal keys, lets ten lines stand for a billion values by
+aliases, and reads 1:30 as 90 and 010 as 8.
 """
 
 from __future__ import annotations
@@ -72,9 +74,11 @@ for _tag, _pattern in NUMBERS.items():
 
 
 def load(text: str) -> Any:
-    """What a YAML text holds: mappings, lists and scalars only. A number such as 1:30, 010 or 0x10 stays text, as does a date.
+    """What a YAML text holds: mappings, lists and scalars only. A number such as 1:30, 010 or 0x10
+    stays text, as does a date.
 
-    RepeatedKeyError or RefusedYamlError, whose messages say all, or another yaml.YAMLError if it cannot be read.
+    RepeatedKeyError or RefusedYamlError, whose messages say all, or another yaml.YAMLError if it
+    cannot be read.
     """
     if len(text) > LARGEST:
         raise RefusedYamlError(f"expected at most {LARGEST:,} characters, got {len(text):,}")

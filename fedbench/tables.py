@@ -15,8 +15,9 @@ from fedbench.types import frozen
 class ClientTable:
     """One row per client, allocated at first write; an absent row reads as `default`.
 
-    `sum` runs over all N rows (`total` in float64, so that it does not drift), `count` is the number of rows written. Rows live in
-    blocks of 64; once they pass `spill_bytes` new blocks are memory-mapped temporary files.
+    `sum` runs over all N rows (`total` in float64, so that it does not drift), `count` is the
+    number of rows written. Rows live in blocks of 64; once they pass `spill_bytes` new blocks are
+    memory-mapped temporary files.
     """
 
     BLOCK: ClassVar[int] = 64
@@ -53,7 +54,8 @@ class ClientTable:
         self._allocated(int(client))[:] = row
 
     def open(self, clients: Iterable[int]) -> list[npt.NDArray[Any]]:
-        """The clients' rows to be written in place, allocated if absent; who writes them keeps `total` true."""
+        """The clients' rows to be written in place, allocated if absent; who writes them keeps
+        `total` true."""
         if not self.writeable:
             raise PermissionError("client memory: rows are overwritten in place by a server's own tables only")
         return [self._allocated(int(client)) for client in clients]
@@ -118,7 +120,8 @@ class ClientTable:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> ClientTable:
-        """The table that `snapshot` was taken of. ValueError, TypeError or IndexError for arrays that are of none."""
+        """The table that `snapshot` was taken of. ValueError, TypeError or IndexError for arrays
+        that are of none."""
         size, total = int(arrays["size"]), arrays["sum"]
         if not len(arrays["clients"]) <= size < 2**31:
             raise ValueError(f"client table: expected at least {len(arrays['clients'])} clients, got {size}")

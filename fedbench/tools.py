@@ -28,17 +28,19 @@ class Tools(Protocol):
 
     @property
     def public_shape(self) -> tuple[int, int]:
-        """Public examples P and classes C. This and what follows is for algorithms with requires = {"public_data"}."""
+        """Public examples P and classes C. This and what follows is for algorithms with requires =
+        {"public_data"}."""
         ...
 
     def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
-        """Mini-batches of public rows, keyed by seed and version: one shuffled pass, or `steps` batches, each pass shuffled anew.
-        The last batch of a pass may be short."""
+        """Mini-batches of public rows, keyed by seed and version: one shuffled pass, or `steps`
+        batches, each pass shuffled anew. The last batch of a pass may be short."""
         ...
 
     def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
-        """Logits (B, C) of these public rows under x and the server's buffers, and the function that takes their gradient (B, C) to
-        that of x (d,); it holds until the next call. `training`: layers such as dropout and BatchNorm act as in training."""
+        """Logits (B, C) of these public rows under x and the server's buffers, and the function
+        that takes their gradient (B, C) to that of x (d,); it holds until the next call.
+        `training`: layers such as dropout and BatchNorm act as in training."""
         ...
 
 
@@ -65,8 +67,8 @@ class SelectionTools(Protocol):
 
 
 class Objective(Protocol):
-    """A differentiable objective per client, in numpy: what the reference trainer needs. Row selections are `rows` of the
-    client's examples; None means all of them."""
+    """A differentiable objective per client, in numpy: what the reference trainer needs. Row
+    selections are `rows` of the client's examples; None means all of them."""
 
     @property
     def clients(self) -> int: ...
@@ -85,7 +87,8 @@ class Objective(Protocol):
 
 @typing.runtime_checkable
 class PublicObjective(Protocol):
-    """An objective with public data: what the reference trainer needs beside `Objective` for algorithms that require them."""
+    """An objective with public data: what the reference trainer needs beside `Objective` for
+    algorithms that require them."""
 
     @property
     def public(self) -> npt.NDArray[Any] | None:

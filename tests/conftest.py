@@ -48,8 +48,9 @@ def record(
     columns: Mapping[str, Sequence[float]] | None = None,
     **final: Any,
 ) -> Record:
-    """Grid of 5 virtual seconds, budget 20 s, target 0.8; the final accuracy is the end of the curve. Between two points lie ten
-    updates, 100 steps and gradients, and 1000 bytes; `columns` replaces such columns."""
+    """Grid of 5 virtual seconds, budget 20 s, target 0.8; the final accuracy is the end of the
+    curve. Between two points lie ten updates, 100 steps and gradients, and 1000 bytes; `columns`
+    replaces such columns."""
     times = np.array(seconds if seconds is not None else [5.0 * i for i in range(len(curve))])
     curves = {name: np.zeros(len(times)) for name in CURVES}
     spent = {"version": 10, "steps": 100, "gradient_evaluations": 100, "bytes": 1000}

@@ -1,4 +1,5 @@
-"""A random BERT of two layers x 16 in the form of transformers' save_pretrained, and small files of texts, written by the tests."""
+"""A random BERT of two layers x 16 in the form of transformers' save_pretrained, and small files of
+texts, written by the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What asv times: ours of every case, in an environment without torch, over the kernels and the engine of any commit."""
+"""What asv times: ours of every case, in an environment without torch, over the kernels and the
+engine of any commit."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ READY: dict[str, Callable[[], Any]] = {}  # asv sets up before every sample
 def ready(
     name: str, start: Callable[[Any], Ready] | None = None, reference: Callable[[Any], Outcome] | None = None
 ) -> Callable[[], Any]:
-    """What is timed, checked once; NotImplementedError, asv's word for a skip, if the commit lacks the kernel or a part of the inputs.
-    `start` and `reference` take the place of the case's own."""
+    """What is timed, checked once; NotImplementedError, asv's word for a skip, if the commit lacks
+    the kernel or a part of the inputs. `start` and `reference` take the place of the case's own."""
     case = CASES[name]
     if reason := missing(case.ours):
         raise NotImplementedError(reason)

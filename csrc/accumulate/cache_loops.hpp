@@ -1,5 +1,5 @@
-// The loops behind cache.hpp, plain ones that the compiler vectorises for what the file is compiled for.
-// Unnamed namespace on purpose: files for different instruction sets must not be merged.
+// The loops behind cache.hpp, plain ones that the compiler vectorises for what the file is compiled
+// for. Unnamed namespace on purpose: files for different instruction sets must not be merged.
 #pragma once
 
 #include <algorithm>

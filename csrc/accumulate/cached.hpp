@@ -1,4 +1,5 @@
-// The formulas of cache.hpp for one element, for the CPU's loops and a GPU's kernels (see rule.hpp for how and why).
+// The formulas of cache.hpp for one element, for the CPU's loops and a GPU's kernels (see rule.hpp
+// for how and why).
 #pragma once
 
 #include <cmath>

@@ -1,9 +1,11 @@
-// The numbers of an optimiser's rule and its formula for one element: one text for the loops of the CPU and the kernels of a GPU.
+// The numbers of an optimiser's rule and its formula for one element: one text for the loops of the
+// CPU and the kernels of a GPU.
 //
-// How one text serves both: everything is a constexpr template or function, and nvcc compiles those for the device as well
-// (--expt-relaxed-constexpr). So there is no macro, the host's compiler sees plain C++, and whatever a formula calls (fma, sqrt) is
-// correctly rounded on both sides, which leaves no room for other bits: the device is compiled without contraction and fast-math.
-// Unnamed namespace on purpose: files for different instruction sets must not be merged.
+// How one text serves both: everything is a constexpr template or function, and nvcc compiles those
+// for the device as well (--expt-relaxed-constexpr). So there is no macro, the host's compiler sees
+// plain C++, and whatever a formula calls (fma, sqrt) is correctly rounded on both sides, which
+// leaves no room for other bits: the device is compiled without contraction and fast-math. Unnamed
+// namespace on purpose: files for different instruction sets must not be merged.
 #pragma once
 
 #include <cmath>

@@ -13,7 +13,8 @@ namespace fedbench::bindings {
 
 namespace py = pybind11;
 
-/// A numpy array itself: a masked array or another subclass may mean something else than its memory says.
+/// A numpy array itself: a masked array or another subclass may mean something else than its memory
+/// says.
 inline bool is_exact(const py::handle& object) {
     return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_);
 }
@@ -65,8 +66,9 @@ std::vector<T> copied(const std::string& name, const py::handle& object) {
     return {view.begin(), view.end()};
 }
 
-/// Arrays whose memory stays where it is for as long as this lives: they are held, and numpy does not resize an array to which a weak
-/// reference points. Made and ended with the interpreter's lock.
+/// Arrays whose memory stays where it is for as long as this lives: they are held, and numpy does
+/// not resize an array to which a weak reference points. Made and ended with the interpreter's
+/// lock.
 class Pins {
 public:
     /// The array and those of which it is a view.

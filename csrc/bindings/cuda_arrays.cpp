@@ -26,7 +26,8 @@ std::string shape_text(const std::vector<py::ssize_t>& shape) {
     return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-/// Strides in elements or bytes, `item` to a step of the last axis; axes of one element may have any.
+/// Strides in elements or bytes, `item` to a step of the last axis; axes of one element may have
+/// any.
 template <typename Strides>
 bool is_contiguous(const std::vector<py::ssize_t>& shape, const Strides& strides, py::ssize_t item) {
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;

@@ -1,7 +1,9 @@
-// Checked views of device arrays, from any library: through DLPack, or else __cuda_array_interface__. Nothing here copies.
+// Checked views of device arrays, from any library: through DLPack, or else
+// __cuda_array_interface__. Nothing here copies.
 //
-// Order: DLPack's producer makes the call's stream wait for what it has under way; of the other interface the call waits for the
-// stream that it names. None named (version 2, or None): nothing is waited for.
+// Order: DLPack's producer makes the call's stream wait for what it has under way; of the other
+// interface the call waits for the stream that it names. None named (version 2, or None): nothing
+// is waited for.
 #pragma once
 
 #include <memory>
@@ -28,7 +30,8 @@ struct DeviceView {
     std::string describe() const;
 };
 
-/// Device memory with a shape, for results that the caller gave no array for; other libraries read it by its interface.
+/// Device memory with a shape, for results that the caller gave no array for; other libraries read
+/// it by its interface.
 class DeviceArray {
 public:
     DeviceArray(std::string type, std::vector<py::ssize_t> shape);
@@ -44,10 +47,12 @@ private:
     std::unique_ptr<void, Release> memory_;
 };
 
-/// The device arrays of one call, all on one device, which is the current one while this lives; and the call's stream.
+/// The device arrays of one call, all on one device, which is the current one while this lives; and
+/// the call's stream.
 class DeviceArguments {
 public:
-    /// `stream`: None or a handle as an integer; 1 is the legacy default stream, 2 that of the thread.
+    /// `stream`: None or a handle as an integer; 1 is the legacy default stream, 2 that of the
+    /// thread.
     explicit DeviceArguments(const py::object& stream);
 
     cuda::Stream stream() const { return reinterpret_cast<cuda::Stream>(stream_); }

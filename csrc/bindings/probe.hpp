@@ -1,4 +1,5 @@
-// What benchmarks need from inside: the hold model of the event queue, and a reader as fast as the memory.
+// What benchmarks need from inside: the hold model of the event queue, and a reader as fast as the
+// memory.
 #pragma once
 
 #include <bit>
@@ -12,8 +13,8 @@
 
 namespace fedbench {
 
-/// The hold model, the usual measure of an event queue: n events are pending; the earliest is popped and pushed again later.
-/// Ties go to the lowest client. Not thread-safe.
+/// The hold model, the usual measure of an event queue: n events are pending; the earliest is
+/// popped and pushed again later. Ties go to the lowest client. Not thread-safe.
 class Hold {
 public:
     struct Result {
@@ -26,7 +27,8 @@ public:
         for (std::size_t i = 0; i < times.size(); ++i) queue_.push({times[i], Phase::arrival, static_cast<std::uint32_t>(i), 0});
     }
 
-    /// One event per increment (ns, >= 0): whoever comes up is pushed again that much later. O(log n) each.
+    /// One event per increment (ns, >= 0): whoever comes up is pushed again that much later. O(log
+    /// n) each.
     Result run(std::span<const std::int64_t> increments) {
         Result result{0, 0xcbf29ce484222325};
         for (const std::int64_t increment : increments) {
@@ -42,7 +44,8 @@ private:
     EventQueue queue_;
 };
 
-/// Exclusive or of all bits of K rows of d floats, a cache line of each row in turn: K streams, and no arithmetic to wait for.
+/// Exclusive or of all bits of K rows of d floats, a cache line of each row in turn: K streams, and
+/// no arithmetic to wait for.
 inline std::uint32_t read_rows(std::span<const float* const> rows, std::size_t d) {
     typedef std::uint32_t Quarter __attribute__((vector_size(16)));  // named ones: GCC keeps an array of them in memory
     constexpr std::size_t line = 16;

@@ -47,7 +47,8 @@ DistillRows<Real> rows_out(DeviceArguments& arguments, const py::tuple& out, con
     return to;
 }
 
-/// (loss, relative entropy, alpha, arrays). `out`: arrays, or whether all six are wanted, or the gradient alone.
+/// (loss, relative entropy, alpha, arrays). `out`: arrays, or whether all six are wanted, or the
+/// gradient alone.
 py::tuple distill_into(const py::object& student, const py::object& teacher, double alpha_min, double alpha_max, const py::object& out,
                        bool probabilities, const py::object& stream) {
     DeviceArguments arguments(stream);

@@ -9,7 +9,8 @@ namespace fedbench::bindings {
 
 namespace {
 
-/// (n,) int64, every value in [0, 2^62), so that no sum of a time and an increment of a benchmark's length overflows.
+/// (n,) int64, every value in [0, 2^62), so that no sum of a time and an increment of a benchmark's
+/// length overflows.
 std::span<const std::int64_t> nanoseconds(const char* name, const py::object& values) {
     const auto view = vector_of<std::int64_t>(name, values);
     if (std::ranges::any_of(view, [](std::int64_t v) { return v < 0 || v >> 62 != 0; }))

@@ -36,8 +36,8 @@ struct Shards {
     }
 };
 
-/// A crew with the arrays over which it works: labels and shards are copied, since a changed one would be a row that does not exist;
-/// the memory of the others is pinned.
+/// A crew with the arrays over which it works: labels and shards are copied, since a changed one
+/// would be a row that does not exist; the memory of the others is pinned.
 template <typename Real>
 class Trainer {
 public:
@@ -71,7 +71,8 @@ public:
         shards_ = std::move(given);
     }
 
-    /// rules: each with the attributes of fedbench.kernels.train.Rule; the columns have a number a job.
+    /// rules: each with the attributes of fedbench.kernels.train.Rule; the columns have a number a
+    /// job.
     void train_columns(const py::object& client, const py::object& k, const py::object& steps, const std::vector<py::object>& rules,
                        const py::object& rule, const std::vector<py::object>& out, const py::object& matrix, const py::object& row,
                        const std::string& sends) {

@@ -22,7 +22,8 @@ std::span<T> output_of(const std::string& name, const py::handle& object, std::s
     return view;
 }
 
-/// Rows of a (K, d) array, or a sequence of K vectors of length d; `kept` holds what a lazy sequence hands out.
+/// Rows of a (K, d) array, or a sequence of K vectors of length d; `kept` holds what a lazy
+/// sequence hands out.
 template <typename Real>
 std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d, py::list& kept) {
     std::vector<const Real*> rows;

@@ -1,5 +1,6 @@
-// Sums over vectors with the bits of accumulate/lanes.hpp: a block of threads takes a block of kBlock elements. All its threads fetch
-// and compute, tile by tile, into shared memory; eight of them a sum add the lanes, each in order.
+// Sums over vectors with the bits of accumulate/lanes.hpp: a block of threads takes a block of
+// kBlock elements. All its threads fetch and compute, tile by tile, into shared memory; eight of
+// them a sum add the lanes, each in order.
 #pragma once
 
 #include "../accumulate/rule.hpp"
@@ -16,8 +17,9 @@ struct Values {
     double of[n];
 };
 
-/// source.at(i) are the values of element i, and sum n is that of value left(n) times value right(n): kSums sums of kValues values.
-/// partial (kSums, blocks) receives what each block adds up to.
+/// source.at(i) are the values of element i, and sum n is that of value left(n) times value
+/// right(n): kSums sums of kValues values. partial (kSums, blocks) receives what each block adds up
+/// to.
 template <typename Source>
 __global__ void sum_blocks(Source source, std::size_t d, double* partial) {
     using lanes::kLanes;

@@ -1,4 +1,5 @@
-// The host's side of distill: sums of every row, alpha and loss on the host in row order, then the gradient.
+// The host's side of distill: sums of every row, alpha and loss on the host in row order, then the
+// gradient.
 #include "../distill/checks.hpp"
 #include "rows.cuh"
 

@@ -1,4 +1,5 @@
-// The host's side of the optimiser steps and of the cache: the same checks and factors as on the CPU.
+// The host's side of the optimiser steps and of the cache: the same checks and factors as on the
+// CPU.
 #include "../accumulate/moments.hpp"
 #include "elements.cuh"
 #include "sums.cuh"

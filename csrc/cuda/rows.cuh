@@ -1,6 +1,7 @@
-// Kernels of distill.hpp. A first pass sums every row in the CPU's order: up to kFew classes a thread is a lane that holds a row, else
-// a few neighbouring threads are the lanes of a pack that goes along the row. The second pass, once alpha is known, takes an element a
-// thread; it computes its exponentials again, which costs less than memory for them.
+// Kernels of distill.hpp. A first pass sums every row in the CPU's order: up to kFew classes a
+// thread is a lane that holds a row, else a few neighbouring threads are the lanes of a pack that
+// goes along the row. The second pass, once alpha is known, takes an element a thread; it computes
+// its exponentials again, which costs less than memory for them.
 #pragma once
 
 #include "../distill/formulas.hpp"
@@ -21,7 +22,8 @@ struct RowScale {
     std::int64_t label;
 };
 
-/// Device memory of a call. `rows` are three doubles a row, (3, B): H, KL, CE; the other outputs as in DistillRows, or null.
+/// Device memory of a call. `rows` are three doubles a row, (3, B): H, KL, CE; the other outputs as
+/// in DistillRows, or null.
 template <typename Real>
 struct DistillCall {
     const Real *student, *teacher;
@@ -53,7 +55,8 @@ __device__ void finish_row(const DistillCall<Real>& call, std::size_t u, const R
     if (call.label != nullptr) call.label[u] = row.label;
 }
 
-/// distill/few.hpp for one lane. 1 / E of a float E is the same from E as a double: twice the digits and two more round innocuously.
+/// distill/few.hpp for one lane. 1 / E of a float E is the same from E as a double: twice the
+/// digits and two more round innocuously.
 template <typename Real>
 __global__ void sum_few_classes(DistillCall<Real> call) {
     const std::size_t u = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -132,7 +135,8 @@ template <typename Real>
 struct Totals {
     double of[4] = {};
 
-    /// Elements first + lane, + width, .. before `end`, at most kTerms of them. A lane that is not `used` adds zeros.
+    /// Elements first + lane, + width, .. before `end`, at most kTerms of them. A lane that is not
+    /// `used` adds zeros.
     __device__ void add(const Real* t, const Real* s, Real t_max, Real s_max, std::size_t first, std::size_t end, bool used) {
         Real terms[4] = {};
         for (std::size_t i = first; i < end; i += kWidth<Real>) {
@@ -179,7 +183,8 @@ struct Highest {
     std::int64_t place;
 };
 
-/// std::max_element: the first of the largest; place 0 if the first element is NaN, other NaNs count for nothing.
+/// std::max_element: the first of the largest; place 0 if the first element is NaN, other NaNs
+/// count for nothing.
 template <typename Real>
 __device__ Highest<Real> highest_of(const Real* row, std::size_t classes, const Lanes<kWidth<Real>>& lanes) {
     Highest<Real> mine{row[0], 0};

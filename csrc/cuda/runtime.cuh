@@ -1,4 +1,5 @@
-// The CUDA runtime as these kernels use it: checked calls, temporary memory of a stream, launches that say whose they are.
+// The CUDA runtime as these kernels use it: checked calls, temporary memory of a stream, launches
+// that say whose they are.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -53,7 +54,8 @@ private:
 /// Blocks of `size` that cover `count` things.
 constexpr std::size_t blocks_for(std::size_t count, std::size_t size) { return (count + size - 1) / size; }
 
-/// kernel(arguments...) on `blocks` blocks of `threads`; none, no launch (the runtime refuses an empty grid).
+/// kernel(arguments...) on `blocks` blocks of `threads`; none, no launch (the runtime refuses an
+/// empty grid).
 template <typename... Parameters, typename... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), std::size_t blocks, unsigned threads, Stream stream,
             const Arguments&... arguments) {

@@ -1,4 +1,5 @@
-// Launching sum_blocks, and adding the blocks up on the host, where the sums are wanted: one after another, as the CPU does.
+// Launching sum_blocks, and adding the blocks up on the host, where the sums are wanted: one after
+// another, as the CPU does.
 #pragma once
 
 #include <array>

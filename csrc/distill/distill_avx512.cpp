@@ -1,4 +1,5 @@
-// Compiled with -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma; called only where the machine has them.
+// Compiled with -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma; called only where the machine has
+// them.
 #include "instruction_sets.hpp"
 #include "run.hpp"
 

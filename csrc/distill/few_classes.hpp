@@ -1,5 +1,5 @@
-// Few classes: a lane is a row, so nothing is added across lanes. One pass gives P and Q of as many rows as a pack has lanes; once
-// alpha is known, grad = (Q - alpha P) / B over the whole array.
+// Few classes: a lane is a row, so nothing is added across lanes. One pass gives P and Q of as many
+// rows as a pack has lanes; once alpha is known, grad = (Q - alpha P) / B over the whole array.
 #pragma once
 
 #include "groups.hpp"

@@ -1,4 +1,5 @@
-// What follows from a row's sums, and from all rows: H, KL, CE, alpha, the loss and its gradient. V is a number or a pack.
+// What follows from a row's sums, and from all rows: H, KL, CE, alpha, the loss and its gradient. V
+// is a number or a pack.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ template <typename V>
     return log_e - negative_entropy / e;
 }
 
-/// KL = gap / E - log E + mass log F, with F the student's E, gap = sum e ((teacher - max) - (student - max)), mass = sum P.
+/// KL = gap / E - log E + mass log F, with F the student's E, gap = sum e ((teacher - max) -
+/// (student - max)), mass = sum P.
 template <typename V>
 [[gnu::always_inline]] constexpr V divergence_of(const V& gap, const V& e, const V& log_e, const V& mass, const V& log_f) {
     return (gap / e - log_e) + mass * log_f;
@@ -52,7 +54,8 @@ inline double loss_of(double alpha, std::size_t rows, const LossSums& sums) {
     return (alpha * sums.kl + (1 - alpha) * sums.ce) / static_cast<double>(rows);
 }
 
-/// The numbers of the gradient (Q - alpha P) / B, from which (1 - alpha) / B is taken at the label; rounded once to the vectors' type.
+/// The numbers of the gradient (Q - alpha P) / B, from which (1 - alpha) / B is taken at the label;
+/// rounded once to the vectors' type.
 template <typename Real>
 struct Mix {
     Real minus_alpha, scale, hard;

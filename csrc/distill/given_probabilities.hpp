@@ -1,4 +1,5 @@
-// The teacher is given as probabilities, any number of classes. Rare, so the plain way: short rows are padded to whole packs.
+// The teacher is given as probabilities, any number of classes. Rare, so the plain way: short rows
+// are padded to whole packs.
 #pragma once
 
 #include "groups.hpp"

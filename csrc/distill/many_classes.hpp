@@ -1,6 +1,7 @@
-// Many classes: a lane is every width-th class of a row. The teacher's rows first, which give alpha and leave e where the gradient
-// will be; then row by row, so that a row stays in the second-level cache, f of the student and the gradient from both. An exponential
-// costs more than reading e back, and the gradient's memory is fetched anyway.
+// Many classes: a lane is every width-th class of a row. The teacher's rows first, which give alpha
+// and leave e where the gradient will be; then row by row, so that a row stays in the second-level
+// cache, f of the student and the gradient from both. An exponential costs more than reading e
+// back, and the gradient's memory is fetched anyway.
 #pragma once
 
 #include "groups.hpp"
@@ -9,7 +10,8 @@
 namespace fedbench::distillation {
 namespace {
 
-/// The same place in the next row: asked for while this row is worked on, so that memory and arithmetic overlap. A pack is a line.
+/// The same place in the next row: asked for while this row is worked on, so that memory and
+/// arithmetic overlap. A pack is a line.
 template <typename Real>
 [[gnu::always_inline]] inline void fetch_ahead(const Real* p, std::size_t classes) {
     __builtin_prefetch(p + classes, 0, 2);
@@ -55,7 +57,8 @@ void student_row(const Real* student, const Real* e, std::size_t classes, const 
     group.at_label[j] = static_cast<double>(student[row.label]) - static_cast<double>(peak);
 }
 
-/// grad, which holds e, becomes (f / F - alpha e / E) / B; P = e / E if it is asked for. Each element once.
+/// grad, which holds e, becomes (f / F - alpha e / E) / B; P = e / E if it is asked for. Each
+/// element once.
 template <bool wanted, typename Real>
 void combine_row(Real* grad, const Real* f, Real* p_out, std::size_t classes, Real one_over_f, Real one_over_e, const Mix<Real>& mix) {
     constexpr std::size_t width = Pack<Real>::width;

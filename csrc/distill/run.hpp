@@ -1,4 +1,5 @@
-// What distill.hpp promises, written once; a file per instruction set includes it (unnamed namespace: see simd/registers.hpp).
+// What distill.hpp promises, written once; a file per instruction set includes it (unnamed
+// namespace: see simd/registers.hpp).
 #pragma once
 
 #include "few_classes.hpp"

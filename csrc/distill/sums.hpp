@@ -24,8 +24,8 @@ using Terms = std::array<Pack<Real>, N>;
 template <typename Real, std::size_t N>
 using Totals = std::array<Total<Real>, N>;
 
-/// N sums over a row of at least one pack. step(i, keep, terms) adds the packs at i = 0, width, .. to the terms; the last one ends
-/// with the row, and its lanes before `keep` were had already.
+/// N sums over a row of at least one pack. step(i, keep, terms) adds the packs at i = 0, width, ..
+/// to the terms; the last one ends with the row, and its lanes before `keep` were had already.
 template <typename Real, std::size_t N, typename Step>
 [[gnu::always_inline]] inline Totals<Real, N> over_row(std::size_t classes, const Step& step) {
     constexpr std::size_t width = Pack<Real>::width;

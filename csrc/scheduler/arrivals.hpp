@@ -12,8 +12,9 @@
 
 namespace fedbench {
 
-/// Full when it holds `size` jobs; or, with `harmonic` = S > 0, when the harmonic mean of the clients' shares B_i is at least S / N, that
-/// is, when every B_i >= 1 and S * sum 1/B_i <= N^2 [Malenia SGD; the sum is made afresh, in the order of the clients].
+/// Full when it holds `size` jobs; or, with `harmonic` = S > 0, when the harmonic mean of the
+/// clients' shares B_i is at least S / N, that is, when every B_i >= 1 and S * sum 1/B_i <= N^2
+/// [Malenia SGD; the sum is made afresh, in the order of the clients].
 class Arrivals {
 public:
     Arrivals(std::uint32_t size, double harmonic, std::uint32_t clients) : size_(size), harmonic_(harmonic) {

@@ -12,27 +12,32 @@
 
 namespace fedbench {
 
-/// Cohort t is drawn from RandomStream(seed, selection, 0, t), or is row t of the script; it depends on nothing else.
+/// Cohort t is drawn from RandomStream(seed, selection, 0, t), or is row t of the script; it
+/// depends on nothing else.
 class Cohort {
 public:
-    /// `policy` and `unit` ("round", "poll") are the words of the messages. Throws std::invalid_argument.
+    /// `policy` and `unit` ("round", "poll") are the words of the messages. Throws
+    /// std::invalid_argument.
     Cohort(std::string policy, std::string unit, Rounds config, std::uint32_t clients);
 
-    /// Clients of cohort t with multiplicity, in the order of the draw; valid until the next call. O(cohort), `all` O(N).
+    /// Clients of cohort t with multiplicity, in the order of the draw; valid until the next call.
+    /// O(cohort), `all` O(N).
     const std::vector<std::uint32_t>& draw(std::uint64_t seed, std::uint32_t t);
-    /// The same among the clients that are there now: the draw goes on until it has enough of them, or there are no more. O(N) at
-    /// worst. Empty: nobody of the candidates is there.
+    /// The same among the clients that are there now: the draw goes on until it has enough of them,
+    /// or there are no more. O(N) at worst. Empty: nobody of the candidates is there.
     const std::vector<std::uint32_t>& draw_here(Scheduler& s, std::uint32_t t);
     /// Those of whom cohort t could be made.
     std::vector<std::uint32_t> candidates(std::uint32_t t) const;
-    /// The caller's selection (Select::external): what all calls for the next round mean, until it is forgotten.
+    /// The caller's selection (Select::external): what all calls for the next round mean, until it
+    /// is forgotten.
     void answer(std::vector<std::uint32_t> clients) { answer_ = std::move(clients); }
     void forget_answer() { answer_.clear(); }
     bool needs_answer() const { return config_.select == Select::external && answer_.empty(); }
     /// Entries that cohort t would have if everybody were there.
     std::size_t full_size(std::uint32_t t) const;
 
-    /// Entries that cohort t can have at most. Of a caller's selection, which is not kept, a number that fits into memory.
+    /// Entries that cohort t can have at most. Of a caller's selection, which is not kept, a number
+    /// that fits into memory.
     std::size_t most(std::uint32_t t) const { return config_.select == Select::external ? kMostSelected : full_size(t); }
 
 private:

@@ -1,8 +1,10 @@
-// The receive buffers of Broadcast and Mailbox: every version goes to every client, which holds the newest one that has reached it.
+// The receive buffers of Broadcast and Mailbox: every version goes to every client, which holds the
+// newest one that has reached it.
 //
-// A receive buffer is a function of time: client i holds the newest version that has reached it, which with a constant download is the
-// newest one sent at or before now - download_i. So nothing is stored per client and version; only a client that waits for a model is
-// woken, once. An update costs O(waiting), not O(N); over measured links it costs O(N).
+// A receive buffer is a function of time: client i holds the newest version that has reached it,
+// which with a constant download is the newest one sent at or before now - download_i. So nothing
+// is stored per client and version; only a client that waits for a model is woken, once. An update
+// costs O(waiting), not O(N); over measured links it costs O(N).
 #pragma once
 
 #include <algorithm>
@@ -22,7 +24,8 @@ public:
     ReceiveBuffers(std::uint32_t clients, Receive receive)
         : clients_(clients), receive_(receive), used_(clients, kNone), reached_(clients, kNone) {}
 
-    /// Sends version 0. Every client gets a `downloaded` event when it is there. `policy` is the name in messages.
+    /// Sends version 0. Every client gets a `downloaded` event when it is there. `policy` is the
+    /// name in messages.
     void begin(Scheduler& s, const std::string& policy) {
         const Transfer& way = s.system().download;
         if (!way.is_in_order())
@@ -43,8 +46,8 @@ public:
         waiting_.clear();
     }
 
-    /// The version that an idle client starts from now; pop empties its buffer. kNone: it has no model that it may use, and a
-    /// `downloaded` event comes when it does.
+    /// The version that an idle client starts from now; pop empties its buffer. kNone: it has no
+    /// model that it may use, and a `downloaded` event comes when it does.
     std::int32_t take(Scheduler& s, std::uint32_t client) {
         const std::int32_t held = newest_reached(s, client);
         if (held == kNone || (receive_ == Receive::pop && held <= used_[client])) {

@@ -1,4 +1,5 @@
-// Tasks that circulate among clients: every finished one is routed anew, and busy clients queue [Generalized AsyncSGD].
+// Tasks that circulate among clients: every finished one is routed anew, and busy clients queue
+// [Generalized AsyncSGD].
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -64,7 +65,8 @@ public:
         random_ = RandomStream(s.system().seed, Purpose::replacement);
     }
 
-    /// A client's tasks end in the order in which they were given to it, also those that end in one instant.
+    /// A client's tasks end in the order in which they were given to it, also those that end in one
+    /// instant.
     void on_event(Scheduler& s, const Event& event) override {
         if (event.phase() != Phase::arrival) return start_all(s);
         const std::uint32_t client = event.client();
@@ -96,7 +98,8 @@ private:
         return config_.scripted ? next_replacement(config_.replacements, next_replacement_, clients_) : routing_.client(random_.uniform());
     }
 
-    /// The newest model to a client that may be busy: it goes there at once, and the task starts when all before it are sent back.
+    /// The newest model to a client that may be busy: it goes there at once, and the task starts
+    /// when all before it are sent back.
     void start(Scheduler& s, std::uint32_t client) {
         Queue& queue = queues_[client];
         const Scheduler::Slot slot = s.dispatch(client, queue.free_from);

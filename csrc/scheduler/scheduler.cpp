@@ -230,7 +230,8 @@ void Scheduler::release(Slot slot) {
     --stopped_;
 }
 
-/// Events of stopped jobs never outnumber the others for long, so the queue stays as large as what is under way.
+/// Events of stopped jobs never outnumber the others for long, so the queue stays as large as what
+/// is under way.
 void Scheduler::forget_stopped() {
     if (stopped_ == 0) return;
     std::vector<Slot> gone;

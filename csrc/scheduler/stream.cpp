@@ -103,7 +103,8 @@ private:
         return config_.max_staleness != kAnyStaleness && s.version() - s.job(slot).base > config_.max_staleness;
     }
 
-    /// The client's job is over, so a place is vacant: filled at once, or when all else of this instant has happened.
+    /// The client's job is over, so a place is vacant: filled at once, or when all else of this
+    /// instant has happened.
     void set_free(Scheduler& s, std::uint32_t client) {
         rest(client);
         if (config_.order == DispatchOrder::before_update) return replace(s, client);
@@ -132,7 +133,8 @@ private:
         if (vacant_ > 0) fill(s);
     }
 
-    /// Who has worked for longest on the oldest version is first in the list, so nobody else is looked at.
+    /// Who has worked for longest on the oldest version is first in the list, so nobody else is
+    /// looked at.
     void stop_stale(Scheduler& s) {
         const auto arrived = static_cast<std::ptrdiff_t>(freed_.size());
         while (!under_way_.empty() && is_stale(s, under_way_.slot(under_way_.first()))) {
@@ -172,8 +174,8 @@ private:
         std::erase_if(idle_, [&](std::uint32_t client) { return started[client] != 0; });
     }
 
-    /// concurrency distinct clients: the first places of a Fisher-Yates shuffle of 0 .. N - 1; the rest stay idle. Of those, clients
-    /// that are away are passed over, and wait for their return.
+    /// concurrency distinct clients: the first places of a Fisher-Yates shuffle of 0 .. N - 1; the
+    /// rest stay idle. Of those, clients that are away are passed over, and wait for their return.
     void draw_initial(Scheduler& s) {
         fedbench::RandomStream random(s.system().seed, Purpose::initial);
         std::vector<std::uint32_t> order(clients_);
@@ -199,8 +201,9 @@ private:
         fill(s);
     }
 
-    /// Uniformly drawn idle clients take the vacant places, as long as there are any who are there. One found away leaves the list
-    /// until it is back, so that it is found so once per absence, and whoever is idle and there is on the list.
+    /// Uniformly drawn idle clients take the vacant places, as long as there are any who are there.
+    /// One found away leaves the list until it is back, so that it is found so once per absence,
+    /// and whoever is idle and there is on the list.
     void fill(Scheduler& s) {
         while (vacant_ > 0 && !idle_.empty()) {
             const std::uint32_t place = random_.below(static_cast<std::uint32_t>(idle_.size()));
@@ -217,8 +220,9 @@ private:
         }
     }
 
-    /// With many clients every draw reads memory at random, and waiting for it is most of a plan's time. The next draws are known
-    /// already, since as many clients will be idle then: ask for the place of the one after the next, and for the client of the next.
+    /// With many clients every draw reads memory at random, and waiting for it is most of a plan's
+    /// time. The next draws are known already, since as many clients will be idle then: ask for the
+    /// place of the one after the next, and for the client of the next.
     void fetch_ahead(const Scheduler& s) const {
         fedbench::RandomStream ahead = random_;
         const auto idle = static_cast<std::uint32_t>(idle_.size());

@@ -1,4 +1,5 @@
-// Who is working, in the order in which they began: a doubly linked list in which every client stands at most once.
+// Who is working, in the order in which they began: a doubly linked list in which every client
+// stands at most once.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ public:
     std::uint32_t first() const { return after_.back(); }
     Scheduler::Slot slot(std::uint32_t client) const { return slot_[client]; }
 
-    /// At the end; a client that is in the list already leaves its place (as only a forged state has it).
+    /// At the end; a client that is in the list already leaves its place (as only a forged state
+    /// has it).
     void add(std::uint32_t client, Scheduler::Slot slot) {
         remove(client);
         slot_[client] = slot;

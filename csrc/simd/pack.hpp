@@ -1,5 +1,5 @@
-// A fixed number of floats or doubles as one value, in as many registers as they need: what the registers are does not show.
-// Unnamed namespace on purpose: see registers.hpp.
+// A fixed number of floats or doubles as one value, in as many registers as they need: what the
+// registers are does not show. Unnamed namespace on purpose: see registers.hpp.
 #pragma once
 
 #include "registers.hpp"
@@ -60,7 +60,8 @@ template <typename Real, std::size_t n>
     });
 }
 
-/// The first `count` <= n numbers: what is behind them in memory is neither read nor written, and they are read as 0.
+/// The first `count` <= n numbers: what is behind them in memory is neither read nor written, and
+/// they are read as 0.
 template <std::size_t n, typename Real>
 [[gnu::always_inline]] inline Pack<Real, n> load(const Real* p, std::size_t count) {
     constexpr std::size_t in_register = Pack<Real, n>::in_register;

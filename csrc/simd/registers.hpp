@@ -1,8 +1,10 @@
-// Vectors of floats or doubles, as registers hold them: for training, distillation and sums over model vectors.
+// Vectors of floats or doubles, as registers hold them: for training, distillation and sums over
+// model vectors.
 //
-// Every operation is elementwise and correctly rounded (an fma is one rounding everywhere), so bits do not depend on registers.
-// Vectors are GCC's: + - * / and comparisons are operators. Those larger than a register take several.
-// Unnamed namespace on purpose: every file that includes this has its own instruction set, and they must not be merged.
+// Every operation is elementwise and correctly rounded (an fma is one rounding everywhere), so bits
+// do not depend on registers. Vectors are GCC's: + - * / and comparisons are operators. Those
+// larger than a register take several. Unnamed namespace on purpose: every file that includes this
+// has its own instruction set, and they must not be merged.
 #pragma once
 
 #include <array>
@@ -68,8 +70,8 @@ template <typename V>
     std::memcpy(p, &x, sizeof x);
 }
 
-/// Keeps the compiler from loading x, a vector of one register, again wherever it is used: a processor loads two registers while it
-/// multiplies two.
+/// Keeps the compiler from loading x, a vector of one register, again wherever it is used: a
+/// processor loads two registers while it multiplies two.
 template <typename V>
 [[gnu::always_inline]] inline void pin(V& x) {
 #if defined(__AVX512F__)
@@ -121,7 +123,8 @@ template <IsVector V>
 
 // ---- a part of a vector ----
 
-/// The first `count` numbers of a vector: what is behind them in memory is neither read nor written, and they are read as 0.
+/// The first `count` numbers of a vector: what is behind them in memory is neither read nor
+/// written, and they are read as 0.
 struct Lanes {
 #if defined(__AVX512F__)
     unsigned mask;
@@ -233,8 +236,8 @@ using Doubles = Vector<double, kBytes>;
 
 // ---- past the caches ----
 
-/// A store that does not read what it overwrites, for results that no cache keeps; `p` is at a multiple of 16. After many, `fence`. An
-/// ordinary one where there is no such instruction.
+/// A store that does not read what it overwrites, for results that no cache keeps; `p` is at a
+/// multiple of 16. After many, `fence`. An ordinary one where there is no such instruction.
 #if defined(__AVX2__)
 inline constexpr bool kCanStorePast = true;
 [[gnu::always_inline]] inline void store_past(float* p, Vector<float, 32> x) {

@@ -31,7 +31,8 @@ struct Net {
     Shape input;
 };
 
-/// Odd sizes, so that no row is a whole number of registers; windows that leave rows over; every stride from 1 to 3.
+/// Odd sizes, so that no row is a whole number of registers; windows that leave rows over; every
+/// stride from 1 to 3.
 inline std::vector<Net> nets() {
     return {
         {"softmax", {linear(13, 3)}, {13}},

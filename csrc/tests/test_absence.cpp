@@ -1,4 +1,5 @@
-// Clients that leave and return, per policy, on scripted windows: hand-made timelines. Times in quarters of a second.
+// Clients that leave and return, per policy, on scripted windows: hand-made timelines. Times in
+// quarters of a second.
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ void check_stalled(const SystemModel& system, const PolicyConfig& policy, std::i
     check(scheduler.missing() == missing, "the clients that it waits for", at);
 }
 
-/// Both take 2 s; client 0 is away on [1, 3). Lost: round 1 starts at 2 s without it. Paused: its first job ends at 4 s.
+/// Both take 2 s; client 0 is away on [1, 3). Lost: round 1 starts at 2 s without it. Paused: its
+/// first job ends at 4 s.
 void rounds() {
     const Windows windows = {{0, 1, 3, 1000}, kAlways};
     const Plan lost(with(fixed_system({2, 2}), windows), Rounds{}, updates(3));
@@ -59,7 +61,8 @@ void rounds() {
           "downloads, runs and uploads rest");
 }
 
-/// What ends when the client leaves has ended in time, and a round with nobody waits for the first return.
+/// What ends when the client leaves has ended in time, and a round with nobody waits for the first
+/// return.
 void rounds_wait() {
     const SystemModel system = with(fixed_system({2, 2}), {{1, 3, 5, 10}, {6, 9}});
     const Plan plan(system, Rounds{}, updates(2));
@@ -74,7 +77,8 @@ void rounds_wait() {
     check_stalled(with(fixed_system({2, 2}), {{0, 3}, {0, 3}}, WhenOffline::paused), Rounds{}, 12, {0, 1});
 }
 
-/// Of five clients the odd ones are there: drawn cohorts are made of them, and are smaller than asked where they must be.
+/// Of five clients the odd ones are there: drawn cohorts are made of them, and are smaller than
+/// asked where they must be.
 void drawn_cohorts() {
     const SystemModel system = with(fixed_system({1, 1, 1, 1, 1}), {{900, 901}, kAlways, {900, 901}, kAlways, {900, 901}});
     for (const Rounds& policy :
@@ -92,7 +96,8 @@ void drawn_cohorts() {
     }
 }
 
-/// Jobs of 2 s, one place. Client 0 leaves at 1 s: client 1 follows. Alone, its place stays vacant until it is back at 4 s.
+/// Jobs of 2 s, one place. Client 0 leaves at 1 s: client 1 follows. Alone, its place stays vacant
+/// until it is back at 4 s.
 void streams() {
     StreamPolicy policy{1, 1, Restart::resample, DispatchOrder::after_update, {0}, {}, false};
     const SystemModel two = with(fixed_system({2, 2}), {{0, 1}, kAlways});
@@ -117,7 +122,8 @@ void streams() {
     check_update(kept, 1, 32, {{1, 0, 0}});
 }
 
-/// Two places for clients of whom at first only 2 is there; 1 returns at 1 s and 0 at 5 s. Jobs of 2 s, three arrivals an update.
+/// Two places for clients of whom at first only 2 is there; 1 returns at 1 s and 0 at 5 s. Jobs of
+/// 2 s, three arrivals an update.
 void stream_fills_vacant_places() {
     const SystemModel system = with(fixed_system({2, 2, 2}), {{5, 100}, {1, 4}, {0, 100}});
     StreamPolicy policy = stream(2, 3);
@@ -127,7 +133,8 @@ void stream_fills_vacant_places() {
     check_update(plan, 1, 32, {{2, 2, 0}, {0, 0, 0}, {2, 3, 0}});  // 0 takes the vacant place at 5 s
 }
 
-/// Jobs of 2 s; client 0 is away on [1, 2.5). Peek: it starts version 0 again. Pop: it waits for version 1 of 3 s.
+/// Jobs of 2 s; client 0 is away on [1, 2.5). Peek: it starts version 0 again. Pop: it waits for
+/// version 1 of 3 s.
 void broadcasts() {
     const SystemModel system = with(fixed_system({2, 3}), {{0, 1, 2.5, 1000}, kAlways});
     const Plan peek(system, Broadcast{1, Receive::peek}, updates(2));
@@ -154,7 +161,8 @@ void mailboxes() {
     check_update(run, 1, 16, {{1, 1, 0}});  // 0 was away when it was drawn, at 2 s
     check_update(run, 2, 24, {{0, 2, 1}, {1, 2, 0}});
 
-    // Its result of 1 s is lost at 1.5 s; of round 1 nobody is left, and the next event of 2 s draws again.
+    // Its result of 1 s is lost at 1.5 s; of round 1 nobody is left, and the next event of 2 s
+    // draws again.
     const Plan stored(system, Mailbox{0, Send::continuous, Receive::pop, table<std::int32_t>({{1}, {0}, {1}})}, updates(2));
     check_lost(find_job(stored, 0, 0), 6);
     check(find_job(stored, 0, 0).t_finish == kSecond, "it had finished");

@@ -1,4 +1,5 @@
-// Reductions over model vectors: the same bits on every instruction set, and what the contract says.
+// Reductions over model vectors: the same bits on every instruction set, and what the contract
+// says.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -103,7 +104,8 @@ void unaligned() {
     check(dot<Real>(x, y) == plain_dot(left, right), "unaligned vectors");
 }
 
-/// Results of 16 MiB and more go past the caches if they start at 16 bytes: at 0, at one element, and with a rest.
+/// Results of 16 MiB and more go past the caches if they start at 16 bytes: at 0, at one element,
+/// and with a rest.
 template <typename Real>
 void large() {
     const std::size_t d = (std::size_t{16} << 20) / sizeof(Real) + 13;

@@ -1,4 +1,5 @@
-// Availability windows: what they are, and the questions about them, against a walk over every quarter of a second.
+// Availability windows: what they are, and the questions about them, against a walk over every
+// quarter of a second.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ void table_by_hand() {
           "online");
 }
 
-/// Period 10 s: on in [0, 2) and [8, 10), which is one stay of 4 s from 8 to 12, 18 to 22, .. A row without a gap never ends.
+/// Period 10 s: on in [0, 2) and [8, 10), which is one stay of 4 s from 8 to 12, 18 to 22, .. A row
+/// without a gap never ends.
 void windows_join_round_the_end() {
     const Availability availability = windows({{0, 2, 8, 10}, {0, 4, 4, 10}}, 10);
     const Presence presence(availability, 0, 2);
@@ -75,7 +77,8 @@ void questions_agree_with_a_walk() {
     }
 }
 
-/// The drawn kinds have the shares that they promise: on at time 0 and later with probability mean_on / (mean_on + mean_off).
+/// The drawn kinds have the shares that they promise: on at time 0 and later with probability
+/// mean_on / (mean_on + mean_off).
 void shares() {
     constexpr std::uint32_t clients = 20000;
     const auto share = [](const Availability& availability, std::int64_t time) {

@@ -1,4 +1,5 @@
-// The cached update: the same bits on every instruction set, and what the contract says, element by element.
+// The cached update: the same bits on every instruction set, and what the contract says, element by
+// element.
 #include <cmath>
 #include <cstring>
 #include <string>

@@ -1,4 +1,5 @@
-// What the doors of the core refuse or take besides the usual: no rows, a second caller, more draws than one call may make.
+// What the doors of the core refuse or take besides the usual: no rows, a second caller, more draws
+// than one call may make.
 #include <algorithm>
 #include <stdexcept>
 #include <thread>

@@ -37,7 +37,8 @@ void refused_durations() {
                                         "more than 1e9 seconds");
 }
 
-/// A duration is that of one gradient a step; a job with more takes longer in proportion, whether it is drawn by step or as a whole.
+/// A duration is that of one gradient a step; a job with more takes longer in proportion, whether
+/// it is drawn by step or as a whole.
 void jobs_pay_for_their_gradients() {
     const GradientWork twice{2, {0, 3}};
     check(twice.of(0, 5) == 10 && twice.of(1, 5) == 13 && GradientWork{}.of(1, 5) == 5, "per step and beside");

@@ -1,4 +1,5 @@
-// The mathematics that CPU and GPU share: a number has the bits of a pack's lane, and the formulas are those of the papers.
+// The mathematics that CPU and GPU share: a number has the bits of a pack's lane, and the formulas
+// are those of the papers.
 #include <cmath>
 #include <limits>
 #include <vector>

@@ -1,5 +1,6 @@
-// The bits of training, sums, steps, distillation and plans, as numbers that are the same on every machine: x86-64 with any of its
-// instruction sets, and aarch64. `test_golden --print` prints the table anew.
+// The bits of training, sums, steps, distillation and plans, as numbers that are the same on every
+// machine: x86-64 with any of its instruction sets, and aarch64. `test_golden --print` prints the
+// table anew.
 #include <bit>
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Threads that help another one: every part is done once, whoever comes and goes, and training has the bits of one thread alone.
+// Threads that help another one: every part is done once, whoever comes and goes, and training has
+// the bits of one thread alone.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -34,7 +34,8 @@ void work() {
     check(lost.done(0, 0, 5, half, 4 * kSecond).gradients == 3, "a gradient a step");
 }
 
-/// Steps of 1 s with two gradients each, after 3 gradients beside them: a job of 5 steps takes 13 s.
+/// Steps of 1 s with two gradients each, after 3 gradients beside them: a job of 5 steps takes 13
+/// s.
 void gradients_beside_the_steps_come_first() {
     SystemModel system = fixed_system({1});
     system.compute = Durations("compute", DurationKind::constant, {1}, {}, true, {});

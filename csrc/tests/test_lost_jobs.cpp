@@ -51,7 +51,8 @@ void over_selection() {
     check_throws<std::invalid_argument>([&] { Plan(system, Rounds{Select::all, 0, {}, {}, -1, 0}, updates(1)); }, "deadline_seconds");
 }
 
-/// Client 1 loses every job. A round without a result makes no update; the script goes on with the next one.
+/// Client 1 loses every job. A round without a result makes no update; the script goes on with the
+/// next one.
 void dropout() {
     SystemModel system = fixed_system({1, 2});
     system.dropout = Dropout({0, 1});
@@ -71,7 +72,8 @@ void dropout() {
     check(Dropout({0, 0}).is_off(), "0 is off");
 }
 
-/// A share q of the jobs is lost, uniformly over their runs, whatever the policy: keyed by (client, k).
+/// A share q of the jobs is lost, uniformly over their runs, whatever the policy: keyed by (client,
+/// k).
 void dropout_law() {
     SystemModel system = random_system(50, 11);
     system.dropout = Dropout({0.3});

@@ -1,4 +1,5 @@
-// Optimiser steps: portable and AVX2 agree bit for bit, the fused sum is the sum and the step, clipping has its edges.
+// Optimiser steps: portable and AVX2 agree bit for bit, the fused sum is the sum and the step,
+// clipping has its edges.
 #include <cmath>
 #include <cstring>
 #include <limits>

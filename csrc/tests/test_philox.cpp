@@ -55,7 +55,8 @@ void below_is_unbiased() {
         for (int i = 0; i < 2000; ++i) inside = inside && stream.below(n) < n;
         check(inside, "below(n) < n, n = " + std::to_string(n));
     }
-    // n = 3/4 of 2^32: multiply and shift without rejection makes multiples of 3 twice as likely as the rest.
+    // n = 3/4 of 2^32: multiply and shift without rejection makes multiples of 3 twice as likely as
+    // the rest.
     RandomStream stream(1, Purpose::selection);
     std::vector<int> residues(3), sevenths(7);
     for (int i = 0; i < 30000; ++i) ++residues[stream.below(0xc0000000u) % 3];

@@ -12,7 +12,8 @@ namespace {
 using namespace fedbench;
 using namespace fedbench::testing;
 
-/// Busy clients are always `concurrency`: every dispatch after the first ones happens at the time of an arrival, one for one.
+/// Busy clients are always `concurrency`: every dispatch after the first ones happens at the time
+/// of an arrival, one for one.
 void conservation() {
     constexpr std::uint32_t concurrency = 20, buffer = 5;
     const Plan plan(random_system(50, 11), stream(concurrency, buffer), updates(4000));

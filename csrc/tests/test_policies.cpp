@@ -1,5 +1,5 @@
-// Mailbox and Poll: hand-made timelines and errors. The laws that hold for all policies are in test_plan_laws.cpp, timelines with absence
-// in test_absence.cpp.
+// Mailbox and Poll: hand-made timelines and errors. The laws that hold for all policies are in
+// test_plan_laws.cpp, timelines with absence in test_absence.cpp.
 #include <string_view>
 
 #include "plan.hpp"
@@ -15,8 +15,9 @@ SystemModel per_step(std::vector<double> compute, double download = 0, double up
     return system;
 }
 
-/// Client 0 takes 1 s, client 1 takes 3 s; round 0 waits for client 1. Peek: client 0 overwrites its results of 1 and 2 s at 2 and 3 s;
-/// the one of 3 s is taken by round 1, which waits for client 1 until 6 s.
+/// Client 0 takes 1 s, client 1 takes 3 s; round 0 waits for client 1. Peek: client 0 overwrites
+/// its results of 1 and 2 s at 2 and 3 s; the one of 3 s is taken by round 1, which waits for
+/// client 1 until 6 s.
 void mailbox_overwrites() {
     const Mailbox policy{0, Send::continuous, Receive::peek, table<std::int32_t>({{1, 1}, {0, 1}})};
     const Plan plan(fixed_system({1, 3}), policy, updates(2));
@@ -30,7 +31,8 @@ void mailbox_overwrites() {
     check(plan.totals.downloads == 4, "two versions were sent to two clients");
 }
 
-/// On demand client 0 has one result, of 1 s, until round 1 takes it at 3 s; the upload of 0.5 s does not occupy it.
+/// On demand client 0 has one result, of 1 s, until round 1 takes it at 3 s; the upload of 0.5 s
+/// does not occupy it.
 void mailbox_on_demand() {
     const Mailbox policy{0, Send::on_demand, Receive::peek, table<std::int32_t>({{1}, {0}})};
     const Plan plan(fixed_system({1, 2.5}, 0, 0.5), policy, updates(2));
@@ -39,7 +41,8 @@ void mailbox_on_demand() {
     check(plan.jobs.size() == 4 && plan.job(2).t_start == 12 * kQuarter, "client 0 goes on when its result is taken");
 }
 
-/// A result in a send buffer is an open job: its version is live, and the plan's end reports it without an arrival.
+/// A result in a send buffer is an open job: its version is live, and the plan's end reports it
+/// without an arrival.
 void mailbox_keeps_stored_jobs_open() {
     const Mailbox policy{0, Send::on_demand, Receive::pop, table<std::int32_t>({{1}, {1}, {1}, {0}})};
     Scheduler scheduler(fixed_system({1, 2}), policy, updates(4));
@@ -52,7 +55,8 @@ void mailbox_keeps_stored_jobs_open() {
     check(plan.jobs.client[3] == 0 && plan.jobs.t_arrive[3] == kNever && plan.jobs.t_finish[3] == kSecond, "never taken");
 }
 
-/// Steps of 1, 2 and 5 s, at most 3, polls every 4 s. At 4 s client 1 has ended its second step: it counts.
+/// Steps of 1, 2 and 5 s, at most 3, polls every 4 s. At 4 s client 1 has ended its second step: it
+/// counts.
 void poll_by_hand() {
     const Poll policy{4 * kSecond, 3, 0, table<std::int32_t>({{0, 1}, {2, 0}})};
     const Plan plan(per_step({1, 2, 5}), policy, updates(2));
@@ -66,8 +70,8 @@ void poll_by_hand() {
     check(plan.totals.downloads == 5 && plan.totals.jobs_created == 5, "one download per job");
 }
 
-/// Upload of one period: the update of 2 s comes before the poll of 2 s, in which the client has done nothing. With 1.25 s the multiple
-/// at 2 s passes during the upload.
+/// Upload of one period: the update of 2 s comes before the poll of 2 s, in which the client has
+/// done nothing. With 1.25 s the multiple at 2 s passes during the upload.
 void poll_instants() {
     const Poll policy{kSecond, 9, 0, table<std::int32_t>({{0}, {0}})};
     const Plan same(per_step({0.25}, 0, 1), policy, updates(2));

@@ -12,7 +12,8 @@ using namespace fedbench::testing;
 
 // ---- timelines by hand; times in quarters of a second ----
 
-/// Client 0: 0.5 + 1 + 0.25 = 1.75 s, client 1: 0.5 + 3 + 0.25 = 3.75 s. The second round starts when the first one ends.
+/// Client 0: 0.5 + 1 + 0.25 = 1.75 s, client 1: 0.5 + 3 + 0.25 = 3.75 s. The second round starts
+/// when the first one ends.
 void rounds_by_hand() {
     const SystemModel system = fixed_system({1, 3}, 0.5, 0.25);
     const Plan plan(system, Rounds{}, updates(2));
@@ -30,8 +31,9 @@ void rounds_by_hand() {
     check(drawn_twice.jobs.size() == 3, "a client drawn twice runs once");
 }
 
-/// Clients take 1, 2, 1.5 s; 0 and 1 begin. 1 s: 0 arrives, 2 starts. 2 s: 1 arrives, update, 0 starts. 2.5 s: 2 arrives, 1 starts.
-/// 3 s: 0 arrives, update. Before the update, the job that client 0 starts at 2 s has the old model.
+/// Clients take 1, 2, 1.5 s; 0 and 1 begin. 1 s: 0 arrives, 2 starts. 2 s: 1 arrives, update, 0
+/// starts. 2.5 s: 2 arrives, 1 starts. 3 s: 0 arrives, update. Before the update, the job that
+/// client 0 starts at 2 s has the old model.
 void stream_by_hand() {
     const SystemModel system = fixed_system({1, 2, 1.5});
     StreamPolicy policy{2, 2, Restart::resample, DispatchOrder::after_update, {0, 1}, {2, 0, 1, 2}, true};
@@ -52,7 +54,8 @@ void stream_by_hand() {
     check_update(self, 1, 12, {{1, 0, 1}, {0, 2, 0}});
 }
 
-/// All arrivals of one instant in client order; the second update of the instant makes the later arrivals staler.
+/// All arrivals of one instant in client order; the second update of the instant makes the later
+/// arrivals staler.
 void ties_by_hand() {
     const StreamPolicy policy{4, 2, Restart::self, DispatchOrder::after_update, {3, 1, 0, 2}, {}, false};
     const Plan plan(fixed_system({1, 1, 1, 1}), policy, updates(4));
@@ -62,8 +65,9 @@ void ties_by_hand() {
     check_update(plan, 3, 8, {{2, 1, 1}, {3, 1, 1}});
 }
 
-/// Download 0.5, compute 1 and 2, upload 0.25. pop: both arrive (1.75, 2.75 s), update, the new model is there at 3.25 s.
-/// peek: both start again at once on version 0, which they still hold; client 0 arrives at 3 and 4.25 s.
+/// Download 0.5, compute 1 and 2, upload 0.25. pop: both arrive (1.75, 2.75 s), update, the new
+/// model is there at 3.25 s. peek: both start again at once on version 0, which they still hold;
+/// client 0 arrives at 3 and 4.25 s.
 void broadcast_by_hand() {
     const SystemModel system = fixed_system({1, 2}, 0.5, 0.25);
     const Plan pop(system, Broadcast{2, Receive::pop}, updates(2));
@@ -77,8 +81,9 @@ void broadcast_by_hand() {
     check_update(peek, 1, 17, {{0, 1, 1}, {0, 2, 1}});
 }
 
-/// Client 0 has the model at once and takes 1 s; every arrival is an update. Client 1 starts version 0 at 0.5 s and arrives at 2.75 s;
-/// by then versions 1 and 2 have come, and it starts the newer one. At 5 s both arrive, in client order.
+/// Client 0 has the model at once and takes 1 s; every arrival is an update. Client 1 starts
+/// version 0 at 0.5 s and arrives at 2.75 s; by then versions 1 and 2 have come, and it starts the
+/// newer one. At 5 s both arrive, in client order.
 void broadcast_keeps_the_newest() {
     const SystemModel system{
         2, 0, seconds("compute", {1, 2.25}), seconds("download", {0, 0.5}), seconds("upload", {0}), Steps::constant({1})};

@@ -1,5 +1,6 @@
-// Streams that refuse what is stale, that close by a harmonic mean, or that route tasks to queues: hand-made timelines. The laws are in
-// test_plan_laws.cpp, errors in the tests of the Python front door.
+// Streams that refuse what is stale, that close by a harmonic mean, or that route tasks to queues:
+// hand-made timelines. The laws are in test_plan_laws.cpp, errors in the tests of the Python front
+// door.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +21,8 @@ std::size_t find(const Plan& plan, std::uint32_t client, std::uint32_t k) {
     return 0;
 }
 
-/// Clients take 1 and 3.5 s. Versions come at 1, 2 and 3 s, so the first job of client 1 arrives with staleness 3.
+/// Clients take 1 and 3.5 s. Versions come at 1, 2 and 3 s, so the first job of client 1 arrives
+/// with staleness 3.
 void refused_by_hand() {
     const Plan plan(fixed_system({1, 3.5}), fresh_stream(2, 1, 2, false), updates(5));
     check_update(plan, 2, 12, {{0, 2, 0}});
@@ -32,7 +34,8 @@ void refused_by_hand() {
     check_update(Plan(fixed_system({1, 3.5}), fresh_stream(2, 1, 3, false), updates(5)), 3, 14, {{1, 0, 3}});
 }
 
-/// The same, stopped as soon as the job is too stale: at 3 s, when version 3 is there, and not before.
+/// The same, stopped as soon as the job is too stale: at 3 s, when version 3 is there, and not
+/// before.
 void stopped_by_hand() {
     const Plan plan(fixed_system({1, 3.5}), fresh_stream(2, 1, 2, true), updates(8));
     const Job first = plan.job(find(plan, 1, 0)), second = plan.job(find(plan, 1, 1));
@@ -42,7 +45,8 @@ void stopped_by_hand() {
     check(plan.totals.open_jobs_peak == 2 && plan.totals.jobs_created == 8 + 3, "two jobs at a time");
 }
 
-/// Both arrive at 2 s, client 0 first: its update makes client 1 stale in the same instant, which has arrived and is not stopped.
+/// Both arrive at 2 s, client 0 first: its update makes client 1 stale in the same instant, which
+/// has arrived and is not stopped.
 void stale_in_its_own_instant() {
     const Plan plan(fixed_system({2, 2, 9}), fresh_stream(3, 1, 0, true), updates(2));
     check_update(plan, 0, 8, {{0, 0, 0}});
@@ -51,7 +55,8 @@ void stale_in_its_own_instant() {
     check_update(plan, 1, 16, {{0, 1, 0}});
 }
 
-/// Clients take 1 and 3 s, S = 3: at 3 s the shares are 3 and 1, 3 (1/3 + 1) = 4 = N^2, so equality closes the buffer.
+/// Clients take 1 and 3 s, S = 3: at 3 s the shares are 3 and 1, 3 (1/3 + 1) = 4 = N^2, so equality
+/// closes the buffer.
 void balanced_by_hand() {
     const Plan plan(fixed_system({1, 3}), harmonic_stream(2, 3, false), updates(2));
     check_update(plan, 0, 12, {{0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 0, 0}});
@@ -60,7 +65,8 @@ void balanced_by_hand() {
     check(larger.updates.time[0] == 16 * kQuarter, "a larger S waits for one more");
 }
 
-/// Client 0 takes 1 s, client 1 takes 2 s; download 0.5 s, upload 0.25 s. Client 1 has two tasks at first.
+/// Client 0 takes 1 s, client 1 takes 2 s; download 0.5 s, upload 0.25 s. Client 1 has two tasks at
+/// first.
 void queues_by_hand() {
     Routed policy = routed(2, 3, 1);
     policy.initial = {1, 1, 0};
@@ -87,7 +93,8 @@ void routes() {
           "what is no draw reads no other place");
 }
 
-/// As a search in the sums says, at every sum and beside it, for equal probabilities and for such that differ by powers of ten.
+/// As a search in the sums says, at every sum and beside it, for equal probabilities and for such
+/// that differ by powers of ten.
 void routes_by_search() {
     std::mt19937_64 random(1);
     for (int n = 1; n <= 400; ++n) {

@@ -1,4 +1,5 @@
-// Threads that plan and compute at the same time: nothing is shared, so each gets the bits of a thread alone. For the thread sanitizer.
+// Threads that plan and compute at the same time: nothing is shared, so each gets the bits of a
+// thread alone. For the thread sanitizer.
 #include <cstring>
 #include <thread>
 #include <vector>

@@ -1,4 +1,5 @@
-// Measured links: transfers by hand, against a walk over every nanosecond, and what the scheduler makes of them.
+// Measured links: transfers by hand, against a walk over every nanosecond, and what the scheduler
+// makes of them.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -119,7 +120,8 @@ void refused() {
     refuses([&] { Traces("upload", parts, {0}, {0}, {}); }, "trace 0: expected at least one part");
 }
 
-/// Up at 1 bit a second in [0, 1) s of every 4 s; a client computes for 1 s, so the upload of 1 bit starts later and later.
+/// Up at 1 bit a second in [0, 1) s of every 4 s; a client computes for 1 s, so the upload of 1 bit
+/// starts later and later.
 SystemModel traced_system() {
     SystemModel system = fixed_system({1, 1});
     system.upload = links({{{kSecond, 1}, {3 * kSecond, 0}}}, {0, 0}, {0, 2 * kSecond}, {1});
@@ -130,7 +132,8 @@ void plans() {
     SystemModel system = traced_system();
     system.download = links({{{kSecond, 2}, {kSecond, 1}}}, {0}, {0}, {1});  // half a second, or a whole one
     const Plan plan(system, stream(2, 1), updates(4));
-    // Client 0: downloaded at 0.5, done at 1.5, its link is up from 4 to 5; client 1, shifted by 2: from 2 to 3.
+    // Client 0: downloaded at 0.5, done at 1.5, its link is up from 4 to 5; client 1, shifted by 2:
+    // from 2 to 3.
     check(plan.jobs.t_start[0] == kSecond / 2 && plan.jobs.t_finish[0] == 6 * kQuarter && plan.jobs.t_arrive[0] == 3 * kSecond,
           "client 1 arrives first");
     check(plan.updates.time[0] == 3 * kSecond && plan.updates.time[1] == 5 * kSecond, "updates");
@@ -172,7 +175,8 @@ void what_does_not_go_together() {
     check_throws<std::invalid_argument>([&] { Scheduler(system, Rounds{}, updates(1)); }, "upload: expected 1 or 2 values");
 }
 
-/// Client 0 has a link of 1 bit a second in the first of every 4 seconds, client 1 one of 1 bit a second; both compute for half a second.
+/// Client 0 has a link of 1 bit a second in the first of every 4 seconds, client 1 one of 1 bit a
+/// second; both compute for half a second.
 SystemModel broadcast_system() {
     SystemModel system = fixed_system({0.5, 0.5});
     system.download = links({{{kSecond, 1}, {3 * kSecond, 0}}, {{5 * kSecond, 1}}}, {0, 1}, {0, 0}, {1});
@@ -182,7 +186,8 @@ SystemModel broadcast_system() {
 /// A client starts from the newest version that has come over its link.
 void broadcasts() {
     const Plan plan(broadcast_system(), Broadcast{1, Receive::peek}, updates(12));
-    // Both have version 0 at 1 s, and work in half seconds from then on. Versions 1 and 2 are sent at 1.5 s, 3 and 4 at 2 s, ..
+    // Both have version 0 at 1 s, and work in half seconds from then on. Versions 1 and 2 are sent
+    // at 1.5 s, 3 and 4 at 2 s, ..
     check_update(plan, 0, 6, {{0, 0, 0}});
     check_update(plan, 1, 6, {{1, 0, 1}});
     check_update(plan, 2, 8, {{0, 1, 2}});
@@ -207,7 +212,8 @@ void broadcasts() {
     }
 }
 
-/// No job starts from a version that some chunk before it did not name as needed, also none of a client whose link alone is slow.
+/// No job starts from a version that some chunk before it did not name as needed, also none of a
+/// client whose link alone is slow.
 void versions_that_are_needed() {
     SystemModel system = broadcast_system();
     system.download = links({{{kSecond, 1}, {3 * kSecond, 0}}, {{5 * kSecond, 1}}}, {1, 0}, {0, 0}, {1});

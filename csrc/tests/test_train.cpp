@@ -1,4 +1,5 @@
-// Local training: gradients against differences of the loss, steps against the rule, threads and instruction sets against each other.
+// Local training: gradients against differences of the loss, steps against the rule, threads and
+// instruction sets against each other.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -111,7 +112,8 @@ void instruction_sets_agree() {
     }
 }
 
-/// A step without by-products adds into the parameters where others make a gradient first. Five steps of 9, 9, 3, 9 and 9 examples.
+/// A step without by-products adds into the parameters where others make a gradient first. Five
+/// steps of 9, 9, 3, 9 and 9 examples.
 void by_products_change_no_bit() {
     for (const Net& net : nets()) {
         const Problem<double> problem(net);
@@ -174,7 +176,8 @@ void a_maximum_is_the_first_of_equals() {
 }
 
 void masks_follow_the_stream() {
-    // A net that is linear behind its dropout: the mask of the first step is seen in the gradient of the last layer's weight.
+    // A net that is linear behind its dropout: the mask of the first step is seen in the gradient
+    // of the last layer's weight.
     const std::vector<Layer> layers{dropout(0.25), linear(40, 2)};
     Problem<double> problem({"dropout", layers, {40}}, 3);
     std::fill(problem.x.begin(), problem.x.end(), 1.0);

@@ -1,5 +1,5 @@
-// Turns: hand-made timelines with ties, absence and losses, what is sent, and the laws of its rounds. The laws that hold for all policies
-// are in test_plan_laws.cpp.
+// Turns: hand-made timelines with ties, absence and losses, what is sent, and the laws of its
+// rounds. The laws that hold for all policies are in test_plan_laws.cpp.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -14,8 +14,9 @@ using namespace fedbench::testing;
 
 constexpr Turns kTurn{Resend::turn}, kNewest{Resend::newest};
 
-/// Client 0 takes 1 s, client 1 takes 3.25 s, a download 0.25 s. The first update waits for client 1; client 0's next arrival is its
-/// turn; what it sends then, from the version of its turn, is collected.
+/// Client 0 takes 1 s, client 1 takes 3.25 s, a download 0.25 s. The first update waits for client
+/// 1; client 0's next arrival is its turn; what it sends then, from the version of its turn, is
+/// collected.
 void by_hand() {
     const Plan plan(fixed_system({1, 3.25}, 0.25), kTurn, updates(4));
     check_update(plan, 0, 14, {{0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 0, 0}});
@@ -28,7 +29,8 @@ void by_hand() {
     check(plan.totals.downloads == 2 + 3, "both at first, and after the turns of which the plan has seen the end");
 }
 
-/// As above, and client 0 starts from version 1 when it arrives after the first update, whoever's turn it is.
+/// As above, and client 0 starts from version 1 when it arrives after the first update, whoever's
+/// turn it is.
 void newest_by_hand() {
     const Plan plan(fixed_system({1, 1.75, 4}), kNewest, updates(4));
     check_update(plan, 0, 16, {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 1, 0}, {0, 3, 0}, {2, 0, 0}});
@@ -39,8 +41,9 @@ void newest_by_hand() {
     check(plan.totals.downloads == 3 + 2 + 1 + 1 + 1, "the same version is not sent twice");
 }
 
-/// Equal durations: arrivals of an instant in client order, each with its update, then everybody starts. At 3 s client 1 completes what
-/// is collected, and client 2, which is drained next, has its turn at once.
+/// Equal durations: arrivals of an instant in client order, each with its update, then everybody
+/// starts. At 3 s client 1 completes what is collected, and client 2, which is drained next, has
+/// its turn at once.
 void ties() {
     const Plan plan(fixed_system({1, 1, 1}), kTurn, updates(6));
     check_update(plan, 0, 4, {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}});
@@ -63,7 +66,8 @@ SystemModel absent(SystemModel system, const std::vector<std::vector<double>>& w
     return system;
 }
 
-/// Jobs of 1 s, downloads of 0.5 s. Client 1 is away on [2.5, 4): its turn came in the first update, at 1.5 s, and its job is lost.
+/// Jobs of 1 s, downloads of 0.5 s. Client 1 is away on [2.5, 4): its turn came in the first
+/// update, at 1.5 s, and its job is lost.
 void lost_jobs() {
     const std::vector<double> always = {0, 1000};
     const Plan plan(absent(fixed_system({1, 1}, 0.5), {always, {0, 2.5, 4, 1000}}), kTurn, updates(4));
@@ -90,7 +94,8 @@ void lost_jobs() {
     check(second.version() == 2 && second.missing() == std::vector<std::int32_t>({0}), "client 1 waits for client 0");
 }
 
-/// Client 0 leaves at 2.5 s with version 1, of its turn at 2.25 s, while the others have their turns at 3 and 4 s.
+/// Client 0 leaves at 2.5 s with version 1, of its turn at 2.25 s, while the others have their
+/// turns at 3 and 4 s.
 void versions_that_idle_clients_hold() {
     Scheduler scheduler(absent(fixed_system({2.25, 1, 2}), {{0, 2.5, 8, 100}, {0, 100}, {0, 100}}), kTurn, updates(6));
     check(scheduler.next(2).live_bases == std::vector<std::int32_t>({0, 1, 2}), "what an absent client holds, a job, and the newest");
@@ -100,8 +105,9 @@ void versions_that_idle_clients_hold() {
     check(std::find(last.jobs.base.begin(), last.jobs.base.end(), 1) != last.jobs.base.end(), "it starts from there at 8 s");
 }
 
-/// Every round has as many updates as clients, and everybody's turn once; nothing that arrives is left out; entries of one client in a
-/// round are of one version, and none is of more than 2 N - 2 updates ago, which is attained.
+/// Every round has as many updates as clients, and everybody's turn once; nothing that arrives is
+/// left out; entries of one client in a round are of one version, and none is of more than 2 N - 2
+/// updates ago, which is attained.
 void rounds_of_turns() {
     for (std::uint32_t clients : {1u, 2u, 5u, 12u}) {
         const SystemModel system = random_system(clients, 7 + clients);

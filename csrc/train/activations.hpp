@@ -44,14 +44,16 @@ private:
     std::unique_ptr<Real, Free> data_;
 };
 
-/// How many parts so many multiply-adds are worth: kWorth of them take several times as long as a section with helpers costs.
+/// How many parts so many multiply-adds are worth: kWorth of them take several times as long as a
+/// section with helpers costs.
 inline std::size_t parts_worth(const Helpers& helpers, std::size_t work) {
     constexpr std::size_t kWorth = 1 << 18;
     return std::min(helpers.parts(), 1 + work / kWorth);
 }
 
-/// A batch between two layers. Vectors are rows, example after example. Images are (channels, height, width, example): so a shift of
-/// a window moves along contiguous numbers, whatever the batch size.
+/// A batch between two layers. Vectors are rows, example after example. Images are (channels,
+/// height, width, example): so a shift of a window moves along contiguous numbers, whatever the
+/// batch size.
 template <typename Real>
 struct Activation {
     Shape shape;
@@ -70,7 +72,8 @@ struct Activation {
     }
 };
 
-/// The parameters of a model and what steps need of the same size: every tensor starts at a cache line.
+/// The parameters of a model and what steps need of the same size: every tensor starts at a cache
+/// line.
 template <typename Real>
 class Arena {
 public:

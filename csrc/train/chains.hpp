@@ -19,8 +19,9 @@ inline constexpr std::size_t kTileRows = 4, kTileColumns = 3, kRowRegisters = 10
 inline constexpr std::size_t kTileRows = 2, kTileColumns = 2, kRowRegisters = 5;  // of two registers each: 12 of 16
 #endif
 
-// A sum over many numbers is one of kChainBytes' worth of chains, whatever the registers: number i goes to chain i modulo their count,
-// and the chains are added by one tree (`sum_of`). A wider register holds the chains of kPairs sums.
+// A sum over many numbers is one of kChainBytes' worth of chains, whatever the registers: number i
+// goes to chain i modulo their count, and the chains are added by one tree (`sum_of`). A wider
+// register holds the chains of kPairs sums.
 inline constexpr std::size_t kChainBytes = 32, kBytes = std::max(simd::kBytes, kChainBytes), kPairs = kBytes / kChainBytes;
 
 template <typename Real>
@@ -65,7 +66,8 @@ template <typename C>
 }
 #endif
 
-/// The sum of the chains: of eight, neighbours are added, then pairs of them, then the two halves; of four, the halves, then neighbours.
+/// The sum of the chains: of eight, neighbours are added, then pairs of them, then the two halves;
+/// of four, the halves, then neighbours.
 [[gnu::always_inline]] inline float sum_of(Chains<float> x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
 [[gnu::always_inline]] inline double sum_of(Chains<double> x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 

@@ -1,6 +1,8 @@
-// A layer on images (channels, height, width, example), stride and zero padding allowed. No patches are copied: forward, a window's column
-// is a shift of a contiguous row; backward, images are (example, height, width, channel), where a row of a window is contiguous. A max-pool
-// that follows belongs to it: the large image between the two is never whole, and of its slopes only those of the maxima are looked at.
+// A layer on images (channels, height, width, example), stride and zero padding allowed. No patches
+// are copied: forward, a window's column is a shift of a contiguous row; backward, images are
+// (example, height, width, channel), where a row of a window is contiguous. A max-pool that follows
+// belongs to it: the large image between the two is never whole, and of its slopes only those of
+// the maxima are looked at.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +13,9 @@
 namespace fedbench::train {
 namespace {
 
-/// One convolution's tables and scratch for the current batch size. `pool` is the max-pool that follows, if one does; `backward`: will its
-/// input's gradient be wanted? `threads`: so many may work on it.
+/// One convolution's tables and scratch for the current batch size. `pool` is the max-pool that
+/// follows, if one does; `backward`: will its input's gradient be wanted? `threads`: so many may
+/// work on it.
 template <typename Real>
 class Convolution {
 public:
@@ -67,8 +70,9 @@ public:
         helpers.split(parts(helpers), [&](Part part) { forward_part(part, w, bias, in, out); });
     }
 
-    /// dW into `weight`, db into `bias`, and what every output says about the inputs that it saw into `in_grad`, unless that is nothing;
-    /// `in` is what `forward` got. A slope that is 0 says nothing, and before a max-pool and a rectifier most are 0.
+    /// dW into `weight`, db into `bias`, and what every output says about the inputs that it saw
+    /// into `in_grad`, unless that is nothing; `in` is what `forward` got. A slope that is 0 says
+    /// nothing, and before a max-pool and a rectifier most are 0.
     void backward(Helpers& helpers, const Real* w, const Real* in, const Real* out_grad, Real* weight, Real* bias, Real* in_grad) {
         const Real* const image = layer_.padding > 0 ? padded_.data() : in;
         const std::size_t parts = this->parts(helpers);
@@ -105,7 +109,8 @@ private:
             for (std::size_t oh = begin; oh < end; ++oh) forward_row(w, bias, in, oh, 0, layer_.outputs, out + oh * row, out_.height * row);
             return;
         }
-        // A row of windows at a time, of so many channels that what is between stays in the first-level cache.
+        // A row of windows at a time, of so many channels that what is between stays in the
+        // first-level cache.
         const std::size_t k = pool_.layer.kernel;
         Real* const wide = wide_[part.index].data();
         Windows windows = windows_of(pool_, batch_);
@@ -132,8 +137,9 @@ private:
         });
     }
 
-    /// Two lists of every slope of some examples: one of each example and output channel, which leads to the inputs that it saw, and one
-    /// of each example and place, which leads to the channel's weights.
+    /// Two lists of every slope of some examples: one of each example and output channel, which
+    /// leads to the inputs that it saw, and one of each example and place, which leads to the
+    /// channel's weights.
     void find_slopes(Part part, const Real* out_grad) {
         const auto [begin, end] = part.of(batch_);
         const std::size_t windows = of_output_.most, window = layer_.inputs * layer_.kernel * layer_.kernel;
@@ -166,9 +172,10 @@ private:
             }
     }
 
-    /// body(row, rows, first, count) for the windows: so many rows from `row` on, and of each `count` numbers from `first` on. Short rows
-    /// come all at once; long ones in stretches, whose weights of all output channels stay in the first-level cache. An input's gradient
-    /// adds part by part, so these are the same for all registers.
+    /// body(row, rows, first, count) for the windows: so many rows from `row` on, and of each
+    /// `count` numbers from `first` on. Short rows come all at once; long ones in stretches, whose
+    /// weights of all output channels stay in the first-level cache. An input's gradient adds part
+    /// by part, so these are the same for all registers.
     template <typename Body>
     void for_window_parts(const Body& body) const {
         constexpr std::size_t stretch = 320 / sizeof(Real);
@@ -216,7 +223,8 @@ private:
         for_weights(part, [&](std::size_t flat, std::size_t turned) { turned_.data()[turned] = w[flat]; });
     }
 
-    /// Inputs of some examples. Every input is one chain: window part by window part, place by place, output channel by output channel.
+    /// Inputs of some examples. Every input is one chain: window part by window part, place by
+    /// place, output channel by output channel.
     void input_gradient(Part part) {
         const std::size_t c = layer_.inputs, image = height_ * width_ * c, row = width_ * c, length = layer_.kernel * c;
         const auto [begin, end] = part.of(batch_);
@@ -244,7 +252,8 @@ private:
                             patches_gradient_.data()[b * image + ((h + p) * width_ + x + p) * c + i];
     }
 
-    /// body(place in (output, input, row, column), place in (output, row, column, input)) for the weights of some outputs.
+    /// body(place in (output, input, row, column), place in (output, row, column, input)) for the
+    /// weights of some outputs.
     template <typename Body>
     void for_weights(Part part, const Body& body) const {
         const std::size_t c = layer_.inputs, k2 = layer_.kernel * layer_.kernel;
@@ -254,7 +263,8 @@ private:
                 for (std::size_t i = 0; i < c; ++i) body((o * c + i) * k2 + at, (o * k2 + at) * c + i);
     }
 
-    /// body(in the output's row, in the input's row, length) for the parts of an output row whose inputs are contiguous.
+    /// body(in the output's row, in the input's row, length) for the parts of an output row whose
+    /// inputs are contiguous.
     template <typename Body>
     void for_stretches(const Body& body) const {
         if (layer_.stride == 1) return body(0, 0, out_.width * batch_);

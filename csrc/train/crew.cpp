@@ -71,8 +71,8 @@ void Crew<Real>::share(std::size_t count, const std::function<void(std::size_t, 
     team_.run(count + most - 1, task, watch ? Watch(watch_jobs) : watch);
 }
 
-/// All jobs have a thread: helps whoever has the fewest helpers, until none is at work. More threads than processors would take turns,
-/// and wait for each other.
+/// All jobs have a thread: helps whoever has the fewest helpers, until none is at work. More
+/// threads than processors would take turns, and wait for each other.
 template <typename Real>
 void Crew<Real>::help(const std::atomic<std::size_t>& working) {
     const std::size_t processors = std::thread::hardware_concurrency();

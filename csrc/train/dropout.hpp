@@ -9,8 +9,9 @@
 namespace fedbench::train {
 namespace {
 
-/// Factors 0 or 1 / (1 - p), one word each, in the order of (example, element): torch_model.py states it. Factors of images are laid out as
-/// (element, example), those of vectors as (example, element).
+/// Factors 0 or 1 / (1 - p), one word each, in the order of (example, element): torch_model.py
+/// states it. Factors of images are laid out as (element, example), those of vectors as (example,
+/// element).
 template <typename Real>
 void draw_masks(const Stage& stage, std::size_t elements, Words& word, std::size_t batch, Real* mask) {
     const auto least = static_cast<std::uint64_t>(std::ceil(stage.layer.p * 0x1p32));  // a word is kept if it is >= p 2^32

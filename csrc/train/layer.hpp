@@ -1,5 +1,5 @@
-// What a layer is: to the network before anything is computed, and to the passes of a batch. To add one, write such a class and add it to
-// the list in layers.hpp.
+// What a layer is: to the network before anything is computed, and to the passes of a batch. To add
+// one, write such a class and add it to the list in layers.hpp.
 #pragma once
 
 #include <string>
@@ -72,8 +72,9 @@ public:
     virtual void bind(std::size_t examples) { batch = examples; }
     /// The result of a batch; with dropout if there is a stream for its masks.
     virtual void forward(const Real* weights, Words* masks) = 0;
-    /// The gradient of the input, unless the layer is the first, from that of the result; and of the layer's parameters: they change by
-    /// scale * gradient, or if scale is 0 their gradient is set and they stay.
+    /// The gradient of the input, unless the layer is the first, from that of the result; and of
+    /// the layer's parameters: they change by scale * gradient, or if scale is 0 their gradient is
+    /// set and they stay.
     virtual void backward(Real* weights, Real* gradient, Real scale) = 0;
     /// Dropout words for one example.
     virtual std::size_t words() const { return 0; }

@@ -24,9 +24,11 @@ void linear_forward(Part part, const Layer& layer, const Real* w, const Real* bi
     });
 }
 
-/// With dz = out.grad: dx = W^T dz, unless dx is nothing; and adds scale * dz^T x to `weight`, or puts dz^T x there if scale is 0; likewise
-/// the sums of dz to `bias`. `offset` says where rows of W start. Rows of W are used for both in blocks that stay in the second-level
-/// cache, and for dx before they change. A part is some columns of W, or without dx some rows, which its thread had forward.
+/// With dz = out.grad: dx = W^T dz, unless dx is nothing; and adds scale * dz^T x to `weight`, or
+/// puts dz^T x there if scale is 0; likewise the sums of dz to `bias`. `offset` says where rows of
+/// W start. Rows of W are used for both in blocks that stay in the second-level cache, and for dx
+/// before they change. A part is some columns of W, or without dx some rows, which its thread had
+/// forward.
 template <typename Real>
 void linear_backward(Part part, const Layer& layer, const Real* w, const Step* offset, const Activation<Real>& in,
                      const Activation<Real>& out, Real* dx, Real scale, Real* weight, Real* bias, std::size_t batch) {

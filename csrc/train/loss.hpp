@@ -30,7 +30,8 @@ void cross_entropy_rows(const Real* z, Real* grad, const std::int64_t* label, st
     }
 }
 
-/// Gradient of the mean cross-entropy with respect to the logits z: (softmax - one at the label) / batch.
+/// Gradient of the mean cross-entropy with respect to the logits z: (softmax - one at the label) /
+/// batch.
 template <typename Real>
 void cross_entropy_gradient(const Real* z, Real* grad, const std::int64_t* label, std::size_t classes, std::size_t batch) {
     if (classes == 2) return cross_entropy_rows<2>(z, grad, label, classes, batch);

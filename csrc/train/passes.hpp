@@ -8,8 +8,8 @@
 namespace fedbench::train {
 namespace {
 
-/// The activations of a batch of at most `largest` examples. Weights and gradients are laid out as the arena says. The work is that of
-/// `helpers`, with all helpers at most `threads` of them.
+/// The activations of a batch of at most `largest` examples. Weights and gradients are laid out as
+/// the arena says. The work is that of `helpers`, with all helpers at most `threads` of them.
 template <typename Real>
 class Passes {
 public:
@@ -26,7 +26,8 @@ public:
     const Real* logits() const { return activations_.back().value; }
     Real* slope() { return activations_.back().grad; }  // the gradient with respect to the logits
 
-    /// The logits of the first `batch` of `inputs`; with dropout if there is a stream for its masks.
+    /// The logits of the first `batch` of `inputs`; with dropout if there is a stream for its
+    /// masks.
     void forward(const Real* weights, std::size_t batch, Words* masks) {
         bind(batch);
         Activation<Real>& input = activations_.front();
@@ -41,7 +42,8 @@ public:
         for (const auto& layer : layers_) layer->forward(weights, masks);
     }
 
-    /// From `slope`: weights change by scale * gradient, or if scale is 0 the gradient is set and they stay.
+    /// From `slope`: weights change by scale * gradient, or if scale is 0 the gradient is set and
+    /// they stay.
     void backward(Real* weights, Real* gradient, Real scale) {
         for (std::size_t i = layers_.size(); i-- > 0;) layers_[i]->backward(weights, gradient, scale);
     }

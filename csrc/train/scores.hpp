@@ -18,7 +18,8 @@ void in_packs(double* x, std::size_t n, const F& f) {
     for (std::size_t i = 0; i < n; i += distillation::Pack<double>::width) store(x + i, f(distillation::load(x + i)));
 }
 
-/// First all exponentials of many rows, then their sums, each one chain, class by class, then the logarithms.
+/// First all exponentials of many rows, then their sums, each one chain, class by class, then the
+/// logarithms.
 template <typename Real>
 void score_rows(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right) {
     const std::size_t most = std::max<std::size_t>(1, 1024 / classes);  // rows whose exponentials stay in the first-level cache

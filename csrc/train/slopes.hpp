@@ -6,7 +6,8 @@
 namespace fedbench::train {
 namespace {
 
-/// Lists of slopes that are not 0, with where the numbers start by which they are multiplied; a list has at most `most`.
+/// Lists of slopes that are not 0, with where the numbers start by which they are multiplied; a
+/// list has at most `most`.
 template <typename Real>
 struct Slopes {
     std::size_t most = 0;

@@ -8,8 +8,9 @@
 namespace fedbench::train {
 namespace {
 
-/// Where the table's rows of the batch's symbols start, example after example. The data were checked; a number that somebody changed
-/// since to something that is no symbol is taken as the symbol 0, so that nothing beyond the table is touched.
+/// Where the table's rows of the batch's symbols start, example after example. The data were
+/// checked; a number that somebody changed since to something that is no symbol is taken as the
+/// symbol 0, so that nothing beyond the table is touched.
 template <typename Real>
 void find_rows(const Layer& layer, const Real* const* rows, std::size_t window, std::size_t batch, Step* offset) {
     for (std::size_t b = 0; b < batch; ++b)
@@ -27,8 +28,9 @@ void embedding_forward(Part part, std::size_t width, const Real* table, const St
     for (std::size_t i = begin; i < end; ++i) std::copy_n(table + offset[i], width, out + i * width);
 }
 
-/// Adds the slope of every row of the result to the row of `gradient` that it was a copy of, in the order of examples and, within one, of
-/// places. A part is some columns, so every element is one chain of additions whoever helps.
+/// Adds the slope of every row of the result to the row of `gradient` that it was a copy of, in the
+/// order of examples and, within one, of places. A part is some columns, so every element is one
+/// chain of additions whoever helps.
 template <typename Real>
 void embedding_backward(Part part, std::size_t width, const Step* offset, std::size_t count, const Real* slope, Real* gradient) {
     const auto [begin, end] = part.of(width, kLanes<Real>);
@@ -64,7 +66,8 @@ public:
             embedding_forward(part, this->layer().outputs, weights + this->at.weight, offset_.data(), this->numbers(), this->at.out.value);
         });
     }
-    /// Symbols have no slopes: what is before this layer gets none, and what it makes of them is not looked at.
+    /// Symbols have no slopes: what is before this layer gets none, and what it makes of them is
+    /// not looked at.
     void backward(Real* weights, Real* gradient, Real scale) override {
         Real* const to = gradient + this->at.weight;
         std::fill_n(to, this->at.stage.weights, Real{0});

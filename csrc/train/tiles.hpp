@@ -11,7 +11,8 @@ namespace {
 
 using Step = std::ptrdiff_t;
 
-/// One tile of sums of products: result[m, column] = start + sum over i of factor(m, i) * row(i)[column].
+/// One tile of sums of products: result[m, column] = start + sum over i of factor(m, i) *
+/// row(i)[column].
 template <typename Real>
 struct Outer {
     enum class Start { zero, value, there };
@@ -30,8 +31,8 @@ struct Outer {
     Real scale = 1;               // result += scale * sum
 };
 
-/// M rows, N registers of columns, the last of which has `lanes` unless it is `full`. Every element is one chain of multiply-adds in
-/// the order of i.
+/// M rows, N registers of columns, the last of which has `lanes` unless it is `full`. Every element
+/// is one chain of multiply-adds in the order of i.
 template <std::size_t M, std::size_t N, bool full, typename Real>
 [[gnu::noinline]] void outer_tile(const Outer<Real>& o, std::size_t column, Lanes lanes) {
     constexpr std::size_t width = kLanes<Real>;
@@ -97,7 +98,8 @@ struct RowSum {
     Step result_step;
 };
 
-/// R rows of N registers, the last of which has `lanes` unless it is `full`. Every element is one chain of multiply-adds in the order of i.
+/// R rows of N registers, the last of which has `lanes` unless it is `full`. Every element is one
+/// chain of multiply-adds in the order of i.
 template <std::size_t R, std::size_t N, bool full, typename Real>
 [[gnu::noinline]] void row_sum_tile(const RowSum<Real>& o, Lanes lanes) {
     constexpr std::size_t width = kLanes<Real>;
@@ -178,7 +180,8 @@ struct Dots {
     const Real* value;  // (m)
 };
 
-/// M registers of rows, each of kPairs of them, and N columns; `rows` <= M * kPairs are there. Every chain is one of multiply-adds.
+/// M registers of rows, each of kPairs of them, and N columns; `rows` <= M * kPairs are there.
+/// Every chain is one of multiply-adds.
 template <std::size_t M, std::size_t N, typename Real>
 [[gnu::noinline]] void dots_tile(const Dots<Real>& d, std::size_t rows) {
     constexpr std::size_t width = kChains<Real>;
@@ -264,7 +267,8 @@ template <typename Real, typename Body>
     });
 }
 
-/// How many rows i of a tile's columns fit into the first-level cache; they are used for all results before others come.
+/// How many rows i of a tile's columns fit into the first-level cache; they are used for all
+/// results before others come.
 inline constexpr std::size_t kDepth = (std::size_t{32} << 10) / (kTileColumns * kBytes);
 
 /// All results in some columns, summed over `count` rows i from `first` on.

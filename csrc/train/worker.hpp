@@ -110,7 +110,8 @@ public:
     }
 
 private:
-    /// The gradient of the mean loss of `count` examples, or with a rate the step, see Passes::backward.
+    /// The gradient of the mean loss of `count` examples, or with a rate the step, see
+    /// Passes::backward.
     void step_at(Buffer<Real>& weights, Buffer<Real>& gradient, std::size_t count, Words* masks, Real rate) {
         passes_.forward(weights.data(), count, masks);
         cross_entropy_gradient(passes_.logits(), passes_.slope(), labels_.data(), classes_, passes_.batch());

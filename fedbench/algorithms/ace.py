@@ -16,16 +16,18 @@ from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 @dataclass(frozen=True, kw_only=True)
 class ACE(Buffered):
-    """All-client engagement: every arrival moves the model by the mean of what all clients sent last.
+    """All-client engagement: every arrival moves the model by the mean of what all clients sent
+    last.
 
         h_i <- Delta_i of the client that arrived;   x <- x + server_lr * (1/N) sum_{j=1..N} h_j
 
-    One arrival makes an update. A Delta counts in every update until its client's next one takes its
-    place, which is about N updates; with server_lr = 1/N it moves the model by one Delta in all.
+    One arrival makes an update. A Delta counts in every update until its client's next one takes
+    its place, which is about N updates; with server_lr = 1/N it moves the model by one Delta in
+    all.
 
-    Source: Chang et al. 2025, after the abstract, the introduction, public reviews and two public codes;
-    the algorithm box was not read. Departures: several local steps and larger buffers; the paper has one
-    step and one arrival.
+    Source: Chang et al. 2025, after the abstract, the introduction, public reviews and two public
+    codes; the algorithm box was not read. Departures: several local steps and larger buffers; the
+    paper has one step and one arrival.
     """
 
     name = "ace"

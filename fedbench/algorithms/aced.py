@@ -16,7 +16,8 @@ from fedbench.types import Batch, State, Vector
 
 @dataclass(frozen=True, kw_only=True)
 class ACED(ACE):
-    """All-client engagement with delays: ACE whose mean leaves out what was started too many versions ago.
+    """All-client engagement with delays: ACE whose mean leaves out what was started too many
+    versions ago.
 
         h_i <- Delta_i,  base_i <- the version that it started from, of the client that arrived
         A = {i: t - base_i <= delay_threshold},  t = the version before the update
@@ -24,10 +25,10 @@ class ACED(ACE):
 
     The client that arrived is in A only if its own result is fresh enough.
 
-    Source: Chang et al. 2025, after the abstract, the introduction, public reviews and two public codes;
-    the algorithm box was not read. Departures: those of ACE. The age of an entry counts from the version
-    at which its job started; the public code also has it count from the newest version that was sent to
-    the client.
+    Source: Chang et al. 2025, after the abstract, the introduction, public reviews and two public
+    codes; the algorithm box was not read. Departures: those of ACE. The age of an entry counts from
+    the version at which its job started; the public code also has it count from the newest version
+    that was sent to the client.
     """
 
     name = "aced"

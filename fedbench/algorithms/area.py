@@ -15,16 +15,17 @@ from fedbench.types import Batch, Info, Job, Message, Reply, State, Stream, Vect
 
 @dataclass(frozen=True, kw_only=True)
 class AREA(Algorithm):
-    """Asynchronous exact averaging: a client sends how far its end model is from the one that it sent last.
+    """Asynchronous exact averaging: a client sends how far its end model is from the one that it
+    sent last.
 
         client: y = end of K steps from the x that it received;   r_i = y - y_i;   y_i <- y
         server: x <- x + (1/N) sum of the r_i that arrived
 
-    All y_i start at x0, so x = (1/N) sum_{j=1..N} y_j after every update, however often each client arrives.
-    There is no server rate: any but 1 would tie x to x0.
+    All y_i start at x0, so x = (1/N) sum_{j=1..N} y_j after every update, however often each client
+    arrives. There is no server rate: any but 1 would tie x to x0.
 
-    Source: Iakovidou and Kim 2024, after the abstract and summaries by others; the algorithm box was not
-    read.
+    Source: Iakovidou and Kim 2024, after the abstract and summaries by others; the algorithm box
+    was not read.
     """
 
     name = "area"

@@ -15,7 +15,8 @@ from fedbench.types import Batch, Dispatch, Info, State, Stream
 
 @dataclass(frozen=True, kw_only=True)
 class AsySG(Algorithm):
-    """Asynchronous stochastic gradient: every client pulls the model, pushes one mini-batch gradient, and pulls again.
+    """Asynchronous stochastic gradient: every client pulls the model, pushes one mini-batch
+    gradient, and pulls again.
 
         x <- x - gamma * sum g_i(x^base) over the next n gradients to arrive,   n = cohort_size
         gamma = server_lr / n (mode mean), or server_lr (mode sum)

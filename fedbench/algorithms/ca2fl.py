@@ -16,7 +16,8 @@ from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 @dataclass(frozen=True, kw_only=True)
 class CA2FL(Buffered):
-    """Cached calibration: buffered asynchronous aggregation that adds what the clients outside the buffer sent last.
+    """Cached calibration: buffered asynchronous aggregation that adds what the clients outside the
+    buffer sent last.
 
         v = h + (1/M) sum (Delta_i - h_i);   x <- x + server_lr * v,   M = buffer_size, h and h_i those before this buffer
         then h_i <- newest Delta_i of every client that arrived;   h = (1/N) sum h_i

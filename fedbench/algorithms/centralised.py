@@ -11,13 +11,15 @@ from fedbench.types import Batch, Dispatch, Info, Job, Message, Reply, Rounds, S
 
 @dataclass(frozen=True, kw_only=True)
 class Centralised(Algorithm):
-    """A reference, not a federated algorithm: one worker with everybody's examples does mini-batch SGD.
+    """A reference, not a federated algorithm: one worker with everybody's examples does mini-batch
+    SGD.
 
         x <- K steps of y <- y - local_lr * g(y) from x,   g on a mini-batch of the pooled data
 
-    K, the batch size and the time of a step are the scenario's; the worker has no slowdown, is always there and sends nothing. The
-    column `steps` of the records' curves compares it with federated runs at the same number of gradient steps, which is the same
-    number of examples unless a client has less than a batch. Momentum starts again after every K steps, as on clients.
+    K, the batch size and the time of a step are the scenario's; the worker has no slowdown, is
+    always there and sends nothing. The column `steps` of the records' curves compares it with
+    federated runs at the same number of gradient steps, which is the same number of examples unless
+    a client has less than a batch. Momentum starts again after every K steps, as on clients.
 
     Source: mini-batch SGD; scenarios/pooled.py says what becomes of the scenario.
     """

@@ -13,15 +13,17 @@ from fedbench.types import Batch, Broadcast, Dispatch, Info, State
 
 @dataclass(frozen=True, kw_only=True)
 class DeFedAvgIID(Algorithm):
-    """Delayed federated averaging for identically distributed data: the first n arrivals make an update.
+    """Delayed federated averaging for identically distributed data: the first n arrivals make an
+    update.
 
         x <- x + server_lr * (1/n) sum Delta,   n = cohort_size
 
     Every version is broadcast to all clients' receive buffers; a client starts whenever its buffer
-    holds a model. With receive = peek this is FedBuff with all clients working and zero download time.
+    holds a model. With receive = peek this is FedBuff with all clients working and zero download
+    time.
 
-    Source: Wang et al. 2024 (DeFedAvg), Alg. 2. Departure: a client is idle again when its upload has
-    arrived (uplink not overlapped).
+    Source: Wang et al. 2024 (DeFedAvg), Alg. 2. Departure: a client is idle again when its upload
+    has arrived (uplink not overlapped).
     """
 
     name = "defedavg_iid"

@@ -15,12 +15,14 @@ from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 @dataclass(frozen=True, kw_only=True)
 class FADAS(Buffered):
-    """Buffered asynchronous aggregation with an AMSGrad step at the server, whose rate may shrink with the staleness.
+    """Buffered asynchronous aggregation with an AMSGrad step at the server, whose rate may shrink
+    with the staleness.
 
         D = (1/M) sum Delta;   m <- beta1 m + (1 - beta1) D;   v <- beta2 v + (1 - beta2) D^2;   vhat <- max(vhat, v)
         x <- x + rate * (m / (1 - beta1^t)) / (sqrt(vhat) / sqrt(1 - beta2^t) + eps),   t = updates, from 1;   M = buffer_size
         rate = server_lr;   with delay_adaptive, for a largest staleness tmax of the buffer > delay_threshold:
-            server_lr / tmax (shrink code), min(server_lr, 1 / tmax) (shrink paper_min, which hardly ever binds)
+            server_lr / tmax (shrink code), min(server_lr, 1 / tmax) (shrink paper_min, which hardly
+            ever binds)
 
     Source: Wang et al. 2024 (FADAS), Alg. 1, and the authors' code.
     """

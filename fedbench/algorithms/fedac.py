@@ -15,7 +15,8 @@ from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMe
 
 @dataclass(frozen=True, kw_only=True)
 class FedAC(Buffered):
-    """Buffered asynchronous aggregation weighted by agreement with the server's own movement, with an adaptive server step.
+    """Buffered asynchronous aggregation weighted by agreement with the server's own movement, with
+    an adaptive server step.
 
         client: y <- y - local_lr * (g(y) + C - C_i), C sent with version `base`;  C_i <- gbar_i;  dC_i = gbar_i - old C_i
         server: r_i = max(cos(x - x^base, Delta_i), 0.1), 1 if tau = 0 or x = x^base;  w = r / sum r;  D = sum w_i Delta_i
@@ -25,9 +26,9 @@ class FedAC(Buffered):
     The cosine is ill-posed for a vanishing Delta, whose rounding noise would decide: |Delta| <= 1e-12 |x| counts as zero, its
     cosine as 0, its weight as 0.1.
 
-    Source: Zang et al. 2024. The primary text was not available; formulas follow public code, with the
-    correction inside every step. The variant that corrects once after training is not offered: its
-    normalisation is not specified.
+    Source: Zang et al. 2024. The primary text was not available; formulas follow public code, with
+    the correction inside every step. The variant that corrects once after training is not offered:
+    its normalisation is not specified.
     """
 
     name = "fedac"
@@ -72,6 +73,7 @@ class FedAC(Buffered):
 
 
 def agreement(x: Vector, base: Vector, delta: Vector, tau: int) -> float:
-    """r of one arrival: 1 if the server has not moved since `base`, else the cosine, at least 0.1."""
+    """r of one arrival: 1 if the server has not moved since `base`, else the cosine, at least
+    0.1."""
     cos = None if tau == 0 else k.direction_cosine(x, base, delta)
     return 1.0 if cos is None else max(cos, 0.1)

@@ -40,15 +40,17 @@ TRANSIT = {  # what a slow and a fast client contribute to nu
 
 @dataclass(frozen=True, kw_only=True)
 class FedaGrac(Cohort):
-    """Calibrated gradients under step asynchronism: who does more local steps is held to the direction of the others.
+    """Calibrated gradients under step asynchronism: who does more local steps is held to the
+    direction of the others.
 
         client: y <- y - local_lr * (g(y) + lambda_t (nu - nu_i));  gbar_i, gfirst_i = the mean and the first of its g
         server: x <- x + server_lr * sum w_i Delta_i;   Kbar = sum w_i K_i;   fast: K_i > Kbar (1 + 1e-9), so that a tie is slow
                 nu <- sum w_i v_i,   v_i = gfirst_i if fast else gbar_i;   nu_i <- gbar_i
         w_i = p_i if all clients take part, else 1/|S|; who does not take part keeps its nu_i
 
-    Source: Wu et al. 2021, Alg. 1. Departures: server_lr, 1 there; a cohort is drawn by default, and
-    sampling = all is the paper's; a slow client's v_i, which a server with nu_i could infer, is an upload.
+    Source: Wu et al. 2021, Alg. 1. Departures: server_lr, 1 there; a cohort is drawn by default,
+    and sampling = all is the paper's; a slow client's v_i, which a server with nu_i could infer, is
+    an upload.
     """
 
     name = "fedagrac"
@@ -128,7 +130,8 @@ class FedaGrac(Cohort):
 
 
 def checked_schedule(schedule: tuple[Any, ...]) -> tuple[tuple[int, float], ...]:
-    """The rows as (round, value); UsageError unless the rounds ascend from 0 and the values are finite and >= 0."""
+    """The rows as (round, value); UsageError unless the rounds ascend from 0 and the values are
+    finite and >= 0."""
     pairs = [row for row in schedule if isinstance(row, tuple) and len(row) == 2]
     rows = [(first, float(value)) for first, value in pairs if isinstance(first, int) and isinstance(value, int | float)]
     rounds = [first for first, _ in rows]

@@ -16,17 +16,19 @@ from fedbench.types import Batch, Job, LocalRule, Message, State, Vector
 
 @dataclass(frozen=True, kw_only=True)
 class FedAWE(Cohort):
-    """Adaptive weights and echoes: who missed rounds starts from its own old model, and its progress counts once for each of them.
+    """Adaptive weights and echoes: who missed rounds starts from its own old model, and its
+    progress counts once for each of them.
 
         client: K steps from its own model X_i;   X_i+ = X_i + server_lr * (t - last_i) Delta_i
         server: x <- (1/|S|) sum_S X_i+;   then X_i <- x,  last_i <- t,  i in S;   absent clients keep theirs
 
-    t = the round, last_i = the last one in which client i took part, -1 at first. A client sends one vector,
-    X_i+ in the paper and Delta_i here, to which the server adds the X_i that both know. The model that the
-    server sends at a round's end is charged as the download of the client's next job. A round is an update
-    here, so rounds in which nobody is there do not count.
+    t = the round, last_i = the last one in which client i took part, -1 at first. A client sends
+    one vector, X_i+ in the paper and Delta_i here, to which the server adds the X_i that both know.
+    The model that the server sends at a round's end is charged as the download of the client's next
+    job. A round is an update here, so rounds in which nobody is there do not count.
 
-    Source: Xiang et al. 2024, Alg. 1, which was read in full. Departure: t counts no round without clients.
+    Source: Xiang et al. 2024, Alg. 1, which was read in full. Departure: t counts no round without
+    clients.
     """
 
     name = "fedawe"

@@ -18,8 +18,8 @@ class FedBuff(Buffered):
 
         x <- x + server_lr * (1/M) sum s(tau) Delta,   M = buffer_size
 
-    Source: Nguyen et al. 2022, Alg. 1; Toghani and Uribe 2022, Alg. 1-2 with beta = server_lr / M. Wang
-    et al. 2025, Alg. 1, print it with dispatch_before_update.
+    Source: Nguyen et al. 2022, Alg. 1; Toghani and Uribe 2022, Alg. 1-2 with beta = server_lr / M.
+    Wang et al. 2025, Alg. 1, print it with dispatch_before_update.
     """
 
     name = "fedbuff"

@@ -20,23 +20,26 @@ LITTLE = 0.01  # of the updates' movement; on digits-demo 0.005 of it left the a
 
 @dataclass(frozen=True, kw_only=True)
 class FedEcho(Buffered):
-    """Buffered asynchronous aggregation, then distillation from what every client's newest model says of unlabelled public data.
+    """Buffered asynchronous aggregation, then distillation from what every client's newest model
+    says of unlabelled public data.
 
-        on arrival: Z_i <- logits of all public rows under x^base + Delta_i, the client's own end model
+        on arrival: Z_i <- logits of all public rows under x^base + Delta_i, the client's own end
+            model
         server:     x <- x + server_lr * (1/M) sum Delta,   M = buffer_size;   then distill_steps times, on a batch B of public rows:
                     t = mean of Z_i[B] over the clients that have reported;   y = logits of B under x;   P = softmax(t)
                     alpha = H alpha_max + (1 - H) alpha_min,   H = mean entropy of P / log classes
                     G = gradient of mean_B [alpha KL(P || softmax(y)) + (1 - alpha) CE(y, argmax t)] with respect to x
                     G <- G min(1, clip_norm / |G|);   x <- step of distill_optimizer along G with rate distill_lr
 
-    Without distillation steps this is FedBuff. There is no staleness weight and no weight decay in the
-    distillation. A step of Adam moves each of d parameters by up to about its rate, the model by up to
-    sqrt(d) times it: the default rate moves every model as far as the paper's moves ResNet-18. A run in
-    which distillation moved the model by less than 1% of what the updates did has a warning.
+    Without distillation steps this is FedBuff. There is no staleness weight and no weight decay in
+    the distillation. A step of Adam moves each of d parameters by up to about its rate, the model
+    by up to sqrt(d) times it: the default rate moves every model as far as the paper's moves
+    ResNet-18. A run in which distillation moved the model by less than 1% of what the updates did
+    has a warning.
 
-    Source: Wang et al. 2025, Alg. 1, eq. (2)-(4). The paper leaves distill_steps, the batch size, the
-    state of Adam and the student's mode open. Its experiments on images have 50 clients, concurrency 25
-    and 2,000 public examples.
+    Source: Wang et al. 2025, Alg. 1, eq. (2)-(4). The paper leaves distill_steps, the batch size,
+    the state of Adam and the student's mode open. Its experiments on images have 50 clients,
+    concurrency 25 and 2,000 public examples.
     """
 
     name = "fedecho"

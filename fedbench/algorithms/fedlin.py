@@ -14,14 +14,16 @@ from fedbench.types import Batch, Dispatch, GradientWork, Info, Job, LocalRule, 
 
 @dataclass(frozen=True, kw_only=True)
 class FedLin(Algorithm):
-    """Every round begins with the full gradient of everybody; local steps replace the client's own part of it by what they see.
+    """Every round begins with the full gradient of everybody; local steps replace the client's own
+    part of it by what they see.
 
         server: G = sum p_i grad F_i(x)
         client: K steps  y <- y - (local_lr / K) * (g(y) - g(x) + G),   g(y) and g(x) on the same mini-batch
         server: x <- x + server_lr * sum p_i Delta_i
 
-    `local_lr` is the rate of a whole run: each of its K steps takes a K-th. All clients take part. Clock
-    and ledger charge for the pass over the examples that begins a round, and for both gradients of a step.
+    `local_lr` is the rate of a whole run: each of its K steps takes a K-th. All clients take part.
+    Clock and ledger charge for the pass over the examples that begins a round, and for both
+    gradients of a step.
 
     Source: Mitra et al. 2021, Alg. 1 without compression; the mini-batch form is SVRG's. Sparsified
     gradients and models are not offered.

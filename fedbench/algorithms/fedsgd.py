@@ -13,12 +13,13 @@ from fedbench.types import Batch, Dispatch, Info, Rounds, State, Weights
 
 @dataclass(frozen=True, kw_only=True)
 class FedSGD(Algorithm):
-    """A reference: everybody's gradient, one step a round. FedAvg with K = 1, whatever the scenario's local steps.
+    """A reference: everybody's gradient, one step a round. FedAvg with K = 1, whatever the
+    scenario's local steps.
 
         x <- x + server_lr * sum a_i Delta_i,   Delta_i = -local_lr * g_i(x)
 
-    With weights p and local batches of all examples this is gradient descent on the pooled data with
-    the rate server_lr * local_lr.
+    With weights p and local batches of all examples this is gradient descent on the pooled data
+    with the rate server_lr * local_lr.
 
     Source: McMahan et al. 2017, section 2.
     """

@@ -24,13 +24,13 @@ class FedStale(Cohort):
         x <- x + server_lr * (sum_S (a_i / pi_i) (Delta_i - beta h_i) + beta sum_{j=1..N} a_j h_j)
         then h_i <- Delta_i,  i in S;   h starts at 0
 
-    beta = `stale_weight`, pi_i = the probability that client i takes part in a round. It is estimated, under
-    participation = interval, by the rounds from one participation to the next: 1 / pi_i is the mean of the
-    intervals that ended before this round, 1 before the first. A round is an update here, so rounds in which
-    nobody is there do not count.
+    beta = `stale_weight`, pi_i = the probability that client i takes part in a round. It is
+    estimated, under participation = interval, by the rounds from one participation to the next: 1 /
+    pi_i is the mean of the intervals that ended before this round, 1 before the first. A round is
+    an update here, so rounds in which nobody is there do not count.
 
-    Source: Rodio and Neglia 2024, after the abstract and the authors' code, which was read and has the
-    update and the estimate.
+    Source: Rodio and Neglia 2024, after the abstract and the authors' code, which was read and has
+    the update and the estimate.
     """
 
     name = "fedstale"
@@ -80,6 +80,6 @@ class FedStale(Cohort):
         return a[S] * self.interval_i(state)[S] if pi == "interval" else a[S] / np.array(pi)[S]
 
     def interval_i(self, state: State) -> Weights:
-        """The mean interval of every client (N,), in rounds. Intervals follow each other from the first round on, so that together they
-        are as long as the run was when the last one ended."""
+        """The mean interval of every client (N,), in rounds. Intervals follow each other from the
+        first round on, so that together they are as long as the run was when the last one ended."""
         return np.where(state.intervals > 0, state.ended / np.maximum(state.intervals, 1), 1.0)

@@ -15,17 +15,18 @@ from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
 @dataclass(frozen=True, kw_only=True)
 class FedVARP(Cohort):
-    """Variance reduction for partial participation: what absent clients sent last stands in for them.
+    """Variance reduction for partial participation: what absent clients sent last stands in for
+    them.
 
         v = (1/|S|) sum_S (Delta_i - y_i) + (1/N) sum_{j=1..N} y_j,   with the y of before the round
         x <- x + server_lr * v;   then y_i <- Delta_i,  i in S
 
-    All y_i start at 0, so the first round is FedAvg's. Drawn uniformly, v has the mean that all clients would
-    give, and its noise vanishes as the Delta_i settle.
+    All y_i start at 0, so the first round is FedAvg's. Drawn uniformly, v has the mean that all
+    clients would give, and its noise vanishes as the Delta_i settle.
 
     Source: Jhunjhunwala et al. 2022, the update as the code of Rodio and Neglia 2024 quotes it; the
-    algorithm box was not read. Departures: the paper divides a Delta by local_lr K, which is the same
-    for equal K up to the rate; its clustered variant is not offered.
+    algorithm box was not read. Departures: the paper divides a Delta by local_lr K, which is the
+    same for equal K up to the rate; its clustered variant is not offered.
     """
 
     name = "fedvarp"

@@ -13,16 +13,18 @@ from fedbench.types import Batch, Dispatch, Info, Rounds, State
 
 @dataclass(frozen=True, kw_only=True)
 class MSync(Algorithm):
-    """m-synchronous SGD: all clients start every round together, and the first m results make the update.
+    """m-synchronous SGD: all clients start every round together, and the first m results make the
+    update.
 
         x <- x + server_lr * (1/m) sum of the first m Delta_i;   the other clients stop, and everybody starts again
 
-    m = `cohort_size`. A round lasts as long as its m-th fastest job. With fixed speeds the same m clients are
-    the first in every round, so unequal objectives pull the model to theirs.
+    m = `cohort_size`. A round lasts as long as its m-th fastest job. With fixed speeds the same m
+    clients are the first in every round, so unequal objectives pull the model to theirs.
 
     Source: Begunov and Tyurin 2026, Alg. 3, after the introduction and a description by others; the
-    algorithm box was not read. Departures: several local steps, of which the paper has one. What is late
-    is called off; the reading in which late clients go on and miss the next round is not offered.
+    algorithm box was not read. Departures: several local steps, of which the paper has one. What is
+    late is called off; the reading in which late clients go on and miss the next round is not
+    offered.
     """
 
     name = "msync"

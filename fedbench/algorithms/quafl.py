@@ -13,7 +13,8 @@ from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Poll,
 
 @dataclass(frozen=True, kw_only=True)
 class QuAFL(Algorithm):
-    """Polled averaging, without quantisation: clients keep models X_i of their own, which a poll averages with the server's.
+    """Polled averaging, without quantisation: clients keep models X_i of their own, which a poll
+    averages with the server's.
 
         client: Y_i = X_i after the steps, at most K, that it has done by the poll
         server: x+ = (x + sum_S Y_i) / (s + 1);   X_i <- (x + s Y_i) / (s + 1) with the x before this update,   s = |S|

@@ -12,14 +12,16 @@ from fedbench.types import Batch, Info, State, Stream
 
 @dataclass(frozen=True, kw_only=True)
 class Rennala(Algorithm):
-    """All clients compute at the newest model, again and again; the first S results at it make an update.
+    """All clients compute at the newest model, again and again; the first S results at it make an
+    update.
 
         x <- x + server_lr * (1/S) sum Delta,   S = buffer_size; a client may give several
 
     Results at an older model are ignored; with stop_stale they are not waited for.
 
-    Source: Tyurin and Richtárik 2023, after the authors' code, which stops, and a later paper's box; the
-    box of 2023 was not read. Departure: several local steps; the paper has one, at rate server_lr * local_lr.
+    Source: Tyurin and Richtárik 2023, after the authors' code, which stops, and a later paper's
+    box; the box of 2023 was not read. Departure: several local steps; the paper has one, at rate
+    server_lr * local_lr.
     """
 
     name = "rennala"

@@ -16,19 +16,21 @@ from fedbench.types import Batch, Info, Integers, ServerMemory, State, Turns, Ve
 
 @dataclass(frozen=True, kw_only=True)
 class Ringleader(Algorithm):
-    """All clients always work; in a round of N updates every client's mean result counts, and every client gets a new model once.
+    """All clients always work; in a round of N updates every client's mean result counts, and every
+    client gets a new model once.
 
         at the first update of a round, when everybody has reported:   mean_i <- 0,  b_i <- 0
         for every result of the update:   mean_i <- (b_i mean_i + Delta_i) / (b_i + 1),   b_i <- b_i + 1
         x <- x + server_lr * (1/N) sum_{i=1..N} mean_i
 
-    The first update has all results that were collected, every other one the next result of a client
-    that has not had its turn; what comes after a turn is collected for the next round. A mean counts in
-    up to N updates; with server_lr = 1/N it moves the model by one mean in all.
+    The first update has all results that were collected, every other one the next result of a
+    client that has not had its turn; what comes after a turn is collected for the next round. A
+    mean counts in up to N updates; with server_lr = 1/N it moves the model by one mean in all.
 
-    Source: Maranjyan and Richtárik 2025 (Ringleader), after the authors' code and two descriptions that
-    agree; the algorithm's box was not read. They keep sums and counts, which is the same; they differ in
-    resend. Departure: several local steps; the paper has one, at rate server_lr * local_lr.
+    Source: Maranjyan and Richtárik 2025 (Ringleader), after the authors' code and two descriptions
+    that agree; the algorithm's box was not read. They keep sums and counts, which is the same; they
+    differ in resend. Departure: several local steps; the paper has one, at rate server_lr *
+    local_lr.
     """
 
     name = "ringleader"

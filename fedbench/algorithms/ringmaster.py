@@ -14,15 +14,17 @@ from fedbench.types import Batch, Info, State, Stream
 
 @dataclass(frozen=True, kw_only=True)
 class Ringmaster(Algorithm):
-    """Asynchronous SGD that refuses what is too stale: every arrival of delay below R moves the model.
+    """Asynchronous SGD that refuses what is too stale: every arrival of delay below R moves the
+    model.
 
         if tau < R:   x <- x + server_lr * Delta;   else nothing
 
-    In both cases the client starts again from the newest model. With stop_stale, computations whose delay
-    has reached R are stopped after every update and start again.
+    In both cases the client starts again from the newest model. With stop_stale, computations whose
+    delay has reached R are stopped after every update and start again.
 
-    Source: Maranjyan et al. 2025 (Ringmaster), after the authors' code, which stops; the algorithm box was not read.
-    Departure: several local steps; the paper has one, at rate gamma = server_lr * local_lr.
+    Source: Maranjyan et al. 2025 (Ringmaster), after the authors' code, which stops; the algorithm
+    box was not read. Departure: several local steps; the paper has one, at rate gamma = server_lr *
+    local_lr.
     """
 
     name = "ringmaster"

@@ -15,8 +15,8 @@ from fedbench.results.record import Record
 class Axis:
     """One axis.
 
-    name: how a user asks for it. column: the column of a record's curves that holds it; it never falls along a run. words: what
-    it counts, for headings. unit: what follows a number.
+    name: how a user asks for it. column: the column of a record's curves that holds it; it never
+    falls along a run. words: what it counts, for headings. unit: what follows a number.
     """
 
     name: str
@@ -45,7 +45,8 @@ _ALSO = {axis.column: axis for axis in AXES.values()} | {"rounds": AXES["updates
 
 
 def find(name: str | Axis) -> Axis:
-    """The axis of a name, or of a column of the curves; rounds are updates. UsageError with the nearest match if there is none."""
+    """The axis of a name, or of a column of the curves; rounds are updates. UsageError with the
+    nearest match if there is none."""
     if isinstance(name, Axis):
         return name
     plain = name.replace("-", "_")
@@ -56,7 +57,8 @@ def find(name: str | Axis) -> Axis:
 
 
 def along(record: Record, axis: Axis) -> NDArray[np.float64]:
-    """Where on the axis each evaluation of a run lies, (T,) float64. RecordError if the record was made before it was counted."""
+    """Where on the axis each evaluation of a run lies, (T,) float64. RecordError if the record was
+    made before it was counted."""
     column = record.curves.get(axis.column)
     if column is None:
         raise RecordError(

@@ -1,8 +1,9 @@
 """The board of one scenario: when every row reaches the targets, and whom the seeds can tell apart.
 
-What rows are ordered by is their time to the targets: of every seed the mean over the targets of the virtual seconds, where a miss counts
-with the budget. It is the area above the curve of targets reached, so it needs no choice of one target. Source of the idea: Hansen et al.
-2016 (COCO), runtime over many targets.
+What rows are ordered by is their time to the targets: of every seed the mean over the targets of
+the virtual seconds, where a miss counts with the budget. It is the area above the curve of targets
+reached, so it needs no choice of one target. Source of the idea: Hansen et al. 2016 (COCO), runtime
+over many targets.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ CLOCK = 1e-9
 
 @dataclass(frozen=True)
 class Arrival:
-    """One row and one target. `reached`: by seed the virtual seconds, infinite for a miss; a run that does not finish misses all.
-    `restricted`: over seeds, a miss with the budget. `median`: Kaplan-Meier's, None if fewer than half arrive. `bytes`: the mean of what
-    was sent until then, None unless every seed arrives."""
+    """One row and one target. `reached`: by seed the virtual seconds, infinite for a miss; a run
+    that does not finish misses all. `restricted`: over seeds, a miss with the budget. `median`:
+    Kaplan-Meier's, None if fewer than half arrive. `bytes`: the mean of what was sent until then,
+    None unless every seed arrives."""
 
     target: float
     reached: BySeed
@@ -46,8 +48,9 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Standing:
-    """A row of the board. `seconds`: by seed its time to the targets; `mean`: over seeds; `unfinished`: runs that diverged, stalled or
-    failed; `place`: of its tie class, the earliest is 0, None for a reference, which is shown and not ranked."""
+    """A row of the board. `seconds`: by seed its time to the targets; `mean`: over seeds;
+    `unfinished`: runs that diverged, stalled or failed; `place`: of its tie class, the earliest is
+    0, None for a reference, which is shown and not ranked."""
 
     row: str
     arrivals: tuple[Arrival, ...]
@@ -64,9 +67,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Board:
-    """Standings from the earliest to the latest, references among them. `first`: the earliest ranked row and all ranked rows that cannot be
-    told from it, without those that reach no target at all. `resolution`: the smallest difference in the time to the targets that such a
-    board shows with probability 0.8."""
+    """Standings from the earliest to the latest, references among them. `first`: the earliest
+    ranked row and all ranked rows that cannot be told from it, without those that reach no target
+    at all. `resolution`: the smallest difference in the time to the targets that such a board shows
+    with probability 0.8."""
 
     standings: tuple[Standing, ...]
     first: tuple[Standing, ...]
@@ -83,7 +87,8 @@ class Board:
         return next((one for one in self.standings if one.row == row), None)
 
     def front(self, target: float) -> list[str]:
-        """Returns the ranked rows that no other beats in both seconds and bytes to a target, among those whose seeds all reach it."""
+        """Returns the ranked rows that no other beats in both seconds and bytes to a target, among
+        those whose seeds all reach it."""
         costs = {}
         for standing in self.standings:
             for one in standing.arrivals:
@@ -98,9 +103,11 @@ class Board:
 
 
 def board(rows: Mapping[str, Sequence[Record]], *, references: frozenset[str] = frozenset()) -> Board:
-    """Returns the board of one scenario from the runs of its rows, one run a seed. `references`: rows that are not ranked.
+    """Returns the board of one scenario from the runs of its rows, one run a seed. `references`:
+    rows that are not ranked.
 
-    UsageError if the scenario has no targets; RecordError without rows, for a row without runs, or for rows of several scenarios.
+    UsageError if the scenario has no targets; RecordError without rows, for a row without runs, or
+    for rows of several scenarios.
     """
     scenarios = {run.meta["spec"]["scenario_hash"]: run.meta["spec"]["scenario"] for runs in rows.values() for run in runs}
     if len(scenarios) != 1 or not all(rows.values()):
@@ -133,7 +140,8 @@ def board(rows: Mapping[str, Sequence[Record]], *, references: frozenset[str] = 
 
 
 def _first(standings: Sequence[Standing], compared: Sequence[Pair]) -> tuple[Standing, ...]:
-    """Classes do not say this: a class ends at its first row that is told apart, behind which a row that scatters more may not be."""
+    """Classes do not say this: a class ends at its first row that is told apart, behind which a row
+    that scatters more may not be."""
     ranked = [one for one in standings if one.place is not None and one.solved > 0]
     apart = {frozenset((pair.a, pair.b)) for pair in compared if pair.differs}
     return tuple(one for one in ranked if frozenset((ranked[0].row, one.row)) not in apart)
@@ -159,7 +167,8 @@ def _over_targets(several: Sequence[Arrival], budget: float) -> BySeed:
 
 
 def times(boards: Mapping[str, Board], row: str) -> Times:
-    """Returns what profiles need of a row: the seconds of all targets of all boards on which it is, by the boards' names."""
+    """Returns what profiles need of a row: the seconds of all targets of all boards on which it is,
+    by the boards' names."""
     seconds, budget = {}, {}
     for name, one in boards.items():
         found = one.of(row)

@@ -1,4 +1,5 @@
-"""Boards as lines of a table: one for each row, point and target, and one for the time to all targets of the point together."""
+"""Boards as lines of a table: one for each row, point and target, and one for the time to all
+targets of the point together."""
 
 from __future__ import annotations
 
@@ -13,12 +14,13 @@ from fedbench.analysis.statistics import Estimate
 class BoardLine:
     """One row at one point, for one target or for all of them.
 
-    target: None for all targets together: the mean over them, by which a board is ordered.
-    mean, half_width: virtual seconds over seeds and their 95 % interval, None with one seed; a miss counts with the budget.
-    hits: of `attempts`, which are seeds, or pairs of a seed and a target. With fewer hits than attempts the mean is a lower bound.
-    median: Kaplan-Meier's, bytes: the mean of what was sent until then; both None for all targets together, and where too few arrive.
-    place: of the tie class at the point, from 0; None for a reference, which is not ranked.
-    first: it is the earliest ranked row of the point, or the seeds cannot tell it from the earliest.
+    target: None for all targets together: the mean over them, by which a board is ordered. mean,
+    half_width: virtual seconds over seeds and their 95 % interval, None with one seed; a miss
+    counts with the budget. hits: of `attempts`, which are seeds, or pairs of a seed and a target.
+    With fewer hits than attempts the mean is a lower bound. median: Kaplan-Meier's, bytes: the mean
+    of what was sent until then; both None for all targets together, and where too few arrive.
+    place: of the tie class at the point, from 0; None for a reference, which is not ranked. first:
+    it is the earliest ranked row of the point, or the seeds cannot tell it from the earliest.
     first_alike: the same among the rows without an advantage; None where that is not known.
     """
 
@@ -46,7 +48,8 @@ class BoardLine:
 def board_lines(
     boards: Mapping[str, Board], alike: Mapping[str, Board] | None = None, *, only: Collection[str] = ()
 ) -> list[BoardLine]:
-    """Returns the lines of all boards; of a point, rows in the order of its board; of a row, all targets together, then each.
+    """Returns the lines of all boards; of a point, rows in the order of its board; of a row, all
+    targets together, then each.
 
     Args:
         boards: by point.

@@ -1,7 +1,9 @@
-"""Intervals of statistics over several scenarios: seeds are drawn again, the same ones for all algorithms and scenarios.
+"""Intervals of statistics over several scenarios: seeds are drawn again, the same ones for all
+algorithms and scenarios.
 
-A percentile interval of a mean of n values is too short by the factor sqrt((n - 1) / n) z / t. Wider percentiles, which have the level
-for a mean of normal values, make up for it. Source: Hesterberg 2015, the expanded percentile interval.
+A percentile interval of a mean of n values is too short by the factor sqrt((n - 1) / n) z / t.
+Wider percentiles, which have the level for a mean of normal values, make up for it. Source:
+Hesterberg 2015, the expanded percentile interval.
 """
 
 from __future__ import annotations
@@ -33,15 +35,13 @@ class Interval(NamedTuple):
 
 
 def estimate(strata: Strata, statistic: Statistic, *, draws: int = DRAWS, seed: int = 0, level: float = LEVEL) -> Interval:
-    """Returns a statistic with its expanded percentile interval. Scenarios are fixed: what is said holds for these, not for others like
-    them.
+    """Returns a statistic with its expanded percentile interval. Scenarios are fixed: what is said
+    holds for these, not for others like them.
 
-    Args:
-        strata: the values of every scenario. Scenarios with equally many seeds have the same seeds, which are drawn together.
-        statistic: of means over seeds.
-        draws: how many times seeds are drawn again; the same `seed` gives the same draws.
-        seed: of the draws.
-        level: of the interval.
+    Args: strata: the values of every scenario. Scenarios with equally many seeds have the same
+        seeds, which are drawn together. statistic: of means over seeds. draws: how many times seeds
+        are drawn again; the same `seed` gives the same draws. seed: of the draws. level: of the
+        interval.
 
     Raises:
         UsageError: for a scenario with fewer than two seeds.

@@ -12,10 +12,12 @@ SILENT = {"about", "schema"}  # keys of a scenario that change no result
 
 
 def differences(specs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Returns for each of several specifications of one scenario name the settings `key.path=value` that tell it apart.
+    """Returns for each of several specifications of one scenario name the settings `key.path=value`
+    that tell it apart.
 
-    specs: the `spec` of a record each. Several: every key whose value is not the same in all of them. One: the settings by which it
-    departs from the library's scenario of its name, as the record has them; none where there is no such scenario.
+    specs: the `spec` of a record each. Several: every key whose value is not the same in all of
+    them. One: the settings by which it departs from the library's scenario of its name, as the
+    record has them; none where there is no such scenario.
     """
     if len(specs) == 1:
         return [list(specs[0].get("overrides") or ())]
@@ -26,7 +28,8 @@ def differences(specs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def shortened(setting: str) -> str:
-    """A setting as a heading has it: without quotes, whole numbers without a point, and of a long table its beginning."""
+    """A setting as a heading has it: without quotes, whole numbers without a point, and of a long
+    table its beginning."""
     plain = re.sub(r"(?<=\d)\.0$", "", setting.replace('"', ""))
     return plain if len(plain) <= MOST_LETTERS else f"{plain[: MOST_LETTERS - 2]}.."
 

@@ -1,4 +1,5 @@
-"""Two algorithms where both were run: who reaches a target earlier and by how much, in numbers that hold together."""
+"""Two algorithms where both were run: who reaches a target earlier and by how much, in numbers that
+hold together."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from fedbench.results.record import Record
 
 @dataclass(frozen=True)
 class Side:
-    """One algorithm at one target: how many of its runs reach it, and their mean time, where a miss counts with the budget."""
+    """One algorithm at one target: how many of its runs reach it, and their mean time, where a miss
+    counts with the budget."""
 
     hits: int
     runs: int
@@ -24,8 +26,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Round:
-    """One target of one scenario. difference: first - second, in virtual seconds, of the restricted times over common seeds; negative if
-    the first is earlier. resolution: the smallest difference that so many seeds of these two can show."""
+    """One target of one scenario. difference: first - second, in virtual seconds, of the restricted
+    times over common seeds; negative if the first is earlier. resolution: the smallest difference
+    that so many seeds of these two can show."""
 
     scenario: str
     target: float
@@ -36,7 +39,8 @@ class Round:
 
     @property
     def verdict(self) -> str:
-        """`first` or `second` is earlier, `neither` reaches it at all, or `tied`: they cannot be told apart."""
+        """`first` or `second` is earlier, `neither` reaches it at all, or `tied`: they cannot be
+        told apart."""
         if self.first.hits == self.second.hits == 0:
             return "neither"
         if not self.pair.differs or self.pair.difference is None:
@@ -55,8 +59,8 @@ def restricted(run: Record, target: Mapping[str, float | str]) -> tuple[bool, fl
 
 
 def duel(runs: Runs) -> list[Round]:
-    """All targets of all scenarios. The intervals hold together at 95 %, and p-values are adjusted over all of them. UsageError if no
-    scenario has a target."""
+    """All targets of all scenarios. The intervals hold together at 95 %, and p-values are adjusted
+    over all of them. UsageError if no scenario has a target."""
     found = []
     for scenario, (first, second) in runs.items():
         for target in first[0].meta["spec"]["scenario"]["targets"]:

@@ -1,4 +1,5 @@
-"""What a run spends until a curve reaches a target. A run that never does is a miss; misses are kept in every number."""
+"""What a run spends until a curve reaches a target. A run that never does is a miss; misses are
+kept in every number."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from fedbench.results.record import Record, first_at_least
 
 @dataclass(frozen=True)
 class Attempt:
-    """One seed. reached: the place on the axis of the first hit, None for a miss; censored_at: how far a miss was watched."""
+    """One seed. reached: the place on the axis of the first hit, None for a miss; censored_at: how
+    far a miss was watched."""
 
     reached: float | None
     censored_at: float
@@ -23,7 +25,8 @@ class Attempt:
 
     @property
     def restricted(self) -> float:
-        """The hit, or for a miss the censoring place: a lower bound of what it would have needed."""
+        """The hit, or for a miss the censoring place: a lower bound of what it would have
+        needed."""
         return self.censored_at if self.reached is None else self.reached
 
     def __str__(self) -> str:
@@ -32,16 +35,16 @@ class Attempt:
 
 
 def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SECONDS) -> Attempt:
-    """Returns what a run had spent at the first evaluation that reached the target; no interpolation.
+    """Returns what a run had spent at the first evaluation that reached the target; no
+    interpolation.
 
-    Args:
-        record: the run.
-        metric: test_accuracy, or a loss, which reaches a target from above.
-        target: the value to be reached.
-        axis: what is counted: seconds, updates (so: rounds to the target), gradient_evaluations, steps or bytes.
+    Args: record: the run. metric: test_accuracy, or a loss, which reaches a target from above.
+        target: the value to be reached. axis: what is counted: seconds, updates (so: rounds to the
+        target), gradient_evaluations, steps or bytes.
 
-    A miss is censored at the last evaluation. In seconds, a run that broke off (diverged, stalled, failed) is a miss until the end
-    of the scenario's time budget. UsageError for an unknown metric or axis, RecordError if the record lacks the axis.
+    A miss is censored at the last evaluation. In seconds, a run that broke off (diverged, stalled,
+    failed) is a miss until the end of the scenario's time budget. UsageError for an unknown metric
+    or axis, RecordError if the record lacks the axis.
     """
     metrics.check(metric)
     where = find(axis)
@@ -53,8 +56,8 @@ def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SEC
 
 
 def within_budget(reached: float | None, budget: float, *, finished: bool) -> tuple[bool, float]:
-    """Whether a target counts as reached, and with which seconds: a miss counts with the budget, and a run that did not finish misses all,
-    since it has no model to show."""
+    """Whether a target counts as reached, and with which seconds: a miss counts with the budget,
+    and a run that did not finish misses all, since it has no model to show."""
     if reached is None or not finished:
         return False, budget
     return True, reached
@@ -62,7 +65,8 @@ def within_budget(reached: float | None, budget: float, *, finished: bool) -> tu
 
 @dataclass(frozen=True)
 class Hits:
-    """One target over the seeds of one algorithm, on one axis: `attempts`, at least one, in order of seed."""
+    """One target over the seeds of one algorithm, on one axis: `attempts`, at least one, in order
+    of seed."""
 
     metric: str
     target: float
@@ -84,7 +88,8 @@ class Hits:
 
     @property
     def median(self) -> float | None:
-        """Returns the median with every miss as +infinity; None if it is infinite. Of an even number it is the mean of the middle two."""
+        """Returns the median with every miss as +infinity; None if it is infinite. Of an even
+        number it is the mean of the middle two."""
         places = sorted(math.inf if attempt.reached is None else attempt.reached for attempt in self.attempts)
         median = (places[(len(places) - 1) // 2] + places[len(places) // 2]) / 2
         return median if math.isfinite(median) else None

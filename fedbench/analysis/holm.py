@@ -1,4 +1,5 @@
-"""Holm's adjustment of several tests at once (Holm 1979, A simple sequentially rejective multiple test procedure)."""
+"""Holm's adjustment of several tests at once (Holm 1979, A simple sequentially rejective multiple
+test procedure)."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Holm:
-    """One test among several. p: adjusted p-value, to be compared with alpha; level: of the confidence interval that excludes 0
-    exactly if p < alpha."""
+    """One test among several. p: adjusted p-value, to be compared with alpha; level: of the
+    confidence interval that excludes 0 exactly if p < alpha."""
 
     p: float
     level: float
@@ -18,9 +19,10 @@ class Holm:
 def holm(p_values: Sequence[float], alpha: float) -> list[Holm]:
     """Adjusts p-values in their order, so that the chance of any false rejection is at most alpha.
 
-    The i-th smallest of m (i = 0, 1, ..) is multiplied by m - i; an adjusted value is at least all those before it, and at most 1.
-    An interval has the confidence 1 - alpha / (m - i); once a test does not reject, all later ones have the confidence of that
-    test, since they are not tried any more.
+    The i-th smallest of m (i = 0, 1, ..) is multiplied by m - i; an adjusted value is at least all
+    those before it, and at most 1. An interval has the confidence 1 - alpha / (m - i); once a test
+    does not reject, all later ones have the confidence of that test, since they are not tried any
+    more.
     """
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     found: dict[int, Holm] = {}

@@ -1,16 +1,22 @@
-"""Where the accuracies of a scenario are compared: at one place of one axis that all compared runs reach.
+"""Where the accuracies of a scenario are compared: at one place of one axis that all compared runs
+reach.
 
-Runs may end by different causes: the time budget, the cap on updates, divergence. Their final accuracies then belong to different
-efforts, so finals are never ranked. The rule, for one scenario and one axis:
+Runs may end by different causes: the time budget, the cap on updates, divergence. Their final
+accuracies then belong to different efforts, so finals are never ranked. The rule, for one scenario
+and one axis:
 
-1. A row is not compared if one of its seeds did not finish (it diverged, failed or stalled), has no evaluation with an accuracy, or
-   spent nothing on the axis. Such a row does not move the horizon, however early it ended; it is shown with its reason.
-2. A reference, such as one worker with everybody's data, is shown, not compared, and does not move the horizon.
-3. The horizon is the smallest end, on the axis, of all runs that are left. So a run that was ended by the cap on updates does set it,
-   since its curve beyond is not known.
-4. Where runs stop at their targets (`stop_at_target`) no row is compared: a run that stops because its accuracy is high just then
-   looks better than it is, also if it was high at several evaluations in a row (`hold_points`). What the targets take is compared there.
-5. Every compared seed counts with its newest evaluation at or before the horizon, without interpolation.
+1. A row is not compared if one of its seeds did not finish (it diverged, failed or stalled), has no
+   evaluation with an accuracy, or spent nothing on the axis. Such a row does not move the horizon,
+   however early it ended; it is shown with its reason.
+2. A reference, such as one worker with everybody's data, is shown, not compared, and does not move
+    the horizon.
+3. The horizon is the smallest end, on the axis, of all runs that are left. So a run that was ended
+   by the cap on updates does set it, since its curve beyond is not known.
+4. Where runs stop at their targets (`stop_at_target`) no row is compared: a run that stops because
+   its accuracy is high just then looks better than it is, also if it was high at several
+   evaluations in a row (`hold_points`). What the targets take is compared there.
+5. Every compared seed counts with its newest evaluation at or before the horizon, without
+    interpolation.
 """
 
 from __future__ import annotations
@@ -28,8 +34,8 @@ from fedbench.results.record import Record
 
 @dataclass(frozen=True)
 class Horizon:
-    """at: the place on the axis, None if no row is compared. limits: (selector, run) of the compared runs that end there; is_shared:
-    all compared runs end there."""
+    """at: the place on the axis, None if no row is compared. limits: (selector, run) of the
+    compared runs that end there; is_shared: all compared runs end there."""
 
     axis: Axis
     at: float | None

@@ -12,7 +12,8 @@ HIGHER_IS_BETTER = {"test_accuracy": True, "test_loss": False, "train_loss": Fal
 
 
 def values(record: Record, metric: str) -> NDArray[np.float64]:
-    """A metric at each evaluation of a run, (T,) float64, NaN where it does not exist. UsageError for an unknown name."""
+    """A metric at each evaluation of a run, (T,) float64, NaN where it does not exist. UsageError
+    for an unknown name."""
     check(metric)
     return np.asarray(record.curves[metric], dtype=np.float64)
 

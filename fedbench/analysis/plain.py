@@ -15,9 +15,10 @@ def rows(board: Board, alike: Board | None = None) -> list[dict[str, Any]]:
         board: all rows.
         alike: the board of those among them that have no advantage.
 
-    A row has its mean time to the targets in virtual seconds with the half-width of its 95 % interval over seeds, the time of every seed,
-    and for every target how many seeds reach it, the median second and the bytes until then. `first`: it is the earliest of the board, or
-    the seeds cannot tell it from the earliest; `first_alike`: the same of `alike`.
+    A row has its mean time to the targets in virtual seconds with the half-width of its 95 %
+    interval over seeds, the time of every seed, and for every target how many seeds reach it, the
+    median second and the bytes until then. `first`: it is the earliest of the board, or the seeds
+    cannot tell it from the earliest; `first_alike`: the same of `alike`.
     """
     first, first_alike = _names(board.first), _names(alike.first if alike is not None else ())
     return [

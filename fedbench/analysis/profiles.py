@@ -1,8 +1,10 @@
-"""Many problems at once: how many an algorithm has solved by when, against references that are frozen, so no entrant moves another.
+"""Many problems at once: how many an algorithm has solved by when, against references that are
+frozen, so no entrant moves another.
 
-A problem is a target in a scenario, with one seed. ECDF: share of problems solved by a share of the budget. Performance profile: share of
-problems solved within a factor of the reference time. Sources: Hansen et al. 2016 (COCO), Dolan and More 2002; there the best of the
-entrants is the reference, here it is a file.
+A problem is a target in a scenario, with one seed. ECDF: share of problems solved by a share of the
+budget. Performance profile: share of problems solved within a factor of the reference time.
+Sources: Hansen et al. 2016 (COCO), Dolan and More 2002; there the best of the entrants is the
+reference, here it is a file.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Problem:
 
 @dataclass(frozen=True)
 class Times:
-    """What one algorithm needed: for every problem the seconds of every seed, infinite for a miss, and the budget."""
+    """What one algorithm needed: for every problem the seconds of every seed, infinite for a miss,
+    and the budget."""
 
     seconds: Mapping[Problem, Sequence[float]]
     budget: Mapping[Problem, float]
@@ -43,9 +46,11 @@ class Times:
 
 @dataclass(frozen=True)
 class Reference:
-    """Seconds by which a problem counts as solved in reference time; problems that no reference algorithm solves have none. `made_of`:
-    names of the algorithms, with the digest of their results. `resolution`: by scenario the smallest difference in the time to the targets
-    that the seeds of these algorithms show, which an entrant may want to know beforehand. `hashes`: of the scenarios, by their names."""
+    """Seconds by which a problem counts as solved in reference time; problems that no reference
+    algorithm solves have none. `made_of`: names of the algorithms, with the digest of their
+    results. `resolution`: by scenario the smallest difference in the time to the targets that the
+    seeds of these algorithms show, which an entrant may want to know beforehand. `hashes`: of the
+    scenarios, by their names."""
 
     name: str
     seconds: Mapping[Problem, float]
@@ -69,7 +74,8 @@ def freeze(
     resolution: Mapping[str, float] | None = None,
     hashes: Mapping[str, str] | None = None,
 ) -> Reference:
-    """Returns the smallest median time of the given algorithms on every problem that one of them solves with most of its seeds."""
+    """Returns the smallest median time of the given algorithms on every problem that one of them
+    solves with most of its seeds."""
     problems = sorted({problem for times in entrants.values() for problem in times.seconds})
     best = {
         p: min(float(np.median(list(times.seconds[p]))) for times in entrants.values() if p in times.seconds) for p in problems
@@ -105,14 +111,16 @@ def read(file: Path) -> Reference:
 
 
 def ecdf(times: Times, shares: Floats) -> Floats:
-    """The share of problems and seeds that are solved by a share of their budget, for every one of `shares` (S,)."""
+    """The share of problems and seeds that are solved by a share of their budget, for every one of
+    `shares` (S,)."""
     solved = np.concatenate([np.asarray(seconds, np.float64) / times.budget[p] for p, seconds in sorted(times.seconds.items())])
     return np.array([(solved <= share).mean() for share in shares])
 
 
 def profile(times: Times, reference: Reference, factors: Floats) -> Floats:
-    """The share of the reference's problems and seeds that are solved within `factors` (F,) of the reference time. A problem that the
-    algorithm was not run on counts as unsolved. UsageError if the reference has no problem."""
+    """The share of the reference's problems and seeds that are solved within `factors` (F,) of the
+    reference time. A problem that the algorithm was not run on counts as unsolved. UsageError if
+    the reference has no problem."""
     if not reference.seconds:
         raise UsageError(f"reference {reference.name}: it has no problem that was solved")
     shares = []
@@ -123,7 +131,8 @@ def profile(times: Times, reference: Reference, factors: Floats) -> Floats:
 
 
 def pareto(costs: Mapping[str, tuple[float, float]]) -> list[str]:
-    """The names to which no other is at least as good in both costs and better in one, by the first cost; smaller is better."""
+    """The names to which no other is at least as good in both costs and better in one, by the first
+    cost; smaller is better."""
     order = sorted(costs, key=lambda name: (costs[name], name))
     front: list[str] = []
     least = np.inf

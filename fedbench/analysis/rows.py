@@ -28,11 +28,12 @@ LAST_MEAN = f"test_accuracy_last_{LAST}"
 class Row:
     """One algorithm under one scenario.
 
-    runs: its records in order of seed. outcomes, ended_by: state and cause of the end to number of seeds. measures: estimates over
-    seeds by name: FINAL, `updates` (the final version), LAST_MEAN, AT_HORIZON, LEDGER, WORK, LOSSES: jobs lost and late by cause,
-    their share of all jobs, and the share of the local steps done that no update consumed. to_target: one per target of the
-    scenario, in its order. curve: mean test accuracy. left_out: why its accuracy is not compared, empty if it is. accuracy,
-    target_comparisons: how it stands.
+    runs: its records in order of seed. outcomes, ended_by: state and cause of the end to number of
+    seeds. measures: estimates over seeds by name: FINAL, `updates` (the final version), LAST_MEAN,
+    AT_HORIZON, LEDGER, WORK, LOSSES: jobs lost and late by cause, their share of all jobs, and the
+    share of the local steps done that no update consumed. to_target: one per target of the
+    scenario, in its order. curve: mean test accuracy. left_out: why its accuracy is not compared,
+    empty if it is. accuracy, target_comparisons: how it stands.
     """
 
     selector: str
@@ -71,7 +72,8 @@ class Row:
 
 
 def row(selector: str, runs: tuple[Record, ...], axis: Axis) -> Row:
-    """The row of the runs of one algorithm, at least one, one a seed, before it is compared with others."""
+    """The row of the runs of one algorithm, at least one, one a seed, before it is compared with
+    others."""
     targets = runs[0].meta["spec"]["scenario"].get("targets") or []
     return Row(
         selector=selector,

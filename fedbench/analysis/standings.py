@@ -21,9 +21,10 @@ Standing = Literal["best", "tied", "behind", "ahead", "unknown", "reference"]
 class Comparison:
     """How one row stands to the best mean.
 
-    standing: `tied`: cannot be told from the best mean; `unknown`: not compared. seeds: those that both have. difference: mean of
-    own - best over these seeds; half_width: of its interval at confidence `level`, both adjusted by Holm; p, p_adjusted: of the
-    paired t-test, before and after. All of these are None for the best itself and for what was not compared.
+    standing: `tied`: cannot be told from the best mean; `unknown`: not compared. seeds: those that
+    both have. difference: mean of own - best over these seeds; half_width: of its interval at
+    confidence `level`, both adjusted by Holm; p, p_adjusted: of the paired t-test, before and
+    after. All of these are None for the best itself and for what was not compared.
     """
 
     standing: Standing
@@ -41,11 +42,13 @@ UNKNOWN = Comparison("unknown")
 def standings(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bool) -> dict[str, Comparison]:
     """Compares each name with the best mean by a paired t-test over common seeds.
 
-    values: for each name that may be compared, its value per seed. `behind`: worse than the best mean, and the p-value, adjusted by
-    Holm over all comparisons with the best, is below 0.05. `ahead`: likewise, but better over the common seeds, which only happens
-    where the best mean has seeds that the row lacks; `tied`: all others. `unknown`: fewer than two common seeds, or nobody
-    to compare with. Equal means: the first name in the order of `values` is `best`. The best mean is chosen by the same data, so it
-    may owe its place to chance: who is tied with it may be as good.
+    values: for each name that may be compared, its value per seed. `behind`: worse than the best
+    mean, and the p-value, adjusted by Holm over all comparisons with the best, is below 0.05.
+    `ahead`: likewise, but better over the common seeds, which only happens where the best mean has
+    seeds that the row lacks; `tied`: all others. `unknown`: fewer than two common seeds, or nobody
+    to compare with. Equal means: the first name in the order of `values` is `best`. The best mean
+    is chosen by the same data, so it may owe its place to chance: who is tied with it may be as
+    good.
     """
     sign = 1.0 if higher_is_better else -1.0
     means = {name: sign * float(np.mean(list(seeds.values()))) for name, seeds in values.items() if seeds}

@@ -1,4 +1,5 @@
-"""Records to tables: one per scenario hash and task, one row per selector. No seed is ever left out of a count."""
+"""Records to tables: one per scenario hash and task, one row per selector. No seed is ever left out
+of a count."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class ScenarioSummary:
     """Rows that may be compared: one resolved scenario (by hash), one task and model.
 
-    scenario: its resolved specification. settings: what tells it from others of its name, see `differences`. horizon: where its
-    accuracies are compared.
+    scenario: its resolved specification. settings: what tells it from others of its name, see
+    `differences`. horizon: where its accuracies are compared.
     """
 
     name: str
@@ -44,7 +45,8 @@ class ScenarioSummary:
 
     @property
     def board(self) -> Board | None:
-        """When its rows reach the targets; None for a scenario without targets or without a budget in seconds."""
+        """When its rows reach the targets; None for a scenario without targets or without a budget
+        in seconds."""
         if not self.scenario.get("targets") or (self.scenario.get("budget") or {}).get("seconds") is None:
             return None
         references = frozenset(row.selector for row in self.rows if row.is_reference)
@@ -52,7 +54,8 @@ class ScenarioSummary:
 
     @property
     def loses_jobs(self) -> bool:
-        """Can jobs be lost or late here, by the scenario or because an algorithm closes its rounds early?"""
+        """Can jobs be lost or late here, by the scenario or because an algorithm closes its rounds
+        early?"""
         availability, rounds = (self.scenario.get(part) or {} for part in ("availability", "rounds"))
         by_scenario = availability.get("when_offline") == "lost" or self.scenario.get("dropout") or any(rounds.values())
         return bool(by_scenario) or any(row.measures["lost_share"].mean for row in self.rows)
@@ -66,8 +69,8 @@ class ScenarioSummary:
 def summarize(records: Iterable[Record], axis: str | Axis = SECONDS) -> list[ScenarioSummary]:
     """Returns one summary per scenario, then one row per selector, both in alphabetical order.
 
-    axis: on which runs are compared and drawn. RecordError if two records claim the same place, or if one lacks the axis;
-    UsageError if there is no such axis.
+    axis: on which runs are compared and drawn. RecordError if two records claim the same place, or
+    if one lacks the axis; UsageError if there is no such axis.
     """
     where = find(axis)
     groups: dict[tuple[str, str, str], dict[str, list[Record]]] = {}
@@ -94,7 +97,8 @@ def _scenario(
 
 
 def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
-    """Returns the runs in order of seed. A run that is given twice, with the same digests, counts once; anything else is an error."""
+    """Returns the runs in order of seed. A run that is given twice, with the same digests, counts
+    once; anything else is an error."""
     first = records[0]
     runs: dict[int, Record] = {}
     place = f"scenario {first.scenario} ({first.meta['spec']['scenario_hash']}), {first.selector}"
@@ -113,8 +117,8 @@ def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
 
 
 def _compare(rows: Sequence[Row], axis: Axis) -> tuple[tuple[Row, ...], Horizon]:
-    """Rows with their standings. Accuracy: at the common horizon, see `horizon`. A target: among rows that reach it with every seed,
-    since what a miss would have needed is not known."""
+    """Rows with their standings. Accuracy: at the common horizon, see `horizon`. A target: among
+    rows that reach it with every seed, since what a miss would have needed is not known."""
     rows = [replace(one, left_out="" if one.is_reference else why_not_compared(one.runs, axis)) for one in rows]
     rivals = [one for one in rows if not one.is_reference]
     compared = [one for one in rivals if not one.left_out]

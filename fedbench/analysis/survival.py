@@ -1,4 +1,5 @@
-"""How many runs of an algorithm have reached a target by when, where some were watched to the end of their budget and never did."""
+"""How many runs of an algorithm have reached a target by when, where some were watched to the end
+of their budget and never did."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Kaplan-Meier estimate of the share of runs that have not arrived yet. It is 1 before `at[0]`, and `waiting[i]` from `at[i]` on, both
-    (T,) float64; `until` is how far all runs were watched that did not arrive, or the last arrival. Source: Kaplan and Meier 1958."""
+    """Kaplan-Meier estimate of the share of runs that have not arrived yet. It is 1 before `at[0]`,
+    and `waiting[i]` from `at[i]` on, both (T,) float64; `until` is how far all runs were watched
+    that did not arrive, or the last arrival. Source: Kaplan and Meier 1958."""
 
     at: Floats
     waiting: Floats
@@ -28,8 +30,8 @@ class Arrivals:
         return 0.0 if i == 0 else float(1 - self.waiting[i - 1])
 
     def restricted_mean(self, until: float) -> float:
-        """The mean of min(time to arrival, until): the area under the share that waits. UsageError beyond what was watched while some
-        still wait, where nothing is known."""
+        """The mean of min(time to arrival, until): the area under the share that waits. UsageError
+        beyond what was watched while some still wait, where nothing is known."""
         if until > self.until and len(self.waiting) and self.waiting[-1] > 0:
             raise UsageError(f"restricted mean until {until:g}: runs that did not arrive were watched until {self.until:g} only")
         inside = self.at < until
@@ -45,8 +47,8 @@ class Arrivals:
 
 
 def arrivals(reached: Sequence[float | None], censored_at: Sequence[float]) -> Arrivals:
-    """Returns the estimate from the times of runs. One that did not arrive is None, and was watched until its `censored_at`. UsageError
-    without runs."""
+    """Returns the estimate from the times of runs. One that did not arrive is None, and was watched
+    until its `censored_at`. UsageError without runs."""
     if not reached or len(reached) != len(censored_at):
         raise UsageError(
             f"arrivals: expected a censoring time for each of at least one run, got {len(reached)} and {len(censored_at)}"

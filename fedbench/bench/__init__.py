@@ -1,8 +1,10 @@
-"""The core's speed, as ratios: cases defined once, for `fedbench bench`, pytest-benchmark, asv and `make regress`.
+"""The core's speed, as ratios: cases defined once, for `fedbench bench`, pytest-benchmark, asv and
+`make regress`.
 
-Needs numpy only; torch and simpy are rivals, imported when a case meets them. The cases use nothing of fedbench but its kernels,
-tables and errors, so that they run over the kernels of any commit (`other_build`); whole runs (`runs`) go through the engine too, and are
-skipped where it is not installed.
+Needs numpy only; torch and simpy are rivals, imported when a case meets them. The cases use nothing
+of fedbench but its kernels, tables and errors, so that they run over the kernels of any commit
+(`other_build`); whole runs (`runs`) go through the engine too, and are skipped where it is not
+installed.
 """
 
 from fedbench.bench.case import Case, Ready, Way, missing

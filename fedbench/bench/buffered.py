@@ -1,4 +1,5 @@
-"""Whole server updates of buffered algorithms: five arrivals, flat float32 vectors of d elements, beside a loop in torch; one thread.
+"""Whole server updates of buffered algorithms: five arrivals, flat float32 vectors of d elements,
+beside a loop in torch; one thread.
 
 d as in server.py. The loops are how such code is written: every operation makes a tensor.
 """
@@ -69,7 +70,8 @@ def true_calibrated(given: Cached) -> Outcome:
     return {"v": v, **{f"h_{client}": delta for client, delta in enumerate(given.deltas)}}
 
 
-# ---- FedAC: weights by agreement with the server's own movement, then the adaptive step of their sum ----
+# ---- FedAC: weights by agreement with the server's own movement, then the adaptive step of their
+# sum ----
 
 
 class Agreeing(NamedTuple):

@@ -23,7 +23,8 @@ class WrongResult(FedbenchError):
 
 @dataclass(frozen=True)
 class Ready:
-    """A way that holds its inputs. `act` is timed; `read` names what one call returned (arrays or numbers), and is not timed."""
+    """A way that holds its inputs. `act` is timed; `read` names what one call returned (arrays or
+    numbers), and is not timed."""
 
     act: Act
     read: Callable[[Any], Outcome]
@@ -31,10 +32,11 @@ class Ready:
 
 @dataclass(frozen=True)
 class Way:
-    """One way of doing a case's work. `start` may not write to the inputs, which all ways of a case share.
+    """One way of doing a case's work. `start` may not write to the inputs, which all ways of a case
+    share.
 
-    `needs` are modules, or `module:attribute`. A `limit` computes nothing: it shows how fast the case could be at best. A way that
-    is known to be less accurate has a `tolerance` of its own.
+    `needs` are modules, or `module:attribute`. A `limit` computes nothing: it shows how fast the
+    case could be at best. A way that is known to be less accurate has a `tolerance` of its own.
     """
 
     name: str
@@ -52,11 +54,13 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """`inputs(size)` draws what every way gets; `reference(inputs)` is the truth, in numpy and float64.
+    """`inputs(size)` draws what every way gets; `reference(inputs)` is the truth, in numpy and
+    float64.
 
-    An outcome that is an integer must be equal, others may be off by `tolerance` of the largest value of the same name. A way may
-    give fewer names than the reference, at least one. A call does `units(size)` of `unit`. A `heavy` case runs only
-    when asked for. `memory`: the peak memory of a fresh process belongs to the result.
+    An outcome that is an integer must be equal, others may be off by `tolerance` of the largest
+    value of the same name. A way may give fewer names than the reference, at least one. A call does
+    `units(size)` of `unit`. A `heavy` case runs only when asked for. `memory`: the peak memory of a
+    fresh process belongs to the result.
     """
 
     name: str
@@ -74,7 +78,8 @@ class Case:
     memory: bool = False
 
     def check(self, way: Way, ready: Ready, want: Outcome) -> None:
-        """One call of the way, compared with the reference; WrongResult names the way, the value and the error."""
+        """One call of the way, compared with the reference; WrongResult names the way, the value
+        and the error."""
         got = ready.read(ready.act())
         if not got or not got.keys() <= want.keys():
             raise WrongResult(f"{self.name}: {way.name} gives {sorted(got)}, expected some of {sorted(want)}")
@@ -86,7 +91,8 @@ class Case:
 
 
 def _distance(got: Any, want: Any) -> float:
-    """Largest error over the largest true value; infinite for another shape and for whole numbers that differ."""
+    """Largest error over the largest true value; infinite for another shape and for whole numbers
+    that differ."""
     if got.shape != want.shape:
         return float("inf")
     if want.dtype.kind in "iu":

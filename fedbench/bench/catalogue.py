@@ -23,8 +23,8 @@ def find(name: str) -> Case:
 
 
 def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool = False) -> list[Case]:
-    """The named cases and those of groups, by `group` or among the names; all if nothing is given. Heavy ones come when named, or
-    with `heavy`."""
+    """The named cases and those of groups, by `group` or among the names; all if nothing is given.
+    Heavy ones come when named, or with `heavy`."""
     if group is not None and group not in GROUPS:
         raise UsageError(f"unknown group {group!r}{nearest(group, GROUPS)}")
     groups = {group, *names} & set(GROUPS)
@@ -40,5 +40,6 @@ def whole() -> list[Case]:
 
 
 def alone() -> list[Case]:
-    """What is worth timing without rivals, as asv and `make regress` do: the curve does what the hold cases do."""
+    """What is worth timing without rivals, as asv and `make regress` do: the curve does what the
+    hold cases do."""
     return [case for case in select() if case.group != "queue-curve"]

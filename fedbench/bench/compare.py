@@ -1,13 +1,16 @@
 """Whether cases have become slower between two saved measurements.
 
-What is compared is our time in units of the other ways of the same case: they were measured in the same rounds and are of the same
-kind (a rival of a memory-bound case is memory-bound), so that a slower hour or a busy neighbour cancels, which a calibration loop
-of another kind would not see. With several rivals the median counts: one that was disturbed does not decide. A case without a
-rival is measured beside the calibration loop, its only other way. A rival whose library changed its version is left out.
+What is compared is our time in units of the other ways of the same case: they were measured in the
+same rounds and are of the same kind (a rival of a memory-bound case is memory-bound), so that a
+slower hour or a busy neighbour cancels, which a calibration loop of another kind would not see.
+With several rivals the median counts: one that was disturbed does not decide. A case without a
+rival is measured beside the calibration loop, its only other way. A rival whose library changed its
+version is left out.
 
     slowdown = median over rivals of ratio_before / ratio_after
 
-A case is slower if that exceeds the threshold and the quartiles leave no doubt: ratio_before's lower above ratio_after's upper one.
+A case is slower if that exceeds the threshold and the quartiles leave no doubt: ratio_before's
+lower above ratio_after's upper one.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ Verdict = Literal["same", "slower", "faster", "not comparable"]
 
 @dataclass(frozen=True)
 class Change:
-    """`slowdown` > 1: the case takes longer than before; `low` and `high` bound it by the quartiles."""
+    """`slowdown` > 1: the case takes longer than before; `low` and `high` bound it by the
+    quartiles."""
 
     case: str
     verdict: Verdict

@@ -1,7 +1,9 @@
-"""The event queue under the hold model: n events are pending, the earliest comes up and is pushed again later.
+"""The event queue under the hold model: n events are pending, the earliest comes up and is pushed
+again later.
 
-Increments are drawn beforehand and are the same for everybody; filling the queue is not timed. The range of the increments grows
-with n, so that a call moves the clock by the same time whatever n is and ties are rare.
+Increments are drawn beforehand and are the same for everybody; filling the queue is not timed. The
+range of the increments grows with n, so that a call moves the clock by the same time whatever n is
+and ties are rare.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ class Events(NamedTuple):
 
 
 def events(n: int) -> int:
-    """Events of one call: enough to leave the clock's resolution behind, few enough to do it often."""
+    """Events of one call: enough to leave the clock's resolution behind, few enough to do it
+    often."""
     return 20_000 if n <= 10_000 else 200_000
 
 
@@ -46,7 +49,8 @@ def heap_of(given: Events) -> list[tuple[int, int]]:
 
 
 def with_heapq(given: Events) -> Ready:
-    """Tuples (time, client). Pop, then push: a simulation must handle the event before it knows the successor."""
+    """Tuples (time, client). Pop, then push: a simulation must handle the event before it knows the
+    successor."""
     heap, increments, pop, push = heap_of(given), given.increments.tolist(), heapq.heappop, heapq.heappush
 
     def act() -> int:
@@ -60,7 +64,8 @@ def with_heapq(given: Events) -> Ready:
 
 
 def with_simpy(given: Events) -> Ready:
-    """Timeouts with callbacks, simpy's faster idiom: a process per client takes a quarter longer."""
+    """Timeouts with callbacks, simpy's faster idiom: a process per client takes a quarter
+    longer."""
     import simpy
 
     env, increments = simpy.Environment(), given.increments.tolist()

@@ -1,7 +1,9 @@
-"""A federated run as people write it in torch: a loop at the server, and processes that train clients, one message each way an update.
+"""A federated run as people write it in torch: a loop at the server, and processes that train
+clients, one message each way an update.
 
-The loop is handed the plan of the run, so that it simulates nothing: it trains the jobs of an update, takes the mean of their progress,
-and measures test accuracy and both losses where the run does. The order of examples is its own. torch is imported when it starts.
+The loop is handed the plan of the run, so that it simulates nothing: it trains the jobs of an
+update, takes the mean of their progress, and measures test accuracy and both losses where the run
+does. The order of examples is its own. torch is imported when it starts.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ Job = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Orders:
-    """What the loop knows beforehand: the jobs of every update, after which versions it evaluates, and where it starts."""
+    """What the loop knows beforehand: the jobs of every update, after which versions it evaluates,
+    and where it starts."""
 
     updates: list[list[Job]]
     evaluated: frozenset[int]
@@ -39,7 +42,8 @@ class Orders:
 
 @dataclass(frozen=True)
 class Clients:
-    """What a process needs to train clients: their examples and rows of these, the network, and the rate."""
+    """What a process needs to train clients: their examples and rows of these, the network, and the
+    rate."""
 
     net: Net
     x: Any
@@ -75,7 +79,8 @@ class Local:
 
 
 def serve(pipe: Connection, clients: Clients) -> None:
-    """One process: ({version: model}, jobs) in, their progress (jobs, d) out, until the pipe is closed."""
+    """One process: ({version: model}, jobs) in, their progress (jobs, d) out, until the pipe is
+    closed."""
     import torch
 
     torch.set_num_threads(1)
@@ -136,7 +141,8 @@ class Server:
         return np.concatenate([pipe.recv() for pipe, share in zip(self.pipes, shares, strict=True) if share])
 
     def evaluate(self, x: Any) -> float:
-        """Test accuracy; the losses are computed too. On as many threads as there are processes, which wait."""
+        """Test accuracy; the losses are computed too. On as many threads as there are processes,
+        which wait."""
         torch = self.torch
         before = torch.get_num_threads()
         torch.set_num_threads(PROCESSES)

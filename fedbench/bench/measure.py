@@ -1,4 +1,5 @@
-"""Times of several ways, taken in turns, so that what else the machine does meets all of them alike."""
+"""Times of several ways, taken in turns, so that what else the machine does meets all of them
+alike."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class Ratio:
 
 
 class Sampler:
-    """Seconds per call of one way. The first call has been made by the check; the second decides how often a sample repeats it."""
+    """Seconds per call of one way. The first call has been made by the check; the second decides
+    how often a sample repeats it."""
 
     def __init__(self, act: Act, sample_seconds: float = SAMPLE_SECONDS) -> None:
         self._act, self._calls = act, 1
@@ -50,7 +52,8 @@ class Sampler:
 
 
 def in_turns(acts: Mapping[str, Act], rounds: int, sample_seconds: float = SAMPLE_SECONDS) -> dict[str, Seconds]:
-    """Seconds per call (rounds,) of every way. One sample of each a round, every other round backwards; no garbage collection."""
+    """Seconds per call (rounds,) of every way. One sample of each a round, every other round
+    backwards; no garbage collection."""
     samplers = {name: Sampler(act, sample_seconds) for name, act in acts.items()}
     taken: dict[str, list[float]] = {name: [] for name in acts}
     collecting = gc.isenabled()
@@ -75,7 +78,8 @@ class Measured:
 
 
 def prepare(case: Case, size: Any) -> tuple[dict[Way, Ready], dict[Way, str]]:
-    """Every way that can run here, started and checked; the others with the reason. A case that nobody rivals gets the calibration.
+    """Every way that can run here, started and checked; the others with the reason. A case that
+    nobody rivals gets the calibration.
 
     WrongResult if a way, ours or a rival, does not compute what the reference does.
     """

@@ -1,6 +1,7 @@
 """The cases of this tree over the kernels of another build, which may know nothing of them.
 
-Run by path, in the Python of the other build: as a program, which then serves `fedbench.bench.worker`, or by
+Run by path, in the Python of the other build: as a program, which then serves
+`fedbench.bench.worker`, or by
 `runpy.run_path("fedbench/bench/other_build.py")["use_these_cases"]()`.
 """
 
@@ -11,7 +12,8 @@ from pathlib import Path
 
 
 def use_these_cases() -> None:
-    """Makes this file's folder `fedbench.bench` from now on. Everything else of fedbench is the installed build's."""
+    """Makes this file's folder `fedbench.bench` from now on. Everything else of fedbench is the
+    installed build's."""
     folder = Path(__file__).resolve().parent
     import fedbench  # noqa: F401  # the parent has to be there first
 

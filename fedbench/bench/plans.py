@@ -51,8 +51,9 @@ def timing(plan: Plan) -> Timing:
 
 @dataclass(frozen=True)
 class Found:
-    """`jobs` of the plan, and how many these are an update. Of the second half of the updates, which the beginning no longer touches: how
-    many there were a second, and the mean staleness of what they consumed."""
+    """`jobs` of the plan, and how many these are an update. Of the second half of the updates,
+    which the beginning no longer touches: how many there were a second, and the mean staleness of
+    what they consumed."""
 
     jobs: int
     jobs_per_update: float
@@ -61,7 +62,8 @@ class Found:
 
 
 def with_policy(plan: Plan, *names: str, **options: Any) -> Ready:
-    """Plans under `Stream` with these options and gives these of what it finds; in pieces of a million jobs, as the engine takes them."""
+    """Plans under `Stream` with these options and gives these of what it finds; in pieces of a
+    million jobs, as the engine takes them."""
     from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
     from fedbench.types import Stream
 
@@ -95,12 +97,14 @@ def routed(plan: Plan) -> Ready:
 
 
 def conserved(plan: Plan) -> Outcome:
-    """Every job is consumed but those under way at the last update; mean staleness is (concurrency - 1) / buffer whatever the speeds."""
+    """Every job is consumed but those under way at the last update; mean staleness is (concurrency
+    - 1) / buffer whatever the speeds."""
     return {"jobs": plan.updates * plan.buffer + plan.concurrency - 1, "staleness": (plan.concurrency - 1) / plan.buffer}
 
 
 def limited(plan: Plan, *, stop: bool) -> Ready:
-    """All clients always work; results that are staler than the limit do not count, or are not waited for."""
+    """All clients always work; results that are staler than the limit do not count, or are not
+    waited for."""
     return with_policy(plan, *STEADY, restart="self", max_staleness=plan.limit, stop_stale=stop)
 
 
@@ -111,9 +115,11 @@ def unlimited(plan: Plan, *, stop: bool) -> Ready:
 
 
 def steady(plan: Plan, *, stop: bool) -> Outcome:
-    """Client i's results are d_i seconds old, which is lambda d_i updates. With lambda updates a second and a limit of R, those with
-    lambda d_i <= R count, and they are lambda buffer a second: the lambda for which both hold. The mean of lambda d_i over results,
-    which come at rates 1 / d_i, is the number of clients that count / buffer. A job is stopped when R + 1 updates have passed."""
+    """Client i's results are d_i seconds old, which is lambda d_i updates. With lambda updates a
+    second and a limit of R, those with lambda d_i <= R count, and they are lambda buffer a second:
+    the lambda for which both hold. The mean of lambda d_i over results, which come at rates 1 /
+    d_i, is the number of clients that count / buffer. A job is stopped when R + 1 updates have
+    passed."""
     d = 2 * SENT_SECONDS + STEPS * np.sort(step_seconds(plan))
     if_so_many = np.cumsum(1 / d) / plan.buffer
     count = int(np.searchsorted(if_so_many * d, plan.limit))

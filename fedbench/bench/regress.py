@@ -1,9 +1,11 @@
-"""Whether the core has become slower since a commit: python -m fedbench.bench.regress BASE (or `make regress BASE=..`).
+"""Whether the core has become slower since a commit: python -m fedbench.bench.regress BASE (or
+`make regress BASE=..`).
 
-BASE is built in a temporary worktree and installed into a temporary environment that shares this one's packages. A process of each
-build runs the cases of this tree, one sample each in turns. A case is slower if the median over the rounds of (after / before)
-exceeds the threshold and its lower quartile exceeds 1, and if fresh processes find the same again: where code and arrays happen to
-lie in memory belongs to the noise. Exit 1 if a case is slower.
+BASE is built in a temporary worktree and installed into a temporary environment that shares this
+one's packages. A process of each build runs the cases of this tree, one sample each in turns. A
+case is slower if the median over the rounds of (after / before) exceeds the threshold and its lower
+quartile exceeds 1, and if fresh processes find the same again: where code and arrays happen to lie
+in memory belongs to the noise. Exit 1 if a case is slower.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ console = Console(highlight=False, soft_wrap=True)
 
 @contextlib.contextmanager
 def build(commit: str, repository: Path) -> Iterator[Path]:
-    """The Python of a temporary environment in which that commit is installed. Nothing of it stays, whatever happens."""
+    """The Python of a temporary environment in which that commit is installed. Nothing of it stays,
+    whatever happens."""
     if _run("git", "-C", repository, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", check=False).returncode:
         raise UsageError(f"unknown commit {commit!r} in {repository}")
     with tempfile.TemporaryDirectory(prefix="fedbench-regress-") as folder:
@@ -62,7 +65,8 @@ def _run(*command: str | Path, check: bool = True) -> subprocess.CompletedProces
 
 
 def change(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float, *, small: bool = False) -> Change:
-    """The case before and after, in the builds of two Pythons. What seems slower is measured again in fresh processes."""
+    """The case before and after, in the builds of two Pythons. What seems slower is measured again
+    in fresh processes."""
     found = _measure(case, pythons, rounds, threshold, small)
     if found.verdict == "slower":
         again = _measure(case, pythons, 2 * rounds, threshold, small)

@@ -20,8 +20,9 @@ PUBLIC = ("case", "versus", "ratio", "ours_us", "theirs_us", "threads", "note")
 
 @dataclass(frozen=True)
 class Row:
-    """One case beside one other way. `ratio` = median of theirs / ours over the rounds, quartiles `low` and `high`; microseconds a
-    call are medians. None where a way did not run. `library`: whose release decides about the other way's speed."""
+    """One case beside one other way. `ratio` = median of theirs / ours over the rounds, quartiles
+    `low` and `high`; microseconds a call are medians. None where a way did not run. `library`:
+    whose release decides about the other way's speed."""
 
     case: str
     versus: str
@@ -88,7 +89,8 @@ def save(path: Path, found: Sequence[Row], provenance: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> tuple[list[Row], dict[str, Any]]:
-    """(rows, provenance) of a file that `--save` wrote; UsageError names the file and what is wrong with it."""
+    """(rows, provenance) of a file that `--save` wrote; UsageError names the file and what is wrong
+    with it."""
     try:
         document = json.loads(path.read_text())
         if document["schema"] != SCHEMA:

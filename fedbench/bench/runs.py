@@ -1,7 +1,9 @@
-"""Whole runs: plan, local training, server updates, evaluation and record, in memory; reading the data is not timed.
+"""Whole runs: plan, local training, server updates, evaluation and record, in memory; reading the
+data is not timed.
 
-Beside the native trainer: our torch trainer, or the loop that people write, with two processes, where ours gets two workers. These
-cases go through the engine; where only the kernels are built, they are skipped.
+Beside the native trainer: our torch trainer, or the loop that people write, with two processes,
+where ours gets two workers. These cases go through the engine; where only the kernels are built,
+they are skipped.
 """
 
 from __future__ import annotations

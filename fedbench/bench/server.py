@@ -1,4 +1,5 @@
-"""One-pass server kernels on flat float32 vectors of d elements, beside what torch programs do; one thread.
+"""One-pass server kernels on flat float32 vectors of d elements, beside what torch programs do; one
+thread.
 
 11,173,962 is the CIFAR ResNet-18. Such vectors lie in main memory, so its bandwidth is the limit.
 """

@@ -1,7 +1,9 @@
-"""The server cases as torch programs write them. torch is imported when a way starts, so this file needs numpy only.
+"""The server cases as torch programs write them. torch is imported when a way starts, so this file
+needs numpy only.
 
-`torch-eager` is the equations on flat tensors, as a paper's code has them; `torch-foreach` and `torch-fused` are torch.optim.Adam
-with that option. Optimisers get the case's moments and are at their first step, as ours are.
+`torch-eager` is the equations on flat tensors, as a paper's code has them; `torch-foreach` and
+`torch-fused` are torch.optim.Adam with that option. Optimisers get the case's moments and are at
+their first step, as ours are.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from fedbench.bench.case import Ready
 
 RATE, BETA1, BETA2, EPSILON, CLIP = 1e-3, 0.9, 0.999, 1e-8, 5.0
 FIRST, ROOT = 1 - BETA1, float(np.sqrt(1 - BETA2))  # bias corrections of the first step
-# Elements of the 62 tensors of a ResNet-18 for CIFAR, in order: a stem, four layers of two blocks, a classifier.
+# Elements of the 62 tensors of a ResNet-18 for CIFAR, in order: a stem, four layers of two blocks,
+# a classifier.
 _NORM = [[n, n] for n in (64, 128, 256, 512)]
 RESNET18 = [1728, *_NORM[0], *4 * [36_864, *_NORM[0]]]
 for _n, _pair in zip((128, 256, 512), _NORM[1:], strict=True):
@@ -81,7 +84,8 @@ def _adder(given: Any) -> tuple[Callable[[], Any], Any]:
 
 
 def _equations(moments: Any, x: Any, rate: float) -> Callable[[Any], dict[str, Any]]:
-    """One step of Adam, of AMSGrad if there is a vhat, with bias correction, as written: every operation makes a tensor."""
+    """One step of Adam, of AMSGrad if there is a vhat, with bias correction, as written: every
+    operation makes a tensor."""
     import torch
 
     x, m, v, *vhat = tensors((x, *moments))
@@ -148,7 +152,8 @@ def _read_adam(p: Any, optimizer: Any, sign: float) -> dict[str, Any]:
 
 
 def amsgrad(kind: Kind) -> Callable[[Any], Ready]:
-    """torch.optim.Adam(amsgrad=True). Ours climbs and torch descends, so torch gets -x: the same numbers but for the sign."""
+    """torch.optim.Adam(amsgrad=True). Ours climbs and torch descends, so torch gets -x: the same
+    numbers but for the sign."""
 
     def start(given: Any) -> Ready:
         p, optimizer = _adam(-given.x, {"m": given.m, "v": given.v, "vhat": given.vhat}, given.g, kind)

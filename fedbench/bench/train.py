@@ -1,8 +1,10 @@
-"""Local SGD of the field's small models: a few clients, each with its own mini-batches, gathering included.
+"""Local SGD of the field's small models: a few clients, each with its own mini-batches, gathering
+included.
 
-Beside ours: the loop that papers' code has (nn.Module, DataLoader, CrossEntropyLoss, optim.SGD), the best that torch was found to do
-(one flat parameter vector, index_select, channels-last for convolutions), both on one thread, and a large matrix product of as many
-operations. Cases that end in -2w give our trainer two threads, and torch still one.
+Beside ours: the loop that papers' code has (nn.Module, DataLoader, CrossEntropyLoss, optim.SGD),
+the best that torch was found to do (one flat parameter vector, index_select, channels-last for
+convolutions), both on one thread, and a large matrix product of as many operations. Cases that end
+in -2w give our trainer two threads, and torch still one.
 """
 
 from __future__ import annotations
@@ -74,7 +76,8 @@ class Given(NamedTuple):
 
     @property
     def flops(self) -> int:
-        """Forward, and gradients of weights and of inputs but the first layer's: two operations a multiply-add."""
+        """Forward, and gradients of weights and of inputs but the first layer's: two operations a
+        multiply-add."""
         return CLIENTS * self.steps * self.net.batch * flops_per_example(self.net)
 
 

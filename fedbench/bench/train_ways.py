@@ -1,4 +1,5 @@
-"""Local SGD as torch programs write it, on one thread. torch is imported when a way starts, so this file needs numpy only."""
+"""Local SGD as torch programs write it, on one thread. torch is imported when a way starts, so this
+file needs numpy only."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def eager(given: Any) -> Ready:
 
 
 def flat(given: Any) -> Ready:
-    """Parameters and gradients are views of one vector each; batches are gathered by index; images are channels-last."""
+    """Parameters and gradients are views of one vector each; batches are gathered by index; images
+    are channels-last."""
     import torch
     from torch.nn import functional as F
 
@@ -117,7 +119,8 @@ def flat(given: Any) -> Ready:
 
 
 def product(given: Any) -> Ready:
-    """A matrix product (s, k) (k, s) of as many operations, as near to a cube as s = 256, 512 or 1024 allows."""
+    """A matrix product (s, k) (k, s) of as many operations, as near to a cube as s = 256, 512 or
+    1024 allows."""
     import torch
 
     side = max((s for s in (512, 1024) if given.flops >= s**3), default=256)

@@ -44,11 +44,13 @@ def _prepare(request: dict[str, Any]) -> tuple[Sampler | None, dict[str, Any]]:
 
 
 class Worker:
-    """The other end: a process of the given Python that runs this tree's cases over the build installed there."""
+    """The other end: a process of the given Python that runs this tree's cases over the build
+    installed there."""
 
     def __init__(self, python: Path) -> None:
         self.python = python
-        # -P: the folder of the script holds modules of ours, which must not hide others' of the same name.
+        # -P: the folder of the script holds modules of ours, which must not hide others' of the
+        # same name.
         self._process = subprocess.Popen(
             [python, "-P", Path(__file__).with_name("other_build.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

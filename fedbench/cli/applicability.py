@@ -39,7 +39,8 @@ def command(
 ) -> None:
     """Say which algorithms run on which scenarios, and why not.
 
-    Asks the plan and the checks before a run; nothing is trained. Example: fedbench applicability digits-flaky -a fedlin
+    Asks the plan and the checks before a run; nothing is trained. Example: fedbench applicability
+    digits-flaky -a fedlin
     """
     found = []
     with err.status("planning"):

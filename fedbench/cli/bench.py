@@ -41,7 +41,8 @@ def command(
 ) -> None:
     """Measure the core's speed beside other ways of its work. They are checked to compute the same.
 
-    ratio = their time / ours, median over rounds. Exit 1 if --compare finds a slower case. Example: fedbench bench --group distill
+    ratio = their time / ours, median over rounds. Exit 1 if --compare finds a slower case. Example:
+    fedbench bench --group distill
     """
     if files is not None:
         return _compare(files, threshold, as_json)

@@ -17,7 +17,8 @@ from fedbench.errors import UsageError
 def command(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page's file.")] = Path("catalogue.html"),
 ) -> None:
-    """Write a page of all algorithms. It has their equations, sources, departures, options, costs and needs.
+    """Write a page of all algorithms. It has their equations, sources, departures, options, costs
+    and needs.
 
     Example: fedbench catalogue -o catalogue.html
     """

@@ -31,8 +31,8 @@ def command(
 ) -> None:
     """Say which of two algorithms reaches the targets earlier.
 
-    Times are compared seed by seed; a miss counts with the time budget. How sure it is: the intervals
-    of all lines hold together at 95 %.
+    Times are compared seed by seed; a miss counts with the time budget. How sure it is: the
+    intervals of all lines hold together at 95 %.
     """
     if options is not None and suite is None:
         raise UsageError("compare: --tuned names the options of a suite; say which with --suite")

@@ -16,7 +16,8 @@ def scenarios(incomplete: str) -> list[str]:
 
 
 def algorithms(incomplete: str) -> list[tuple[str, str]]:
-    """Names; behind a bracket, the options of that algorithm, each with its sentence where the shell shows one."""
+    """Names; behind a bracket, the options of that algorithm, each with its sentence where the
+    shell shows one."""
     name, bracket, rest = incomplete.partition("[")
     if not bracket:
         return [(known, "") for known in registry.names("algorithm") if known.startswith(origins.plain(name))]

@@ -1,4 +1,5 @@
-"""From what `plot` is asked for to the data of a figure, and to what draws it: a function for each kind."""
+"""From what `plot` is asked for to the data of a figure, and to what draws it: a function for each
+kind."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ WINDOW = 0.25  # of the budget, which a timeline shows where nothing else is ask
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for. width: millimetres. seed: None for the first. until: seconds of a timeline, None for WINDOW."""
+    """What the command line asks for. width: millimetres. seed: None for the first. until: seconds
+    of a timeline, None for WINDOW."""
 
     source: Source
     rows: Sequence[str]
@@ -142,7 +144,8 @@ def _at_one_point(found: Compared, points: Sequence[str]) -> Rows:
 
 
 def _one_point(suite: Suite, points: Sequence[str]) -> Point:
-    """Returns the only point that is asked for, or that there is. UsageError if there are others."""
+    """Returns the only point that is asked for, or that there is. UsageError if there are
+    others."""
     if len(points) == 1:
         return suite.point(points[0])
     if len(suite.points) > 1:
@@ -152,7 +155,8 @@ def _one_point(suite: Suite, points: Sequence[str]) -> Point:
 
 
 def _bold(found: Compared, asked: Asked, ordered: Sequence[str]) -> list[str]:
-    """Returns the rows that are asked for, or the first ones. UsageError for more than can be told apart."""
+    """Returns the rows that are asked for, or the first ones. UsageError for more than can be told
+    apart."""
     bold = found.labels(asked.rows) if asked.rows else list(ordered[:MOST_BOLD])
     looks(bold)
     return bold

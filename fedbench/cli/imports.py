@@ -57,7 +57,8 @@ def devices(
         float, typer.Option(min=1e-3, max=1e3, help="A training step over the inference that is published.")
     ] = imports.BACKWARD,
 ) -> None:
-    """Write how fast devices compute and send, from FedScale's client_device_capacity. Nothing in the pickle is run.
+    """Write how fast devices compute and send, from FedScale's client_device_capacity. Nothing in
+    the pickle is run.
 
     Example: fedbench import devices client_device_capacity --clients 100
     """
@@ -72,7 +73,8 @@ def availability(
     seconds: Annotated[float, typer.Option(min=1, max=1e9, help="Virtual seconds up to which windows are repeated.")],
     output: Output = Path("availability.csv"),
 ) -> None:
-    """Write when clients are there, from FedScale's client_behave_trace. Nothing in the pickle is run.
+    """Write when clients are there, from FedScale's client_behave_trace. Nothing in the pickle is
+    run.
 
     Example: fedbench import availability client_behave_trace --clients 100 --seconds 600000
     """

@@ -35,7 +35,8 @@ def command(
 ) -> None:
     """Show what an algorithm, a scenario or a task is.
 
-    An algorithm's equations, source and options; a scenario with all its keys; a task, the models that fit it and what it needs.
+    An algorithm's equations, source and options; a scenario with all its keys; a task, the models
+    that fit it and what it needs.
 
     Example: fedbench info fedbuff
     """

@@ -33,7 +33,8 @@ def build(
 
     A record that is damaged or does not fit itself is left out and named.
 
-    Accuracies are compared at the farthest place of the axis that all compared runs of a scenario reach.
+    Accuracies are compared at the farthest place of the axis that all compared runs of a scenario
+    reach.
 
     Example: fedbench leaderboard build --store runs -o leaderboard --axis updates
     """
@@ -64,10 +65,11 @@ def build_suites(
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the pages.")] = Path("leaderboard"),
 ) -> None:
-    """Write the pages of suites from their archives. The first one is index.html; they need no network.
+    """Write the pages of suites from their archives. The first one is index.html; they need no
+    network.
 
-    Algorithms x points: who reaches the targets when, who is first, and what the seeds cannot tell apart. What `suite illustrate` has made
-    beside an archive is shown too.
+    Algorithms x points: who reaches the targets when, who is first, and what the seeds cannot tell
+    apart. What `suite illustrate` has made beside an archive is shown too.
 
     Example: fedbench leaderboard suites axes -o site
     """
@@ -96,7 +98,8 @@ def build_suites(
 
 
 def _papers(folder: Path) -> list[dict[str, Any]]:
-    """Returns what is said of every paper by the records of a folder; with our code beside it where this is a checkout."""
+    """Returns what is said of every paper by the records of a folder; with our code beside it where
+    this is a checkout."""
     from fedbench.papers import published  # the other verbs start faster without it
 
     if not folder.is_dir():
@@ -119,8 +122,8 @@ def check(
 
     Exit 1 if page and data do not belong together, or if the submission has faults.
 
-    A submission is a folder with submission.yaml. Nothing of it is executed, unless records of its own algorithms are to be run again
-    (--sample N --run-plugins).
+    A submission is a folder with submission.yaml. Nothing of it is executed, unless records of its
+    own algorithms are to be run again (--sample N --run-plugins).
 
     Example: fedbench leaderboard check results/submissions/mine --sample 3 --draw 7
     """

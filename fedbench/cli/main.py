@@ -95,8 +95,8 @@ app.add_typer(imports.app, name="import")
 
 
 def main() -> None:
-    """Entry point: users' errors become one screen and an exit code, never a traceback; likewise those of a plugin, and what the machine
-    or its limits refuse."""
+    """Entry point: users' errors become one screen and an exit code, never a traceback; likewise
+    those of a plugin, and what the machine or its limits refuse."""
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell may have closed it
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in (sys.stdout, sys.stderr):
@@ -134,7 +134,8 @@ def _exit_code() -> int | str | None:
 
 
 def _ended_by_plugin(end: SystemExit) -> bool:
-    """The command line itself ends in these packages; only elsewhere is it worth asking whose the code is."""
+    """The command line itself ends in these packages; only elsewhere is it worth asking whose the
+    code is."""
     *_, (last, _) = traceback.walk_tb(end.__traceback__)
     return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and origins.is_own(end)
 

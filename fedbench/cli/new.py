@@ -44,9 +44,11 @@ def algorithm(name: NameArgument, directory: DirectoryOption = Path()) -> None:
 def task(name: NameArgument, directory: DirectoryOption = Path()) -> None:
     """Write a task of your own data, a scenario and a test.
 
-    NAME.py writes the arrays into a file, NAME.yaml is a scenario that learns from it, test_NAME.py passes as it stands; change all three.
+    NAME.py writes the arrays into a file, NAME.yaml is a scenario that learns from it, test_NAME.py
+    passes as it stands; change all three.
 
-    Example: fedbench new task petals && python petals.py && fedbench run petals.yaml -a "fedavg[cohort_size=4]"
+    Example: fedbench new task petals && python petals.py && fedbench run petals.yaml -a
+    "fedavg[cohort_size=4]"
     """
     check_name("task", name)
     files = {f"{name}.py": "task.txt", f"{name}.yaml": "task_scenario.txt", f"test_{name}.py": "test_task.txt"}
@@ -62,7 +64,8 @@ def task(name: NameArgument, directory: DirectoryOption = Path()) -> None:
 
 
 def _write(kind: str, directory: Path, files: Mapping[str, str], **words: str) -> None:
-    """Files by their templates, filled in with words. UsageError if one is there already, or cannot be written."""
+    """Files by their templates, filled in with words. UsageError if one is there already, or cannot
+    be written."""
     for file in files:
         if (directory / file).exists():
             raise UsageError(f"new {kind}: {directory / file} is there already; choose another name or --directory")

@@ -1,4 +1,5 @@
-"""What all verbs share: where text goes, and how errors look. Texts are shown as they stand: no markup, no pictures of words."""
+"""What all verbs share: where text goes, and how errors look. Texts are shown as they stand: no
+markup, no pictures of words."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ err = Console(stderr=True, highlight=False, emoji=False, markup=False)
 
 
 def visible(text: str) -> str:
-    """The text with escapes for what would move a cursor, turn the writing direction or cannot be encoded; lines stay."""
+    """The text with escapes for what would move a cursor, turn the writing direction or cannot be
+    encoded; lines stay."""
     if text.replace("\n", "").isprintable():
         return text
     return "".join(one if one == "\n" or one.isprintable() else _escape(one) for one in text)

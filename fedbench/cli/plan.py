@@ -43,7 +43,8 @@ def command(
 ) -> None:
     """Play the virtual clock of a run without training.
 
-    Shows staleness, utilisation, participation, losses and cost; several algorithms stand side by side.
+    Shows staleness, utilisation, participation, losses and cost; several algorithms stand side by
+    side.
 
     Example: fedbench plan digits-demo -a 'fedbuff[buffer_size=5]' --set clients=100
     """

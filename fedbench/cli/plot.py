@@ -46,9 +46,9 @@ def command(
 ) -> None:
     """Draw a figure for a paper as PDF, SVG or PNG.
 
-    It prints what the caption must say. In curves and profiles the rows named with -a are bold, at most eight, and all others
-    grey; elsewhere only they are shown. Without -a, curves, profiles and staleness have the first eight.
-    timeline, labels and sensitivity of a suite need no runs.
+    It prints what the caption must say. In curves and profiles the rows named with -a are bold, at
+    most eight, and all others grey; elsewhere only they are shown. Without -a, curves, profiles and
+    staleness have the first eight. timeline, labels and sensitivity of a suite need no runs.
 
     Example: fedbench plot curves --suite axes --point base -a fedavg -a fedbuff -o curves.pdf
     """

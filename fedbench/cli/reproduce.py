@@ -13,7 +13,8 @@ from fedbench.cli.output import print_json, print_table, say, show
 from fedbench.cli.plan import JsonOption
 from fedbench.cli.run import interruptible
 from fedbench.engine.compare import verdict
-from fedbench.engine.run import RunOptions, as_recorded
+from fedbench.engine.run import RunOptions
+from fedbench.engine.verify import as_recorded
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.papers import cells as papers
 from fedbench.papers import orders_of_convergence, runs
@@ -50,9 +51,10 @@ def command(
 ) -> None:
     """Make the tables of the papers again and judge them.
 
-    Runs that the store has are taken from it, interrupted ones continue. Where records are committed, the runs must give their digests;
-    exit 1 if one does not. --plan lists every cell with its verdict by the committed records, its cost and its reason.
-    Example: fedbench reproduce 001:T1 --cells 1,3-5
+    Runs that the store has are taken from it, interrupted ones continue. Where records are
+    committed, the runs must give their digests; exit 1 if one does not. --plan lists every cell
+    with its verdict by the committed records, its cost and its reason. Example: fedbench reproduce
+    001:T1 --cells 1,3-5
     """
     chosen, where = papers.chosen(address, numbers), Store(store)
     if write:
@@ -100,7 +102,8 @@ def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: i
 
 
 def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: bool) -> int:
-    """Says how the records and the committed ones of the same runs compare. Returns how many are not identical."""
+    """Says how the records and the committed ones of the same runs compare. Returns how many are
+    not identical."""
     counts: Counter[str] = Counter()
     by_id = {record.run_id: record for record in runs.used(chosen, committed, varied=varied)}
     for again in runs.used(chosen, found, varied=varied):
@@ -118,7 +121,8 @@ def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: b
 
 
 def _write(archives: Path, address: str | None) -> None:
-    """The verdicts on all cells as JSON, and the pages of the papers. UsageError for a part of them, or outside of the repository."""
+    """The verdicts on all cells as JSON, and the pages of the papers. UsageError for a part of
+    them, or outside of the repository."""
     from fedbench.papers import published  # the other verbs start faster without it
 
     root = Path.cwd()

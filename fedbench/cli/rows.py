@@ -1,4 +1,5 @@
-"""From what `plot` and `table` are given to the rows that they show: of a suite, of an archive or of a store."""
+"""From what `plot` and `table` are given to the rows that they show: of a suite, of an archive or
+of a store."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ class Source:
         return suites.load(self.suite)
 
     def compared(self) -> Compared:
-        """Returns the rows of the points that are asked for; of all if none is. Reads all records."""
+        """Returns the rows of the points that are asked for; of all if none is. Reads all
+        records."""
         if self.suite is not None:
             return self._of_suite(suites.load(self.suite))
         place = self.records or STORE
@@ -85,7 +87,8 @@ class Source:
         return Results(suite, frozen, found)
 
     def frozen(self, suite: Suite) -> tuned.Tuned | None:
-        """Returns the chosen options of a suite; None if it has none, or if published ones are asked for."""
+        """Returns the chosen options of a suite; None if it has none, or if published ones are
+        asked for."""
         if suite.tuning is None or self.kind == "published":
             return None
         file = self.tuned_in / f"{suite.name}.yaml"

@@ -84,8 +84,8 @@ def command(
 
 @contextlib.contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM is answered as Ctrl-C is, also where a shell that put the program into the background has it ignore Ctrl-C: it leaves
-    checkpoints."""
+    """SIGTERM is answered as Ctrl-C is, also where a shell that put the program into the background
+    has it ignore Ctrl-C: it leaves checkpoints."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -95,7 +95,8 @@ def terminable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interruptible(then: str) -> Iterator[None]:
-    """Ctrl-C and SIGTERM leave checkpoints and end the program with 130; `then` says how what is missing goes on."""
+    """Ctrl-C and SIGTERM leave checkpoints and end the program with 130; `then` says how what is
+    missing goes on."""
     try:
         with terminable():
             yield

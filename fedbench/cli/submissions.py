@@ -42,8 +42,8 @@ class Wish:
 
 
 def shown(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Returns what the site says of every submission in a folder, and the documents of those that have rows. Their boards are their own,
-    so nobody's standing moves."""
+    """Returns what the site says of every submission in a folder, and the documents of those that
+    have rows. Their boards are their own, so nobody's standing moves."""
     from fedbench.leaderboard import of_records  # the other verbs start faster without it
 
     several, documents = [], []
@@ -101,7 +101,8 @@ def _show(report: Report) -> None:
 
 
 def _record(folder: Path, report: Report) -> None:
-    """Add what is new: a submission is received, then checked, then re-run, each with the digest that was looked at."""
+    """Add what is new: a submission is received, then checked, then re-run, each with the digest
+    that was looked at."""
     if report.digest is None or report.validity is None:
         raise UsageError(f"submission {folder}: it has not the form of one, so there is nothing to record")
     file = folder.resolve().parent / HISTORY

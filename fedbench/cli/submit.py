@@ -35,9 +35,11 @@ def command(
 ) -> None:
     """Make a folder of results to hand in.
 
-    It is checked, and not made if it has faults. Its records are those of the suite that the store has. Nothing is sent anywhere.
+    It is checked, and not made if it has faults. Its records are those of the suite that the store
+    has. Nothing is sent anywhere.
 
-    Example: fedbench submit axes --name mine --title "Damped steps" --author "A. Nobody" --contact a@example.org -a ./damped.py:Damped
+    Example: fedbench submit axes --name mine --title "Damped steps" --author "A. Nobody" --contact
+    a@example.org -a ./damped.py:Damped
     """
     if suite not in suites.names():
         raise UsageError(f"suite {suite!r:.80}: expected one that others have too: {', '.join(suites.names())}")

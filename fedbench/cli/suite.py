@@ -47,8 +47,8 @@ TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of chose
 
 
 def chosen(suite: Suite, points: Sequence[str] | None, algorithms: Sequence[str] | None) -> tuple[list[Point], list[str]]:
-    """The points and algorithms that are asked for; all of them if none is. An algorithm that is not built in may be any. UsageError for
-    another one that the suite does not have."""
+    """The points and algorithms that are asked for; all of them if none is. An algorithm that is
+    not built in may be any. UsageError for another one that the suite does not have."""
     known = suite.selectors()
     by_name = {registry.parse_selector(selector)[0]: selector for selector in known}
     picked = [one if one in known else by_name.get(one.replace("-", "_"), one) for one in algorithms or known]
@@ -92,8 +92,9 @@ def plan(
 ) -> None:
     """What a suite costs, before anything is trained.
 
-    Runs and trained steps are from plans. Seconds are from two short runs of every algorithm on this machine, so they are an estimate.
-    `resolves` is the smallest difference in the time to the targets that earlier runs let the design show.
+    Runs and trained steps are from plans. Seconds are from two short runs of every algorithm on
+    this machine, so they are an estimate. `resolves` is the smallest difference in the time to the
+    targets that earlier runs let the design show.
     """
     found = suites.load(suite)
     cells = list(priced(found, *chosen(found, points, algorithms), timed=not untimed, tell=show))
@@ -127,7 +128,8 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
 
 
 def _priced_row(cells: Sequence[Cell], resolves: float | None) -> tuple[str, ...]:
-    """`resolves`: the smallest difference in the time to the targets that the suite's seeds show, where a reference says."""
+    """`resolves`: the smallest difference in the time to the targets that the suite's seeds show,
+    where a reference says."""
     total = Total.of(cells)
     seconds = "-" if total.core_seconds is None else f"{total.core_seconds / 60:.1f}"
     return (
@@ -164,7 +166,8 @@ def run(
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
-    """The runs of published rows and, if there are frozen options, of tuned ones; a run of both once."""
+    """The runs of published rows and, if there are frozen options, of tuned ones; a run of both
+    once."""
     specs = [spec for _, _, of_row in tuned.rows(suite, frozen, points, selectors) for spec in of_row]
     return list({spec.run_id: spec for spec in specs}.values())
 
@@ -218,9 +221,10 @@ def tune(
 ) -> None:
     """Look for the best options of every algorithm of a suite.
 
-    Every algorithm has as many trials at every point, on seeds and examples that no comparison sees.
-    Finished ones are taken from the store and from the table of trials. What was chosen, where all
-    trials have ended, is written into SUITE.yaml, and what became of every trial into the table.
+    Every algorithm has as many trials at every point, on seeds and examples that no comparison
+    sees. Finished ones are taken from the store and from the table of trials. What was chosen,
+    where all trials have ended, is written into SUITE.yaml, and what became of every trial into the
+    table.
     """
     found, where = opened(suite, store)
     space = spaces.load(tuning.tuning_of(found).space)

@@ -69,8 +69,8 @@ def freeze(
 ) -> None:
     """Make reference times and resolutions of a suite.
 
-    From its tuned rows. Profiles are relative to them, so a new entrant moves nobody: where the file is there, it is made again from the
-    algorithms that it names.
+    From its tuned rows. Profiles are relative to them, so a new entrant moves nobody: where the
+    file is there, it is made again from the algorithms that it names.
     """
     found = suites.load(suite)
     results, file = load(found, folder, archives), output or reference_file(found.name)
@@ -88,7 +88,8 @@ def illustrate(
 ) -> None:
     """Make what a suite's pictures show beside its records.
 
-    Who has which labels, what clients do when, and what was tried of the options. Needs the data; the site then does not.
+    Who has which labels, what clients do when, and what was tried of the options. Needs the data;
+    the site then does not.
     """
     found = suites.load(suite)
     is_tuned = found.tuning is not None

@@ -18,7 +18,8 @@ from fedbench.scenarios.load import names as scenario_names
 
 
 def checks_of(name: str, model: str) -> tuple[str, Iterator[Finding]]:
-    """(kind, findings to come) of an algorithm's selector, a scenario or a task. UsageError with the nearest match."""
+    """(kind, findings to come) of an algorithm's selector, a scenario or a task. UsageError with
+    the nearest match."""
     from fedbench.proof import contract, plugins  # the other verbs start faster without them
 
     bare = name.partition("[")[0].strip()

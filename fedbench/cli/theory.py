@@ -23,8 +23,9 @@ def command(
 ) -> None:
     """Measure what the papers prove; this takes minutes.
 
-    Exact moments, bounds, orders with intervals, limits in closed form, laws of schedules. Each claim names its theorem, and holds if all
-    its lines do. Exit 1 if a line does not hold. Example: fedbench theory fedbuff-bound
+    Exact moments, bounds, orders with intervals, limits in closed form, laws of schedules. Each
+    claim names its theorem, and holds if all its lines do. Exit 1 if a line does not hold. Example:
+    fedbench theory fedbuff-bound
     """
     from fedbench.proof.theory.picture import draw  # the other verbs start faster without it
     from fedbench.proof.theory.table import chosen, rows

@@ -21,7 +21,8 @@ def command(
     algorithm: FileOption = None,
     parquet: Annotated[Path | None, typer.Option(help="Also write jobs.parquet and updates.parquet into this folder.")] = None,
 ) -> None:
-    """Write the timeline of a run; open it at ui.perfetto.dev. The plan is played again, nothing is trained.
+    """Write the timeline of a run; open it at ui.perfetto.dev. The plan is played again, nothing is
+    trained.
 
     Example: fedbench trace runs/digits-demo/fedbuff/0123456789abcdef -o trace.json
     """

@@ -14,7 +14,8 @@ import typer
 
 from fedbench.cli.output import print_json, say
 from fedbench.cli.plan import JsonOption
-from fedbench.engine.run import RunOptions, verify
+from fedbench.engine.run import RunOptions
+from fedbench.engine.verify import verify
 from fedbench.errors import FedbenchError, MissingDataError
 from fedbench.results import archive
 from fedbench.results.consistent import resolve
@@ -49,9 +50,10 @@ def command(
 ) -> None:
     """Run a record again and say whether the result is the same.
 
-    It is identical, within tolerance, or differs; the first field that does is named. Exit 1 unless all are identical, or with
-    --tolerant within tolerance; 2 if one cannot be run again here, or with --skip-missing-data if none can.
-    Example: fedbench verify runs/digits-demo/fedbuff/0123456789abcdef
+    It is identical, within tolerance, or differs; the first field that does is named. Exit 1 unless
+    all are identical, or with --tolerant within tolerance; 2 if one cannot be run again here, or
+    with --skip-missing-data if none can. Example: fedbench verify
+    runs/digits-demo/fedbuff/0123456789abcdef
     """
     places = [one for place in record for one in _in(place)]
     if sample is not None:
@@ -90,7 +92,8 @@ def _in(place: Path) -> list[Place]:
 
 
 def _resolved(record: Record, place: Path) -> Record:
-    """The record, in which keys of scenarios that are younger than it have their defaults, as the run that repeats it has them."""
+    """The record, in which keys of scenarios that are younger than it have their defaults, as the
+    run that repeats it has them."""
     resolve(record.meta, f"archive {place}, run {record.run_id:.80}")
     return record
 
@@ -111,7 +114,8 @@ def _verified_all(
     skip_missing_data: bool,
     as_json: bool,
 ) -> Iterator[tuple[str, int]]:
-    """The first `most` that are not skipped. One that cannot be verified does not keep the others from it."""
+    """The first `most` that are not skipped. One that cannot be verified does not keep the others
+    from it."""
     number = 1
     for place in places:
         if number > most:

@@ -2,8 +2,9 @@
 
     fedbench checkpoint 5\n | sha256 of the rest, 64 hexadecimal digits, \n | length of the JSON, 16 digits, \n | JSON | arrays
 
-Values are packed as a tree: arrays lie one after the other at the end, the tree itself is JSON and says their kinds and shapes, so what
-a file can make a reader allocate is bounded by its size. Jobs trained ahead of their update are not kept; they are computed again.
+Values are packed as a tree: arrays lie one after the other at the end, the tree itself is JSON and
+says their kinds and shapes, so what a file can make a reader allocate is bounded by its size. Jobs
+trained ahead of their update are not kept; they are computed again.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ class _Tree(_Part):
 
 
 def pack(value: Any, arrays: Arrays) -> Any:
-    """A JSON tree for `value`, whose arrays are added to `arrays`. Knows arrays, TABLES, numbers, text, lists and None."""
+    """A JSON tree for `value`, whose arrays are added to `arrays`. Knows arrays, TABLES, numbers,
+    text, lists and None."""
     if isinstance(value, np.ndarray):
         arrays.append(value)
         return {"array": len(arrays) - 1}
@@ -98,7 +100,8 @@ def pack(value: Any, arrays: Arrays) -> Any:
 
 
 def unpack(tree: Any, arrays: Arrays) -> Any:
-    """The value behind a tree of `pack`; tuples come back as lists. ValueError and the like for what is none."""
+    """The value behind a tree of `pack`; tuples come back as lists. ValueError and the like for
+    what is none."""
     ((kind, content),) = tree.items()
     if kind == "array":
         return arrays[content]
@@ -148,7 +151,8 @@ def sealed(tree: dict[str, Any], arrays: Arrays) -> list[Any]:
 
 
 def opened(content: bytes) -> tuple[dict[str, Any], Arrays]:
-    """The tree and the arrays, which may be written; the tree has the right form. ValueError says what is wrong."""
+    """The tree and the arrays, which may be written; the tree has the right form. ValueError says
+    what is wrong."""
     if not content.startswith(MAGIC):
         raise ValueError(f"it does not begin with {MAGIC.decode().strip()!r}")
     seal, rest = content[len(MAGIC) : len(MAGIC) + 65], memoryview(content)[len(MAGIC) + 65 :]
@@ -166,8 +170,9 @@ def opened(content: bytes) -> tuple[dict[str, Any], Arrays]:
 
 
 def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator) -> None:
-    """Put a fresh execution and its evaluator where the checkpoint was taken. RecordError if the file is damaged, has another form than
-    what `save` writes, does not fit the run, or is of another run, trainer or device: a record is of one, and `verify` replays with it."""
+    """Put a fresh execution and its evaluator where the checkpoint was taken. RecordError if the
+    file is damaged, has another form than what `save` writes, does not fit the run, or is of
+    another run, trainer or device: a record is of one, and `verify` replays with it."""
     try:
         tree, arrays = opened(plain_files.content(path, LARGEST, "checkpoint", RecordError))
     except ValidationError as errors:
@@ -208,8 +213,9 @@ def _refused(path: Path, why: str) -> RecordError:
 
 
 def _check_fits(saved: Any, fresh: Any, name: str = "") -> None:
-    """ValueError where a value is of another kind than that of a run that begins: an array of other numbers or another shape, a table
-    of other clients. None may become anything, and anything None."""
+    """ValueError where a value is of another kind than that of a run that begins: an array of other
+    numbers or another shape, a table of other clients. None may become anything, and anything
+    None."""
     if isinstance(fresh, dict):
         if set(saved) != set(fresh):
             raise ValueError(

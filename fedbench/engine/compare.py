@@ -20,9 +20,11 @@ OF_THE_MODEL = re.compile(  # what rounding on another machine can change
 
 
 def differences(record: Record, again: Record) -> list[str]:
-    """Paths such as `digests.plan`, `final.test_accuracy` and `curves.bytes[3]`, digests first. Of a curve only the first point.
+    """Paths such as `digests.plan`, `final.test_accuracy` and `curves.bytes[3]`, digests first. Of
+    a curve only the first point.
 
-    Provenance is not compared, nor what the file of an algorithm is called; and no digest that an older record does not have.
+    Provenance is not compared, nor what the file of an algorithm is called; and no digest that an
+    older record does not have.
     """
     before, now = (_plain(one) for one in (record, again))
     for name in ("selections", "result"):
@@ -44,9 +46,9 @@ def verdict(record: Record, again: Record) -> tuple[str, list[str]]:
 
 
 def within_tolerance(record: Record, again: Record, found: list[str]) -> bool:
-    """Can rounding be the only reason for these differences: is every accuracy and loss, at the end and at every point of the curves,
-    as close as TOLERANCE? The worst decile is of few examples, so it may be five times as far. False for a record whose own digest does
-    not fit it."""
+    """Can rounding be the only reason for these differences: is every accuracy and loss, at the end
+    and at every point of the curves, as close as TOLERANCE? The worst decile is of few examples, so
+    it may be five times as far. False for a record whose own digest does not fit it."""
     if not all(OF_THE_MODEL.fullmatch(path) for path in found):
         return False
     if "result" in record.meta["digests"] and record.meta["digests"]["result"] != result_digest(record.meta, record.curves):

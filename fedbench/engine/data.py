@@ -1,4 +1,5 @@
-"""What a run learns from and is measured on: the scenario's task, changed as the scenario says, and the server's public examples."""
+"""What a run learns from and is measured on: the scenario's task, changed as the scenario says, and
+the server's public examples."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ from fedbench.tasks.text import TextSource
 
 @functools.lru_cache(maxsize=2)
 def load_task(name: str, model: str, **texts: str | TextSource) -> Task:
-    """A task, kept for the next run of the same one in this process. `texts`: `encoder` and `text`; UsageError if they are not for it."""
+    """A task, kept for the next run of the same one in this process. `texts`: `encoder` and `text`;
+    UsageError if they are not for it."""
     if unknown := sorted(texts.keys() - text_options(plain(name))):
         raise UsageError(f"task.{unknown[0]}: is not for task {name}")
     task: Task = registry.find("task", name)(model=model, **texts)
@@ -42,8 +44,9 @@ def load_own(source: arrays.Source, model: str) -> Task:
 
 @functools.lru_cache(maxsize=2)
 def split(dataset: Dataset, share: float, seed: int, scenario: str) -> tuple[Rows, Dataset]:
-    """The rows of the training set that are held out for validation, and the data set that has them in the place of its test set. Kept
-    like the task: copies of most of the examples, which take longer than many a run. `scenario` is named in errors."""
+    """The rows of the training set that are held out for validation, and the data set that has them
+    in the place of its test set. Kept like the task: copies of most of the examples, which take
+    longer than many a run. `scenario` is named in errors."""
     held = validation_rows(share, dataset.train.y, seed, scenario)
     return held, dataset.split(held)
 
@@ -56,8 +59,9 @@ class Data:
 
     @functools.cached_property
     def task(self) -> Task:
-        """The task with the scenario's augmentation. With a part `validation` its training set is what that leaves, and its test set
-        the held out examples: then nothing in a run sees the real test set."""
+        """The task with the scenario's augmentation. With a part `validation` its training set is
+        what that leaves, and its test set the held out examples: then nothing in a run sees the
+        real test set."""
         task = self._given
         changes: dict[str, Any] = {}
         if not self._is_augmented(by_itself=task.augmentation is not None) and task.augmentation is not None:
@@ -91,8 +95,9 @@ class Data:
 
     @functools.cached_property
     def outline(self) -> Outline:
-        """The task's model, and whether its images are augmented; without data where it is a built-in task. UsageError if the scenario
-        asks for an augmentation that the task does not have."""
+        """The task's model, and whether its images are augmented; without data where it is a
+        built-in task. UsageError if the scenario asks for an augmentation that the task does not
+        have."""
         part = self.scenario.task
         with self._named("task"):
             known = outline(plain(part.name), part.model, part.encoder)
@@ -110,7 +115,8 @@ class Data:
 
     @contextlib.contextmanager
     def _named(self, key: str) -> Iterator[None]:
-        """An unknown task or model is the scenario's mistake; data that are not here are nobody's."""
+        """An unknown task or model is the scenario's mistake; data that are not here are
+        nobody's."""
         try:
             yield
         except MissingDataError:
@@ -120,7 +126,8 @@ class Data:
 
     @functools.cached_property
     def validation(self) -> Rows | None:
-        """The rows of the task's training set on which models are evaluated in the place of its test set, if any."""
+        """The rows of the task's training set on which models are evaluated in the place of its
+        test set, if any."""
         return None if self.scenario.validation is None else self._split[0]
 
     @property
@@ -147,7 +154,8 @@ class Data:
         return rows, train.x if len(rows) == len(train) else train.x[rows]
 
     def _public_task(self, source: str) -> Task:
-        """The task whose training examples are public. UsageError if there is none of the name, or its examples are of another shape."""
+        """The task whose training examples are public. UsageError if there is none of the name, or
+        its examples are of another shape."""
         own = self.scenario.task.name
         if source == HELD_OUT or plain(source) == plain(own):
             return self.task
@@ -162,7 +170,8 @@ class Data:
         return other
 
     def add_to(self, digest: Digest) -> None:
-        """Add what was drawn, public examples that the task itself does not have, and the sums of the task's files."""
+        """Add what was drawn, public examples that the task itself does not have, and the sums of
+        the task's files."""
         part = self.scenario.public
         if part is not None and self._public is not None:
             rows, features = self._public

@@ -1,4 +1,5 @@
-"""What an algorithm declares of its cost: traffic, gradients and server memory, checked before anything relies on it."""
+"""What an algorithm declares of its cost: traffic, gradients and server memory, checked before
+anything relies on it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def traffic(algorithm: Algorithm, info: Info) -> Traffic:
 
 
 def gradient_work(algorithm: Algorithm, info: Info) -> GradientWork:
-    """What a job computes. UsageError unless it is a GradientWork of whole numbers, per_step >= 1 and full >= 0."""
+    """What a job computes. UsageError unless it is a GradientWork of whole numbers, per_step >= 1
+    and full >= 0."""
     work = _checked(algorithm, "gradient_work", GradientWork, algorithm.gradient_work(info), whole=GradientWork._fields)
     if work.per_step < 1:
         raise UsageError(f"algorithm {algorithm.name}: gradient_work: per_step must be >= 1, got {work.per_step}")
@@ -33,7 +35,8 @@ def server_memory(algorithm: Algorithm, info: Info) -> ServerMemory:
 
 
 def vector_bytes(vectors: float, model_bytes: int) -> int:
-    """Bytes of so many model-sized vectors; a fraction of a byte is a byte, but for what a product of floats is off by."""
+    """Bytes of so many model-sized vectors; a fraction of a byte is a byte, but for what a product
+    of floats is off by."""
     return math.ceil(round(vectors * model_bytes, 6))
 
 

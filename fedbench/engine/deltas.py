@@ -1,4 +1,5 @@
-"""Where jobs put their progress if that is all they send: into the matrix that their update sums."""
+"""Where jobs put their progress if that is all they send: into the matrix that their update
+sums."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ Matrix = npt.NDArray[np.floating[Any]]
 
 
 class Deltas:
-    """A matrix (jobs, d) for every update of a chunk that has begun to fill, its rows in the order of consumption."""
+    """A matrix (jobs, d) for every update of a chunk that has begun to fill, its rows in the order
+    of consumption."""
 
     def __init__(self, chunk: Chunk, dim: int, dtype: np.dtype[Any]) -> None:
         self._dim, self._dtype = dim, dtype
@@ -35,6 +37,7 @@ class Deltas:
         return Places([self._matrices[update] for update in updates.tolist()], which, self._row[jobs])
 
     def take(self, update: int, entries: npt.NDArray[np.int64]) -> Matrix:
-        """A row for each of the update's entries (K,), all of whose jobs have run: (K, d). Forgets the update."""
+        """A row for each of the update's entries (K,), all of whose jobs have run: (K, d). Forgets
+        the update."""
         matrix, rows = self._matrices.pop(update), self._row[entries]
         return matrix if np.array_equal(rows, np.arange(len(matrix))) else matrix[rows]

@@ -1,4 +1,5 @@
-"""Evaluation on a grid of virtual time that is the same for all algorithms: it costs nothing, draws nothing, changes nothing."""
+"""Evaluation on a grid of virtual time that is the same for all algorithms: it costs nothing, draws
+nothing, changes nothing."""
 
 from __future__ import annotations
 
@@ -35,21 +36,23 @@ class GoalHeld(Exception):
 
 
 class Evaluator:
-    """How well models do on a task's examples. It draws nothing and changes nothing. The scores of the last model are kept."""
+    """How well models do on a task's examples. It draws nothing and changes nothing. The scores of
+    the last model are kept."""
 
     def __init__(self, backend: ScoringBackend) -> None:
         self.backend = backend
         self._tested: tuple[Vector, Vector, Scores] | None = None
 
     def metrics(self, x: Vector, buffers: Vector) -> dict[str, float]:
-        """Returns test_accuracy, test_loss and train_loss of a model x (d,) with its buffers (m,)."""
+        """Returns test_accuracy, test_loss and train_loss of a model x (d,) with its buffers
+        (m,)."""
         loss, right = self._test_scores(x, buffers)
         train_loss, _ = self.backend.train_scores(x, buffers)
         return {"test_accuracy": float(right.mean()), "test_loss": float(loss.mean()), "train_loss": float(train_loss.mean())}
 
     def per_client(self, x: Vector, buffers: Vector) -> Vector:
-        """Returns the accuracy on every client's own mix of classes (N,): the test accuracies of the classes, weighted by the class
-        shares of the client's training examples."""
+        """Returns the accuracy on every client's own mix of classes (N,): the test accuracies of
+        the classes, weighted by the class shares of the client's training examples."""
         _, right = self._test_scores(x, buffers)
         workload = self.backend.workload
         dataset, shards = workload.task.dataset, Shards.of(workload.shards)
@@ -64,8 +67,9 @@ class Evaluator:
 
 
 class GridEvaluator:
-    """Observer: grid point tau gets the metrics of the newest version with time <= tau. With a `goal`, it raises GoalHeld at the first
-    grid point at which the goal is met for the `hold_points`-th time in a row, and has no row beyond."""
+    """Observer: grid point tau gets the metrics of the newest version with time <= tau. With a
+    `goal`, it raises GoalHeld at the first grid point at which the goal is met for the
+    `hold_points`-th time in a row, and has no row beyond."""
 
     def __init__(
         self,
@@ -104,8 +108,8 @@ class GridEvaluator:
             self._end_if_held()
 
     def _end_if_held(self) -> None:
-        """Count the rows in a row that meet the goal; those that came from a checkpoint count too. Values are compared in float32, in
-        which curves keep them."""
+        """Count the rows in a row that meet the goal; those that came from a checkpoint count too.
+        Values are compared in float32, in which curves keep them."""
         if self._goal is None:
             return
         for row in self.rows[self._seen :]:
@@ -116,8 +120,8 @@ class GridEvaluator:
 
     @property
     def end_seconds(self) -> float:
-        """The time of the last row, such that the virtual clock, which rounds to nanoseconds, does not end before it: beyond a month a
-        float is about as coarse as a nanosecond."""
+        """The time of the last row, such that the virtual clock, which rounds to nanoseconds, does
+        not end before it: beyond a month a float is about as coarse as a nanosecond."""
         end_ns = (len(self.rows) - 1) * self.grid_ns
         seconds = end_ns / NANOSECONDS
         return seconds if round(seconds * NANOSECONDS) >= end_ns else math.nextafter(seconds, math.inf)
@@ -129,7 +133,8 @@ class GridEvaluator:
         return self._last[1]
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """The rows as columns: seconds float64, version int64, metrics float32 (NaN where a task has no such metric)."""
+        """The rows as columns: seconds float64, version int64, metrics float32 (NaN where a task
+        has no such metric)."""
         columns: dict[str, npt.NDArray[Any]] = {
             "seconds": np.array([row["seconds"] for row in self.rows], np.float64),
             "version": np.array([row["version"] for row in self.rows], np.int64),

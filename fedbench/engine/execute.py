@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -16,11 +15,12 @@ from fedbench.engine.deltas import Deltas
 from fedbench.engine.interrupts import Interrupts
 from fedbench.engine.public import PublicData
 from fedbench.engine.replies import Replies
+from fedbench.engine.tools import EngineTools
 from fedbench.engine.trainers.base import Assignment, Backend, Columns, Stage, TrainsColumns, checked_rule
 from fedbench.engine.waves import WaveQueue
 from fedbench.errors import FedbenchError, RecordError
 from fedbench.kernels.scheduler import Chunk
-from fedbench.protocols import Algorithm, Logits, Pullback, RowIndices
+from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Info, Job, LocalRule, Message, State, Vector
 
@@ -43,37 +43,13 @@ class Diverged(Exception):
         self.version = version
 
 
-@dataclass(frozen=True)
-class EngineTools:
-    """What init, broadcast and step may use."""
-
-    execution: Execution
-
-    @property
-    def info(self) -> Info:
-        return self.execution.info
-
-    def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
-        return self.execution.backend.gradients(clients, x, self.execution.buffers)
-
-    @property
-    def public_shape(self) -> tuple[int, int]:
-        return self.execution.public.shape
-
-    def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
-        return self.execution.public.batches(version, size, steps)
-
-    def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
-        e = self.execution
-        return e.public.logits(x, e.buffers, rows, e.version, training=training)
-
-
 class Execution:
     """The state of a run between updates, and `run`, which advances it through a plan's chunks.
 
-    `wave_bytes` bounds a wave together with all results not yet consumed (one job always fits); `wave_size` bounds the jobs of
-    a wave, which has as many of them for each of the `workers` where that can be. None of these changes a bit of any result.
-    `step_writes_memory`: may `step` overwrite rows of state.memory (Rounds, Poll)?
+    `wave_bytes` bounds a wave together with all results not yet consumed (one job always fits);
+    `wave_size` bounds the jobs of a wave, which has as many of them for each of the `workers` where
+    that can be. None of these changes a bit of any result. `step_writes_memory`: may `step`
+    overwrite rows of state.memory (Rounds, Poll)?
     """
 
     def __init__(
@@ -122,7 +98,8 @@ class Execution:
     # ---- the loop ----
 
     def run(self, chunks: Iterable[Chunk], observers: Sequence[Observer] = ()) -> None:
-        """Execute every update of the chunks that lies at or after the current version. Raises Diverged."""
+        """Execute every update of the chunks that lies at or after the current version. Raises
+        Diverged."""
         with self._interrupts.heard():
             self._run(chunks, observers)
 
@@ -140,7 +117,8 @@ class Execution:
                     observer.after_update(self, self.version, time_ns)
 
     def _load(self, chunk: Chunk) -> None:
-        """Take in a chunk; jobs of updates that this execution has behind it (after a resume) are left out."""
+        """Take in a chunk; jobs of updates that this execution has behind it (after a resume) are
+        left out."""
         self.chunk = chunk
         ahead = chunk.consumed_by >= self.version
         self.queue = WaveQueue(chunk, from_version=self.version, has_memory=self.memory is not None)
@@ -287,8 +265,9 @@ class Execution:
         self._check_model("step")
 
     def _has_diverged(self, batch: Batch) -> bool:
-        """Has a client sent numbers that are not finite, in what is no vector of the model's shape? Servers keep such things, logits for
-        example, and a model that does not meet them yet would hide it; a vector that is not finite shows in the model at once."""
+        """Has a client sent numbers that are not finite, in what is no vector of the model's shape?
+        Servers keep such things, logits for example, and a model that does not meet them yet would
+        hide it; a vector that is not finite shows in the model at once."""
         return not all(np.isfinite(sent).all() for sent in batch.sent.values() if sent.shape[1:] != self.shape)
 
     def _check_model(self, where: str) -> None:

@@ -1,4 +1,5 @@
-"""A plan as files: columns in Parquet, and a timeline that Perfetto (ui.perfetto.dev) and chrome://tracing open."""
+"""A plan as files: columns in Parquet, and a timeline that Perfetto (ui.perfetto.dev) and
+chrome://tracing open."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ PHASES = (("download", "t_dispatch", "t_start"), ("train", "t_start", "t_finish"
 
 
 def write_parquet(spec: RunSpec, folder: Path, end_seconds: float | None = None) -> None:
-    """The plan, up to `end_seconds` if they are given: `jobs.parquet` (one row per job, times in nanoseconds, -1 never; consumed_by: the
-    update, -1 none) and `updates.parquet`."""
+    """The plan, up to `end_seconds` if they are given: `jobs.parquet` (one row per job, times in
+    nanoseconds, -1 never; consumed_by: the update, -1 none) and `updates.parquet`."""
     folder.mkdir(parents=True, exist_ok=True)
     jobs: list[pa.Table] = []
     updates: list[pa.Table] = []
@@ -39,8 +40,9 @@ def write_parquet(spec: RunSpec, folder: Path, end_seconds: float | None = None)
 
 
 def write_trace(spec: RunSpec, path: Path, end_seconds: float | None = None) -> int:
-    """A Chrome trace of the plan, up to `end_seconds` if they are given: a slice for every download, training and upload, cut where a
-    job was lost or its round closed without it, and for every absence; an instant for every update. Returns the number of events."""
+    """A Chrome trace of the plan, up to `end_seconds` if they are given: a slice for every
+    download, training and upload, cut where a job was lost or its round closed without it, and for
+    every absence; an instant for every update. Returns the number of events."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         file.write('{"displayTimeUnit": "ms", "traceEvents": [\n')

@@ -12,7 +12,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """Ctrl-C, or SIGTERM where a program answers it likewise, in a loop whose bodies are to be changed whole.
+    """Ctrl-C, or SIGTERM where a program answers it likewise, in a loop whose bodies are to be
+    changed whole.
 
     Handlers are put in place once for the loop, since that is slower than many a body.
     """
@@ -24,8 +25,8 @@ class Interrupts:
 
     @contextlib.contextmanager
     def heard(self) -> Iterator[None]:
-        """The loop. In other threads than the main one, which signals do not reach, and where a program ignores a signal, nothing
-        changes."""
+        """The loop. In other threads than the main one, which signals do not reach, and where a
+        program ignores a signal, nothing changes."""
         if threading.current_thread() is threading.main_thread():
             self._handlers = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
         for number in self._handlers:
@@ -39,8 +40,8 @@ class Interrupts:
 
     @contextlib.contextmanager
     def held_back(self) -> Iterator[None]:
-        """A body: what comes within takes effect at its end; a second one takes effect at once, since a step of one's own may never
-        end."""
+        """A body: what comes within takes effect at its end; a second one takes effect at once,
+        since a step of one's own may never end."""
         self._holding, self._held = True, []
         try:
             yield

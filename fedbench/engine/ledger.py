@@ -1,4 +1,5 @@
-"""What the simulated system did: bytes, busy time, staleness, participation. Computed from the plan alone."""
+"""What the simulated system did: bytes, busy time, staleness, participation. Computed from the plan
+alone."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ PLAN_COLUMNS = ("client", "k", "base", "steps", "t_dispatch", "t_start", "t_fini
 
 @dataclass(frozen=True)
 class Prelude:
-    """Full gradients of all clients, computed before any job starts, or at the start of every round: the slowest takes `seconds`, and
-    all together are so many mini-batch `gradients`."""
+    """Full gradients of all clients, computed before any job starts, or at the start of every
+    round: the slowest takes `seconds`, and all together are so many mini-batch `gradients`."""
 
     seconds: float
     gradients: int
@@ -29,8 +30,9 @@ class Prelude:
 
 
 class Ledger:
-    """Adds up chunks. `grid_ns` is the spacing of the evaluation grid, on which steps, gradients and transfers are counted; `hindsight`
-    is needed where jobs can be lost, late or paused. `gradients` are those of a job, `prelude` those beside all jobs."""
+    """Adds up chunks. `grid_ns` is the spacing of the evaluation grid, on which steps, gradients
+    and transfers are counted; `hindsight` is needed where jobs can be lost, late or paused.
+    `gradients` are those of a job, `prelude` those beside all jobs."""
 
     def __init__(
         self,
@@ -60,7 +62,8 @@ class Ledger:
         self.digest = ColumnDigest((*PLAN_COLUMNS, "time", "copies"))
 
     def add(self, chunk: Chunk, scheduler: Scheduler) -> None:
-        """One chunk; after the last one the totals are those of the whole plan. Reads the scheduler after the last one only."""
+        """One chunk; after the last one the totals are those of the whole plan. Reads the scheduler
+        after the last one only."""
         end = scheduler.end_ns if chunk.done else np.iinfo(np.int64).max
         used = chunk.consumed_by >= 0
         self.updates += len(chunk.time)
@@ -95,7 +98,8 @@ class Ledger:
         np.add.at(self.participation, chunk.client[chunk.entries], 1)
 
     def _count_preludes(self, chunk: Chunk, end: int, prelude: Prelude) -> None:
-        """One before the first job, or one for every round, whose jobs are dispatched together; it is over when the first job starts."""
+        """One before the first job, or one for every round, whose jobs are dispatched together; it
+        is over when the first job starts."""
         dispatched, first = np.unique(chunk.t_dispatch, return_index=True)
         is_new = dispatched > self._last_prelude
         if not prelude.every_round:
@@ -126,7 +130,8 @@ class Ledger:
         self._on_grid("downloads", times, np.full(len(times), self.clients))
 
     def _count_used_versions(self, chunk: Chunk, used: npt.NDArray[np.bool_]) -> None:
-        """Downloads that led to a consumed job: with peek, or between two turns, several jobs of a client share one."""
+        """Downloads that led to a consumed job: with peek, or between two turns, several jobs of a
+        client share one."""
         client, base, k = chunk.client[used], chunk.base[used], chunk.k[used]
         order = np.lexsort((k, client))
         client, base = client[order], base[order].astype(np.int64)
@@ -149,7 +154,8 @@ class Ledger:
         )  # fmt: skip
 
     def on_grid(self, name: str, points: int) -> npt.NDArray[np.int64]:
-        """Running totals of steps, gradients, downloads, uploads or preludes at the grid points 0 .. points - 1."""
+        """Running totals of steps, gradients, downloads, uploads or preludes at the grid points 0
+        .. points - 1."""
         counts = self._grid[name]
         padded = np.concatenate([counts, np.zeros(max(0, points - len(counts)), np.int64)])
         return np.cumsum(padded)[:points]
@@ -170,9 +176,10 @@ class Ledger:
         return float((tau * self.staleness).sum() / max(1, self.entries))
 
     def summary(self, scheduler: Scheduler, traffic: Traffic, model_bytes: int) -> dict[str, Any]:
-        """The ledger of a finished plan, JSON-able. Bytes follow `traffic`, vectors of `model_bytes`; an upload that does not
-        arrive counts none. Steps and gradients are those that the simulated clients had done by the end, wasted steps those of jobs that
-        no update consumed."""
+        """The ledger of a finished plan, JSON-able. Bytes follow `traffic`, vectors of
+        `model_bytes`; an upload that does not arrive counts none. Steps and gradients are those
+        that the simulated clients had done by the end, wasted steps those of jobs that no update
+        consumed."""
         down, up = (vector_bytes(vectors, model_bytes) for vectors in (traffic.down, traffic.up))
         extra = 0 if self._prelude_is_traffic else int(self._grid["preludes"].sum()) * self.clients * model_bytes
         downloads = scheduler.totals["downloads"]
@@ -214,7 +221,8 @@ class Ledger:
         }
 
     def _among_available(self, end_ns: int) -> dict[str, float]:
-        """The share of all clients' time that they are there, and how unequally they take part for the time that they are."""
+        """The share of all clients' time that they are there, and how unequally they take part for
+        the time that they are."""
         there = self.hindsight.there(end_ns) if self.hindsight else np.full(self.clients, end_ns)
         was_there = there > 0
         return {

@@ -1,4 +1,5 @@
-"""What the server keeps from update to update: as the algorithm declares it, and as a run has it in memory."""
+"""What the server keeps from update to update: as the algorithm declares it, and as a run has it in
+memory."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ def server_vectors(algorithm: Algorithm, info: Info, versions: int) -> int:
 
 
 def server_bytes(algorithm: Algorithm, state: State, info: Info, versions: int) -> dict[str, int]:
-    """Bytes on the server at the end of a run: its state without what clients remember and without public logits, these logits, and
-    the models of the versions in flight at the peak, if the algorithm needs them again (checkpoints)."""
+    """Bytes on the server at the end of a run: its state without what clients remember and without
+    public logits, these logits, and the models of the versions in flight at the peak, if the
+    algorithm needs them again (checkpoints)."""
     server = [value for name, value in state.items() if name != "memory"]
     return {
         "server_state_bytes": sum(map(_state_bytes, server)),
@@ -31,7 +33,8 @@ def server_bytes(algorithm: Algorithm, state: State, info: Info, versions: int) 
 
 
 def _state_bytes(value: Any) -> int:
-    """Returns the bytes of arrays, of lists of them, or of the rows of a table that were written."""
+    """Returns the bytes of arrays, of lists of them, or of the rows of a table that were
+    written."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, ClientTable):

@@ -42,8 +42,8 @@ def chunks(scheduler: Scheduler, ledger: Ledger, answers: Answers | None = None)
 
 
 def pieces(scheduler: Scheduler, answers: Answers | None = None) -> Iterator[Chunk]:
-    """The rest of a plan in chunks of about CHUNK_JOBS jobs. With external selection a chunk ends with a round, and `answers` is
-    asked when the caller, who has executed it, wants the next."""
+    """The rest of a plan in chunks of about CHUNK_JOBS jobs. With external selection a chunk ends
+    with a round, and `answers` is asked when the caller, who has executed it, wants the next."""
     size = 1
     while True:
         chunk = scheduler.next(size)
@@ -60,7 +60,8 @@ def _next_size(size: int, chunk: Chunk) -> int:
 
 
 def check_everybody(setup: Setup) -> None:
-    """UsageError if the algorithm needs every client in every update (`Rounds.everybody`) and the plan has another one."""
+    """UsageError if the algorithm needs every client in every update (`Rounds.everybody`) and the
+    plan has another one."""
     dispatch, clients = setup.dispatch, setup.scenario.clients
     if not isinstance(dispatch, Rounds) or not dispatch.everybody or setup.is_external:
         return
@@ -83,7 +84,8 @@ def check_everybody(setup: Setup) -> None:
 
 
 def add_up(scheduler: Scheduler, ledger: Ledger) -> None:
-    """The whole plan into the ledger; the next chunk is planned in a second thread while one is added."""
+    """The whole plan into the ledger; the next chunk is planned in a second thread while one is
+    added."""
     with ThreadPoolExecutor(1) as pool:
         size = 1
         chunk = scheduler.next(size)
@@ -97,11 +99,13 @@ def add_up(scheduler: Scheduler, ledger: Ledger) -> None:
 
 @dataclass(frozen=True)
 class PlanSummary:
-    """What a plan tells without training. Seconds are virtual but for `wall_s`; `peak_mb` is this process's peak memory in MB.
+    """What a plan tells without training. Seconds are virtual but for `wall_s`; `peak_mb` is this
+    process's peak memory in MB.
 
-    `jobs` are those that updates consume; left, dropped out and late are those that were lost or called off, `rounds` is what the
-    scenario asks of rounds, and whether that applies. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
-    `server_vectors`: model-sized vectors that the server keeps from update to update, at most.
+    `jobs` are those that updates consume; left, dropped out and late are those that were lost or
+    called off, `rounds` is what the scenario asks of rounds, and whether that applies.
+    `staleness_mean_steady` leaves out the first 10 x concurrency arrivals. `server_vectors`:
+    model-sized vectors that the server keeps from update to update, at most.
     """
 
     scenario: str
@@ -145,8 +149,9 @@ class PlanSummary:
 
 
 def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
-    """Play the virtual clock of a run. Loads no data unless the scenario's steps or the policy depend on shard sizes. `device`: where
-    the run is to be trained; it need not be on this machine."""
+    """Play the virtual clock of a run. Loads no data unless the scenario's steps or the policy
+    depend on shard sizes. `device`: where the run is to be trained; it need not be on this
+    machine."""
     setup = Setup(spec)
     choice = choose(setup.outline, spec.algorithm, device=device)
     begin = time.perf_counter()

@@ -13,7 +13,8 @@ from fedbench.types import Vector
 
 
 class PublicData:
-    """What `Tools` lends of the public examples of a backend. UsageError on use if there are none."""
+    """What `Tools` lends of the public examples of a backend. UsageError on use if there are
+    none."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -29,8 +30,8 @@ class PublicData:
         return draw_public_batches(self._backend.seed, version, self.shape[0], size, steps)
 
     def logits(self, x: Vector, buffers: Vector, rows: RowIndices, version: int, *, training: bool) -> tuple[Logits, Pullback]:
-        """Logits of public rows under a model, and their pullback: see protocols.Tools. RuntimeError if the pullback is used after
-        the next call."""
+        """Logits of public rows under a model, and their pullback: see protocols.Tools.
+        RuntimeError if the pullback is used after the next call."""
         self._calls += 1
         call = self._calls
         logits, pull = self._backend.public_logits(x, buffers, rows, version if training else None)
@@ -44,7 +45,8 @@ class PublicData:
 
 
 def draw_public_batches(seed: int, version: int, examples: int, size: int, steps: int | None) -> Iterator[RowIndices]:
-    """The order of public rows is drawn like a client's data order, with k = version. ValueError for a number out of range."""
+    """The order of public rows is drawn like a client's data order, with k = version. ValueError
+    for a number out of range."""
     version, size = checks.whole("version", version, 0, SERVER), checks.whole("size", size, 1, SERVER)
     steps = None if steps is None else checks.whole("steps", steps, 0, SERVER)
     passes = -(-examples // size)

@@ -31,7 +31,8 @@ class Result:
 
 
 class Replies:
-    """Results by index in a chunk, and the memories that have not been committed to the state's table yet."""
+    """Results by index in a chunk, and the memories that have not been committed to the state's
+    table yet."""
 
     def __init__(self, state: State) -> None:
         self._state, self._none = state, np.empty(0, state.x.dtype)
@@ -51,7 +52,8 @@ class Replies:
         return result.bytes
 
     def memory_of(self, client: int) -> Vector:
-        """The memory that the client's last run job left, committed or not; read-only. Empty if clients have none."""
+        """The memory that the client's last run job left, committed or not; read-only. Empty if
+        clients have none."""
         if self._table is None:
             return self._none
         row = self._pending.get(client)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import math
 import time
@@ -14,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.engine.checkpoint import Checkpointer, restore
-from fedbench.engine.compare import verdict as compared
 from fedbench.engine.evaluate import Evaluator, GoalHeld, GridEvaluator, Progress
 from fedbench.engine.execute import WAVE_BYTES, Diverged, Execution
 from fedbench.engine.ledger import Ledger
@@ -25,7 +23,7 @@ from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import ScoringBackend, Workload
 from fedbench.engine.trainers.choose import CPU, Choice, check_wish, choose, make_trainer, require_device
-from fedbench.errors import RecordError, UsageError
+from fedbench.errors import UsageError
 from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results.digests import Digest
@@ -38,8 +36,9 @@ from fedbench.types import Dispatch, Mailbox, Rounds
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run is computed. Bits depend on `trainer` (auto, native, torch), on `device` (cpu, cuda, cuda:N) and, for native, on `isa`
-    ("" is the best of this machine) alone. `checkpoint_seconds` are of host time. UsageError for an unknown name or a missing device."""
+    """How a run is computed. Bits depend on `trainer` (auto, native, torch), on `device` (cpu,
+    cuda, cuda:N) and, for native, on `isa` ("" is the best of this machine) alone.
+    `checkpoint_seconds` are of host time. UsageError for an unknown name or a missing device."""
 
     workers: int = 1
     trainer: str = "auto"
@@ -56,8 +55,8 @@ class RunOptions:
 
 
 class Run:
-    """One RunSpec on its way to a Record. With a store, a finished record is written there, and an unfinished run leaves a
-    checkpoint from which `resume` continues."""
+    """One RunSpec on its way to a Record. With a store, a finished record is written there, and an
+    unfinished run leaves a checkpoint from which `resume` continues."""
 
     def __init__(
         self, spec: RunSpec, store: Store | None = None, options: RunOptions | None = None, progress: Progress | None = None
@@ -70,8 +69,9 @@ class Run:
             self.partial = store.partial(spec.scenario.name, spec.algorithm.name, spec.run_id)
 
     def record(self) -> Record:
-        """Run to the end. Where there is a store, KeyboardInterrupt and errors leave a checkpoint of the last version; an error within
-        a server update leaves the one before it, if there is one."""
+        """Run to the end. Where there is a store, KeyboardInterrupt and errors leave a checkpoint
+        of the last version; an error within a server update leaves the one before it, if there is
+        one."""
         begin = time.perf_counter()
         check_everybody(self.setup)
         with contextlib.closing(self.backend):
@@ -88,8 +88,8 @@ class Run:
         return record
 
     def _plan_until(self, seconds: float, execution: Execution) -> tuple[Scheduler, Ledger]:
-        """The plan of a run that ended at this virtual time, with its ledger. It is played again, since the plan of the whole budget was
-        ahead of the run, how far depends on its chunks."""
+        """The plan of a run that ended at this virtual time, with its ledger. It is played again,
+        since the plan of the whole budget was ahead of the run, how far depends on its chunks."""
         scheduler = self.setup.scheduler(seconds)
         ledger = self.setup.ledger(scheduler, self.grid.grid_ns)
         for _ in chunks(scheduler, ledger, ClientSelector(execution, self.spec.seed)):
@@ -159,7 +159,8 @@ class Run:
         return {"state": scheduler.outcome, "ended_by": scheduler.ended_by, "message": message}
 
     def _checkpointer(self, execution: Execution) -> Checkpointer | None:
-        """Where there is a store. When resuming, the execution is put where an earlier checkpoint was taken."""
+        """Where there is a store. When resuming, the execution is put where an earlier checkpoint
+        was taken."""
         if self.partial is None:
             return None
         file = self.partial / "checkpoint.bin"
@@ -231,7 +232,8 @@ class Run:
         return curves
 
     def _final(self, execution: Execution, scheduler: Scheduler, outcome: dict[str, Any]) -> dict[str, Any]:
-        """Metrics of the last version, and the set that they are of; None where they do not exist, as after a divergence."""
+        """Metrics of the last version, and the set that they are of; None where they do not exist,
+        as after a divergence."""
         final: dict[str, Any] = {
             "version": execution.version,
             "seconds": scheduler.end_ns / NANOSECONDS,
@@ -264,37 +266,3 @@ def _repeating_sampling(dispatch: Dispatch) -> str:
     if isinstance(dispatch, Mailbox):
         return "Mailbox, which draws with replacement"
     return dispatch.select if isinstance(dispatch, Rounds) and dispatch.select in ("with_replacement", "weighted") else ""
-
-
-def verify(
-    record: Record, options: RunOptions | None = None, progress: Progress | None = None, algorithm: str | None = None
-) -> dict[str, Any]:
-    """Run a record's specification again and compare.
-
-    `verdict`: identical (all digests, the specification, outcome, final metrics, times to targets, ledger and curves are equal); within
-    tolerance (all but accuracies and losses are equal, and these within 0.01: another machine or library version); or differs.
-    `differences`: the fields that do, `first_difference` the first of them. `algorithm`: file.py:Class, where the record's own is
-    neither built in nor an entry point. RecordError if it cannot be found, or is another one.
-    """
-    spec = RunSpec.from_dict(record.meta["spec"], algorithm)
-    if spec.run_id != record.run_id:
-        raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
-    again = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress).record()
-    verdict, found = compared(record, again)
-    return {
-        "run_id": record.run_id,
-        "verdict": verdict,
-        "first_difference": found[0] if found else None,
-        "differences": found,
-        "recorded": record.meta["digests"],
-        "got": again.meta["digests"],
-        "test_accuracy": {kind: one.meta["final"]["test_accuracy"] for kind, one in (("recorded", record), ("got", again))},
-    }
-
-
-def as_recorded(record: Record, options: RunOptions) -> RunOptions:
-    """The options with the record's trainer and device and, where this machine has it, its instruction set. UsageError if this machine
-    lacks the device."""
-    made = record.meta["provenance"]
-    isa = made["instruction_set"] if made["instruction_set"] in build_info()["instruction_sets"] else ""
-    return dataclasses.replace(options, trainer=made["trainer"], device=made.get("device", CPU), isa=isa)

@@ -1,4 +1,5 @@
-"""Who takes part, where the algorithm chooses by the state of the model: Rounds(select="external")."""
+"""Who takes part, where the algorithm chooses by the state of the model:
+Rounds(select="external")."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ class SelectionTools:
 
 
 class ClientSelector:
-    """Answers a scheduler at every round's start, with the state as it is then. What an execution was restored with is answered
-    again, so that a resumed run plays the same rounds."""
+    """Answers a scheduler at every round's start, with the state as it is then. What an execution
+    was restored with is answered again, so that a resumed run plays the same rounds."""
 
     def __init__(self, execution: Execution, seed: int) -> None:
         self.execution, self.seed = execution, seed

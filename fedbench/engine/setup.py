@@ -1,4 +1,5 @@
-"""From a RunSpec to the things a run is made of; each is made when it is first needed, so a plan loads no data."""
+"""From a RunSpec to the things a run is made of; each is made when it is first needed, so a plan
+loads no data."""
 
 from __future__ import annotations
 
@@ -6,17 +7,16 @@ import dataclasses
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench.engine import declared
 from fedbench.engine.data import Data
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
 from fedbench.engine.spec import RunSpec
-from fedbench.engine.transfers import Messages, Transfer, delayed, drawn, slowest
+from fedbench.engine.transfers import Messages, Transfer, absences, delayed, drawn, slowest
 from fedbench.errors import UsageError
 from fedbench.kernels.hindsight import Hindsight
-from fedbench.kernels.scheduler import Availability, Gradients, Scheduler, Timing
+from fedbench.kernels.scheduler import Gradients, Scheduler, Timing
 from fedbench.results.digests import Digest
 from fedbench.scenarios import system
 from fedbench.scenarios.data_parts import Natural, Overlapping
@@ -29,11 +29,13 @@ from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Poll, Rounds, Stream, Traffic, Vector, Weights
 
 PUBLIC_ROWS = 2000
-"""As many unlabelled examples as FedEcho's paper takes; fewer where that is more than a tenth of the training data."""
+"""As many unlabelled examples as FedEcho's paper takes; fewer where that is more than a tenth of
+the training data."""
 
 
 class Setup:
-    """Task, shards, schedule and start of one run. Everything here depends on seed and scenario only, but for the dispatch."""
+    """Task, shards, schedule and start of one run. Everything here depends on seed and scenario
+    only, but for the dispatch."""
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
@@ -77,7 +79,8 @@ class Setup:
 
     @property
     def counts_for_clock(self) -> Weights | None:
-        """The counts, if durations or steps depend on them: a plan without data should load none."""
+        """The counts, if durations or steps depend on them: a plan without data should load
+        none."""
         return self.counts if system.needs_counts(self.scenario) else None
 
     @functools.cached_property
@@ -210,7 +213,8 @@ class Setup:
         return Messages(self.scenario, self.spec.seed)
 
     def _steps_before_pooling(self) -> float:
-        """Mean local steps of a client of the scenario that is pooled: of a job whose time is drawn as a whole."""
+        """Mean local steps of a client of the scenario that is pooled: of a job whose time is drawn
+        as a whole."""
         given = self.spec.scenario
         counts = None
         if system.needs_counts(given):
@@ -218,9 +222,11 @@ class Setup:
         return float(system.mean_steps(given, self.spec.seed, counts).mean())
 
     def scheduler(self, end_seconds: float | None = None) -> Scheduler:
-        """A fresh scheduler at virtual time 0, whose plan ends at `end_seconds` if they are given, else with the scenario's budget.
+        """A fresh scheduler at virtual time 0, whose plan ends at `end_seconds` if they are given,
+        else with the scenario's budget.
 
-        UsageError, naming algorithm and scenario, where the policy and the scenario's numbers do not go together.
+        UsageError, naming algorithm and scenario, where the policy and the scenario's numbers do
+        not go together.
         """
         weighted = isinstance(self.dispatch, Rounds) and self.dispatch.select == "weighted"
         timing = self.timing() if end_seconds is None else dataclasses.replace(self.timing(), max_seconds=end_seconds)
@@ -230,7 +236,8 @@ class Setup:
             raise UsageError(f"algorithm {self.spec.algorithm.name} on scenario {self.scenario.name}: {error}") from None
 
     def scheduler_alone(self, end_seconds: float | None = None) -> Scheduler:
-        """A fresh scheduler for a plan without training. Raises UsageError where the model's state says who takes part."""
+        """A fresh scheduler for a plan without training. Raises UsageError where the model's state
+        says who takes part."""
         if self.is_external:
             raise UsageError(
                 f"algorithm {self.spec.algorithm.name} has no plan without training: it selects the clients of every round by the "
@@ -256,7 +263,8 @@ class Setup:
         return self.has_absences or bool(in_rounds) or (isinstance(policy, Stream) and policy.stop_stale)
 
     def hindsight(self, scheduler: Scheduler) -> Hindsight | None:
-        """Returns what the ledger needs where jobs can be lost, late or paused; None where they cannot."""
+        """Returns what the ledger needs where jobs can be lost, late or paused; None where they
+        cannot."""
         return Hindsight(scheduler) if self.jobs_can_fail else None
 
     def ledger(self, scheduler: Scheduler, grid_ns: int) -> Ledger:
@@ -269,12 +277,14 @@ class Setup:
         return self.task.model.x0(self.spec.seed)
 
     def _drawn_durations(self) -> list[Transfer]:
-        """Computing time, and the times of a message of one model: what the scenario says, whatever the algorithm sends."""
+        """Computing time, and the times of a message of one model: what the scenario says, whatever
+        the algorithm sends."""
         transfers = self._messages.transfers(self.payload_bytes, self.payload_bytes)
         return [system.compute(self.scenario, self.spec.seed, self.counts_for_clock), *transfers]
 
     def inputs_digest(self) -> str:
-        """Digest of what the scenario drew: shards, durations, absences if there are any, and the initial model."""
+        """Digest of what the scenario drew: shards, durations, absences if there are any, and the
+        initial model."""
         timing, digest = self.timing(), Digest()
         shards = self.shards
         digest.add(*((shards.rows, shards.begin, shards.sizes) if isinstance(self.scenario.partition, Overlapping) else shards))
@@ -284,14 +294,5 @@ class Setup:
         if not isinstance(self.scenario.local.steps, int | None):
             digest.add(np.array(timing.steps.normal if timing.steps.values is None else timing.steps.values, np.float64))
         if self.has_absences:
-            digest.add(*_parameters(timing.availability), np.atleast_1d(timing.dropout))
+            digest.add(*absences(timing.availability), np.atleast_1d(timing.dropout))
         return digest.add(self.x0()).hex()
-
-
-def _parameters(availability: Availability) -> list[npt.NDArray[np.float64]]:
-    """All numbers, and the names as numbers; nan stands for what a kind does not have."""
-    words = np.frombuffer(f"{availability.kind} {availability.when_offline}".encode(), np.uint8).astype(np.float64)
-    names = ("period_seconds", "on_fraction", "phase", "mean_on_seconds", "mean_off_seconds")
-    values = [getattr(availability, name) for name in names]
-    numbers = [np.atleast_1d(np.asarray(np.nan if value is None else value, np.float64)) for value in values]
-    return [words, *numbers, *(np.asarray(row, np.float64).ravel() for row in availability.rows)]

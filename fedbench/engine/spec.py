@@ -61,15 +61,17 @@ class RunSpec:
         }
 
     def _facts(self) -> dict[str, Any]:
-        """What a reader of the record must know of the algorithm: where it comes from if it is not built in, what it requires, and
-        whether it is one worker with everybody's data: a yardstick, not a rival."""
+        """What a reader of the record must know of the algorithm: where it comes from if it is not
+        built in, what it requires, and whether it is one worker with everybody's data: a yardstick,
+        not a rival."""
         facts = {"origin": self.origin, "requires": sorted(self.algorithm.requires), "reference": self.algorithm.pooled}
         return {name: value for name, value in facts.items() if value}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], algorithm: str | None = None) -> RunSpec:
-        """The specification in a record. `algorithm`: file.py:Class, for one that is neither built in nor an entry point; no other file is
-        run, whatever the record names. RecordError if it is no specification."""
+        """The specification in a record. `algorithm`: file.py:Class, for one that is neither built
+        in nor an entry point; no other file is run, whatever the record names. RecordError if it is
+        no specification."""
         try:
             scenario = validate(content["scenario"], "record")
             name, where = content["algorithm"]["name"], content["algorithm"].get("origin", {})

@@ -22,12 +22,14 @@ COLUMNS = ("client", "base", "consumed_by", "t_dispatch", "t_start", "t_finish",
 
 @dataclass(frozen=True)
 class Job:
-    """One local training within the window. Times are virtual seconds; None: it did not come so far within the window.
+    """One local training within the window. Times are virtual seconds; None: it did not come so far
+    within the window.
 
-    begin: of its download. train, upload, arrive: when it starts to train, starts to upload and is there. end: when it is there, was
-    called off or lost, or the end of the window.
-    fate: used by an update; late, its round was closed without it; lost, its client left or dropped out; unused by the end of the plan.
-    staleness: of a used one, the version that used it minus the version that it started from.
+    begin: of its download. train, upload, arrive: when it starts to train, starts to upload and is
+    there. end: when it is there, was called off or lost, or the end of the window. fate: used by an
+    update; late, its round was closed without it; lost, its client left or dropped out; unused by
+    the end of the plan. staleness: of a used one, the version that used it minus the version that
+    it started from.
     """
 
     client: int
@@ -51,8 +53,9 @@ class Absence:
 
 @dataclass(frozen=True)
 class ClientTimeline:
-    """A window of a plan. clients: those that are shown, from the fastest to the slowest. of_clients: how many there are. updates: the
-    virtual seconds of all server updates of the window, whoever's results they use."""
+    """A window of a plan. clients: those that are shown, from the fastest to the slowest.
+    of_clients: how many there are. updates: the virtual seconds of all server updates of the
+    window, whoever's results they use."""
 
     algorithm: str
     scenario: str
@@ -66,16 +69,16 @@ class ClientTimeline:
 
 
 def client_timeline(spec: RunSpec, *, end_seconds: float, clients: int = 20) -> ClientTimeline:
-    """Returns the first virtual seconds of a run's plan. The whole plan is played, so that what is used after the window counts as used;
-    nothing is trained.
+    """Returns the first virtual seconds of a run's plan. The whole plan is played, so that what is
+    used after the window counts as used; nothing is trained.
 
     Args:
         spec: the run.
         end_seconds: of the window, which ends with the plan if that is earlier.
         clients: how many are shown; they are chosen evenly from the fastest to the slowest.
 
-    Raises:
-        UsageError: if the window or the number of clients is not positive, or the run has no plan without training.
+    Raises: UsageError: if the window or the number of clients is not positive, or the run has no
+        plan without training.
     """
     if not (end_seconds > 0 and clients > 0):
         raise UsageError(f"timeline: end_seconds and clients must be > 0, got {end_seconds:g} and {clients}")

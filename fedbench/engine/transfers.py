@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.kernels.scheduler import NANOSECONDS, Duration
+from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration
 from fedbench.kernels.traces import Traced, transfer_ns
 from fedbench.scenarios import system
 from fedbench.scenarios.links import Drawn, links
@@ -32,7 +32,8 @@ class Messages:
         return network.message == "payload" and (network.trace is not None or rates != (None, None))
 
     def transfers(self, down_bytes: int, up_bytes: int, exchanges: int = 1) -> tuple[Transfer, Transfer]:
-        """Down and up, of a job with messages of this size; with message: fixed the size is the scenario's."""
+        """Down and up, of a job with messages of this size; with message: fixed the size is the
+        scenario's."""
         network = self.scenario.network
         if self._measured is not None:
             bits = (round(system.message_bits(network, size)) for size in (down_bytes, up_bytes))
@@ -54,7 +55,8 @@ def delayed(transfer: Transfer, seconds: float) -> Transfer:
 
 
 def slowest(transfer: Transfer, clients: int, start_seconds: float) -> float:
-    """Seconds until all clients, which begin together, have done their transfer; constant times or measured links."""
+    """Seconds until all clients, which begin together, have done their transfer; constant times or
+    measured links."""
     if isinstance(transfer, Traced):
         return int(transfer_ns(transfer, clients, round(start_seconds * NANOSECONDS)).max()) / NANOSECONDS
     return float(np.max(transfer.a))
@@ -68,3 +70,12 @@ def drawn(transfer: Transfer) -> Iterator[npt.NDArray[np.float64] | npt.NDArray[
         yield from (transfer.trace_of.astype(np.int64), transfer.shift_ns, np.array([transfer.bits]))
     else:
         yield from (np.atleast_1d(np.asarray(value, np.float64)) for value in (transfer.a, transfer.b))
+
+
+def absences(availability: Availability) -> list[npt.NDArray[np.float64]]:
+    """All numbers, and the names as numbers; nan stands for what a kind does not have."""
+    words = np.frombuffer(f"{availability.kind} {availability.when_offline}".encode(), np.uint8).astype(np.float64)
+    names = ("period_seconds", "on_fraction", "phase", "mean_on_seconds", "mean_off_seconds")
+    values = [getattr(availability, name) for name in names]
+    numbers = [np.atleast_1d(np.asarray(np.nan if value is None else value, np.float64)) for value in values]
+    return [words, *numbers, *(np.asarray(row, np.float64).ravel() for row in availability.rows)]

@@ -1,4 +1,5 @@
-"""Jobs that came to nothing: lost (their client left, or they dropped out) or late (the server called them off)."""
+"""Jobs that came to nothing: lost (their client left, or they dropped out) or late (the server
+called them off)."""
 
 from __future__ import annotations
 
@@ -15,12 +16,14 @@ Times = npt.NDArray[np.int64]
 
 
 def lost_at(chunk: Chunk, end_ns: int) -> Times:
-    """When every job of a chunk was lost (J,); NEVER for those that were not, by the end of the plan."""
+    """When every job of a chunk was lost (J,); NEVER for those that were not, by the end of the
+    plan."""
     return np.where(chunk.t_lost <= end_ns, chunk.t_lost, NEVER)
 
 
 class UnusedJobs:
-    """Adds up the lost and the late jobs of a plan, and tells what jobs did until they were stopped."""
+    """Adds up the lost and the late jobs of a plan, and tells what jobs did until they were
+    stopped."""
 
     def __init__(self, dispatch: Dispatch, hindsight: Hindsight) -> None:
         self.dispatch, self.hindsight = dispatch, hindsight
@@ -30,8 +33,9 @@ class UnusedJobs:
     def add(
         self, chunk: Chunk, end_ns: int, gradients: npt.NDArray[np.int64]
     ) -> tuple[Times, npt.NDArray[np.int32], npt.NDArray[np.int64], Times]:
-        """Returns for every job (J,) the nanoseconds of work by the end of the plan, the steps and the mini-batch gradients that it did or
-        will have done, and when it did the last of them (NEVER: it has not). `gradients`: of whole jobs (J,)."""
+        """Returns for every job (J,) the nanoseconds of work by the end of the plan, the steps and
+        the mini-batch gradients that it did or will have done, and when it did the last of them
+        (NEVER: it has not). `gradients`: of whole jobs (J,)."""
         lost, late = lost_at(chunk, end_ns), chunk.t_stop
         gone = np.maximum(lost, late)
         stopped = np.where(chunk.t_finish >= 0, chunk.t_finish, gone)

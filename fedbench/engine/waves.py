@@ -1,4 +1,5 @@
-"""Which jobs can run now: the trainer gets them as waves, and nothing depends on how they are cut."""
+"""Which jobs can run now: the trainer gets them as waves, and nothing depends on how they are
+cut."""
 
 from __future__ import annotations
 
@@ -13,9 +14,11 @@ from fedbench.types import Job
 
 
 class WaveQueue:
-    """The jobs of one chunk that updates from `from_version` on consume, by index in the chunk's columns: the order of consumption.
+    """The jobs of one chunk that updates from `from_version` on consume, by index in the chunk's
+    columns: the order of consumption.
 
-    A job is ready when its base version exists and, if clients have memory, the client's previous consumed job has run.
+    A job is ready when its base version exists and, if clients have memory, the client's previous
+    consumed job has run.
     """
 
     def __init__(self, chunk: Chunk, *, from_version: int, has_memory: bool) -> None:
@@ -49,8 +52,8 @@ class WaveQueue:
         self._version = version
 
     def take(self, limit: int | None, last: int = -1, workers: int = 1) -> list[int]:
-        """Up to `limit` jobs that can run, first those consumed first; with `workers`, as many for each of them, if the others can wait:
-        those up to `last` cannot."""
+        """Up to `limit` jobs that can run, first those consumed first; with `workers`, as many for
+        each of them, if the others can wait: those up to `last` cannot."""
         count = len(self._ready) if limit is None else min(limit, len(self._ready))
         wave = [heapq.heappop(self._ready) for _ in range(count)]
         kept = count - count % workers

@@ -1,1 +1,2 @@
-"""Figures and tables for papers. A figure is drawn from the data of `fedbench.analysis.pictures` and its like, and from nothing else."""
+"""Figures and tables for papers. A figure is drawn from the data of `fedbench.analysis.pictures`
+and its like, and from nothing else."""

@@ -1,4 +1,5 @@
-"""A metric along an axis, and profiles of targets reached: a few lines bold, the others grey behind them."""
+"""A metric along an axis, and profiles of targets reached: a few lines bold, the others grey behind
+them."""
 
 from __future__ import annotations
 
@@ -125,8 +126,9 @@ def _caption(data: LearningCurves, bold: Sequence[str]) -> str:
 
 @styled
 def draw_profiles(data: Profiles, bold: Sequence[str], width: float) -> Drawn:
-    """Returns the figure of profiles: the share of targets and seeds that a row reaches within a factor of the reference times, or within
-    a share of the budgets. The arguments are those of `draw_curves`."""
+    """Returns the figure of profiles: the share of targets and seeds that a row reaches within a
+    factor of the reference times, or within a share of the budgets. The arguments are those of
+    `draw_curves`."""
     own = looks(bold)
     figure, (axes,) = canvas(width, _height(width, len(bold)))
     shares = {line.row: line.shares for line in data.lines}

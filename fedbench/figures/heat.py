@@ -19,7 +19,8 @@ FIRST, FIRST_ALIKE, AT_LEAST = "●", "○", "≥"
 
 @styled
 def draw_heat(data: Heat, width: float) -> Drawn:
-    """Returns the figure. Cells have numbers where there is room for them: from about 10 mm a point on."""
+    """Returns the figure. Cells have numbers where there is room for them: from about 10 mm a point
+    on."""
     import matplotlib as mpl
 
     figure, (axes,) = canvas(width, LINE * len(data.rows) + HEAD + SCALE)

@@ -12,8 +12,8 @@ BARS, CLASS, FRAME = 12.0, 3.6, 16.0  # mm: of the numbers of examples, of a cla
 
 @styled
 def draw_labels(data: LabelMap, width: float) -> Drawn:
-    """Returns classes x clients, the fastest client at the left: how much of a client's examples is of each class. Above is how many it
-    has."""
+    """Returns classes x clients, the fastest client at the left: how much of a client's examples is
+    of each class. Above is how many it has."""
     counts = np.array(data.counts)
     clients, classes = counts.shape
     sizes = counts.sum(axis=1)

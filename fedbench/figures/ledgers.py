@@ -20,8 +20,8 @@ LINE = 4.4  # mm of a row
 
 @styled
 def draw_staleness(data: Sequence[Staleness], width: float) -> Drawn:
-    """Returns one histogram a row, at most eight. Each has a scale of its own, since versions of different algorithms are different
-    steps. UsageError for no row, or for more than eight."""
+    """Returns one histogram a row, at most eight. Each has a scale of its own, since versions of
+    different algorithms are different steps. UsageError for no row, or for more than eight."""
     from matplotlib.ticker import MaxNLocator
 
     if not 1 <= len(data) <= MOST:
@@ -63,7 +63,8 @@ def _told(mean: Estimate) -> str:
 
 @styled
 def draw_participation(data: Sequence[Participation], width: float) -> Drawn:
-    """Returns one line a row: from the client that gives fewest used results to the one that gives most, over those of the mean client."""
+    """Returns one line a row: from the client that gives fewest used results to the one that gives
+    most, over those of the mean client."""
     figure, (axes,) = canvas(width, LINE * len(data) + FRAME + 2)
     for y, one in enumerate(data):
         low, high = (end / one.mean if one.mean > 0 else 0.0 for end in (one.least, one.most))

@@ -19,7 +19,8 @@ FEW_POWERS = 50  # high over low, below which an axis needs more ticks than powe
 
 @styled
 def draw_sensitivity(data: Sequence[Sensitivity], width: float) -> Drawn:
-    """Returns one line of panels an algorithm, and a panel an option. UsageError for no algorithm, or for more than four."""
+    """Returns one line of panels an algorithm, and a panel an option. UsageError for no algorithm,
+    or for more than four."""
     if not 1 <= len(data) <= MOST:
         raise UsageError(f"sensitivity: expected 1 to {MOST} algorithms, got {len(data)}")
     across = max(len(one.sought) for one in data)

@@ -1,4 +1,5 @@
-"""How all figures look: sizes, letters, colours that the colour-blind can tell apart, and how a file is written the same twice."""
+"""How all figures look: sizes, letters, colours that the colour-blind can tell apart, and how a
+file is written the same twice."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ LOOKS = (
     Look("#56B4E9", (0, (1.2, 1.2)), "X"),
     Look("#8C7A00", (0, (6, 1.5, 1.2, 1.5)), "*"),
 )
-"""The colours of Okabe and Ito 2008, with a darker yellow: theirs cannot be seen as a thin line on white."""
+"""The colours of Okabe and Ito 2008, with a darker yellow: theirs cannot be seen as a thin line on
+white."""
 
 
 def looks(bold: Sequence[str]) -> dict[str, Look]:
@@ -102,7 +104,8 @@ Given = ParamSpec("Given")
 
 
 def styled(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
-    """Returns a function that draws in the style of all figures, whatever matplotlib's settings are."""
+    """Returns a function that draws in the style of all figures, whatever matplotlib's settings
+    are."""
 
     @functools.wraps(draw)
     def in_style(*args: Given.args, **more: Given.kwargs) -> Drawn:
@@ -138,7 +141,8 @@ def canvas(width: float, height: float, rows: int = 1, columns: int = 1, **more:
 
 
 def check_file(file: Path, others: Sequence[str] = ()) -> None:
-    """Raises UsageError unless a figure can be written into a file of this name. `others`: suffixes that are known besides."""
+    """Raises UsageError unless a figure can be written into a file of this name. `others`: suffixes
+    that are known besides."""
     known = (*SUFFIXES, *others)
     if file.suffix.lower() not in known:
         names = [one[1:] for one in known]
@@ -149,7 +153,8 @@ def check_file(file: Path, others: Sequence[str] = ()) -> None:
 
 
 def write(drawn: Drawn, file: Path) -> None:
-    """Writes a figure as PDF, SVG or PNG, by the file's suffix, in one step; folders are made. The same figure gives the same bytes."""
+    """Writes a figure as PDF, SVG or PNG, by the file's suffix, in one step; folders are made. The
+    same figure gives the same bytes."""
     import matplotlib as mpl
 
     check_file(file)

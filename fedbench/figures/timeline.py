@@ -26,7 +26,8 @@ AWAY = "#e4e4e4"
 
 @styled
 def draw_timelines(data: Sequence[ClientTimeline], width: float) -> Drawn:
-    """Returns timelines below each other, on one scale of time. UsageError for none, or for more than four."""
+    """Returns timelines below each other, on one scale of time. UsageError for none, or for more
+    than four."""
     if not 1 <= len(data) <= MOST:
         raise UsageError(f"timeline: expected 1 to {MOST} algorithms, got {len(data)}")
     lines = [len(one.clients) for one in data]

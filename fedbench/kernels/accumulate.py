@@ -1,8 +1,9 @@
 """Reductions over model vectors, the same bits on every instruction set.
 
-`weighted_sum` adds in arrival order with one fused multiply-add per element and weight; `dot` and `norm` sum in float64, in
-blocks (csrc/include/fedbench/accumulate.hpp states the order). Vectors are float32 or float64, C-contiguous, plain numpy arrays;
-nothing is cast silently: what is wrong is a TypeError in the form `vectors: expected float32 (K, d) C-contiguous, got ..`.
+`weighted_sum` adds in arrival order with one fused multiply-add per element and weight; `dot` and
+`norm` sum in float64, in blocks (csrc/include/fedbench/accumulate.hpp states the order). Vectors
+are float32 or float64, C-contiguous, plain numpy arrays; nothing is cast silently: what is wrong is
+a TypeError in the form `vectors: expected float32 (K, d) C-contiguous, got ..`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ _DOT = {np.dtype(np.float32): _core.dot_float32, np.dtype(np.float64): _core.dot
 
 
 def weighted_sum(weights: Weights | Sequence[float], vectors: Rows, *, out: Vector | None = None, isa: str = "") -> Vector:
-    """sum_k w_k v_k (d,). `weights` (K,), a float64 array or a list of numbers, are rounded to the vectors' dtype.
+    """sum_k w_k v_k (d,). `weights` (K,), a float64 array or a list of numbers, are rounded to the
+    vectors' dtype.
 
-    `vectors` (K, d) or K vectors (d,), K >= 1. `out` receives the result if given and may not overlap a vector or the weights.
+    `vectors` (K, d) or K vectors (d,), K >= 1. `out` receives the result if given and may not
+    overlap a vector or the weights.
     """
     return weighted_sum_norm(weights, vectors, out=out, isa=isa)[0]
 
@@ -63,7 +66,8 @@ class Movement(NamedTuple):
 
 
 def movement(x: Vector, base: Vector, delta: Vector, *, isa: str = "") -> Movement:
-    """How far the server has moved since `base`, and how `delta` agrees with that; x, base, delta (d,) of one dtype, in one pass.
+    """How far the server has moved since `base`, and how `delta` agrees with that; x, base, delta
+    (d,) of one dtype, in one pass.
 
     Each sum as in `dot`. NaN and infinity propagate. TypeError for a wrong dtype, shape or layout.
     """

@@ -10,10 +10,11 @@ from fedbench.errors import UsageError
 
 
 def build_info() -> dict[str, Any]:
-    """Version, compiler, flags, NDEBUG, the instruction set in use on this machine and those that `isa` may name. UsageError if the
-    environment variable FEDBENCH_ISA names another.
+    """Version, compiler, flags, NDEBUG, the instruction set in use on this machine and those that
+    `isa` may name. UsageError if the environment variable FEDBENCH_ISA names another.
 
-    `cuda`: False, or the architectures that fedbench.kernels.cuda was compiled for, such as ["sm_80", "sm_90"].
+    `cuda`: False, or the architectures that fedbench.kernels.cuda was compiled for, such as
+    ["sm_80", "sm_90"].
     """
     try:
         return dict(_core.build_info()) | {"cuda": cuda_architectures()}

@@ -1,6 +1,8 @@
-"""A server's cache of every client's newest vector: replaced, and averaged, in one pass over memory.
+"""A server's cache of every client's newest vector: replaced, and averaged, in one pass over
+memory.
 
-csrc/include/fedbench/cache.hpp states the arithmetic; the bits are the same on every instruction set.
+csrc/include/fedbench/cache.hpp states the arithmetic; the bits are the same on every instruction
+set.
 """
 
 from __future__ import annotations
@@ -29,11 +31,13 @@ def calibrated_mean(
     cache: Literal["deferred", "immediate"] = "deferred",
     isa: str = "",
 ) -> Vector:
-    """v = (1/divisor) sum_c h_c + sum_k w_k (d_k - h_c(k)) with the rows h before the call; then h_c(k) = d_k, in order [CA2FL].
+    """v = (1/divisor) sum_c h_c + sum_k w_k (d_k - h_c(k)) with the rows h before the call; then
+    h_c(k) = d_k, in order [CA2FL].
 
-    `table` has one row (d,) per client, `clients` (K,) and `vectors` (K, d) are the arrivals in order, `weights` (K,) float64.
-    `cache` "immediate": a second arrival of a client subtracts the first one's vector, not the row before the call. TypeError for a
-    wrong dtype or shape, ValueError if K differs or arrays overlap, IndexError for a client that the table does not have.
+    `table` has one row (d,) per client, `clients` (K,) and `vectors` (K, d) are the arrivals in
+    order, `weights` (K,) float64. `cache` "immediate": a second arrival of a client subtracts the
+    first one's vector, not the row before the call. TypeError for a wrong dtype or shape,
+    ValueError if K differs or arrays overlap, IndexError for a client that the table does not have.
     """
     order = {"deferred": _core.CacheOrder.deferred, "immediate": _core.CacheOrder.immediate}.get(cache)
     if order is None:
@@ -42,7 +46,8 @@ def calibrated_mean(
 
 
 def newest_mean(table: ClientTable, clients: Integers | Sequence[int], vectors: Rows, *, divisor: int, isa: str = "") -> Vector:
-    """h_c(k) = d_k, in order; then v = (1/divisor) sum_c h_c [MIFA, ACE]. Shapes and errors as in `calibrated_mean`."""
+    """h_c(k) = d_k, in order; then v = (1/divisor) sum_c h_c [MIFA, ACE]. Shapes and errors as in
+    `calibrated_mean`."""
     return _update(table, clients, vectors, np.empty(0), divisor, _core.CacheOrder.newest, isa)
 
 

@@ -1,7 +1,9 @@
-"""What the front doors share: arguments are taken as they are or refused by name, never cast, copied or guessed.
+"""What the front doors share: arguments are taken as they are or refused by name, never cast,
+copied or guessed.
 
-An array is a plain numpy array, C-contiguous and aligned, of this machine's byte order; np.matrix, masked arrays and other
-subclasses are refused, since a kernel reads memory only. The extension checks the same (csrc/bindings/arrays.hpp), with the same words.
+An array is a plain numpy array, C-contiguous and aligned, of this machine's byte order; np.matrix,
+masked arrays and other subclasses are refused, since a kernel reads memory only. The extension
+checks the same (csrc/bindings/arrays.hpp), with the same words.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def describe(value: Any) -> str:
-    """`float64 (3, 4) not C-contiguous`, `MaskedArray float32 (3,)`, or the name of what is no array."""
+    """`float64 (3, 4) not C-contiguous`, `MaskedArray float32 (3,)`, or the name of what is no
+    array."""
     if not isinstance(value, np.ndarray):
         return type(value).__name__ + (" on a CUDA device" if hasattr(value, "__cuda_array_interface__") else "")
     kind = "" if type(value) is np.ndarray else f"{type(value).__name__} "
@@ -47,7 +50,8 @@ def is_plain(value: Any) -> bool:
 
 
 def array(name: str, value: Any, shape: str, dtypes: Sequence[np.dtype[Any]] = FLOATS) -> npt.NDArray[Any]:
-    """The value, if it is a plain array of one of the dtypes with as many axes as `shape`, such as `(B, C)`, has letters."""
+    """The value, if it is a plain array of one of the dtypes with as many axes as `shape`, such as
+    `(B, C)`, has letters."""
     if not is_plain(value) or value.ndim != _axes(shape) or value.dtype not in dtypes:
         refuse(name, f"{' or '.join(map(str, dtypes))} {shape} C-contiguous", value)
     checked: npt.NDArray[Any] = value

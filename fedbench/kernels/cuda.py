@@ -1,18 +1,22 @@
-"""The kernels on a GPU, by the names and signatures of fedbench.kernels; `stream` takes the place of `isa`.
+"""The kernels on a GPU, by the names and signatures of fedbench.kernels; `stream` takes the place
+of `isa`.
 
-Arrays are any library's that speak DLPack or `__cuda_array_interface__` (torch CUDA tensors, CuPy, Numba), float32 or float64,
-C-contiguous, all on one device; weights are numpy's, on the host. A numpy array is refused here, as a device array is there:
-`x: expected float32 (d,) C-contiguous on a CUDA device, got float32 (3,) on the CPU`. A result that no `out` was given for is a
-`DeviceArray`, which other libraries read without a copy: `torch.as_tensor(result)`.
+Arrays are any library's that speak DLPack or `__cuda_array_interface__` (torch CUDA tensors, CuPy,
+Numba), float32 or float64, C-contiguous, all on one device; weights are numpy's, on the host. A
+numpy array is refused here, as a device array is there: `x: expected float32 (d,) C-contiguous on a
+CUDA device, got float32 (3,) on the CPU`. A result that no `out` was given for is a `DeviceArray`,
+which other libraries read without a copy: `torch.as_tensor(result)`.
 
 Results have the CPU's bits (csrc/include/fedbench/cuda.hpp); which NaN a NaN is may differ.
 
-Streams: a call runs on `stream`, a handle such as `torch.cuda.Stream.cuda_stream` (default: the legacy default stream), and returns
-when that has finished, so results may be used on any stream. Before, it waits for the arrays: DLPack is preferred and does so; of the
-other interface the stream that it names is waited for. An array with that interface alone and no stream is taken to be finished.
+Streams: a call runs on `stream`, a handle such as `torch.cuda.Stream.cuda_stream` (default: the
+legacy default stream), and returns when that has finished, so results may be used on any stream.
+Before, it waits for the arrays: DLPack is preferred and does so; of the other interface the stream
+that it names is waited for. An array with that interface alone and no stream is taken to be
+finished.
 
-Errors are those of fedbench.kernels, and CudaError, which names the kernel or the call that failed. Importing this module without the
-extension is a NoCudaError (an ImportError).
+Errors are those of fedbench.kernels, and CudaError, which names the kernel or the call that failed.
+Importing this module without the extension is a NoCudaError (an ImportError).
 """
 
 from __future__ import annotations
@@ -60,7 +64,8 @@ Stream = int | None
 
 
 def weighted_sum(weights: npt.ArrayLike, vectors: Any, *, out: Array | None = None, stream: Stream = None) -> Array:
-    """sum_k w_k v_k (d,) of `vectors` (K, d) or K vectors (d,), as fedbench.kernels.weighted_sum."""
+    """sum_k w_k v_k (d,) of `vectors` (K, d) or K vectors (d,), as
+    fedbench.kernels.weighted_sum."""
     return weighted_sum_norm(weights, vectors, out=out, stream=stream)[0]
 
 
@@ -87,14 +92,16 @@ def movement(x: Array, base: Array, delta: Array, *, stream: Stream = None) -> M
 
 
 def clip_sgd(x: Array, g: Array, rate: float, clip: float | None = None, *, stream: Stream = None) -> tuple[float, float]:
-    """x -= rate factor g in place, as fedbench.kernels.clip_sgd. Returns (norm before clipping, factor)."""
+    """x -= rate factor g in place, as fedbench.kernels.clip_sgd. Returns (norm before clipping,
+    factor)."""
     return _cuda.clip_sgd(x, g, rate, _bound(clip), stream)
 
 
 def clip_adam(
     x: Array, m: Array, v: Array, g: Array, rule: AdamRule, clip: float | None = None, *, stream: Stream = None
 ) -> tuple[float, float]:
-    """Adam on the clipped gradient in place, as fedbench.kernels.clip_adam. Returns (norm before clipping, factor)."""
+    """Adam on the clipped gradient in place, as fedbench.kernels.clip_adam. Returns (norm before
+    clipping, factor)."""
     return _cuda.clip_adam(x, (m, v), g, rule._numbers(), _bound(clip), stream)
 
 
@@ -143,10 +150,12 @@ def update_cache(
     out: Array | None = None,
     stream: Stream = None,
 ) -> Array:
-    """v (d,) of cache.hpp: rows of K arrivals replaced and averaged; what calibrated_mean and newest_mean do to a table.
+    """v (d,) of cache.hpp: rows of K arrivals replaced and averaged; what calibrated_mean and
+    newest_mean do to a table.
 
-    `rows`: K arrays (d,), one per arrival, repeated where a client arrives again, overwritten; `total` (d,) float64, the sum of all
-    rows, overwritten; `scale` is 1 / divisor; `weights` (K,), empty for newest.
+    `rows`: K arrays (d,), one per arrival, repeated where a client arrives again, overwritten;
+    `total` (d,) float64, the sum of all rows, overwritten; `scale` is 1 / divisor; `weights` (K,),
+    empty for newest.
     """
     return _cuda.update_cache(np.ascontiguousarray(weights, np.float64), vectors, rows, total, scale, order, out, stream)
 
@@ -161,7 +170,8 @@ def distill(
     out: Distilled | None = None,
     stream: Stream = None,
 ) -> Distilled:
-    """Loss and gradient of one batch (B, C), as fedbench.kernels.distill; its arrays are device arrays."""
+    """Loss and gradient of one batch (B, C), as fedbench.kernels.distill; its arrays are device
+    arrays."""
     arrays = True if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
     loss, relative, alpha, written = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
     return Distilled(loss, relative, alpha, *written)
@@ -177,7 +187,8 @@ def distill_gradient(
     out: Array | None = None,
     stream: Stream = None,
 ) -> DistillGradient:
-    """The loss, alpha and gradient of `distill`, without what it tells of every row, as fedbench.kernels.distill_gradient."""
+    """The loss, alpha and gradient of `distill`, without what it tells of every row, as
+    fedbench.kernels.distill_gradient."""
     arrays = False if out is None else (out,)
     loss, _, alpha, (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
     return DistillGradient(loss, alpha, grad)

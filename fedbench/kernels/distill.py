@@ -1,7 +1,9 @@
-"""Uncertainty-aware distillation on logits: loss, gradient and everything per row in one call, and the teacher's running mean.
+"""Uncertainty-aware distillation on logits: loss, gradient and everything per row in one call, and
+the teacher's running mean.
 
-The kernel knows no model: it takes the student's logits and returns the gradient with respect to them. Arrays are float32 or
-float64, C-contiguous, of one dtype, plain numpy arrays; nothing is cast silently. csrc/include/fedbench/distill.hpp states the arithmetic.
+The kernel knows no model: it takes the student's logits and returns the gradient with respect to
+them. Arrays are float32 or float64, C-contiguous, of one dtype, plain numpy arrays; nothing is cast
+silently. csrc/include/fedbench/distill.hpp states the arithmetic.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _DISTILL: dict[Any, Any] = {np.dtype(np.float32): _core.distill_float32, np.dtyp
 
 @dataclass(frozen=True)
 class Distilled:
-    """What `distill` returns; B rows, C classes. The arrays belong to the caller, who may give them back as `out`."""
+    """What `distill` returns; B rows, C classes. The arrays belong to the caller, who may give them
+    back as `out`."""
 
     loss: float  # mean_u alpha KL_u + (1 - alpha) CE_u
     relative_entropy: float  # Hhat = mean(H) / log C
@@ -59,9 +62,10 @@ def distill(
         loss = mean_u alpha KL(P_u || softmax(student_u)) + (1 - alpha) CE(student_u, argmax teacher_u)
         grad = (softmax(student) - alpha P - (1 - alpha) onehot(label)) / B
 
-    `student` and `teacher` (B, C) of one dtype, B >= 1, C >= 2; kind = "probabilities": `teacher` is P itself (rows that sum to 1).
-    Ties of the argmax go to the lowest class. `out` reuses the arrays of an earlier result, which must not overlap the inputs.
-    NaN: a logit that is not finite makes its row NaN, in the teacher the whole result. TypeError for a wrong dtype, shape or
+    `student` and `teacher` (B, C) of one dtype, B >= 1, C >= 2; kind = "probabilities": `teacher`
+    is P itself (rows that sum to 1). Ties of the argmax go to the lowest class. `out` reuses the
+    arrays of an earlier result, which must not overlap the inputs. NaN: a logit that is not finite
+    makes its row NaN, in the teacher the whole result. TypeError for a wrong dtype, shape or
     layout, ValueError for an overlap, an unknown kind, no rows or one class.
     """
     kernel, given = _DISTILL[checks.array("student", student, "(B, C)").dtype], is_given(kind)
@@ -89,9 +93,11 @@ def distill_gradient(
     out: Logits | None = None,
     isa: str = "",
 ) -> DistillGradient:
-    """The loss, alpha and gradient of `distill`, the same bits, without what it tells of every row: what a training step needs.
+    """The loss, alpha and gradient of `distill`, the same bits, without what it tells of every row:
+    what a training step needs.
 
-    `out` (B, C) receives the gradient if given; it must not overlap the inputs. Errors and NaN as in `distill`.
+    `out` (B, C) receives the gradient if given; it must not overlap the inputs. Errors and NaN as
+    in `distill`.
     """
     kernel, given = _DISTILL[checks.array("student", student, "(B, C)").dtype], is_given(kind)
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
@@ -127,12 +133,14 @@ def softmax(logits: Logits, *, isa: str = "") -> Logits:
 
 
 class TeacherMean:
-    """Mean of the newest logits of every client that has any: teacher[u] = (1/count) sum_i Z_i[u] [FedEcho, Alg. 1, line 14].
+    """Mean of the newest logits of every client that has any: teacher[u] = (1/count) sum_i Z_i[u]
+    [FedEcho, Alg. 1, line 14].
 
-    `rows` P public examples, `classes` C. kind = "probabilities" averages softmax(Z_i) instead; what is stored are the logits in any
-    case. Each Z_i is copied. A float64 sum is kept, so that replacing a client costs O(P C) whatever the number of clients. With
-    float32 logits within 2^20 of each other in size these sums are exact and independent of history; with float64 each replacement
-    can add a rounding (1e-16 relative). `snapshot` and `restore` keep every bit.
+    `rows` P public examples, `classes` C. kind = "probabilities" averages softmax(Z_i) instead;
+    what is stored are the logits in any case. Each Z_i is copied. A float64 sum is kept, so that
+    replacing a client costs O(P C) whatever the number of clients. With float32 logits within 2^20
+    of each other in size these sums are exact and independent of history; with float64 each
+    replacement can add a rounding (1e-16 relative). `snapshot` and `restore` keep every bit.
     """
 
     def __init__(self, rows: int, classes: int, dtype: npt.DTypeLike = np.float32, kind: TeacherKind = "logits") -> None:
@@ -166,7 +174,8 @@ class TeacherMean:
         return self._stored.get(client)
 
     def replace(self, client: int, logits: Logits) -> None:
-        """Set the client's logits (P, C) of the table's dtype. Logits that are not finite are refused: they would stay in the sum."""
+        """Set the client's logits (P, C) of the table's dtype. Logits that are not finite are
+        refused: they would stay in the sum."""
         client = checks.whole("client", client, 0, LARGEST)
         if not checks.is_plain(logits) or logits.dtype != self.dtype or logits.shape != self._sum.shape:
             checks.refuse("logits", f"{self.dtype} {self._sum.shape} C-contiguous", logits)
@@ -184,8 +193,8 @@ class TeacherMean:
         return logits if self.kind == "logits" else softmax(logits)
 
     def mean(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int] | None = None) -> Logits:
-        """Rows `batch` of the mean, in the given order (all if None), in the table's dtype. ValueError if nobody has logits, or
-        for a row outside 0 .. P - 1."""
+        """Rows `batch` of the mean, in the given order (all if None), in the table's dtype.
+        ValueError if nobody has logits, or for a row outside 0 .. P - 1."""
         if not self._stored:
             raise ValueError("TeacherMean: expected at least one client with logits, got none")
         total = self._sum if batch is None else self._sum[self._rows(batch)]
@@ -206,7 +215,8 @@ class TeacherMean:
 
     @classmethod
     def restore(cls, content: Mapping[str, Any]) -> TeacherMean:
-        """The table that `snapshot` was taken of. ValueError or TypeError for a content that is of none."""
+        """The table that `snapshot` was taken of. ValueError or TypeError for a content that is of
+        none."""
         rows, classes = content["sum"].shape
         table = cls(rows, classes, content["logits"].dtype, content["kind"])
         for client, logits in zip(content["clients"].tolist(), content["logits"], strict=True):

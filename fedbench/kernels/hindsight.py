@@ -1,4 +1,5 @@
-"""Looking back on a plan: what its columns do not tell about jobs that did not end, and about absences."""
+"""Looking back on a plan: what its columns do not tell about jobs that did not end, and about
+absences."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from fedbench.kernels.scheduler import Chunk, Scheduler
 
 
 class Hindsight:
-    """Answers from the same draws as the scheduler that it was made for, which may go on. Times in nanoseconds."""
+    """Answers from the same draws as the scheduler that it was made for, which may go on. Times in
+    nanoseconds."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._core = _core.Hindsight(scheduler.core)
@@ -18,8 +20,9 @@ class Hindsight:
     def done(
         self, chunk: Chunk, steps: npt.NDArray[np.int32], begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Time of work int64, whole local steps int32 and mini-batch gradients int64 of every job of a chunk (J,) that began to compute
-        at `begin` and was stopped at `end`; `steps` are all that it could do. Time away does not count where work pauses."""
+        """Time of work int64, whole local steps int32 and mini-batch gradients int64 of every job
+        of a chunk (J,) that began to compute at `begin` and was stopped at `end`; `steps` are all
+        that it could do. Time away does not count where work pauses."""
         return self._core.done(chunk.client, chunk.k, steps, begin, end)
 
     def is_left(self, client: npt.NDArray[np.int32], time: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,5 @@
-"""Inputs of the scheduler: what is no number, or does not fit the core's integers, is refused by name; the core checks the ranges.
+"""Inputs of the scheduler: what is no number, or does not fit the core's integers, is refused by
+name; the core checks the ranges.
 
 Everything is copied into the plan's own memory, so an array may have any layout.
 """
@@ -22,7 +23,8 @@ T = TypeVar("T")
 
 
 def parameter(name: str, value: Any) -> Weights:
-    """A parameter of a distribution (1,) or (N,): a number, a list of numbers, or an array of float64 or integers; empty for None."""
+    """A parameter of a distribution (1,) or (N,): a number, a list of numbers, or an array of
+    float64 or integers; empty for None."""
     if value is None:
         return np.empty(0)
     if isinstance(value, np.ndarray):

@@ -1,9 +1,11 @@
-"""Optimiser steps on flat vectors, in place: clipping fused with SGD or Adam, and the adaptive server step.
+"""Optimiser steps on flat vectors, in place: clipping fused with SGD or Adam, and the adaptive
+server step.
 
-x, m, v, vhat (d,) are plain numpy arrays, float32 or float64 of one dtype, C-contiguous, writeable, and are overwritten; no two
-arrays of a call may overlap. A wrong array is a TypeError in the form `m: expected float32 (d,) C-contiguous, got ..`, an overlap
-a ValueError.
-csrc/include/fedbench/optimise.hpp states the order of operations; the bits are the same on every instruction set.
+x, m, v, vhat (d,) are plain numpy arrays, float32 or float64 of one dtype, C-contiguous, writeable,
+and are overwritten; no two arrays of a call may overlap. A wrong array is a TypeError in the form
+`m: expected float32 (d,) C-contiguous, got ..`, an overlap a ValueError.
+csrc/include/fedbench/optimise.hpp states the order of operations; the bits are the same on every
+instruction set.
 """
 
 from __future__ import annotations
@@ -33,10 +35,12 @@ _SUM_ADAPTIVE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class AdamRule:
-    """beta1 and beta2 in [0, 1), epsilon >= 0 outside the root; `step` t counts from 1 and matters for the correction.
+    """beta1 and beta2 in [0, 1), epsilon >= 0 outside the root; `step` t counts from 1 and matters
+    for the correction.
 
-    A negative rate turns the direction. ValueError for values out of range or not finite, TypeError for what is no number.
-    `ahead`: the step takes beta1 m + (1 - beta1) D of the new m instead of m [FedAC]; only without bias_correction (ValueError).
+    A negative rate turns the direction. ValueError for values out of range or not finite, TypeError
+    for what is no number. `ahead`: the step takes beta1 m + (1 - beta1) D of the new m instead of m
+    [FedAC]; only without bias_correction (ValueError).
     """
 
     rate: float
@@ -76,8 +80,8 @@ def _bound(clip: float | None) -> float:
 def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, isa: str = "") -> tuple[float, float]:
     """x -= rate factor g in place, factor = 1 if |g|_2 <= clip else clip / |g|_2. Returns (norm before clipping, factor).
 
-    NaN: without `clip` an element that is not finite stays in its place; with it, a NaN makes all of x NaN, an infinity makes the
-    factor 0 and its own element NaN.
+    NaN: without `clip` an element that is not finite stays in its place; with it, a NaN makes all
+    of x NaN, an infinity makes the factor 0 and its own element NaN.
     """
     norm, factor = _kernel(_SGD, x)(x, g, checks.within("rate", rate, "finite"), _bound(clip), isa)
     return norm, factor
@@ -86,7 +90,8 @@ def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, is
 def clip_adam(
     x: Vector, m: Vector, v: Vector, g: Vector, rule: AdamRule, clip: float | None = None, *, isa: str = ""
 ) -> tuple[float, float]:
-    """Adam with bias correction on the clipped gradient g' = factor g, in place. Returns (norm before clipping, factor).
+    """Adam with bias correction on the clipped gradient g' = factor g, in place. Returns (norm
+    before clipping, factor).
 
         m = beta1 m + (1 - beta1) g', v = beta2 v + (1 - beta2) g'^2
         x -= rate (m / (1 - beta1^t)) / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
@@ -113,7 +118,8 @@ def adaptive_step(
         m = beta1 m + (1 - beta1) D, v = beta2 v + (1 - beta2) D^2, vhat = max(vhat, v), u = vhat if use_maximum else v
         x += rate (m / (1 - beta1^t)) / (sqrt(u) / sqrt(1 - beta2^t) + epsilon)      without bias_correction: both divisors 1
 
-    The maximum is of the uncorrected v. `vhat` may be None if use_maximum is False; if given it is kept up to date.
+    The maximum is of the uncorrected v. `vhat` may be None if use_maximum is False; if given it is
+    kept up to date.
     """
     moments = (m, v) if vhat is None else (m, v, vhat)
     _kernel(_ADAPTIVE, x)(x, moments, direction, rule._numbers(), use_maximum, isa)

@@ -14,7 +14,8 @@ NO_LIMIT = -1
 
 
 def to_policy(dispatch: Dispatch, p: Weights | None) -> Any:
-    """Returns the core's policy. UsageError or ValueError names the field, the value and what was expected."""
+    """Returns the core's policy. UsageError or ValueError names the field, the value and what was
+    expected."""
     match dispatch:
         case Rounds():
             return _core.Rounds(

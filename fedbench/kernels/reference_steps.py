@@ -1,6 +1,7 @@
 """Distillation and optimiser steps as numpy sentences; used by tests and nowhere else.
 
-The steps are what the C++ must equal bit for bit; `distill` computes in float64 and agrees to the accuracy of the dtype.
+The steps are what the C++ must equal bit for bit; `distill` computes in float64 and agrees to the
+accuracy of the dtype.
 """
 
 from __future__ import annotations

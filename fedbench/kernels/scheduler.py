@@ -38,14 +38,17 @@ LARGEST_64 = (1 << 64) - 1
 
 
 class Chunk(Protocol):
-    """A piece of a plan as columns: jobs in the order in which they were closed, then the updates (CSR into the jobs).
+    """A piece of a plan as columns: jobs in the order in which they were closed, then the updates
+    (CSR into the jobs).
 
-    Job columns int32 `client`, `k`, `base`, `steps`, `consumed_by` (-1: never); int64 nanoseconds `t_dispatch`, `t_start`,
-    `t_finish`, `t_arrive` (-1: never), `t_lost` (-1: not lost), `t_stop` (-1: the server did not call it off). What had not happened
-    by `t_lost` or `t_stop` is -1. Jobs still open when the plan ended show what was to come. Update u turns version `first_version` + u
-    into the next at `time[u]` and consumes the jobs `entries[offsets[u]:offsets[u + 1]]`. `resumed`: int64 nanoseconds at which jobs
-    were dispatched from a version that their client held, so that nothing was sent for them. `live_bases`: versions that later chunks
-    may still need.
+    Job columns int32 `client`, `k`, `base`, `steps`, `consumed_by` (-1: never); int64 nanoseconds
+    `t_dispatch`, `t_start`, `t_finish`, `t_arrive` (-1: never), `t_lost` (-1: not lost), `t_stop`
+    (-1: the server did not call it off). What had not happened by `t_lost` or `t_stop` is -1. Jobs
+    still open when the plan ended show what was to come. Update u turns version `first_version` + u
+    into the next at `time[u]` and consumes the jobs `entries[offsets[u]:offsets[u + 1]]`.
+    `resumed`: int64 nanoseconds at which jobs were dispatched from a version that their client
+    held, so that nothing was sent for them. `live_bases`: versions that later chunks may still
+    need.
     """
 
     @property
@@ -87,11 +90,13 @@ class Chunk(Protocol):
 
 
 class Scheduler:
-    """Plays the virtual clock. `next(max_updates)` returns chunks until one is `done`; then `outcome` is finished or stalled. With
-    Rounds(select="external") it returns at the start of every round, `awaiting_selection`, and select() answers.
+    """Plays the virtual clock. `next(max_updates)` returns chunks until one is `done`; then
+    `outcome` is finished or stalled. With Rounds(select="external") it returns at the start of
+    every round, `awaiting_selection`, and select() answers.
 
-    The plan is a pure function of the arguments, bit-identical on every machine and for every cutting into chunks. Raises
-    UsageError for values out of range, for configurations that provably never update, and for scripted lists that run out.
+    The plan is a pure function of the arguments, bit-identical on every machine and for every
+    cutting into chunks. Raises UsageError for values out of range, for configurations that provably
+    never update, and for scripted lists that run out.
     """
 
     def __init__(self, timing: Timing, dispatch: Dispatch, *, p: Weights | None = None) -> None:
@@ -134,9 +139,11 @@ class Scheduler:
         return self._core.available
 
     def select(self, clients: Sequence[int] | npt.NDArray[np.integer[Any]]) -> None:
-        """The clients of the round that is asked for, with multiplicity; those that are away are dropped. Then call next() again.
+        """The clients of the round that is asked for, with multiplicity; those that are away are
+        dropped. Then call next() again.
 
-        Raises UsageError, and asks on, if nothing is asked, or the selection is empty or names a client that does not exist.
+        Raises UsageError, and asks on, if nothing is asked, or the selection is empty or names a
+        client that does not exist.
         """
         chosen = np.asarray(clients)
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
@@ -167,7 +174,8 @@ class Scheduler:
 
     @property
     def totals(self) -> dict[str, int]:
-        """jobs (created), downloads (models sent), messages_peak (versions kept at one time), open_jobs_peak."""
+        """jobs (created), downloads (models sent), messages_peak (versions kept at one time),
+        open_jobs_peak."""
         core = self._core
         return {
             "jobs": core.jobs_created,
@@ -186,9 +194,11 @@ class Scheduler:
 
 
 def route(p: Weights | Sequence[float], u: Weights) -> npt.NDArray[np.int32]:
-    """Where tasks go: for every u (K,) in [0, 1) the first client i with u < p_0 + .. + p_i, or the last client.
+    """Where tasks go: for every u (K,) in [0, 1) the first client i with u < p_0 + .. + p_i, or the
+    last client.
 
-    `p` (N,): probabilities > 0 that sum to 1 within 1e-9; ValueError otherwise. Sums are float64, in client order.
+    `p` (N,): probabilities > 0 that sum to 1 within 1e-9; ValueError otherwise. Sums are float64,
+    in client order.
     """
     return _core.route(inputs.parameter("route: p", np.asarray(p, np.float64)), inputs.parameter("route: u", u))
 

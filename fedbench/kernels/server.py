@@ -1,4 +1,5 @@
-"""Mathematics that several server rules share: aggregation weights, staleness weights, agreement of directions."""
+"""Mathematics that several server rules share: aggregation weights, staleness weights, agreement of
+directions."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ StalenessRule = Literal["constant", "poly", "hinge"]
 def weights(rule: WeightRule, batch: Batch, info: Info) -> Weights:
     """Aggregation weights a (K,), one per consumed entry (multiplicities count).
 
-    uniform 1/K; examples n_i / sum n_j; p p_i (all clients must take part, else UsageError); p_normalised p_i / sum p_j;
-    unbiased N p_i / K. `batch.n` and `batch.p` are float64 (K,), K >= 1, finite and >= 0 with a sum > 0 where they are used.
+    uniform 1/K; examples n_i / sum n_j; p p_i (all clients must take part, else UsageError);
+    p_normalised p_i / sum p_j; unbiased N p_i / K. `batch.n` and `batch.p` are float64 (K,), K >=
+    1, finite and >= 0 with a sum > 0 where they are used.
     """
     size = len(checks.integers("batch.clients", batch.clients))
     if size == 0:
@@ -70,9 +72,11 @@ def participation_weights(batch: Batch, info: Info) -> Weights:
 
 
 def staleness_weight(rule: StalenessRule, tau: npt.ArrayLike, a: float = 0.5, b: float = 4.0) -> Weights:
-    """s(tau), float64: constant 1; poly (1 + tau)^-a; hinge 1 if tau <= b else 1 / (a (tau - b) + 1) [FedAsync, sec. 5.2].
+    """s(tau), float64: constant 1; poly (1 + tau)^-a; hinge 1 if tau <= b else 1 / (a (tau - b) +
+    1) [FedAsync, sec. 5.2].
 
-    `tau`: numbers >= 0 of any shape, one number included. a, b >= 0. ValueError for others and for what is not finite.
+    `tau`: numbers >= 0 of any shape, one number included. a, b >= 0. ValueError for others and for
+    what is not finite.
     """
     a, b = checks.within("a", a, "finite and >= 0", 0), checks.within("b", b, "finite and >= 0", 0)
     tau = _staleness(tau)
@@ -95,7 +99,8 @@ def _staleness(tau: Any) -> Weights:
 
 
 def direction_cosine(x: Vector, base: Vector, delta: Vector) -> float | None:
-    """cos(x - base, delta), how far an arrival agrees with the server's own movement since `base` [FedAC]; one pass over memory.
+    """cos(x - base, delta), how far an arrival agrees with the server's own movement since `base`
+    [FedAC]; one pass over memory.
 
     None where it is undefined because the server has not moved. A delta with |delta| <= 1e-12 |x| counts as zero, whose cosine is 0:
     the rounding noise of a vanished delta must not decide.

@@ -1,4 +1,5 @@
-"""What the virtual clock needs to know about clients, as data: durations, steps, availability, drop-out."""
+"""What the virtual clock needs to know about clients, as data: durations, steps, availability,
+drop-out."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ Kind = Literal["constant", "uniform", "exponential", "lognormal", "pareto", "tab
 
 @dataclass(frozen=True, kw_only=True)
 class Duration:
-    """Seconds for every (client, job): drawn, or scripted. Make one by the name of its distribution; a number is one for all clients or one
-    per client (N,). `per_step`: the value is one local step's. Fields a and b are the numbers in the order in which they are given."""
+    """Seconds for every (client, job): drawn, or scripted. Make one by the name of its
+    distribution; a number is one for all clients or one per client (N,). `per_step`: the value is
+    one local step's. Fields a and b are the numbers in the order in which they are given."""
 
     kind: Kind = "constant"
     a: float | Weights = 0.0
@@ -71,8 +73,9 @@ class LocalSteps:
 
 @dataclass(frozen=True, kw_only=True)
 class Gradients:
-    """Mini-batch gradients that a job computes: `per_step` in each of its local steps, and `beside` them, one number per client (N,);
-    None is none. Compute durations are those of one gradient a step: a job with more takes longer in proportion."""
+    """Mini-batch gradients that a job computes: `per_step` in each of its local steps, and `beside`
+    them, one number per client (N,); None is none. Compute durations are those of one gradient a
+    step: a job with more takes longer in proportion."""
 
     per_step: int = 1
     beside: npt.NDArray[np.int32] | None = None
@@ -85,16 +88,18 @@ class Gradients:
 
 @dataclass(frozen=True, kw_only=True)
 class Availability:
-    """When clients are there: windows [on, off) of virtual time, a function of seed and client. Numbers are one for all clients or
-    one per client (N,); seconds.
+    """When clients are there: windows [on, off) of virtual time, a function of seed and client.
+    Numbers are one for all clients or one per client (N,); seconds.
 
-    always. periodic: on for the first `on_fraction` of every `period_seconds`; at time 0 a client is the fraction `phase` into its
-    period (None: drawn uniformly). alternating: independent exponential stays and absences of `mean_on_seconds` and
-    `mean_off_seconds`, stationary from time 0. table: `rows` holds per client its (on_from, off_at) pairs, ascending and apart;
-    with `period_seconds` they repeat.
+    always. periodic: on for the first `on_fraction` of every `period_seconds`; at time 0 a client
+    is the fraction `phase` into its period (None: drawn uniformly). alternating: independent
+    exponential stays and absences of `mean_on_seconds` and `mean_off_seconds`, stationary from time
+    0. table: `rows` holds per client its (on_from, off_at) pairs, ascending and apart; with
+    `period_seconds` they repeat.
 
-    `when_offline`: a client that leaves before its upload has arrived loses the job at that instant (lost), or download, computing
-    and upload rest until it is back (paused; the job of a client that has left for good is lost).
+    `when_offline`: a client that leaves before its upload has arrived loses the job at that instant
+    (lost), or download, computing and upload rest until it is back (paused; the job of a client
+    that has left for good is lost).
     """
 
     kind: Literal["always", "periodic", "alternating", "table"] = "always"
@@ -111,7 +116,8 @@ class Availability:
 class Timing:
     """All that the virtual clock needs to know about N clients. Seconds.
 
-    `dropout`: the probability that a job is lost on its own, at a uniform instant of its run; one number or one per client (N,).
+    `dropout`: the probability that a job is lost on its own, at a uniform instant of its run; one
+    number or one per client (N,).
     """
 
     clients: int

@@ -1,7 +1,9 @@
-"""Local training of small classifiers in C++: one network over one set of examples, jobs shared out to threads.
+"""Local training of small classifiers in C++: one network over one set of examples, jobs shared out
+to threads.
 
-The order of examples and the dropout masks of a job come from its own streams, so its result depends on neither threads nor other
-jobs. Arrays are float32 or float64, C-contiguous, of one dtype. csrc/include/fedbench/train.hpp states the arithmetic.
+The order of examples and the dropout masks of a job come from its own streams, so its result
+depends on neither threads nor other jobs. Arrays are float32 or float64, C-contiguous, of one
+dtype. csrc/include/fedbench/train.hpp states the arithmetic.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ _SCORE: dict[Any, Any] = {np.dtype(np.float32): _core.score_float32, np.dtype(np
 
 @dataclass(frozen=True, slots=True)
 class LayerSpec:
-    """A layer by its kind: linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d, last (of a vector its last `outputs` numbers) or
-    embedding (of `inputs` symbols, in `outputs` numbers each); what a kind does not need stays 0 or 1."""
+    """A layer by its kind: linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d, last (of
+    a vector its last `outputs` numbers) or embedding (of `inputs` symbols, in `outputs` numbers
+    each); what a kind does not need stays 0 or 1."""
 
     kind: str
     inputs: int = 0
@@ -44,9 +47,9 @@ class LocalJob:
 
     h = g(y) - g(anchor) + weight_decay * y;  y <- y - lr * (h + prox * (y - start) + correction)
 
-    `shard` holds the client's rows of the examples. `end` gets the model; `first_gradient` h of the first step, `mean_gradient` the mean
-    of h, `full_gradient` g(start) + weight_decay * start over the whole shard, without dropout. With 0 steps, end is start, first and
-    mean are 0.
+    `shard` holds the client's rows of the examples. `end` gets the model; `first_gradient` h of the
+    first step, `mean_gradient` the mean of h, `full_gradient` g(start) + weight_decay * start over
+    the whole shard, without dropout. With 0 steps, end is start, first and mean are 0.
     """
 
     client: int
@@ -67,7 +70,8 @@ class LocalJob:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule of several jobs: `start`, `correction` and `anchor` (d,) and the numbers as in LocalJob."""
+    """The rule of several jobs: `start`, `correction` and `anchor` (d,) and the numbers as in
+    LocalJob."""
 
     start: Floats
     lr: float
@@ -79,8 +83,9 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class JobColumns:
-    """Jobs of clients, of which one vector each is asked for: "delta" (end - start), "first_gradient" or "mean_gradient". Job j trains
-    `client[j]` under `rules[rule[j]]`, and its vector goes to row `row[j]` of `out[matrix[j]]`, a matrix (rows, d)."""
+    """Jobs of clients, of which one vector each is asked for: "delta" (end - start),
+    "first_gradient" or "mean_gradient". Job j trains `client[j]` under `rules[rule[j]]`, and its
+    vector goes to row `row[j]` of `out[matrix[j]]`, a matrix (rows, d)."""
 
     client: npt.NDArray[np.int32]
     k: npt.NDArray[np.int32]
@@ -94,15 +99,18 @@ class JobColumns:
 
 
 class LocalTrainer:
-    """Threads that train jobs of a network on examples x (n, *input_shape) with labels y (n,) int64.
+    """Threads that train jobs of a network on examples x (n, *input_shape) with labels y (n,)
+    int64.
 
-    The examples are not copied, and cannot be resized while the trainer lives; labels and shards are copied. One caller at a time may be
-    in `train`, `gradient` and `logits`, and one in `forward` and `pullback`, which are of one thread: RuntimeError for another one.
+    The examples are not copied, and cannot be resized while the trainer lives; labels and shards
+    are copied. One caller at a time may be in `train`, `gradient` and `logits`, and one in
+    `forward` and `pullback`, which are of one thread: RuntimeError for another one.
 
-    Parameters are one vector (dim,): layer by layer, weight then bias, in C order. `batch_size` examples a step, the last of an
-    epoch may be fewer. TypeError for a wrong dtype, shape or layout; ValueError for layers that do not fit, naming the layer, a label
-    that is no class, a feature that should be a symbol and is none, an `isa` that this machine does not have, or a number of a job that
-    is out of range; IndexError for a shard that is empty or names no example.
+    Parameters are one vector (dim,): layer by layer, weight then bias, in C order. `batch_size`
+    examples a step, the last of an epoch may be fewer. TypeError for a wrong dtype, shape or
+    layout; ValueError for layers that do not fit, naming the layer, a label that is no class, a
+    feature that should be a symbol and is none, an `isa` that this machine does not have, or a
+    number of a job that is out of range; IndexError for a shard that is empty or names no example.
     """
 
     def __init__(
@@ -135,37 +143,40 @@ class LocalTrainer:
         return str(self._core.isa)
 
     def train(self, jobs: Sequence[LocalJob], progress: Callable[[int], None] | None = None) -> None:
-        """All jobs, the longest first, into their arrays. `progress` is told the number of finished jobs ten times a second; what it
-        raises, and Ctrl-C, stops the jobs that run and is raised."""
+        """All jobs, the longest first, into their arrays. `progress` is told the number of finished
+        jobs ten times a second; what it raises, and Ctrl-C, stops the jobs that run and is
+        raised."""
         self._core.train(jobs, progress)
 
     def set_shards(self, rows: Rows, begin: Rows, count: Rows) -> None:
-        """Client i has the examples rows[begin[i]:begin[i] + count[i]], for `train_columns`; they are copied. ValueError for what is not
-        within `rows`."""
+        """Client i has the examples rows[begin[i]:begin[i] + count[i]], for `train_columns`; they
+        are copied. ValueError for what is not within `rows`."""
         self._core.set_shards(rows, begin, count)
 
     def train_columns(self, jobs: JobColumns) -> None:
-        """All jobs, as `train` does. ValueError for a number of a job that is out of range, two jobs with one place, or a vector
-        that there is not."""
+        """All jobs, as `train` does. ValueError for a number of a job that is out of range, two
+        jobs with one place, or a vector that there is not."""
         self._core.train_columns(
             *(jobs.client, jobs.k, jobs.steps, jobs.rules, jobs.rule), *(jobs.out, jobs.matrix, jobs.row), jobs.sends
         )
 
     def gradient(self, x: Floats, rows: Rows) -> Floats:
-        """Gradient (dim,) of the mean cross-entropy over rows of the examples, without dropout, summed in float64."""
+        """Gradient (dim,) of the mean cross-entropy over rows of the examples, without dropout,
+        summed in float64."""
         out = np.empty_like(x)
         self._core.gradient(x, rows, out)
         return out
 
     def logits(self, x: Floats, features: Floats, classes: int) -> Floats:
-        """Logits (n, classes) of features (n, *input_shape) under the model x (dim,), without dropout."""
+        """Logits (n, classes) of features (n, *input_shape) under the model x (dim,), without
+        dropout."""
         out = np.empty((len(features), classes), self.dtype)
         self._core.logits(x, _flat(features), out)
         return out
 
     def forward(self, x: Floats, features: Floats, classes: int, masks: tuple[int, int, int, int] | None) -> tuple[Floats, int]:
-        """Logits like `logits`, kept for one `pullback`, and the dropout words used. `masks` (seed, client, k, words to skip) names the
-        stream of the dropout masks; None is without dropout."""
+        """Logits like `logits`, kept for one `pullback`, and the dropout words used. `masks` (seed,
+        client, k, words to skip) names the stream of the dropout masks; None is without dropout."""
         out = np.empty((len(features), classes), self.dtype)
         return out, int(self._core.forward(x, _flat(features), masks, out))
 
@@ -177,7 +188,8 @@ class LocalTrainer:
 
 
 def score(logits: Floats, labels: Rows) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Per row of logits (n, C): cross-entropy, and 1.0 where the first of the largest logits is that of the label (n,)."""
+    """Per row of logits (n, C): cross-entropy, and 1.0 where the first of the largest logits is
+    that of the label (n,)."""
     if logits.dtype not in _SCORE:
         raise TypeError(f"logits: expected float32 or float64, got {logits.dtype}")
     loss, right = _SCORE[logits.dtype](logits, labels)
@@ -185,5 +197,6 @@ def score(logits: Floats, labels: Rows) -> tuple[npt.NDArray[np.float64], npt.ND
 
 
 def _flat(x: Floats) -> Floats:
-    """Examples as rows of features: a view. What is not C-contiguous goes on as it is, and is refused there."""
+    """Examples as rows of features: a view. What is not C-contiguous goes on as it is, and is
+    refused there."""
     return x.reshape(len(x), math.prod(x.shape[1:])) if x.flags.c_contiguous else x

@@ -1,5 +1,6 @@
-"""All rows of all documents in the form in which the table and the comparison read them: `data/rows.js` and, a point each, `data/curves`.
-They are scripts, since a page that was opened from a file may not fetch."""
+"""All rows of all documents in the form in which the table and the comparison read them:
+`data/rows.js` and, a point each, `data/curves`. They are scripts, since a page that was opened from
+a file may not fetch."""
 
 from __future__ import annotations
 
@@ -36,14 +37,16 @@ def script(site: Site) -> str:
 
 
 def _factors(found: Sequence[Mapping[str, Any]]) -> dict[int, dict[int, float]]:
-    """Returns, by the number of pairs and of seeds, the factor of intervals that hold together over all pairs of a board."""
+    """Returns, by the number of pairs and of seeds, the factor of intervals that hold together over
+    all pairs of a board."""
     pairs = sorted({*PAIRS, *(row["pairs"] for row in found if row["pairs"])})
     seeds = range(2, max((len(row["seeds"]) for row in found), default=2) + 1)
     return {m: {n: float(f"{t_factor(n, 1 - ALPHA / m):.6g}") for n in seeds} for m in pairs}
 
 
 def curves(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields the address and the script of a point's curves against virtual time, by label and kind."""
+    """Yields the address and the script of a point's curves against virtual time, by label and
+    kind."""
     found = {
         f"{row['label']}/{kind}": {name: row["curves"]["seconds"][name] for name in ("at", "mean", "low", "high")}
         for kind in document["kinds"]

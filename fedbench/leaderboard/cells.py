@@ -21,8 +21,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """text; notes below it, a line each but for empty ones; mark: a standing in words; alarm: a seed went wrong; sort: key of the
-    column, None is always last."""
+    """text; notes below it, a line each but for empty ones; mark: a standing in words; alarm: a
+    seed went wrong; sort: key of the column, None is always last."""
 
     text: str
     notes: Sequence[str] = ()
@@ -32,7 +32,8 @@ class Cell:
 
 
 def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: bool = False) -> list[Column]:
-    """The columns in order; `cells` gives the same order. has_board: rows are ordered by their time to the targets."""
+    """The columns in order; `cells` gives the same order. has_board: rows are ordered by their time
+    to the targets."""
     place = scenario["horizon"]["at"]
     return [
         Column("Algorithm", "options unfold", "ascending", numeric=False),
@@ -108,8 +109,8 @@ def _time(standing: Mapping[str, Any]) -> Cell:
 
 
 def _accuracy(row: Mapping[str, Any]) -> Cell:
-    """Returns the cell of the accuracy at the common horizon, with the difference to the best mean. A mark that names the seeds spares the
-    note."""
+    """Returns the cell of the accuracy at the common horizon, with the difference to the best mean.
+    A mark that names the seeds spares the note."""
     value = row["measures"]["test_accuracy_at_horizon"]
     mark = f"not compared: {row['left_out']}" if row["left_out"] else formats.standing(row["accuracy"])
     is_said = row["accuracy"]["standing"] in ("tied", "ahead") and row["accuracy"]["seeds"] == value["n"] + value["missing"]
@@ -118,7 +119,8 @@ def _accuracy(row: Mapping[str, Any]) -> Cell:
 
 
 def _to_target(value: Mapping[str, Any], axis: Mapping[str, str]) -> Cell:
-    """A miss is a number of hits below that of the seeds, which says that the row is not compared."""
+    """A miss is a number of hits below that of the seeds, which says that the row is not
+    compared."""
     mark = "" if value["lower_bound"] and value["comparison"]["standing"] == "unknown" else formats.standing(value["comparison"])
     return Cell(formats.hits(value, axis), [formats.hits_note(value, axis)], mark, sort=value["median"])
 
@@ -129,7 +131,8 @@ def _outcome(row: Mapping[str, Any]) -> Cell:
 
 
 def _end(row: Mapping[str, Any]) -> Cell:
-    """Finals, which are shown and never ranked; the worst clients are those of the lowest decile."""
+    """Finals, which are shown and never ranked; the worst clients are those of the lowest
+    decile."""
     names = ("test_accuracy", "test_accuracy_last_10", "client_accuracy_worst_decile")
     final, last, worst = (row["measures"][name] for name in names)
     notes = [f"last 10: {last['mean']:.3f}" if last["n"] else "", f"worst {formats.interval(worst)}" if worst["n"] else ""]

@@ -10,17 +10,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Command:
-    """line: for a shell, None if no line can run the row. needs: what the line needs that this package does not have, or why there
-    is no line; empty if it needs nothing."""
+    """line: for a shell, None if no line can run the row. needs: what the line needs that this
+    package does not have, or why there is no line; empty if it needs nothing."""
 
     line: str | None
     needs: str = ""
 
 
 def command(spec: Mapping[str, Any], seeds: Sequence[int]) -> Command:
-    """Returns the line for the `spec` of a record and the seeds of its row: one `fedbench run` per block of consecutive seeds.
+    """Returns the line for the `spec` of a record and the seeds of its row: one `fedbench run` per
+    block of consecutive seeds.
 
-    An algorithm of a file is named as `./file.py:Class`, one of another package by its name, as its recorded origin says.
+    An algorithm of a file is named as `./file.py:Class`, one of another package by its name, as its
+    recorded origin says.
     """
     origin = spec["algorithm"].get("origin") or {}
     if origin.get("kind") == "object":

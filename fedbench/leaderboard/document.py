@@ -1,4 +1,5 @@
-"""What is shown together, a suite or the records of a store, as plain data: `data/NAME.json`, from which alone its pages are made."""
+"""What is shown together, a suite or the records of a store, as plain data: `data/NAME.json`, from
+which alone its pages are made."""
 
 from __future__ import annotations
 
@@ -34,15 +35,15 @@ def of_suite(
 ) -> Document:
     """Returns the document of a suite.
 
-    Args:
-        overview: the suite, its points, algorithms and boards, as `fedbench.suites.findings.document` gives them.
-        runs: of the rows on the boards.
-        pictures: maps of labels, timelines and trials, as `fedbench.suites.illustrations` gives them.
-        axis: on which accuracies are compared.
+    Args: overview: the suite, its points, algorithms and boards, as
+        `fedbench.suites.findings.document` gives them. runs: of the rows on the boards. pictures:
+        maps of labels, timelines and trials, as `fedbench.suites.illustrations` gives them. axis:
+        on which accuracies are compared.
 
-    It is {schema, name, title, note, axis, suite, kinds, definitions, sentences, points, algorithms, boards, profiles, absent, labels,
-    timelines, sections}, where sections are the scenarios by kind of row and point, and timelines those of the first kind. RecordError if
-    a row's runs are of several scenarios.
+    It is {schema, name, title, note, axis, suite, kinds, definitions, sentences, points,
+    algorithms, boards, profiles, absent, labels, timelines, sections}, where sections are the
+    scenarios by kind of row and point, and timelines those of the first kind. RecordError if a
+    row's runs are of several scenarios.
     """
     where, suite, shown = find(axis), overview["suite"], pictures or _NO_PICTURES
     labels = {one["selector"]: one["label"] for one in overview["algorithms"]}
@@ -79,7 +80,8 @@ def of_records(
     points: Mapping[str, str] | None = None,
     validity: str | None = None,
 ) -> Document:
-    """Returns the document of any records: a point for every scenario, a row for every algorithm with its options.
+    """Returns the document of any records: a point for every scenario, a row for every algorithm
+    with its options.
 
     Args:
         records: of any scenarios.
@@ -162,7 +164,8 @@ def _told(found: Board | None) -> str:
 
 
 def _code(text: str) -> str:
-    """Returns a text of anybody's as code in Markdown: a fence longer than any run of backticks in it."""
+    """Returns a text of anybody's as code in Markdown: a fence longer than any run of backticks in
+    it."""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
@@ -182,7 +185,8 @@ _NOTHING: Document = {"facts": None, "requires": [], "clients_remember": None}
 
 
 def _facts(run: Record) -> Document:
-    """Returns what is known of a run's algorithm: of one that is not built in, what its record says."""
+    """Returns what is known of a run's algorithm: of one that is not built in, what its record
+    says."""
     algorithm = run.meta["spec"]["algorithm"]
     if algorithm.get("origin") or algorithm["name"] not in registry.names("algorithm"):
         return {**_NOTHING, "family": "", "requires": list(algorithm.get("requires", []))}

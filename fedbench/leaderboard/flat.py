@@ -10,7 +10,8 @@ from typing import Any
 
 
 def flat_rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One flat row per point, kind and algorithm: the columns of the CSV. Lacking values are None."""
+    """One flat row per point, kind and algorithm: the columns of the CSV. Lacking values are
+    None."""
     return [
         _flat(data, point["name"], kind, row)
         for point in data["points"]
@@ -21,7 +22,8 @@ def flat_rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def as_csv(data: Mapping[str, Any]) -> str:
-    """`flat_rows` as CSV; points with different targets share one header, what does not apply is empty."""
+    """`flat_rows` as CSV; points with different targets share one header, what does not apply is
+    empty."""
     rows = flat_rows(data)
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()

@@ -209,7 +209,8 @@ FORMS: dict[Form, type[BaseModel]] = {"document": _Document, "site": _Site, "pap
 
 
 def problem(data: Any, form: Form) -> str:
-    """What is wrong with data of a form, on one line that names the first field; empty if nothing is."""
+    """What is wrong with data of a form, on one line that names the first field; empty if nothing
+    is."""
     try:
         FORMS[form].model_validate(data)
     except ValidationError as errors:

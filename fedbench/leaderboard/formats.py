@@ -14,7 +14,8 @@ TO_TARGET = {"seconds": "Time", "updates": "Updates", "gradient_evaluations": "G
 
 
 def number(value: float | None) -> str:
-    """Three significant digits; whole numbers below a million in full: 0.0123, 12.0, 12, 1,234, 5.68 M."""
+    """Three significant digits; whole numbers below a million in full: 0.0123, 12.0, 12, 1,234,
+    5.68 M."""
     if value is None:
         return NONE
     for limit, letter in ((1e12, " T"), (1e9, " G"), (999_999.5, " M")):
@@ -92,8 +93,9 @@ def on_board(row: Mapping[str, Any]) -> str:
 
 
 def bound(row: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    """What the ratio of a row's time to another one's is a bound of, since a missed target counts with the budget: `≥ ` if the row misses,
-    `≤ ` if the other one does, `? ` if both do; nothing if neither does."""
+    """What the ratio of a row's time to another one's is a bound of, since a missed target counts
+    with the budget: `≥ ` if the row misses, `≤ ` if the other one does, `? ` if both do; nothing if
+    neither does."""
     return {(True, False): "≥ ", (False, True): "≤ ", (True, True): "? "}.get((row["solved"] < 1, base["solved"] < 1), "")
 
 
@@ -111,7 +113,8 @@ def standing(comparison: Mapping[str, Any]) -> str:
 
 
 def difference(comparison: Mapping[str, Any]) -> str:
-    """An accuracy's difference to the best mean with its adjusted interval: `−0.012 ± 0.031 to best`."""
+    """An accuracy's difference to the best mean with its adjusted interval: `−0.012 ± 0.031 to
+    best`."""
     mean, half = comparison["difference"], comparison["half_width"]
     return "" if mean is None else f"{f'{mean:+.3f}'.replace('-', '−')} ± {_three_digits(half)} to best"
 
@@ -129,8 +132,8 @@ def place(value: float | None, axis: Mapping[str, str]) -> str:
 
 
 def hits(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
-    """Median over seeds with hits: `12.3 s (3/3)`, or `> 20 s (1/3)` when the median seed missed. A unit that is a word is left to
-    the heading."""
+    """Median over seeds with hits: `12.3 s (3/3)`, or `> 20 s (1/3)` when the median seed missed. A
+    unit that is a word is left to the heading."""
     shown = _short(value["median"], axis) if value["median"] is not None else f"> {_short(value['beyond'], axis)}"
     return f"{shown} ({value['hits']}/{value['total']})"
 
@@ -162,7 +165,8 @@ def ended_by(value: Mapping[str, int]) -> str:
 
 
 def horizon(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> str:
-    """Where accuracies are compared, and why there: `40 s of virtual time, where all compared runs end`."""
+    """Where accuracies are compared, and why there: `40 s of virtual time, where all compared runs
+    end`."""
     value = scenario["horizon"]
     if value["at"] is None:
         return "nowhere: no row can be compared"

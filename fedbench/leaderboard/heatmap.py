@@ -19,11 +19,11 @@ PER_DOUBLING = 2  # levels from one time to twice as much
 class Cell:
     """One algorithm at one point.
 
-    text: its time, or a dash where it reaches no target or has no row.
-    interval: how sure that is; empty where it is not known.
-    note: what the number does not say.
-    level: 0 up to the square root of two times the earliest, one more for every further such factor, None where there is no time.
-    mark: `first` for the earliest and for whoever cannot be told from it, `alike` for the same among the rows without an advantage, or
+    text: its time, or a dash where it reaches no target or has no row. interval: how sure that is;
+    empty where it is not known. note: what the number does not say. level: 0 up to the square root
+    of two times the earliest, one more for every further such factor, None where there is no time.
+    mark: `first` for the earliest and for whoever cannot be told from it, `alike` for the same
+    among the rows without an advantage, or
         `both`.
     title: all of it in words.
     """
@@ -46,7 +46,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Group:
-    """Algorithms that are alike in what they have beyond the others. `title` is empty for those that have nothing beyond."""
+    """Algorithms that are alike in what they have beyond the others. `title` is empty for those
+    that have nothing beyond."""
 
     title: str
     lines: tuple[Line, ...]
@@ -59,16 +60,19 @@ Board = Sequence[Mapping[str, Any]]
 
 
 def times(document: Mapping[str, Any], kind: str) -> list[Group]:
-    """Returns the time of every algorithm at every point, shaded by its ratio to the earliest ranked row of the point.
+    """Returns the time of every algorithm at every point, shaded by its ratio to the earliest
+    ranked row of the point.
 
-    Groups are: like for like, then by advantage, then references. Within a group those come first that reach the most targets and, among
-    equals, need the least time compared with the earliest rows.
+    Groups are: like for like, then by advantage, then references. Within a group those come first
+    that reach the most targets and, among equals, need the least time compared with the earliest
+    rows.
     """
     return _groups(document, kind, lambda rows, board, point: _time(rows.get(point["name"]), board, point))
 
 
 def costs(document: Mapping[str, Any], kind: str) -> list[Group]:
-    """Returns, in the same groups, the time at every point over the algorithm's own time at the first point, which is the base."""
+    """Returns, in the same groups, the time at every point over the algorithm's own time at the
+    first point, which is the base."""
     base = document["points"][0]["name"]
     return _groups(document, kind, lambda rows, board, point: _cost(rows.get(point["name"]), rows.get(base), point))
 
@@ -139,7 +143,8 @@ def _time(row: Mapping[str, Any] | None, board: Board, point: Mapping[str, Any])
 
 
 def _cost(row: Mapping[str, Any] | None, base: Mapping[str, Any] | None, point: Mapping[str, Any]) -> Cell:
-    """A time that counts a missed target with the budget is a lower bound, of the point or of the base."""
+    """A time that counts a missed target with the budget is a lower bound, of the point or of the
+    base."""
     if row is None or base is None:
         return Cell(formats.NONE, "", "no row", None, mark="", title=f"{point['name']}: no row here, or at the base")
     if row["solved"] == 0:
@@ -153,7 +158,8 @@ def _cost(row: Mapping[str, Any] | None, base: Mapping[str, Any] | None, point: 
 
 
 def _over(time: float, other: float) -> float:
-    """Returns a ratio of virtual times, none below the resolution of the clock: a target may be met at once."""
+    """Returns a ratio of virtual times, none below the resolution of the clock: a target may be met
+    at once."""
     return max(time, CLOCK) / max(other, CLOCK)
 
 

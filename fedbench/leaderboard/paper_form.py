@@ -1,4 +1,5 @@
-"""The form of what is said of a paper, as data that anybody may have written have it. Nothing but its own keys, and none left out."""
+"""The form of what is said of a paper, as data that anybody may have written have it. Nothing but
+its own keys, and none left out."""
 
 from __future__ import annotations
 
@@ -169,7 +170,8 @@ class _Unprinted(Strict):
 
 
 class PaperForm(Strict):
-    """`curves`, `alignment`, `errata` and `unprinted` may be left out: an installed package has no C++ to quote."""
+    """`curves`, `alignment`, `errata` and `unprinted` may be left out: an installed package has no
+    C++ to quote."""
 
     number: Word
     key: Slug

@@ -13,7 +13,8 @@ RESERVED = frozenset(
 
 
 def slug(text: str) -> str:
-    """Returns a text as a part of an address: lower case letters, digits and hyphens, at most 80."""
+    """Returns a text as a part of an address: lower case letters, digits and hyphens, at most
+    80."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80].strip("-") or "x"
 
 

@@ -35,7 +35,8 @@ Document = dict[str, Any]
 
 
 def section(summary: ScenarioSummary, labels: Mapping[str, str], known: str | None = None) -> Document:
-    """Returns a scenario with its rows; `labels`: of the selectors; `known`: their validity, if the records are not to say it."""
+    """Returns a scenario with its rows; `labels`: of the selectors; `known`: their validity, if the
+    records are not to say it."""
     scenario = summary.scenario
     return {
         "name": summary.name,
@@ -59,13 +60,15 @@ def axis_of(axis: Axis) -> dict[str, str]:
 
 
 def _horizon(horizon: Horizon) -> Document:
-    """Where accuracies are compared, and which runs end there; `is_shared`: all compared runs do."""
+    """Where accuracies are compared, and which runs end there; `is_shared`: all compared runs
+    do."""
     limits = [{"selector": s, "seed": run.seed, "ended_by": run.meta["outcome"]["ended_by"]} for s, run in horizon.limits]
     return {"at": horizon.at, "is_shared": horizon.is_shared, "limits": limits}
 
 
 def _order(row: Row) -> tuple[float, float, float, str]:
-    """How the page is sorted at first: what the first target takes, misses last, then the higher accuracy."""
+    """How the page is sorted at first: what the first target takes, misses last, then the higher
+    accuracy."""
     accuracy = row.measures[AT_HORIZON].mean
     worse = float("inf") if accuracy is None else -accuracy
     if not row.to_target:
@@ -75,7 +78,8 @@ def _order(row: Row) -> tuple[float, float, float, str]:
 
 
 def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> Document:
-    """Returns a row with the measures that say something here. Those of lost jobs do only where jobs can be lost."""
+    """Returns a row with the measures that say something here. Those of lost jobs do only where
+    jobs can be lost."""
     again = command(row.runs[0].meta["spec"], row.seeds)
     measures = {name: value for name, value in row.measures.items() if summary.loses_jobs or name not in LOSSES}
     return {
@@ -121,8 +125,8 @@ def _axes(row: Row) -> list[Axis]:
 
 
 def _staleness(row: Row) -> list[float]:
-    """Returns the shares of the used results with staleness 0, 1, .., at most so many; what is missing from 1 is staler. Empty if none was
-    used, or if a record does not say."""
+    """Returns the shares of the used results with staleness 0, 1, .., at most so many; what is
+    missing from 1 is staler. Empty if none was used, or if a record does not say."""
     if not _counts(row, "staleness_histogram", "staleness_mean", "staleness_max", "jobs_consumed"):
         return []
     (found,) = ledgers.staleness({row.selector: row.runs})
@@ -130,8 +134,8 @@ def _staleness(row: Row) -> list[float]:
 
 
 def _participation(row: Row) -> Document | None:
-    """Returns the results that are used of the client with the fewest, of the mean client and of the one with the most; None for a
-    reference, and if a record does not say."""
+    """Returns the results that are used of the client with the fewest, of the mean client and of
+    the one with the most; None for a reference, and if a record does not say."""
     known = _counts(row, "participation_min", "participation_max", "participation_gini", "staleness_histogram", "jobs_consumed")
     if row.is_reference or not known or not row.runs[0].meta["spec"]["scenario"].get("clients"):
         return None
@@ -144,8 +148,8 @@ def _counts(row: Row, *names: str) -> bool:
 
 
 def validity(runs: Sequence[Record]) -> str:
-    """Returns the step of the ladder of the rules on which a row stands: its records were checked when they were read, and are worth that
-    if they name a commit without local changes."""
+    """Returns the step of the ladder of the rules on which a row stands: its records were checked
+    when they were read, and are worth that if they name a commit without local changes."""
     made = [run.meta["provenance"] for run in runs]
     return "checked" if all(one.get("commit") and one.get("dirty") is False for one in made) else "self-reported"
 
@@ -181,7 +185,8 @@ def _hits(hits: Hits, comparison: Comparison) -> Document:
 
 
 def _curve(curve: MeanCurve) -> Document:
-    """A long one keeps so many points that a picture as wide as a screen does not show the difference, the last one among them."""
+    """A long one keeps so many points that a picture as wide as a screen does not show the
+    difference, the last one among them."""
     keep = kept(len(curve.at), MOST_POINTS)
     points = {name: [float(f"{getattr(curve, name)[i]:.{digits}g}") for i in keep] for name, digits in DIGITS.items()}
     return {"band": curve.band, **points}

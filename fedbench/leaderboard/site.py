@@ -1,4 +1,5 @@
-"""Writing and checking a site: pages, what they look like, and the data from which they are made, in one folder.
+"""Writing and checking a site: pages, what they look like, and the data from which they are made,
+in one folder.
 
 index.html, NAME.html      overviews                     data/NAME.json, .csv   the documents, and their rows as a table
 NAME/POINT.html            a scenario                    data/rows.js           all rows, as the table reads them
@@ -43,7 +44,8 @@ ASSETS = ("style.css", "common.js", "page.js", "table.js", "compare.js", "parque
 
 
 def build(records: Iterable[Record], out: str | Path, *, title: str = TITLE, note: str = "", axis: str | Axis = SECONDS) -> Path:
-    """Write the site of any records into `out`, which is made if need be, and return the path of its `index.html`.
+    """Write the site of any records into `out`, which is made if need be, and return the path of
+    its `index.html`.
 
     Args:
         records: of any scenarios, in any order.
@@ -52,8 +54,9 @@ def build(records: Iterable[Record], out: str | Path, *, title: str = TITLE, not
         note: a sentence below the heading, such as what the page does not claim.
         axis: on which runs are compared: seconds, updates, gradient_evaluations, steps or bytes.
 
-    Each file is replaced in one step; the same records give the same bytes. UsageError without records, for an unknown axis, or if
-    `out` cannot be written. RecordError if a record lacks the axis.
+    Each file is replaced in one step; the same records give the same bytes. UsageError without
+    records, for an unknown axis, or if `out` cannot be written. RecordError if a record lacks the
+    axis.
     """
     data = of_records(records, title, note, axis)
     if not data["points"]:
@@ -70,17 +73,18 @@ def write(
     submitted: Sequence[Mapping[str, Any]] = (),
     papers: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
-    """Write the site of documents into `out`, which is made if need be, and return the path of its `index.html`.
+    """Write the site of documents into `out`, which is made if need be, and return the path of its
+    `index.html`.
 
-    Args:
-        documents: of suites and stores, see `document`; the first one is the front page.
-        out: the folder. What it holds beside the site stays; files of an earlier site that are no more are removed.
-        asv: the suite's speed, see `pages.speed.read`.
-        changed: what changed, see `pages.changes.read`.
-        submitted: what others handed in, see `pages.submissions`; those that have rows have a document.
-        papers: what is said of papers whose printed numbers were made again, see `paper_form`.
+    Args: documents: of suites and stores, see `document`; the first one is the front page. out: the
+        folder. What it holds beside the site stays; files of an earlier site that are no more are
+        removed. asv: the suite's speed, see `pages.speed.read`. changed: what changed, see
+        `pages.changes.read`. submitted: what others handed in, see `pages.submissions`; those that
+        have rows have a document. papers: what is said of papers whose printed numbers were made
+        again, see `paper_form`.
 
-    The same documents give the same bytes. UsageError for names that are taken or alike, or if `out` cannot be written.
+    The same documents give the same bytes. UsageError for names that are taken or alike, or if
+    `out` cannot be written.
     """
     names = [one["name"] for one in documents]
     if not names or len(set(names)) < len(names) or RESERVED & set(names) or any(slug(name) != name for name in names):
@@ -117,9 +121,11 @@ def write(
 
 
 def check(out: str | Path) -> list[str]:
-    """What is wrong with a site, one line each; empty if its pages and its tables say what its data say.
+    """What is wrong with a site, one line each; empty if its pages and its tables say what its data
+    say.
 
-    All of it is made again from the data and must be the same, so this holds for the version that built it.
+    All of it is made again from the data and must be the same, so this holds for the version that
+    built it.
     """
     folder = Path(out)
     if not (folder / CONTENT).exists():
@@ -204,7 +210,8 @@ def _made(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _of_its_own(site: Site) -> Iterator[tuple[str, str]]:
-    """Yields the pages that every site has once, if it has what they show, and those of the papers."""
+    """Yields the pages that every site has once, if it has what they show, and those of the
+    papers."""
     yield "algorithms.html", algorithm.index(site)
     yield "table.html", table.render(site)
     yield "compare.html", table.compare(site)
@@ -222,7 +229,8 @@ def _of_its_own(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _files_in(folder: Path) -> set[str]:
-    """Returns the files of a site that is there, which are its own to remove; none if it does not say so, or names what lies elsewhere."""
+    """Returns the files of a site that is there, which are its own to remove; none if it does not
+    say so, or names what lies elsewhere."""
     try:
         names = _load(folder / FILES)
     except RecordError:

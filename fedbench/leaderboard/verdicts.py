@@ -1,4 +1,5 @@
-"""Verdicts on printed numbers and on their orders, as pages show them: a word, with a sign and a colour beside it."""
+"""Verdicts on printed numbers and on their orders, as pages show them: a word, with a sign and a
+colour beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Code, errata and open points of a paper as Markdown, from its document, for the pages in docs/papers."""
+"""Code, errata and open points of a paper as Markdown, from its document, for the pages in
+docs/papers."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ UP = "../../"
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """Returns three sections: places and code with links to its lines, errata, and what the paper does not print. The text ends with a
-    newline."""
+    """Returns three sections: places and code with links to its lines, errata, and what the paper
+    does not print. The text ends with a newline."""
     errata = [
         (*(escaped(one[name]) for name in ("place", "printed", "meant", "why")), _link(one["file"])) for one in document["errata"]
     ]
@@ -43,6 +44,7 @@ def _link(path: str, lines: str = "") -> str:
 
 
 def _quoted(line: str) -> str:
-    """Returns a line of code between backticks. Spaces before it would not be shown, and a bar would end the cell, also in code."""
+    """Returns a line of code between backticks. Spaces before it would not be shown, and a bar
+    would end the cell, also in code."""
     text = " ".join(line.split()).replace("|", "\\|")
     return f"`` {text} ``" if "`" in text else f"`{text}`"

@@ -1,6 +1,8 @@
-"""The numeric cells of the papers' tables: what is printed, and how cells are named on the command line.
+"""The numeric cells of the papers' tables: what is printed, and how cells are named on the command
+line.
 
-cells.jsonl has one cell a line, in the order in which the papers print them; curves and heat maps are pictures and not among them.
+cells.jsonl has one cell a line, in the order in which the papers print them; curves and heat maps
+are pictures and not among them.
 """
 
 from __future__ import annotations
@@ -29,19 +31,14 @@ WHOLE = 1e15  # numbers from here on are not written in full
 class Cell:
     """One printed number. `cells` makes each once, so a cell is itself and equals no other.
 
-    Attributes:
-        paper: its number, a key of PAPERS.
-        table: as the paper names it, such as `T1`.
-        number: its place among the cells of the table, from 1.
-        setting: what the paper says of the experiment, by name.
-        algorithm: as the paper names it; empty where the number belongs to none.
-        metric: what the number is.
-        value: the number; a text for a rate of convergence, None where it is lost in our copy of the paper.
-        std: the printed standard deviation, None if there is none.
-        censored: whether the number is printed as a bound, such as `>880`.
-        printed: how it is printed, where that says more than the number.
-        note: what has to be known of the print.
-        damaged: why the number cannot be trusted in our copy of the paper; empty if it can.
+    Attributes: paper: its number, a key of PAPERS. table: as the paper names it, such as `T1`.
+        number: its place among the cells of the table, from 1. setting: what the paper says of the
+        experiment, by name. algorithm: as the paper names it; empty where the number belongs to
+        none. metric: what the number is. value: the number; a text for a rate of convergence, None
+        where it is lost in our copy of the paper. std: the printed standard deviation, None if
+        there is none. censored: whether the number is printed as a bound, such as `>880`. printed:
+        how it is printed, where that says more than the number. note: what has to be known of the
+        print. damaged: why the number cannot be trusted in our copy of the paper; empty if it can.
     """
 
     paper: str
@@ -112,7 +109,8 @@ def cells() -> tuple[Cell, ...]:
 
 
 def tables(of: Iterable[Cell] | None = None) -> dict[str, list[Cell]]:
-    """Returns the cells by the addresses of their tables, in the order in which they are printed."""
+    """Returns the cells by the addresses of their tables, in the order in which they are
+    printed."""
     found: dict[str, list[Cell]] = {}
     for cell in cells() if of is None else of:
         found.setdefault(cell.of, []).append(cell)
@@ -122,9 +120,8 @@ def tables(of: Iterable[Cell] | None = None) -> dict[str, list[Cell]]:
 def chosen(address: str | None = None, numbers: str | None = None) -> list[Cell]:
     """Returns the cells of an address, all if there is none.
 
-    Args:
-        address: `PAPER` or `PAPER:TABLE`; a paper is given by its number or its key in the bibliography.
-        numbers: cells of the table, such as `1,3-5`.
+    Args: address: `PAPER` or `PAPER:TABLE`; a paper is given by its number or its key in the
+        bibliography. numbers: cells of the table, such as `1,3-5`.
 
     Raises:
         UsageError: there is no such paper, table or cell.
@@ -153,7 +150,8 @@ def chosen(address: str | None = None, numbers: str | None = None) -> list[Cell]
 
 
 def _numbers(text: str, last: int) -> set[int]:
-    """Returns the numbers of `1,3-5`. UsageError for anything else, and for a cell that the table does not have."""
+    """Returns the numbers of `1,3-5`. UsageError for anything else, and for a cell that the table
+    does not have."""
     wanted: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)

@@ -15,7 +15,8 @@ from fedbench.papers.reading import Find, read
 
 @dataclass(frozen=True)
 class Curves:
-    """Test accuracy along virtual seconds. `name`: the paper's figure. `missing`: algorithms of it whose runs are not all there."""
+    """Test accuracy along virtual seconds. `name`: the paper's figure. `missing`: algorithms of it
+    whose runs are not all there."""
 
     paper: str
     name: str

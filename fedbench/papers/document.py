@@ -1,5 +1,6 @@
-"""What is said of a paper, as plain data: its tables with verdicts, orders and variations, what its theorems give, and where its equations
-are in the code. The pages of the site and of docs/papers are made of it and compute nothing."""
+"""What is said of a paper, as plain data: its tables with verdicts, orders and variations, what its
+theorems give, and where its equations are in the code. The pages of the site and of docs/papers are
+made of it and compute nothing."""
 
 from __future__ import annotations
 
@@ -23,11 +24,9 @@ from fedbench.papers.verdicts import Ordered, Verdict, all_verdicts, orders
 def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -> dict[str, Any]:
     """Returns what is said of a paper; JSON-able.
 
-    Args:
-        paper: its number.
-        find: the committed records.
-        claims: the committed lines of `fedbench theory`.
-        root: the repository, whose code is quoted beside the paper; None leaves that out, since an installed package has no C++.
+    Args: paper: its number. find: the committed records. claims: the committed lines of `fedbench
+        theory`. root: the repository, whose code is quoted beside the paper; None leaves that out,
+        since an installed package has no C++.
     """
     found = bibliography.paper(PAPERS[paper])
     verdicts = all_verdicts(chosen(paper), find, claims)
@@ -94,7 +93,8 @@ def _table(of: str, cells: Sequence[Cell], verdicts: Sequence[Verdict], ordered:
 
 
 def differing(cells: Sequence[Cell]) -> list[str]:
-    """Returns the keys in which the cells of a table differ: what has to be shown of a cell's setting, the algorithm before the metric."""
+    """Returns the keys in which the cells of a table differ: what has to be shown of a cell's
+    setting, the algorithm before the metric."""
     keys = dict.fromkeys(key for cell in cells for key in cell.known)
     return [key for key in keys if len({str(cell.known.get(key)) for cell in cells}) > 1]
 
@@ -124,8 +124,8 @@ def _text(value: Any) -> str:
 
 
 def ours(one: Verdict) -> str:
-    """Returns our number in the place of a printed one: the mean over seeds with its interval, or where it is from; empty if there is
-    none."""
+    """Returns our number in the place of a printed one: the mean over seeds with its interval, or
+    where it is from; empty if there is none."""
     if one.mean is None:
         return one.ours
     if not one.readings:

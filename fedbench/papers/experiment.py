@@ -1,4 +1,5 @@
-"""From a cell to the runs that make its number again, as data: scenario, selector with the paper's options, seeds, and what is read off."""
+"""From a cell to the runs that make its number again, as data: scenario, selector with the paper's
+options, seeds, and what is read off."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from fedbench.scenarios.schema import Scenario
 MEASURED_ROUNDS = 100
 """After as many rounds the accuracy of a cell of utilisation is read."""
 ROUND_SECONDS = 20
-"""More than a round of a cell of utilisation takes; it takes a second, and full gradients beside it take theirs."""
+"""More than a round of a cell of utilisation takes; it takes a second, and full gradients beside it
+take theirs."""
 
 FOLDER = Path(__file__).with_name("experiments")
 Text = Annotated[str, Field(max_length=10_000)]
@@ -32,7 +34,8 @@ Read = Literal["seconds_to_target", "rounds_to_target", "last_ten_accuracy", "ut
 
 
 class Varied(Part):
-    """What else is set for the cells that match `where`, and what is guessed there: what decides the outcome and is not printed."""
+    """What else is set for the cells that match `where`, and what is guessed there: what decides
+    the outcome and is not printed."""
 
     where: dict[str, Any]
     set: dict[str, Any] = Field(default={})
@@ -42,9 +45,10 @@ class Varied(Part):
 class How(Part):
     """How the cells that match `where` are made again.
 
-    `set`, also that of all entries of `varied` that match, and the selectors of `algorithms` may hold {name} of the cell's setting.
-    `substitute`: what stands in for what the paper used; then nothing but orders is read off, and `instead_of` is the paper's own scenario.
-    `incomparable`: why numbers are not compared.
+    `set`, also that of all entries of `varied` that match, and the selectors of `algorithms` may
+    hold {name} of the cell's setting. `substitute`: what stands in for what the paper used; then
+    nothing but orders is read off, and `instead_of` is the paper's own scenario. `incomparable`:
+    why numbers are not compared.
     """
 
     where: dict[str, Any] = Field(default={})
@@ -67,8 +71,9 @@ class Seeds(Part):
 
 
 class Variation(Part):
-    """One thing that is set otherwise for the cells that match `where`, to find out what moves their numbers: keys of the scenario, or
-    options of the algorithm. What it gives explains a verdict and changes none."""
+    """One thing that is set otherwise for the cells that match `where`, to find out what moves
+    their numbers: keys of the scenario, or options of the algorithm. What it gives explains a
+    verdict and changes none."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")]
     about: Text
@@ -81,9 +86,10 @@ class Variation(Part):
 class Table(Part):
     """What is done about a table.
 
-    kind: its numbers are measured by runs, are facts of configuration, or are orders of convergence. `orders`: the key of the setting in
-    which two cells differ whose order is looked at; `apart_from`: keys that may differ as well. `cannot`: why its cells cannot be made
-    again. `explained`: what the variations say about what is contradicted, sentence by sentence.
+    kind: its numbers are measured by runs, are facts of configuration, or are orders of
+    convergence. `orders`: the key of the setting in which two cells differ whose order is looked
+    at; `apart_from`: keys that may differ as well. `cannot`: why its cells cannot be made again.
+    `explained`: what the variations say about what is contradicted, sentence by sentence.
     """
 
     about: Text
@@ -98,7 +104,8 @@ class Table(Part):
 
 
 class Figure(Part):
-    """Learning curves of the cells of a table that match `where`, a line an algorithm. `name`: what the paper calls its own figure."""
+    """Learning curves of the cells of a table that match `where`, a line an algorithm. `name`: what
+    the paper calls its own figure."""
 
     name: Annotated[str, Field(max_length=100)]
     table: str
@@ -126,13 +133,15 @@ def table(cell: Cell) -> Table:
 
 
 def how(cell: Cell) -> How | None:
-    """Returns how a cell is made again: the first entry that matches and has the algorithm; None if none does."""
+    """Returns how a cell is made again: the first entry that matches and has the algorithm; None if
+    none does."""
     fits = (one for one in table(cell).how if cell.algorithm in one.algorithms and cell.matches(one.where))
     return next(fits, None)
 
 
 def seeds(cell: Cell) -> Seeds:
-    """Returns with how many seeds a cell is run: the first entry that matches. UsageError if none does."""
+    """Returns with how many seeds a cell is run: the first entry that matches. UsageError if none
+    does."""
     found = next((one for one in table(cell).seeds if cell.matches(one.where)), None)
     if found is None:
         raise UsageError(f"experiments of {cell.of}: no entry of seeds matches cell {cell.number}")
@@ -140,7 +149,8 @@ def seeds(cell: Cell) -> Seeds:
 
 
 def scenario(cell: Cell, changes: Mapping[str, Any] | None = None) -> Scenario:
-    """Returns the scenario of a cell, with the end of its runs. UsageError if nothing says how it is made again, or a key is unknown."""
+    """Returns the scenario of a cell, with the end of its runs. UsageError if nothing says how it
+    is made again, or a key is unknown."""
     return _scenario(cell, json.dumps(dict(changes or {})))
 
 
@@ -159,13 +169,15 @@ def _varied(found: How, cell: Cell) -> dict[str, Any]:
 
 
 def guesses(cell: Cell) -> list[str]:
-    """Returns what decides the outcome of a cell's experiment and is not printed, a sentence each."""
+    """Returns what decides the outcome of a cell's experiment and is not printed, a sentence
+    each."""
     found = how(cell)
     return [one.guess for one in found.varied if one.guess and cell.matches(one.where)] if found is not None else []
 
 
 def _limit(cell: Cell, read: Read, seconds: float) -> float | None:
-    """Virtual seconds after which a run ends at the latest; None: those of the scenario. A round of a table of rounds takes a second."""
+    """Virtual seconds after which a run ends at the latest; None: those of the scenario. A round of
+    a table of rounds takes a second."""
     if read == "seconds_to_target":
         return cell.amount if cell.censored else min(seconds, LIMIT * cell.amount)
     if read == "rounds_to_target":
@@ -188,8 +200,9 @@ def spec(cell: Cell, seed: int, variation: Variation | None = None) -> RunSpec:
 
 
 def levels(cell: Cell) -> Iterator[tuple[int, Scenario, Scenario]]:
-    """Yields, for a cell of utilisation, the percentages of the fast client's steps from the largest down, each with the scenario that
-    asks whether the target is reached in FEWEST_ROUNDS rounds, and with the one that measures it."""
+    """Yields, for a cell of utilisation, the percentages of the fast client's steps from the
+    largest down, each with the scenario that asks whether the target is reached in FEWEST_ROUNDS
+    rounds, and with the one that measures it."""
     full = scenario(cell).local.steps
     if not isinstance(full, ExtremeSteps):
         raise UsageError(f"{cell.name}: utilisation needs local.steps of kind extreme, got {full}")
@@ -219,7 +232,8 @@ def required_how(cell: Cell) -> How:
 
 
 def _filled(value: Any, cell: Cell) -> Any:
-    """The value with the cell's setting in it. A text that is one name alone becomes the value itself."""
+    """The value with the cell's setting in it. A text that is one name alone becomes the value
+    itself."""
     if isinstance(value, dict):
         return {key: _filled(one, cell) for key, one in value.items()}
     if not isinstance(value, str):

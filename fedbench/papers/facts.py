@@ -1,4 +1,5 @@
-"""Cells that are facts of configuration: counts of parameters, delays, tuned rates. What the code has in their place is looked up."""
+"""Cells that are facts of configuration: counts of parameters, delays, tuned rates. What the code
+has in their place is looked up."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from fedbench.errors import UsageError
 from fedbench.papers.cells import Cell
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.delays import DelayClasses
-from fedbench.tasks.models import FITS, make_model
+from fedbench.tasks.model_library import FITS, make_model
 
 CLASSES = 10
 UNIT_SECONDS = 10.0
@@ -29,7 +30,8 @@ DATASETS = {
 
 
 def ours(cell: Cell) -> tuple[float, str]:
-    """Returns the code's number in the place of a printed one, and where it is from. UsageError if the code has none."""
+    """Returns the code's number in the place of a printed one, and where it is from. UsageError if
+    the code has none."""
     return LOOKED_UP[cell.of](cell)
 
 
@@ -58,7 +60,8 @@ def _delay(cell: Cell) -> tuple[float, str]:
 
 
 def _preset(name: Callable[[Cell], str]) -> Callable[[Cell], tuple[float, str]]:
-    """The rate that a preset has for the algorithm of a cell; one that the preset leaves out is the algorithm's own."""
+    """The rate that a preset has for the algorithm of a cell; one that the preset leaves out is the
+    algorithm's own."""
 
     def look_up(cell: Cell) -> tuple[float, str]:
         algorithm, key, preset = origins.plain(cell.algorithm), RATES[cell.metric], name(cell)

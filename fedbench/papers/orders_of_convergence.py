@@ -1,4 +1,5 @@
-"""Cells that are orders of convergence, against the exponents that `fedbench theory` measures. The lines that it prints are committed."""
+"""Cells that are orders of convergence, against the exponents that `fedbench theory` measures. The
+lines that it prints are committed."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ MEASURED: Mapping[str, tuple[str, ...]] = {
     "FedAsync": ("fedasync-orders", "fedasync-delay"),
     "FedBuff": ("fedbuff-orders", "fedbuff-delay", "fedbuff-bound"),
 }
-"""The claims in which an algorithm's order is measured. Gradients of the test bed are not bounded, so what is proven with bounded ones and
-what is proven without are measured alike."""
+"""The claims in which an algorithm's order is measured. Gradients of the test bed are not bounded,
+so what is proven with bounded ones and what is proven without are measured alike."""
 
 REMARKS: Mapping[str, str] = {
     "FedAsync": "The term in tau^2 / T is separate only where the mixing weight falls with T. With a constant weight alpha the leading "
@@ -49,7 +50,8 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
 
 
 def load(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Returns the committed lines by claim; none if there is no file. RecordError if a line is none."""
+    """Returns the committed lines by claim; none if there is no file. RecordError if a line is
+    none."""
     file = folder / FILE
     if not file.exists():
         return {}
@@ -64,7 +66,8 @@ def load(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def judged(cell: Cell, claims: Claims) -> tuple[Word, str, str]:
-    """Returns verdict, reason, and the measured exponents in words. An order agrees if all lines of its claims hold."""
+    """Returns verdict, reason, and the measured exponents in words. An order agrees if all lines of
+    its claims hold."""
     if cell.value is None:
         return "not comparable", cell.note, ""
     names = MEASURED[cell.algorithm]

@@ -84,7 +84,8 @@ def _why(cell: Mapping[str, Any]) -> str:
 
 
 def _notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What is guessed, stands in for something, or has to be known of the print: every sentence once, with the cells that it is about."""
+    """What is guessed, stands in for something, or has to be known of the print: every sentence
+    once, with the cells that it is about."""
     said: dict[str, list[int]] = {}
     for cell in cells:
         for sentence in filter(None, (*cell["guesses"], cell["substitute"], cell["note"])):
@@ -124,7 +125,8 @@ def _variations(one: Mapping[str, Any]) -> list[str]:
 
 
 def _varied(seeds: Sequence[str] | None) -> str:
-    """Returns the readings by seed as text, which is empty for a cell that a variation is not about."""
+    """Returns the readings by seed as text, which is empty for a cell that a variation is not
+    about."""
     return "" if seeds is None else ", ".join(seeds) or "not run"
 
 

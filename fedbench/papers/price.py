@@ -1,6 +1,8 @@
-"""What a cell costs: trained steps from its plan, and core seconds from what a step of its model takes on the reference machine.
+"""What a cell costs: trained steps from its plan, and core seconds from what a step of its model
+takes on the reference machine.
 
-`python -m fedbench.papers.price` measures steps and evaluations of every model on examples of noise, and prints rates.yaml.
+`python -m fedbench.papers.price` measures steps and evaluations of every model on examples of
+noise, and prints rates.yaml.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.schema import Scenario
 from fedbench.tasks.available import Outline
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.models import FITS, make_model
+from fedbench.tasks.model_library import FITS, make_model
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
 
@@ -49,8 +51,9 @@ TESTED = 10_000
 
 @dataclass(frozen=True)
 class Price:
-    """The price of one seed of a cell, up to the printed number. `steps` are trained; `core_seconds` of the reference machine are for
-    them and for the evaluations. `exact`: the steps are from its own plan; else they are about those, since the data are not here."""
+    """The price of one seed of a cell, up to the printed number. `steps` are trained;
+    `core_seconds` of the reference machine are for them and for the evaluations. `exact`: the steps
+    are from its own plan; else they are about those, since the data are not here."""
 
     steps: int
     core_seconds: float
@@ -63,8 +66,9 @@ class Price:
 
 @functools.cache
 def price(cell: Cell) -> Price:
-    """Returns what one seed of a cell costs in the paper's own scenario, whatever stands in for it; that of a search for a utilisation is
-    the price of its first run. What a server computes, such as distillation, is left out. UsageError if nothing says how the cell is made.
+    """Returns what one seed of a cell costs in the paper's own scenario, whatever stands in for it;
+    that of a search for a utilisation is the price of its first run. What a server computes, such
+    as distillation, is left out. UsageError if nothing says how the cell is made.
     """
     resolved = _priced(cell)
     spec = RunSpec(resolved, registry.algorithm(experiment.selector(cell)), 0)
@@ -88,8 +92,9 @@ def _priced(cell: Cell) -> Scenario:
 
 
 def _planned(spec: RunSpec) -> tuple[int, float, bool]:
-    """Trained steps and virtual seconds of a run, and whether they are those of its plan. Without the data nobody's share is known, and
-    with it neither full gradients nor jobs that are counted in epochs. Where everybody takes part, FedAvg does the same jobs."""
+    """Trained steps and virtual seconds of a run, and whether they are those of its plan. Without
+    the data nobody's share is known, and with it neither full gradients nor jobs that are counted
+    in epochs. Where everybody takes part, FedAvg does the same jobs."""
     everybody = spec.algorithm.options().get("sampling") == "all"
     for algorithm in (spec.algorithm, *([registry.algorithm("fedavg[sampling=all]")] if everybody else [])):
         try:
@@ -123,7 +128,8 @@ def rates() -> dict[tuple[str, int], Rate]:
 
 
 def measure(name: str, batch_size: int, at_least: float = 2.0) -> Rate:
-    """Returns what a step and an evaluation of a model take of a core of this machine, on examples of noise.
+    """Returns what a step and an evaluation of a model take of a core of this machine, on examples
+    of noise.
 
     Args:
         name: of the library's models.

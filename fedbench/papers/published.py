@@ -1,4 +1,5 @@
-"""What is committed of the papers, made of the committed records: the verdicts as JSON, and a page for each paper."""
+"""What is committed of the papers, made of the committed records: the verdicts as JSON, and a page
+for each paper."""
 
 from __future__ import annotations
 
@@ -42,18 +43,21 @@ class Committed:
         return {"schema": 1, "cells": [one.as_dict() for one in found], "orders": [one.as_dict() for one in orders(found)]}
 
     def documents(self, root: Path | None = None) -> list[dict[str, Any]]:
-        """Returns what is said of every paper; with code beside it from the repository `root`, if given."""
+        """Returns what is said of every paper; with code beside it from the repository `root`, if
+        given."""
         return [document(paper, self.find, self.claims, root) for paper in PAPERS]
 
     def texts(self, root: Path, archives: Path) -> Iterator[tuple[Path, str]]:
-        """Yields the files of text that are committed, with their contents; `root` is the repository."""
+        """Yields the files of text that are committed, with their contents; `root` is the
+        repository."""
         yield archives / VERDICTS, json.dumps(self.verdicts(), indent=1, allow_nan=False) + "\n"
         for one in self.documents(root):
             yield root / PAGES / f"{one['key']}.md", page(one)
 
 
 def write(root: Path, archives: Path) -> Iterator[Path]:
-    """Writes all committed files, texts and pictures; yields their names. `root` is the repository."""
+    """Writes all committed files, texts and pictures; yields their names. `root` is the
+    repository."""
     committed = Committed.read(archives)
     for file, text in committed.texts(root, archives):
         file.parent.mkdir(parents=True, exist_ok=True)

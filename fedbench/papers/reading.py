@@ -1,4 +1,5 @@
-"""What a cell's runs say: which runs it needs, seed by seed, and the number that is read off their records."""
+"""What a cell's runs say: which runs it needs, seed by seed, and the number that is read off their
+records."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ Find = Callable[[RunSpec], Record | None]
 
 @dataclass(frozen=True)
 class Read:
-    """What a seed's records say: the number, or the run that it still needs. `used`: the records that it was read off."""
+    """What a seed's records say: the number, or the run that it still needs. `used`: the records
+    that it was read off."""
 
     seed: int
     reading: Reading | None
@@ -45,7 +47,8 @@ def read(cell: Cell, find: Find) -> Iterator[Read]:
 
 
 def read_varied(cell: Cell, variation: experiment.Variation, find: Find) -> Iterator[Read]:
-    """Every seed of a variation of a cell, in order. UsageError for a cell of utilisation, which is a search."""
+    """Every seed of a variation of a cell, in order. UsageError for a cell of utilisation, which is
+    a search."""
     how = experiment.how(cell)
     if how is None or how.read == "utilisation":
         raise UsageError(f"{cell.name}: variation {variation.name} needs a cell that one run makes again")
@@ -67,7 +70,8 @@ def _one_run(cell: Cell, what: experiment.Read, spec: RunSpec, find: Find) -> Re
 
 
 def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
-    """Returns the accuracy in percent. RecordError for a run that did not diverge and has no finite one at its end."""
+    """Returns the accuracy in percent. RecordError for a run that did not diverge and has no finite
+    one at its end."""
     if record.state == "diverged":
         return Reading(0.0, diverged=True)
     if share is None:
@@ -78,14 +82,15 @@ def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
 
 
 def _hit(record: Record, scenario: Scenario, axis: str) -> Reading:
-    """The place of the first evaluation that reached the highest target, or where the run ended without."""
+    """The place of the first evaluation that reached the highest target, or where the run ended
+    without."""
     hit = first_hit(record, "test_accuracy", max(target.value for target in scenario.targets), axis)
     return Reading(hit.restricted, hit.reached is None)
 
 
 def _utilisation(cell: Cell, seed: int, find: Find) -> Read:
-    """Down the percentages until one reaches the target in FEWEST_ROUNDS rounds, then what the cell asks for at that percentage. Where
-    none does, the utilisation is below the lowest percentage."""
+    """Down the percentages until one reaches the target in FEWEST_ROUNDS rounds, then what the cell
+    asks for at that percentage. Where none does, the utilisation is below the lowest percentage."""
     used: list[Record] = []
     for percent, search, measured in experiment.levels(cell):
         wanted = RunSpec(search, _algorithm(cell), seed)

@@ -1,34 +1,44 @@
-"""The rules by which a printed number is judged. They were committed before the runs that they judge, and hold for every cell alike.
+"""The rules by which a printed number is judged. They were committed before the runs that they
+judge, and hold for every cell alike.
 
 A verdict on a number that was measured again:
 
 reproduced      the 95 % interval over seeds contains the printed number and is no wider than WIDEST of it to either side, or the mean is at
-                most SAME of the printed number away. Reasons: the papers print means of three runs, whose own spread of times is of that
+                most SAME of the printed number away. Reasons: the papers print means of three runs,
+                    whose own spread of times is of that
                 size; an interval that contains everything says nothing.
 close           the mean is at most CLOSE of it away, or the interval contains it and is wider. Reasons: what the papers leave open (how
                 time is counted, how often is evaluated, initial values) moves a time by so much.
 contradicted    anything else.
 
-A run ends where its target is reached, and at the latest at LIMIT times the printed number: beyond it the verdict is settled. A seed that
-ends without the target counts with the place where it ended; then nothing is reproduced, and if no seed gets there it is contradicted.
-A number that is printed as a bound is reproduced if every seed misses the target until there, contradicted if none does, and else close.
+A run ends where its target is reached, and at the latest at LIMIT times the printed number: beyond
+it the verdict is settled. A seed that ends without the target counts with the place where it ended;
+then nothing is reproduced, and if no seed gets there it is contradicted. A number that is printed
+as a bound is reproduced if every seed misses the target until there, contradicted if none does, and
+else close.
 
-A run diverges if its model stops being finite; it has no accuracy to read off. It counts as an accuracy of 0 %, below every run that
-ends with a model, in the mean and in orders, and two such runs have no order. Nothing is reproduced with such a seed, and if all diverge
-the number is contradicted. Reason: the papers print accuracies of runs that ended, so a seed left out would flatter whoever diverged.
-For a time, a run that diverges is one that ends without its target, watched until the end of its budget.
+A run diverges if its model stops being finite; it has no accuracy to read off. It counts as an
+accuracy of 0 %, below every run that ends with a model, in the mean and in orders, and two such
+runs have no order. Nothing is reproduced with such a seed, and if all diverge the number is
+contradicted. Reason: the papers print accuracies of runs that ended, so a seed left out would
+flatter whoever diverged. For a time, a run that diverges is one that ends without its target,
+watched until the end of its budget.
 
-A number whose experiment differs in something that the paper does not print and that decides the outcome (who has which data, how many
-steps a client does) is judged as well, but at best close: to agree with a guess is not to reproduce. It stands beside the verdict what
-was guessed. A number that was measured on other hardware, or is damaged in our copy of the paper, is not comparable. Options are those that
-the paper prints; a scenario that stands in for another (Fashion-MNIST for CIFAR-10) gives no verdict on a number at all.
+A number whose experiment differs in something that the paper does not print and that decides the
+outcome (who has which data, how many steps a client does) is judged as well, but at best close: to
+agree with a guess is not to reproduce. It stands beside the verdict what was guessed. A number that
+was measured on other hardware, or is damaged in our copy of the paper, is not comparable. Options
+are those that the paper prints; a scenario that stands in for another (Fashion-MNIST for CIFAR-10)
+gives no verdict on a number at all.
 
 agrees, differs a number that is a fact of configuration, such as a count of parameters or a rate, and the code's.
 not run         with the reason: missing data, or the price.
 
-An order of two numbers of a table is kept if it is the printed one with every seed, broken if it is the other one with every seed, and
-else undecided. One seed is said to be one. Numbers that end for different causes have no order: a seed's pair has one if both reached
-their targets, or one was watched for longer than the other needed. Orders are also read off scenarios that stand in for others, and say so.
+An order of two numbers of a table is kept if it is the printed one with every seed, broken if it is
+the other one with every seed, and else undecided. One seed is said to be one. Numbers that end for
+different causes have no order: a seed's pair has one if both reached their targets, or one was
+watched for longer than the other needed. Orders are also read off scenarios that stand in for
+others, and say so.
 """
 
 from __future__ import annotations
@@ -43,7 +53,8 @@ SAME, CLOSE, WIDEST = 0.15, 0.40, 0.40
 LIMIT = 2.0
 """A run ends here at the latest, in units of the printed number."""
 FEWEST_ROUNDS = 50
-"""Rounds that a run has in any case to reach its target: twice a very small number would be no time at all."""
+"""Rounds that a run has in any case to reach its target: twice a very small number would be no time
+at all."""
 
 Word = Literal["reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable"]
 WORDS: tuple[Word, ...] = ("reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable")
@@ -72,8 +83,8 @@ ENDS = (
 
 @dataclass(frozen=True)
 class Reading:
-    """What a seed gave. `missed`: the target was not reached until `value`, where the run ended. `diverged`: the run has no accuracy, and
-    `value` is 0."""
+    """What a seed gave. `missed`: the target was not reached until `value`, where the run ended.
+    `diverged`: the run has no accuracy, and `value` is 0."""
 
     value: float
     missed: bool = False
@@ -88,7 +99,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict on a number, with the mean over seeds (misses count where they ended) and what decided, as a sentence."""
+    """A verdict on a number, with the mean over seeds (misses count where they ended) and what
+    decided, as a sentence."""
 
     word: Word
     mean: Estimate

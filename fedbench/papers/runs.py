@@ -1,4 +1,5 @@
-"""The runs of cells: computed into a store until every cell has its number, and taken from a store or from committed archives."""
+"""The runs of cells: computed into a store until every cell has its number, and taken from a store
+or from committed archives."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def is_run(cell: Cell) -> bool:
 
 
 def lacks(cell: Cell) -> str:
-    """Which data of a cell's runs are not on this machine, and how to get them; empty if all are there."""
+    """Which data of a cell's runs are not on this machine, and how to get them; empty if all are
+    there."""
     scenario = experiment.scenario(cell)
     names = [scenario.task.name, *([scenario.public.source] if scenario.public is not None else [])]
     return next(filter(None, map(available.missing, names)), "")
@@ -65,8 +67,8 @@ def _reads(cells: Iterable[Cell], find: Find, *, varied: bool) -> Iterator[Read]
 
 
 def needed(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[RunSpec]:
-    """The runs that the cells, and if asked for their variations, still need, once each, as far as is known now: what a search needs next
-    depends on what it has found."""
+    """The runs that the cells, and if asked for their variations, still need, once each, as far as
+    is known now: what a search needs next depends on what it has found."""
     specs = [one.needs for one in _reads(cells, find, varied=varied) if one.needs is not None]
     return list({spec.run_id: spec for spec in specs}.values())
 
@@ -77,7 +79,8 @@ def absent(cell: Cell, store: Store) -> int:
 
 
 def used(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[Record]:
-    """The records that the cells' numbers are read off, and if asked for those of their variations, once each."""
+    """The records that the cells' numbers are read off, and if asked for those of their variations,
+    once each."""
     records = [record for one in _reads(cells, find, varied=varied) for record in one.used]
     return list({record.run_id: record for record in records}.values())
 
@@ -91,7 +94,8 @@ def compute(
     options: RunOptions | None = None,
     watcher: Watcher | None = None,
 ) -> dict[str, str]:
-    """Compute what the cells need, search by search, until they need nothing or everything that they need has failed.
+    """Compute what the cells need, search by search, until they need nothing or everything that
+    they need has failed.
 
     Args:
         cells: whose numbers are wanted; those that are not run need nothing.

@@ -1,4 +1,5 @@
-"""The verdict on every cell, derived from committed records and from the code by the rules; and the orders of a table's numbers."""
+"""The verdict on every cell, derived from committed records and from the code by the rules; and the
+orders of a table's numbers."""
 
 from __future__ import annotations
 
@@ -23,18 +24,14 @@ NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 class Verdict:
     """What is said of a cell.
 
-    Attributes:
-        cell: the printed number.
-        word: the verdict.
-        why: what decided, in full sentences.
-        readings: our number by seed; empty where nothing was measured. On a substitute they are of the substitute.
-        mean, half_width: over the seeds, misses counted where they ended; of the 95 % interval, None with fewer than two seeds.
-        guesses: what decides the outcome and is not printed, a sentence each.
-        substitute: what stands in for what the paper used; empty: nothing.
-        ours: where a number of the code is from, or how an order was measured.
-        run_ids: of the records that the number was read off, sorted.
-        command: what makes the number again; empty where nothing does.
-        seeds: how many the cell is run with.
+    Attributes: cell: the printed number. word: the verdict. why: what decided, in full sentences.
+        readings: our number by seed; empty where nothing was measured. On a substitute they are of
+        the substitute. mean, half_width: over the seeds, misses counted where they ended; of the 95
+        % interval, None with fewer than two seeds. guesses: what decides the outcome and is not
+        printed, a sentence each. substitute: what stands in for what the paper used; empty:
+        nothing. ours: where a number of the code is from, or how an order was measured. run_ids: of
+        the records that the number was read off, sorted. command: what makes the number again;
+        empty where nothing does. seeds: how many the cell is run with.
     """
 
     cell: Cell
@@ -57,7 +54,8 @@ class Verdict:
 
     @property
     def hours(self) -> float | None:
-        """Returns hours of two cores for all seeds, or for one of a cell that is not run; None where there is no price."""
+        """Returns hours of two cores for all seeds, or for one of a cell that is not run; None
+        where there is no price."""
         return None if self.price is None else self.price.hours_of_two_cores * max(1, self.seeds)
 
     def as_dict(self) -> dict[str, Any]:
@@ -151,8 +149,8 @@ def _needs(cell: Cell, how: experiment.How) -> str:
 
 @dataclass(frozen=True)
 class Ordered:
-    """Two numbers of a table that differ in one thing, and whether ours are in their printed order. `seeds`: those that both have.
-    `substitute`: what stands in for what the paper used."""
+    """Two numbers of a table that differ in one thing, and whether ours are in their printed order.
+    `seeds`: those that both have. `substitute`: what stands in for what the paper used."""
 
     first: Cell
     second: Cell
@@ -180,8 +178,8 @@ class Ordered:
 
 
 def orders(verdicts: Sequence[Verdict]) -> Iterator[Ordered]:
-    """The pairs of a table's numbers that both were measured, differ in the key of which the table's orders are looked at and in nothing
-    else, and have a printed order."""
+    """The pairs of a table's numbers that both were measured, differ in the key of which the
+    table's orders are looked at and in nothing else, and have a printed order."""
     for a, b in itertools.combinations([one for one in verdicts if one.readings], 2):
         table = experiment.table(a.cell)
         if a.cell.of != b.cell.of or not table.orders or not _has_order(a.cell, b.cell):

@@ -74,7 +74,8 @@ STATE_OF: dict[str, dict[str, str]] = {
 
 
 def make_algorithm(name: str, params: dict[str, Any], updates: Sequence[dict[str, Any]] = ()) -> Algorithm:
-    """Our algorithm for a vector's name and parameters, with what its updates prescribe; Unsupported if a name or a value is not known."""
+    """Our algorithm for a vector's name and parameters, with what its updates prescribe;
+    Unsupported if a name or a value is not known."""
     if name not in registry.names("algorithm"):
         raise Unsupported(f"algorithm {name!r}")
     names = OPTIONS | OPTIONS_OF.get(name, {})
@@ -119,7 +120,8 @@ class ScriptedBatches(PublicData):
 
 @dataclass(frozen=True)
 class ScriptedChunk:
-    """A vector's plan as the columns that the engine walks: consumed jobs in the order of their first consumption."""
+    """A vector's plan as the columns that the engine walks: consumed jobs in the order of their
+    first consumption."""
 
     first_version: int
     done: bool
@@ -241,8 +243,8 @@ def check_algorithm(vector: dict[str, Any], precision: str) -> float:
 
 
 def _value(algorithm: Algorithm, state: State, field: str, clients: int) -> Any:
-    """A named value of the state as vectors have it, tables and stores as rows; or what the algorithm derives from its state by a
-    method of that name."""
+    """A named value of the state as vectors have it, tables and stores as rows; or what the
+    algorithm derives from its state by a method of that name."""
     if field not in state:
         return getattr(algorithm, field)(state)
     value = getattr(state, field)

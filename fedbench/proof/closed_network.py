@@ -1,7 +1,9 @@
-"""Tasks that circulate among clients with queues, exactly: what Generalized AsyncSGD's dispatch does where computing times are exponential.
+"""Tasks that circulate among clients with queues, exactly: what Generalized AsyncSGD's dispatch
+does where computing times are exponential.
 
-A closed product-form network [Buzen 1973]: a task goes to client i with probability r_i, is downloaded for a time of mean d_i, whatever its
-distribution, and is worked on, first come first served, at rate mu_i; uploads take no time.
+A closed product-form network [Buzen 1973]: a task goes to client i with probability r_i, is
+downloaded for a time of mean d_i, whatever its distribution, and is worked on, first come first
+served, at rate mu_i; uploads take no time.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from fedbench.proof.compare import Unsupported, compare
 
 @dataclass(frozen=True)
 class ClosedNetwork:
-    """`updates_per_second`; of every client (N,): the share of time that it works, the mean number of its tasks, on their way included,
-    and the mean staleness of its results, in updates."""
+    """`updates_per_second`; of every client (N,): the share of time that it works, the mean number
+    of its tasks, on their way included, and the mean staleness of its results, in updates."""
 
     updates_per_second: float
     utilisation: tuple[float, ...]

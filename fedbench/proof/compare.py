@@ -15,7 +15,8 @@ class Unsupported(Exception):
 
 
 class Mismatch(Exception):
-    """A value is not what the vector expects; `ratio` is the error as a fraction of its tolerance, where that exists."""
+    """A value is not what the vector expects; `ratio` is the error as a fraction of its tolerance,
+    where that exists."""
 
     def __init__(self, message: str, ratio: float | None = None) -> None:
         super().__init__(message)
@@ -23,8 +24,8 @@ class Mismatch(Exception):
 
 
 def bits(value: Any) -> Any:
-    """What two values have in common if they are the same to the bit: dtype, shape and bytes of an array, the arrays of a table or
-    store, else the value itself."""
+    """What two values have in common if they are the same to the bit: dtype, shape and bytes of an
+    array, the arrays of a table or store, else the value itself."""
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.shape, value.tobytes()
     if hasattr(value, "snapshot"):

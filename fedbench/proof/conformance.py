@@ -1,7 +1,9 @@
-"""Conformance vectors: the one place that knows the vectors' names and ours (formats: vectors/FORMAT*.md).
+"""Conformance vectors: the one place that knows the vectors' names and ours (formats:
+vectors/FORMAT*.md).
 
-`check_folder` runs every vector of a folder. A vector passes only if every precision does, for single-job waves, maximal waves
-and a plan cut into single updates alike: these must agree bit for bit. What is not implemented is `unsupported`, never skipped.
+`check_folder` runs every vector of a folder. A vector passes only if every precision does, for
+single-job waves, maximal waves and a plan cut into single updates alike: these must agree bit for
+bit. What is not implemented is `unsupported`, never skipped.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ SHIPPED = Path(__file__).with_name("vectors")
 
 @dataclass(frozen=True)
 class Row:
-    """Result of one vector. `max_error` is the largest error as a fraction of its tolerance, `where` the place of a failure."""
+    """Result of one vector. `max_error` is the largest error as a fraction of its tolerance,
+    `where` the place of a failure."""
 
     id: str
     status: Literal["pass", "fail", "unsupported", "error"]

@@ -1,6 +1,8 @@
-"""The contract that every algorithm keeps, whoever wrote it, checked by the engine itself on a small quadratic problem.
+"""The contract that every algorithm keeps, whoever wrote it, checked by the engine itself on a
+small quadratic problem.
 
-What passes runs under every scenario as a built-in algorithm does: repeatable, resumable, whatever the cutting into waves.
+What passes runs under every scenario as a built-in algorithm does: repeatable, resumable, whatever
+the cutting into waves.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from fedbench.types import Batch, Job, LocalRule, Message, Reply, State, Vector,
 
 
 class Watched:
-    """An algorithm on whose methods an eye is kept: pure ones are called twice, and inputs cannot be written."""
+    """An algorithm on whose methods an eye is kept: pure ones are called twice, and inputs cannot
+    be written."""
 
     def __init__(self, algorithm: Algorithm) -> None:
         self.algorithm = algorithm
@@ -92,7 +95,8 @@ def declared(algorithm: Algorithm) -> str:
 
 
 def dtype_kept(algorithm: Algorithm) -> str:
-    """float32 stays float32 and float64 stays float64, in the model and in everything of its size."""
+    """float32 stays float32 and float64 stays float64, in the model and in everything of its
+    size."""
     for dtype in ("float32", "float64"):
         world = World(algorithm, dtype)
         _, state = Watched(algorithm).run(world)

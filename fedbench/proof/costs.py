@@ -35,9 +35,10 @@ class Asked:
 class Metered:
     """An algorithm whose costs are measured while it runs.
 
-    down, up: values in the model-sized vectors of a message and of a reply that are not zero, in such vectors, at most. dense_down,
-    dense_up: the number of these vectors. per_step, full: the gradients of a job that its local rule asks for. gradients_in: the
-    methods that ask for full gradients of clients. looks_back: whether the server needs models of old versions.
+    down, up: values in the model-sized vectors of a message and of a reply that are not zero, in
+    such vectors, at most. dense_down, dense_up: the number of these vectors. per_step, full: the
+    gradients of a job that its local rule asks for. gradients_in: the methods that ask for full
+    gradients of clients. looks_back: whether the server needs models of old versions.
     """
 
     def __init__(self, algorithm: Algorithm) -> None:
@@ -83,7 +84,8 @@ class Metered:
 
 
 def costs_declared(algorithm: Algorithm) -> str:
-    """Nothing is sent, computed or kept that clock and ledger do not charge for, and nothing else is charged."""
+    """Nothing is sent, computed or kept that clock and ledger do not charge for, and nothing else
+    is charged."""
     world, metered = World(algorithm, "float32"), Metered(algorithm)
     _, state = world.run(cast(Algorithm, metered))
     traffic = declared.traffic(algorithm, world.info)
@@ -109,8 +111,8 @@ def costs_declared(algorithm: Algorithm) -> str:
 
 
 def _check_traffic(traffic: Traffic, metered: Metered) -> None:
-    """A whole number holds so many vectors. A fraction bills fewer values, or fewer bits for each, at least one. A reply of several
-    exchanges may hold what only some of the clients send."""
+    """A whole number holds so many vectors. A fraction bills fewer values, or fewer bits for each,
+    at least one. A reply of several exchanges may hold what only some of the clients send."""
     for way, what, says, dense, does in (
         ("down", "message", traffic.down, metered.dense_down, metered.down),
         ("up", "reply", traffic.up, metered.dense_up, metered.up),
@@ -144,7 +146,8 @@ def filled(vectors: list[Vector]) -> float:
 
 
 def kept_in(state: State) -> tuple[int, int]:
-    """Model-sized vectors in a state: the server's own, and per client. What clients remember themselves does not count."""
+    """Model-sized vectors in a state: the server's own, and per client. What clients remember
+    themselves does not count."""
     own = per_client = 0
     for name, value in state.items():
         if name == "memory":

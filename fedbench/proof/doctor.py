@@ -1,4 +1,5 @@
-"""Is this machine, and this installation, fit to run? Facts with a verdict in words, and what to do. No host or user names."""
+"""Is this machine, and this installation, fit to run? Facts with a verdict in words, and what to
+do. No host or user names."""
 
 from __future__ import annotations
 
@@ -71,7 +72,8 @@ def _guarded(check: Callable[[], Finding]) -> Finding:
 
 
 def anonymous(text: str) -> str:
-    """Without the folders whose names can be a person's: those of variables by their names, the home folder as ~."""
+    """Without the folders whose names can be a person's: those of variables by their names, the
+    home folder as ~."""
     named = [(os.environ.get(name, ""), f"${name}") for name in ("FEDBENCH_CACHE", "FEDBENCH_DATA")]
     for folder, name in (*named, (str(Path.home()), "~")):
         if len(folder) > 1:

@@ -29,7 +29,8 @@ def expect(kept: bool, otherwise: str) -> None:
 
 
 def findings(checks: Mapping[str, Callable[[], str]]) -> Iterator[Finding]:
-    """One finding per check, made when it is asked for. An error inside what is checked is a finding too, never a traceback."""
+    """One finding per check, made when it is asked for. An error inside what is checked is a
+    finding too, never a traceback."""
     for name, check in checks.items():
         try:
             yield Finding(name, "pass", check())

@@ -75,7 +75,8 @@ def _teacher_mean(i: Inputs, cast: Cast) -> dict[str, Any]:
 
 
 def _clip_step(i: Inputs, cast: Cast) -> dict[str, Any]:
-    """The tensors are one flat vector here, so the norm is the global one; the steps are split again for the comparison."""
+    """The tensors are one flat vector here, so the norm is the global one; the steps are split
+    again for the comparison."""
     x, rule = cast(np.concatenate(i["params"])), dict(i["optimizer"])
     name, rate = rule.pop("name"), rule.pop("lr")
     if name not in ("sgd", "adam"):

@@ -65,13 +65,15 @@ def _turns(policy: dict[str, Any]) -> Turns:
 
 
 def _table(values: Any, rows: list[list[Any]]) -> list[list[Any]]:
-    """A number or a list per client, each a number or a list per job, as one list per client and job."""
+    """A number or a list per client, each a number or a list per job, as one list per client and
+    job."""
     per_client = values if isinstance(values, list) else [values] * len(rows)
     return [v if isinstance(v, list) else [v] * len(row) for v, row in zip(per_client, rows, strict=True)]
 
 
 def read_schedule(schedule: dict[str, Any]) -> tuple[Timing, Dispatch]:
-    """A vector's `schedule` as our Timing and Dispatch; Unsupported for a policy that is not implemented."""
+    """A vector's `schedule` as our Timing and Dispatch; Unsupported for a policy that is not
+    implemented."""
     dispatch, compute = _dispatch(schedule["policy"], schedule["clients"]), schedule["compute"]
     polled = isinstance(dispatch, Poll)  # steps are found at the poll, and `compute` is of one step
     timing = Timing(
@@ -86,12 +88,14 @@ def read_schedule(schedule: dict[str, Any]) -> tuple[Timing, Dispatch]:
 
 
 UNUSED = {"discarded", "open"}
-"""Fates that a plan does not tell apart: a job that arrived may wait in the buffer when the plan ends."""
+"""Fates that a plan does not tell apart: a job that arrived may wait in the buffer when the plan
+ends."""
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """A plan in the vectors' terms: jobs by (client, k), updates as (time, version, jobs, staleness). Nanoseconds."""
+    """A plan in the vectors' terms: jobs by (client, k), updates as (time, version, jobs,
+    staleness). Nanoseconds."""
 
     jobs: dict[Key, dict[str, int]]
     updates: list[tuple[int, int, list[Key], list[int]]]
@@ -124,7 +128,8 @@ def _collect(timeline: Timeline, chunk: Chunk) -> None:
 
 
 def check_plan(vector: dict[str, Any], precision: str) -> float:
-    """0.0 if the plan is exactly the expected one, however it is cut into chunks. Raises Unsupported or Mismatch."""
+    """0.0 if the plan is exactly the expected one, however it is cut into chunks. Raises
+    Unsupported or Mismatch."""
     try:
         timeline = play(vector["schedule"], 1 << 20)
         for size in (1, 3):
@@ -179,7 +184,8 @@ def _fate(got: dict[str, int], end: int) -> str:
 
 
 def _compare_job_set(vector: dict[str, Any], got: Timeline, want: set[Key], end: int) -> None:
-    """Consumed jobs, and, but for poll, those dispatched (broadcast, mailbox: started) strictly before the last update."""
+    """Consumed jobs, and, but for poll, those dispatched (broadcast, mailbox: started) strictly
+    before the last update."""
     kind = vector["schedule"]["policy"]["kind"]
     begin = "t_start" if kind in ("broadcast", "mailbox") else "t_dispatch"
     ours = {key for update in got.updates for key in update[2]}

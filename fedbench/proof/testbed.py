@@ -1,4 +1,5 @@
-"""The ground on which algorithms are tried: a small quadratic problem, a virtual clock, the engine and the reference trainer."""
+"""The ground on which algorithms are tried: a small quadratic problem, a virtual clock, the engine
+and the reference trainer."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def problem(dtype: npt.DTypeLike) -> Quadratic:
 
 
 def public_problem(dtype: npt.DTypeLike) -> Softmax:
-    """Softmax regression on three classes of two features, of which every client has mostly one; with unlabelled public rows."""
+    """Softmax regression on three classes of two features, of which every client has mostly one;
+    with unlabelled public rows."""
     random = np.random.default_rng(SEED)
     centres = np.array([[2.0, 0.0], [-1.0, 1.5], [-1.0, -1.5]])
     y = [np.append(np.full(4, client % 3), random.integers(0, 3, 2)) for client in range(CLIENTS)]
@@ -70,7 +72,8 @@ class World:
         self.dispatch: Dispatch = dispatch
 
     def timing(self) -> Timing:
-        """Clients of different speed and with different numbers of steps, and a network that takes time."""
+        """Clients of different speed and with different numbers of steps, and a network that takes
+        time."""
         return Timing(
             clients=CLIENTS,
             seed=SEED,
@@ -82,7 +85,8 @@ class World:
         )
 
     def execution(self, algorithm: Algorithm | None = None, wave_size: int | None = None) -> Execution:
-        """Returns an execution at version 0, with what stands in for the algorithm if anything does."""
+        """Returns an execution at version 0, with what stands in for the algorithm if anything
+        does."""
         return Execution(
             algorithm or self.algorithm,
             ReferenceTrainer(self.problem, dtype=self.dtype),

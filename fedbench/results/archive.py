@@ -1,7 +1,9 @@
-"""Many records in two files: one row a run, and all curves one after the other. What is put in comes out, to the bit.
+"""Many records in two files: one row a run, and all curves one after the other. What is put in
+comes out, to the bit.
 
 runs.parquet    run_id, scenario, selector, seed, state for readers; `specification`, `provenance` and `rest` are JSON: all of a record's
-                sections; `points` says how many rows of curves.parquet are the run's, in the order of the runs
+                sections; `points` says how many rows of curves.parquet are the run's, in the order
+                of the runs
 curves.parquet  the columns of the curves
 """
 
@@ -40,7 +42,8 @@ ROWS = {**dict.fromkeys(TEXTS, bounded_parquet.TEXT), "seed": "int64", "points":
 
 
 def write(folder: Path, records: Iterable[Record]) -> int:
-    """Replace the archive in the folder; the records are sorted by scenario, selector, seed and id. Returns how many they are."""
+    """Replace the archive in the folder; the records are sorted by scenario, selector, seed and id.
+    Returns how many they are."""
     ordered = sorted(
         records, key=lambda one: (one.scenario, one.meta["spec"]["scenario_hash"], one.selector, one.seed, one.run_id)
     )
@@ -88,7 +91,8 @@ def is_archive(folder: Path) -> bool:
 
 
 def read(folder: Path, *, check: bool = True) -> list[Record]:
-    """All records of an archive. check: whether every one has the form of a record and fits itself, some milliseconds each.
+    """All records of an archive. check: whether every one has the form of a record and fits itself,
+    some milliseconds each.
 
     RecordError if a file is missing, damaged, or not of this archive.
     """
@@ -103,7 +107,8 @@ def read(folder: Path, *, check: bool = True) -> list[Record]:
 def parse(runs: bytes, curves: bytes, where: str) -> Iterator[Record]:
     """Yields the records in the contents of an archive's two files, not yet looked at one by one.
 
-    RecordError if a file is damaged, not of this archive, larger than what is read, or if its columns are not what its JSON says.
+    RecordError if a file is damaged, not of this archive, larger than what is read, or if its
+    columns are not what its JSON says.
     """
     rows = bounded_parquet.table(runs, ROWS, MOST_RUNS, f"{where}: {RUNS}")
     if (rows.schema.metadata or {}).get(CURVES_SHA256, b"") != hashlib.sha256(curves).hexdigest().encode():

@@ -1,8 +1,10 @@
-"""Parquet that anybody may have written: its columns, kinds, rows and sizes are looked at before and while it is read.
+"""Parquet that anybody may have written: its columns, kinds, rows and sizes are looked at before
+and while it is read.
 
-A small file can promise any number of rows, and one long text in a dictionary can stand in a million rows. Rows are counted in the footer,
-and texts stay in their dictionaries until their sum is known. Whoever does not trust the footer reads in a process of its own, whose
-memory the system bounds: a page may unpack to more than the footer says.
+A small file can promise any number of rows, and one long text in a dictionary can stand in a
+million rows. Rows are counted in the footer, and texts stay in their dictionaries until their sum
+is known. Whoever does not trust the footer reads in a process of its own, whose memory the system
+bounds: a page may unpack to more than the footer says.
 """
 
 from __future__ import annotations
@@ -23,21 +25,20 @@ LONGEST_TEXT = 16 << 20  # bytes of one text
 def table(content: bytes, kinds: Mapping[str, str], most_rows: int, where: str, *, missing: Collection[str] = ()) -> pa.Table:
     """Returns the table in the content of a file; columns of texts are dictionaries, see `texts`.
 
-    Args:
-        content: the bytes of the file.
-        kinds: the columns that it must have, no others, with the kinds of their values, as pyarrow calls them.
-        most_rows: the largest number of rows that is read.
-        where: what the file is, for messages.
-        missing: the columns in which values may be missing.
+    Args: content: the bytes of the file. kinds: the columns that it must have, no others, with the
+        kinds of their values, as pyarrow calls them. most_rows: the largest number of rows that is
+        read. where: what the file is, for messages. missing: the columns in which values may be
+        missing.
 
-    Raises:
-        RecordError: if it is no Parquet file, is damaged, has other columns, a row without a value, or more than is read.
+    Raises: RecordError: if it is no Parquet file, is damaged, has other columns, a row without a
+        value, or more than is read.
     """
     own = [name for name, kind in kinds.items() if kind == TEXT]
     try:
         _check_promise(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False), kinds, most_rows, where)
         opened = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False, page_checksum_verification=True, read_dictionary=own)
-        # By this thread alone: a thread of pyarrow that lets go of `content` while the interpreter ends would end the program with it.
+        # By this thread alone: a thread of pyarrow that lets go of `content` while the interpreter
+        # ends would end the program with it.
         found = opened.read(use_threads=False)
         found.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:

@@ -1,5 +1,5 @@
-"""Does a record fit itself? What can be computed again without a run: its id, times to targets, the last point, and whether it stopped
-at its target."""
+"""Does a record fit itself? What can be computed again without a run: its id, times to targets, the
+last point, and whether it stopped at its target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ RISING = ("version", "steps", "gradient_evaluations", "bytes")
 
 
 def resolve(meta: dict[str, Any], where: str) -> Scenario:
-    """The scenario of a record's sections, where keys that are younger than the record get their defaults. RecordError if it is none."""
+    """The scenario of a record's sections, where keys that are younger than the record get their
+    defaults. RecordError if it is none."""
     try:
         scenario = validate(meta["spec"]["scenario"], where)
     except (UsageError, RecursionError) as error:
@@ -63,8 +64,8 @@ def _options(selector: str) -> dict[str, Any]:
 
 
 def _end(record: Record) -> Iterator[tuple[str, Any, Any]]:
-    """The last version is that of the last point of the curves, or a later one if the run ended behind it; metrics are kept in
-    float32 there."""
+    """The last version is that of the last point of the curves, or a later one if the run ended
+    behind it; metrics are kept in float32 there."""
     final, curves, ledger = record.meta["final"], record.curves, record.meta["ledger"]
     yield "final.seconds", ledger["end_seconds"], final["seconds"]
     if record.state == "diverged":
@@ -89,8 +90,8 @@ def _end(record: Record) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _stop(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]]:
-    """A run stops at the first point at which its goal was held for long enough; the curves have no point beyond, and time ends there.
-    One that never held it, or has none, ended otherwise."""
+    """A run stops at the first point at which its goal was held for long enough; the curves have no
+    point beyond, and time ends there. One that never held it, or has none, ended otherwise."""
     seconds, end = record.curves["seconds"], record.meta["final"]["seconds"]
     goal, last, held = scenario.goal, len(seconds) - 1, None
     if goal is not None:

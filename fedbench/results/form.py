@@ -1,4 +1,5 @@
-"""The form of a record.json that anybody may have written: which sections, of which kinds, how large."""
+"""The form of a record.json that anybody may have written: which sections, of which kinds, how
+large."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ LIBRARIES = ("numpy", "torch", "torchvision", "scikit-learn", "transformers", "t
 
 @functools.cache
 def commit() -> tuple[str | None, bool | None]:
-    """(commit, dirty?) of the checkout that the package runs from; (None, None) if it does not run from one."""
+    """(commit, dirty?) of the checkout that the package runs from; (None, None) if it does not run
+    from one."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None, None
@@ -54,8 +55,9 @@ def cpu() -> str:
 
 
 def provenance(build: dict[str, Any], files: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
-    """Package version, commit, CPU, Python and library versions, what `build` says of the extension, the sums of `files` on which the
-    result depends, if there are any, and what the caller adds."""
+    """Package version, commit, CPU, Python and library versions, what `build` says of the
+    extension, the sums of `files` on which the result depends, if there are any, and what the
+    caller adds."""
     head, dirty = commit()
     return {
         "version": build["version"],

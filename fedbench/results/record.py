@@ -26,8 +26,8 @@ RESULT = ("outcome", "final", "time_to_target", "ledger", "warnings")  # what a 
 class Record:
     """`meta`: JSON-able sections, and `warnings`, sentences of the algorithm on how the run went.
 
-    `curves`: columns of one length over the evaluation grid; seconds are virtual, steps, mini-batch gradients and bytes count what
-    the simulated clients did, wasted or not.
+    `curves`: columns of one length over the evaluation grid; seconds are virtual, steps, mini-batch
+    gradients and bytes count what the simulated clients did, wasted or not.
     """
 
     meta: dict[str, Any]
@@ -80,14 +80,15 @@ class Record:
 
 
 def first_at_least(places: npt.NDArray[Any], values: npt.NDArray[Any], target: float) -> float | None:
-    """The first of `places` at which `values` is at least the target; None if it never is. No interpolation; NaN is less."""
+    """The first of `places` at which `values` is at least the target; None if it never is. No
+    interpolation; NaN is less."""
     hits = np.flatnonzero(values >= target)
     return float(places[hits[0]]) if len(hits) else None
 
 
 def first_held(values: npt.NDArray[Any], target: float, points: int) -> int | None:
-    """The index of the first of `values` that is at least the target, as are the `points` - 1 before it; None if there is none. NaN is
-    less."""
+    """The index of the first of `values` that is at least the target, as are the `points` - 1
+    before it; None if there is none. NaN is less."""
     places = np.arange(len(values))
     last_less = np.maximum.accumulate(np.where(values >= target, -1, places))
     held = np.flatnonzero(places - last_less >= points)
@@ -95,8 +96,8 @@ def first_held(values: npt.NDArray[Any], target: float, points: int) -> int | No
 
 
 def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
-    """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers or waves. `algorithm`: name,
-    options and, unless it is built in, origin."""
+    """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers
+    or waves. `algorithm`: name, options and, unless it is built in, origin."""
     content = [SPEC_VERSION, scenario_hash, algorithm["name"], algorithm["options"], seed]
     if "sha256" in algorithm.get("origin", {}):
         content.append(algorithm["origin"]["sha256"])
@@ -104,7 +105,8 @@ def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
 
 
 def result_digest(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> str:
-    """One digest over all that a run must give again: the other digests, the sections of RESULT, and the curves."""
+    """One digest over all that a run must give again: the other digests, the sections of RESULT,
+    and the curves."""
     others = {name: value for name, value in meta["digests"].items() if name != "result"}
     content = [others, [meta.get(name) for name in RESULT]]
     text = np.frombuffer(json.dumps(content, sort_keys=True).encode(), np.uint8)

@@ -1,10 +1,12 @@
-"""Where records live. A run's folder appears complete or not at all; what was cut short is detected, never read.
+"""Where records live. A run's folder appears complete or not at all; what was cut short is
+detected, never read.
 
 <store>/<scenario>/<algorithm>/<run id>/record.json, curves.parquet        a finished record
 <store>/<scenario>/<algorithm>/<run id>.partial/checkpoint.bin             a run under way, or one that was cut short
 <store>/.locks/<run id>.lock                                               held by the process that computes the run
 
-While a record is written there are <run id>.writing-PID beside its place and, where it replaces one, <run id>.replaced-PID.
+While a record is written there are <run id>.writing-PID beside its place and, where it replaces
+one, <run id>.replaced-PID.
 """
 
 from __future__ import annotations
@@ -44,8 +46,8 @@ class Store:
         self.root = Path(root)
 
     def prepare(self) -> None:
-        """Make sure that the folder can be written, before anything is computed, and remove what killed processes left. UsageError if
-        it cannot be written."""
+        """Make sure that the folder can be written, before anything is computed, and remove what
+        killed processes left. UsageError if it cannot be written."""
         try:
             (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
             probe = self.root / f".write-test-{os.getpid()}"
@@ -59,14 +61,16 @@ class Store:
             ) from None
 
     def lock_of(self, run_id: str) -> FileLock:
-        """Held by whoever computes the run or writes its record; acquiring it raises filelock.Timeout."""
+        """Held by whoever computes the run or writes its record; acquiring it raises
+        filelock.Timeout."""
         return FileLock(self.root / LOCKS / f"{run_id}.lock", timeout=0)
 
     def mend(self, final: Path) -> None:
-        """Finish or undo what a killed process had begun with the record `final`; by the holder of its lock.
+        """Finish or undo what a killed process had begun with the record `final`; by the holder of
+        its lock.
 
-        A record that was moved aside for another comes back if the other did not come into its place. What had been written half, and
-        the checkpoint of a finished run, are removed.
+        A record that was moved aside for another comes back if the other did not come into its
+        place. What had been written half, and the checkpoint of a finished run, are removed.
         """
         for aside in final.parent.glob(f"{final.name}.replaced-*"):
             if final.exists():
@@ -164,7 +168,8 @@ def stored(name: str, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _sealed(meta: dict[str, Any], curves: bytes) -> bytes:
-    """The JSON text, whose last key is a checksum over the rest and over the content of curves.parquet."""
+    """The JSON text, whose last key is a checksum over the rest and over the content of
+    curves.parquet."""
     body = {**meta, "files": {"curves.parquet": hashlib.sha256(curves).hexdigest()}}
     seal = hashlib.sha256(_canonical(body)).hexdigest()
     return (json.dumps({**body, "seal": seal}, indent=1, allow_nan=False) + "\n").encode()
@@ -194,7 +199,8 @@ def write_atomically(path: Path, *content: bytes | memoryview) -> None:
 
 
 def record_folders(place: str | Path) -> list[Path]:
-    """Folders of the records in `place`: a record, its record.json, a store, or a folder of a store; in path order.
+    """Folders of the records in `place`: a record, its record.json, a store, or a folder of a
+    store; in path order.
 
     UsageError if there is no such folder, or no record in it.
     """
@@ -211,8 +217,9 @@ def record_folders(place: str | Path) -> list[Path]:
 
 
 def read(folder: str | Path) -> Record:
-    """The record in a folder (or beside a record.json). RecordError if it is missing, truncated or changed, if it is larger or of
-    another form than what a run writes, or if it does not fit itself or the folder's name."""
+    """The record in a folder (or beside a record.json). RecordError if it is missing, truncated or
+    changed, if it is larger or of another form than what a run writes, or if it does not fit itself
+    or the folder's name."""
     folder = Path(folder)
     if folder.name == "record.json":
         folder = folder.parent
@@ -244,7 +251,8 @@ def read(folder: str | Path) -> Record:
 
 
 def _content(file: Path) -> bytes:
-    """RecordError for what is no plain file, such as a device without an end, or is too large; FileNotFoundError if it is missing."""
+    """RecordError for what is no plain file, such as a device without an end, or is too large;
+    FileNotFoundError if it is missing."""
     file.stat()
     return plain_files.content(file, LARGEST_FILE, "record", RecordError)
 
@@ -252,8 +260,9 @@ def _content(file: Path) -> bytes:
 def _columns(content: bytes, folder: Path) -> dict[str, np.ndarray[Any, Any]]:
     """The curves, of which a small file may promise any number of rows.
 
-    Read by this thread alone: a thread of pyarrow that lets go of `content`, a Python object, while the interpreter ends is ended by it
-    within C++ code that may not be left so, and the whole program with it ("terminate called without an active exception").
+    Read by this thread alone: a thread of pyarrow that lets go of `content`, a Python object, while
+    the interpreter ends is ended by it within C++ code that may not be left so, and the whole
+    program with it ("terminate called without an active exception").
     """
     file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
     schema, rows = file.schema_arrow, file.metadata.num_rows

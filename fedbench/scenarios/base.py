@@ -9,7 +9,8 @@ from pydantic_core import PydanticCustomError
 
 
 def _number(value: Any) -> Any:
-    """Not YAML's yes and no, nor text such as 010 or "3", all of which pydantic would turn into numbers."""
+    """Not YAML's yes and no, nor text such as 010 or "3", all of which pydantic would turn into
+    numbers."""
     if isinstance(value, bool | str):
         raise PydanticCustomError("not_a_number", "true, false and text are no numbers")
     return value

@@ -13,8 +13,9 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class TextPart(Part):
-    """Files of texts for task `text`, below the data root: `train` and `test` (.tsv, .txt, .parquet, .arrow), the columns that hold the
-    texts (one, or two for pairs) and the labels 0, 1, .., and to how many `tokens` an example is cut or filled up."""
+    """Files of texts for task `text`, below the data root: `train` and `test` (.tsv, .txt,
+    .parquet, .arrow), the columns that hold the texts (one, or two for pairs) and the labels 0, 1,
+    .., and to how many `tokens` an example is cut or filled up."""
 
     train: Name
     test: Name
@@ -32,14 +33,16 @@ Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class TaskPart(Part):
-    """Data set and model by name. `augmentation`: what happens to the images of a job's steps; left out, what the task does by itself
-    (crop_flip for CIFAR). crop_flip is for tasks that say how. `encoder` and `text` are for tasks of texts: the folder of a pretrained
-    encoder below the data root (left out: that of a package), and files of one's own.
+    """Data set and model by name. `augmentation`: what happens to the images of a job's steps; left
+    out, what the task does by itself (crop_flip for CIFAR). crop_flip is for tasks that say how.
+    `encoder` and `text` are for tasks of texts: the folder of a pretrained encoder below the data
+    root (left out: that of a package), and files of one's own.
 
-    In the place of a name a `file` of your own data: NumPy's .npz, Parquet, or a folder that datasets saved to disk. `label` names the
-    column of the classes, `client` that of the owners of the examples, `features` those that make an example (left out, all others).
-    `test` is another such file; without one, `test_share` of every class is held out for testing. `sha256` is of file and test; left out,
-    it is computed when the scenario is read.
+    In the place of a name a `file` of your own data: NumPy's .npz, Parquet, or a folder that
+    datasets saved to disk. `label` names the column of the classes, `client` that of the owners of
+    the examples, `features` those that make an example (left out, all others). `test` is another
+    such file; without one, `test_share` of every class is held out for testing. `sha256` is of file
+    and test; left out, it is computed when the scenario is read.
     """
 
     name: str
@@ -96,15 +99,17 @@ class Iid(Part):
 
 
 class TwoClass(Part):
-    """Every class cut into shards of one size, 2 N in all; every client gets two shards of different classes."""
+    """Every class cut into shards of one size, 2 N in all; every client gets two shards of
+    different classes."""
 
     kind: Literal["two_class"]
 
 
 class Dirichlet(Part):
-    """The examples of every class are dealt out by shares ~ Dirichlet(alpha, .., alpha) over the clients; the smaller alpha, the
-    fewer classes a client has. Every client has at least `min_examples`. `stop_at_mean`: a client that holds n / N examples gets
-    none of the classes that are still to be dealt out, as FedaGrac's code has it."""
+    """The examples of every class are dealt out by shares ~ Dirichlet(alpha, .., alpha) over the
+    clients; the smaller alpha, the fewer classes a client has. Every client has at least
+    `min_examples`. `stop_at_mean`: a client that holds n / N examples gets none of the classes that
+    are still to be dealt out, as FedaGrac's code has it."""
 
     kind: Literal["dirichlet"]
     alpha: Annotated[Float, Field(ge=1e-3, le=1e6)]
@@ -113,9 +118,10 @@ class Dirichlet(Part):
 
 
 class ShardsOfClasses(Part):
-    """Every client has examples of `classes_per_client` classes. `balanced`: everybody holds as many shards of one size, and every
-    example is used; otherwise, as in FedaGrac's code, a class is split evenly over the clients that happen to hold it, so sizes
-    differ and a division's remainder is nobody's."""
+    """Every client has examples of `classes_per_client` classes. `balanced`: everybody holds as
+    many shards of one size, and every example is used; otherwise, as in FedaGrac's code, a class is
+    split evenly over the clients that happen to hold it, so sizes differ and a division's remainder
+    is nobody's."""
 
     kind: Literal["shards"]
     classes_per_client: PositiveInt
@@ -123,16 +129,17 @@ class ShardsOfClasses(Part):
 
 
 class Overlapping(Part):
-    """Every client has `examples_per_client` examples, drawn uniformly and without repetition, and one example may be of many clients: so
-    that there can be more clients than examples."""
+    """Every client has `examples_per_client` examples, drawn uniformly and without repetition, and
+    one example may be of many clients: so that there can be more clients than examples."""
 
     kind: Literal["overlapping"]
     examples_per_client: PositiveInt
 
 
 class Natural(Part):
-    """A client has the examples of one owner, as the data set says: of those who own at least `min_examples`, the `clients` that own most,
-    or as many drawn uniformly once per seed. Clients are in the data set's order of owners; what the others own is nobody's."""
+    """A client has the examples of one owner, as the data set says: of those who own at least
+    `min_examples`, the `clients` that own most, or as many drawn uniformly once per seed. Clients
+    are in the data set's order of owners; what the others own is nobody's."""
 
     kind: Literal["natural"]
     min_examples: PositiveInt = 1
@@ -143,11 +150,13 @@ HELD_OUT = "held_out"
 
 
 class PublicPart(Part):
-    """Unlabelled examples that the server has, for algorithms that need some; drawn uniformly once per seed.
+    """Unlabelled examples that the server has, for algorithms that need some; drawn uniformly once
+    per seed.
 
-    source: held_out, `size` rows taken out of the training data before it is partitioned, so that no client has them, whatever the
-    algorithm; or the name of another task whose examples have the same shape: `size` of its training examples, all of them without a
-    size, and the clients keep everything.
+    source: held_out, `size` rows taken out of the training data before it is partitioned, so that
+    no client has them, whatever the algorithm; or the name of another task whose examples have the
+    same shape: `size` of its training examples, all of them without a size, and the clients keep
+    everything.
     """
 
     source: str = HELD_OUT
@@ -161,7 +170,7 @@ class PublicPart(Part):
 
 
 class ValidationPart(Part):
-    """For tuning: a `share` of the training data, of every class alike, drawn once per seed, is held out before all else. Models are
-    evaluated on it instead of the test set."""
+    """For tuning: a `share` of the training data, of every class alike, drawn once per seed, is
+    held out before all else. Models are evaluated on it instead of the test set."""
 
     share: Annotated[Float, Field(gt=0, lt=1)]

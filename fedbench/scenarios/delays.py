@@ -10,11 +10,12 @@ from fedbench.scenarios.base import Float, Part, PositiveFloat, Seconds
 
 
 class SizeScore(Part):
-    """Clients with many examples are slow: they are ranked by (n_i - mean n) / std n + gamma e_i, e_i ~ N(0, 1); the first
-    floor(long_share N) are long, the next round(medium_share N) medium, the others short. gamma = 0: by size alone.
+    """Clients with many examples are slow: they are ranked by (n_i - mean n) / std n + gamma e_i,
+    e_i ~ N(0, 1); the first floor(long_share N) are long, the next round(medium_share N) medium,
+    the others short. gamma = 0: by size alone.
 
-    Source: Wang et al. 2025, who say that the class depends on size and gamma, the more the smaller gamma, with at most 10% long; the rule
-    is ours.
+    Source: Wang et al. 2025, who say that the class depends on size and gamma, the more the smaller
+    gamma, with at most 10% long; the rule is ours.
     """
 
     kind: Literal["size_score"] = "size_score"
@@ -24,7 +25,8 @@ class SizeScore(Part):
 
 
 class Fadas(Part):
-    """Whatever the sizes: the largest share of a draw from Dirichlet(3 scale, 2 scale, scale) says short, medium or long.
+    """Whatever the sizes: the largest share of a draw from Dirichlet(3 scale, 2 scale, scale) says
+    short, medium or long.
 
     Source: public code of FADAS (yujiaw98/FADAS), whose `--scale` is 1.
     """
@@ -34,10 +36,12 @@ class Fadas(Part):
 
 
 class DelayClasses(Part):
-    """A job takes U(low, high) seconds, drawn for every job, with the [low, high] of the client's class, whatever its steps.
+    """A job takes U(low, high) seconds, drawn for every job, with the [low, high] of the client's
+    class, whatever its steps.
 
-    Source: Wang et al. 2025 and FADAS, whose unit of 1 is 10 seconds here. Their long class is U(50, 80) with large delays; with mild ones
-    U(10, 20) in Wang et al. 2025 and U(5, 8) in FADAS's code.
+    Source: Wang et al. 2025 and FADAS, whose unit of 1 is 10 seconds here. Their long class is
+    U(50, 80) with large delays; with mild ones U(10, 20) in Wang et al. 2025 and U(5, 8) in FADAS's
+    code.
     """
 
     kind: Literal["delay_classes"]
@@ -56,12 +60,12 @@ class DelayClasses(Part):
 
 
 class ExponentialSteps(Part):
-    """A local step takes an exponential time, whose mean is `slow_mean_seconds` for slow clients and `fast_mean_seconds` for others.
-    round(slow_share N) clients are slow, drawn uniformly once per seed. The time is drawn for every job and is the same for all its
-    steps.
+    """A local step takes an exponential time, whose mean is `slow_mean_seconds` for slow clients
+    and `fast_mean_seconds` for others. round(slow_share N) clients are slow, drawn uniformly once
+    per seed. The time is drawn for every job and is the same for all its steps.
 
-    Source: the simulation in QuAFL's code (ShayanTalaei/QuAFL), whose means are 2 and 8. One time for all steps of a job is ours: the
-    mean of a job is the same, its variance is larger.
+    Source: the simulation in QuAFL's code (ShayanTalaei/QuAFL), whose means are 2 and 8. One time
+    for all steps of a job is ours: the mean of a job is the same, its variance is larger.
     """
 
     kind: Literal["exponential_steps"]
@@ -71,8 +75,8 @@ class ExponentialSteps(Part):
 
 
 class Devices(Part):
-    """A local step of client i takes `seconds_per_example[i]` times local.batch_size. In a file, `file` names a CSV file of client,
-    seconds_per_example, megabit_per_second instead."""
+    """A local step of client i takes `seconds_per_example[i]` times local.batch_size. In a file,
+    `file` names a CSV file of client, seconds_per_example, megabit_per_second instead."""
 
     kind: Literal["devices"]
     seconds_per_example: tuple[PositiveFloat, ...]

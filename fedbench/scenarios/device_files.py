@@ -1,4 +1,5 @@
-"""How fast devices compute and what their links carry, from a file beside the scenario: what is hashed and recorded are the numbers."""
+"""How fast devices compute and what their links carry, from a file beside the scenario: what is
+hashed and recorded are the numbers."""
 
 from __future__ import annotations
 
@@ -17,9 +18,11 @@ LARGEST = 64 << 20  # bytes of a file
 
 
 def with_devices(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """The content of a scenario with `compute.file` of kind devices, and `network.trace.file`, replaced by the numbers that are in them.
+    """The content of a scenario with `compute.file` of kind devices, and `network.trace.file`,
+    replaced by the numbers that are in them.
 
-    A file is looked for beside the scenario, in the working directory, and in the data root. UsageError for what cannot be read.
+    A file is looked for beside the scenario, in the working directory, and in the data root.
+    UsageError for what cannot be read.
     """
     folder = Path(where).parent
     compute = content.get("compute")
@@ -44,7 +47,8 @@ def _linked(source: Mapping[str, Any], key: str, folder: Path) -> dict[str, Any]
 
 
 def _read(part: Mapping[str, Any], key: str, by: str, folder: Path) -> tuple[dict[str, Any], list[tuple[float, float]]]:
-    """The part without the name of its file, and what is in the file, which takes the place of the part's key `by`."""
+    """The part without the name of its file, and what is in the file, which takes the place of the
+    part's key `by`."""
     if by in part:
         raise UsageError(f"{key}: give {by} or a file, got both")
     rest = {name: value for name, value in part.items() if name != "file"}
@@ -52,7 +56,8 @@ def _read(part: Mapping[str, Any], key: str, by: str, folder: Path) -> tuple[dic
 
 
 def read_devices(file: Path, name: str = "devices") -> list[tuple[float, float]]:
-    """Seconds per example and megabit per second of client 0, 1, .. UsageError, naming the file and the line, for anything else."""
+    """Seconds per example and megabit per second of client 0, 1, .. UsageError, naming the file and
+    the line, for anything else."""
     where = f"{name} {file}"
     devices: list[tuple[float, float]] = []
     for place, cells in csv_rows(plain_files.text(file, LARGEST, name), COLUMNS, where):

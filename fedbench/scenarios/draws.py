@@ -1,4 +1,5 @@
-"""Draws that streams do not have: Gamma and Dirichlet, as logarithms, so that a small concentration does not underflow to 0."""
+"""Draws that streams do not have: Gamma and Dirichlet, as logarithms, so that a small concentration
+does not underflow to 0."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from fedbench.types import Weights
 def log_gamma(stream: RandomStream, shapes: npt.ArrayLike) -> Weights:
     """log G for G ~ Gamma(shape, 1), one for every shape > 0, float64.
 
-    A shape below 1 is drawn as Gamma(shape + 1) U^(1 / shape). Rejected elements draw again, all of them together.
-    Source: Marsaglia and Tsang, ACM TOMS 26 (2000), p. 363.
+    A shape below 1 is drawn as Gamma(shape + 1) U^(1 / shape). Rejected elements draw again, all of
+    them together. Source: Marsaglia and Tsang, ACM TOMS 26 (2000), p. 363.
     """
     shape = np.atleast_1d(np.asarray(shapes, np.float64))
     d = np.where(shape < 1, shape + 1, shape) - 1 / 3
@@ -32,6 +33,7 @@ def log_gamma(stream: RandomStream, shapes: npt.ArrayLike) -> Weights:
 
 
 def shares(log_weights: Weights) -> Weights:
-    """Weights as shares that sum to 1; -inf has none. With `log_gamma` of shapes alpha: a Dirichlet(alpha) draw."""
+    """Weights as shares that sum to 1; -inf has none. With `log_gamma` of shapes alpha: a
+    Dirichlet(alpha) draw."""
     weights = np.exp(log_weights - log_weights.max())
     return np.asarray(weights / weights.sum())

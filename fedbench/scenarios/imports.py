@@ -1,7 +1,8 @@
 """Measurements as others publish them, written as the files that a scenario names.
 
-Sources: logs of 3G links (Riiser et al. 2013) and of 4G links (van der Hooft et al. 2016), whose lines hold six columns, of which the
-fifth are bytes and the sixth milliseconds since the line before; FedScale's device_info (SymbioticLab/FedScale), two pickles.
+Sources: logs of 3G links (Riiser et al. 2013) and of 4G links (van der Hooft et al. 2016), whose
+lines hold six columns, of which the fifth are bytes and the sixth milliseconds since the line
+before; FedScale's device_info (SymbioticLab/FedScale), two pickles.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from fedbench.scenarios import device_files, trace_files, windows
 
 LARGEST = 256 << 20  # bytes of a pickle; FedScale's availability has 26 MB
 BACKWARD = 3.0
-"""A training step takes three times the inference that FedScale's `computation` states, which is the factor of its own simulator."""
+"""A training step takes three times the inference that FedScale's `computation` states, which is
+the factor of its own simulator."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Imported:
 
 
 def trace(file: Path, latency_seconds: float) -> Imported:
-    """A trace as CSV: of a file that a folder of traces may hold, or of a log of six columns, which knows no latency."""
+    """A trace as CSV: of a file that a folder of traces may hold, or of a log of six columns, which
+    knows no latency."""
     if file.suffix in trace_files.SUFFIXES:
         found = trace_files.read_trace(file)
     else:
@@ -63,8 +66,9 @@ def _decimals(found: Trace) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
 
 
 def devices(file: Path, clients: int, factor: float = BACKWARD) -> Imported:
-    """The first devices of FedScale's client_device_capacity, {client: {computation: milliseconds of inference per example,
-    communication: kilobit per second}}, as a file of `COLUMNS` of device_files. A step takes `factor` times the inference."""
+    """The first devices of FedScale's client_device_capacity, {client: {computation: milliseconds
+    of inference per example, communication: kilobit per second}}, as a file of `COLUMNS` of
+    device_files. A step takes `factor` times the inference."""
     rows = []
     for client, (number, entry) in enumerate(_entries(file, clients)):
         computation, communication = (
@@ -75,8 +79,9 @@ def devices(file: Path, clients: int, factor: float = BACKWARD) -> Imported:
 
 
 def availability(file: Path, clients: int, seconds: float) -> Imported:
-    """The first clients of FedScale's client_behave_trace that are ever there, {client: {active: instants in seconds, inactive: as many,
-    finish_time: when all of it repeats, ..}}, as a file of client, on, off. Every client's windows are repeated up to `seconds`."""
+    """The first clients of FedScale's client_behave_trace that are ever there, {client: {active:
+    instants in seconds, inactive: as many, finish_time: when all of it repeats, ..}}, as a file of
+    client, on, off. Every client's windows are repeated up to `seconds`."""
     rows: list[tuple[Any, ...]] = []
     kept = never = 0
     for number, entry in _entries(file, None):
@@ -92,7 +97,8 @@ def availability(file: Path, clients: int, seconds: float) -> Imported:
 
 
 def _repeated(entry: Mapping[str, Any], where: str, seconds: float) -> Iterator[tuple[float, float]]:
-    """A client's windows of positive length, cut at the end of its period, period after period up to `seconds`."""
+    """A client's windows of positive length, cut at the end of its period, period after period up
+    to `seconds`."""
     period = _positive(entry, "finish_time", where)
     active, inactive = (_instants(entry, name, where) for name in ("active", "inactive"))
     if len(active) != len(inactive):
@@ -119,8 +125,8 @@ def _joined(stays: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _entries(file: Path, clients: int | None) -> list[tuple[int, Mapping[str, Any]]]:
-    """(number, entry) of the first clients by number, all for None. UsageError for what is no pickle of such entries; nothing in it is
-    run."""
+    """(number, entry) of the first clients by number, all for None. UsageError for what is no
+    pickle of such entries; nothing in it is run."""
     content = plain_files.content(file, LARGEST, "file of FedScale")
     found = pickles.load(content, f"{file}: not a pickle of numbers, lists, dicts and text", UsageError)
     if not isinstance(found, dict) or not all(isinstance(n, int) and isinstance(entry, dict) for n, entry in found.items()):

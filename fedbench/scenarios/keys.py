@@ -1,4 +1,5 @@
-"""The schema of a file, looked up by the path of a key: of a scenario, (compute, per_step, slowdown, high)."""
+"""The schema of a file, looked up by the path of a key: of a scenario, (compute, per_step,
+slowdown, high)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
 
 
 def annotation_at(root: type[BaseModel], path: Sequence[str]) -> Any:
-    """What a key of the file's model takes: a part, a union of parts, or the annotation of a value."""
+    """What a key of the file's model takes: a part, a union of parts, or the annotation of a
+    value."""
     model: Any = root
     for place, name in enumerate(path, 1):
         tags = members_by_tag(model)
@@ -30,7 +32,8 @@ def annotation_at(root: type[BaseModel], path: Sequence[str]) -> Any:
 
 
 def visible(root: type[BaseModel], path: Sequence[str]) -> list[str]:
-    """The path as the file has it: without the tags that pydantic puts in for the chosen member of a union."""
+    """The path as the file has it: without the tags that pydantic puts in for the chosen member of
+    a union."""
     model: Any = root
     shown: list[str] = []
     for part in path:

@@ -15,12 +15,14 @@ from fedbench.scenarios.trace_files import trace_of, traces_of
 from fedbench.types import Integers
 
 DOWNLOAD, UPLOAD = 5, 6
-"""Of the draws of Purpose.speed: of the links of both directions, and of those for uploads alone."""
+"""Of the draws of Purpose.speed: of the links of both directions, and of those for uploads
+alone."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The traces that somebody has, which of them each client has, and how far into it each is at time 0, in nanoseconds (N,)."""
+    """The traces that somebody has, which of them each client has, and how far into it each is at
+    time 0, in nanoseconds (N,)."""
 
     traces: tuple[Trace, ...]
     trace_of: Integers
@@ -38,9 +40,11 @@ class Drawn:
 
 
 def links(scenario: Scenario, seed: int) -> tuple[Drawn, Drawn] | None:
-    """Returns the traces of downloads and uploads, the same unless the scenario says otherwise; None for a scenario without traces.
+    """Returns the traces of downloads and uploads, the same unless the scenario says otherwise;
+    None for a scenario without traces.
 
-    MissingDataError if the traces are not on this machine, UsageError if they are not those of the scenario, or no traces.
+    MissingDataError if the traces are not on this machine, UsageError if they are not those of the
+    scenario, or no traces.
     """
     trace = scenario.network.trace
     if trace is None:

@@ -1,4 +1,5 @@
-"""Reading scenarios: by name from the library, or from a file; with overrides; with errors that say what is wrong where."""
+"""Reading scenarios: by name from the library, or from a file; with overrides; with errors that say
+what is wrong where."""
 
 from __future__ import annotations
 
@@ -27,9 +28,11 @@ def names() -> list[str]:
 
 
 def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scenario:
-    """A scenario by library name (hyphens and underscores alike), path to a YAML file, or as it is, with `key.path=value` overrides.
+    """A scenario by library name (hyphens and underscores alike), path to a YAML file, or as it is,
+    with `key.path=value` overrides.
 
-    Raises UsageError for an unknown name, an unreadable file, an unknown key (with the nearest match) or a value out of range.
+    Raises UsageError for an unknown name, an unreadable file, an unknown key (with the nearest
+    match) or a value out of range.
     """
     content: Mapping[str, Any]
     if isinstance(scenario, Scenario):
@@ -45,7 +48,8 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
 
 
 def overrides_of(scenario: Scenario) -> list[str] | None:
-    """The `key.path=value` settings that turn the library's scenario of this name into this one; None if there is none of the name."""
+    """The `key.path=value` settings that turn the library's scenario of this name into this one;
+    None if there is none of the name."""
     if scenario.name not in names():
         return None
     differences = _differences(scenario.resolved(), load(scenario.name).resolved())
@@ -53,7 +57,8 @@ def overrides_of(scenario: Scenario) -> list[str] | None:
 
 
 def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys whose values are others or only ours: of a group key by key, unless there is a value in the group's place."""
+    """Keys whose values are others or only ours: of a group key by key, unless there is a value in
+    the group's place."""
     for key, value in ours.items():
         other = theirs.get(key)
         if isinstance(value, Mapping) and (other is None or isinstance(other, Mapping)):

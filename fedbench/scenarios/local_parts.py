@@ -1,6 +1,8 @@
-"""Parts of a scenario: the local work of a job, and steps that differ from client to client (step asynchronism).
+"""Parts of a scenario: the local work of a job, and steps that differ from client to client (step
+asynchronism).
 
-Source of the kinds: the generators in FedaGrac's code (HarliWu/FedaGrac), where clients are numbered from 1.
+Source of the kinds: the generators in FedaGrac's code (HarliWu/FedaGrac), where clients are
+numbered from 1.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ class NormalSteps(Part):
     """K = max(minimum, floor(|X|)) local steps, X ~ Normal(mean, variance): drawn once per client (fixed) or for every job (random).
     A `minimum` above 1 goes with fixed.
 
-    Source: step asynchronism of FedaGrac (Wu et al. 2021), whose code has no lower cap; the standard deviation is sqrt(variance).
+    Source: step asynchronism of FedaGrac (Wu et al. 2021), whose code has no lower cap; the
+    standard deviation is sqrt(variance).
     """
 
     kind: Literal["normal"] = "normal"
@@ -47,7 +50,8 @@ class ExtremeSteps(Part):
 
 
 class UniformSteps(Part):
-    """A whole number of local steps, uniform on low, .., high - 1, drawn once per client. There is no draw for every job."""
+    """A whole number of local steps, uniform on low, .., high - 1, drawn once per client. There is
+    no draw for every job."""
 
     kind: Literal["uniform"]
     low: PositiveInt
@@ -97,8 +101,9 @@ Steps = Annotated[
 
 
 class LocalPart(Part):
-    """Local work of a job: `steps` mini-batches, or as many as `epochs` passes over the client's data take. Steps are a number, a list
-    of one number per client, or differ as a `kind` says; without a kind it is normal."""
+    """Local work of a job: `steps` mini-batches, or as many as `epochs` passes over the client's
+    data take. Steps are a number, a list of one number per client, or differ as a `kind` says;
+    without a kind it is normal."""
 
     steps: Steps | None = None
     epochs: PositiveInt | None = None
@@ -111,8 +116,8 @@ class LocalPart(Part):
         return self
 
     def of_one(self, clients: int) -> LocalPart:
-        """The local work of one client in the place of so many: where their steps differ in a way that is not drawn for every job, their
-        mean, rounded."""
+        """The local work of one client in the place of so many: where their steps differ in a way
+        that is not drawn for every job, their mean, rounded."""
         match self.steps:
             case tuple() as steps:
                 mean = sum(steps) / len(steps)

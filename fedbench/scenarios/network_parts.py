@@ -14,15 +14,18 @@ GivenTrace = Annotated[tuple[tuple[PositiveFloat, Throughput, Seconds], ...], Fi
 
 
 class Links(Part):
-    """The measured link of every client: throughput and latency that change with time, repeated for ever.
+    """The measured link of every client: throughput and latency that change with time, repeated for
+    ever.
 
-    folder: every client draws one of the traces in this folder, .csv and .json files, which is looked for beside the scenario's file, in
-    the working directory and in FEDBENCH_DATA. `sha256` is the sum of its files; without one it is computed when the scenario is
-    read, and what is used later must have it. given: traces as lists of [duration in seconds, megabit per second, latency in
-    seconds], one for all clients or one per client. In a file, `file` names a CSV file of client, seconds_per_example,
-    megabit_per_second instead: links that do not change.
+    folder: every client draws one of the traces in this folder, .csv and .json files, which is
+    looked for beside the scenario's file, in the working directory and in FEDBENCH_DATA. `sha256`
+    is the sum of its files; without one it is computed when the scenario is read, and what is used
+    later must have it. given: traces as lists of [duration in seconds, megabit per second, latency
+    in seconds], one for all clients or one per client. In a file, `file` names a CSV file of
+    client, seconds_per_example, megabit_per_second instead: links that do not change.
 
-    offset_seconds: how far everybody is into the trace at time 0; (none) drawn uniformly over the trace, per client.
+    offset_seconds: how far everybody is into the trace at time 0; (none) drawn uniformly over the
+    trace, per client.
     """
 
     folder: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
@@ -46,11 +49,13 @@ class TracePart(Links):
 
 
 class Network(Part):
-    """Rates per client and direction (megabit per second; none: instantaneous), plus a latency per message. With a `log_sigma` every
-    client has a link of its own: the rate times exp(log_sigma z), z ~ N(0, 1) drawn once per client, so the rate is the median.
+    """Rates per client and direction (megabit per second; none: instantaneous), plus a latency per
+    message. With a `log_sigma` every client has a link of its own: the rate times exp(log_sigma z),
+    z ~ N(0, 1) drawn once per client, so the rate is the median.
 
-    message: fixed, every message weighs `message_megabytes` (10^6 bytes) whatever it holds, as the papers have it; payload, it
-    weighs its vectors. `trace`: measured links in the place of rates and latency.
+    message: fixed, every message weighs `message_megabytes` (10^6 bytes) whatever it holds, as the
+    papers have it; payload, it weighs its vectors. `trace`: measured links in the place of rates
+    and latency.
     """
 
     download_megabit_per_second: PositiveFloat | None = None
@@ -80,7 +85,8 @@ class Network(Part):
 
     @property
     def links(self) -> dict[str, Links]:
-        """The measured links, by where they are in the part `trace`; none where there is no trace."""
+        """The measured links, by where they are in the part `trace`; none where there is no
+        trace."""
         if self.trace is None:
             return {}
         return {"": self.trace} | ({} if self.trace.upload is None else {".upload": self.trace.upload})

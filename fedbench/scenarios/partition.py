@@ -1,4 +1,5 @@
-"""Who has which training examples: keyed by the seed, independent of the algorithm; disjoint and complete, unless they are to overlap."""
+"""Who has which training examples: keyed by the seed, independent of the algorithm; disjoint and
+complete, unless they are to overlap."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ Parts = list[Rows]
 
 
 def public_rows(scenario: Scenario, examples: int, seed: int) -> Rows | None:
-    """The training rows (ascending) that the server holds unlabelled and nobody else has; None if the scenario has no such data."""
+    """The training rows (ascending) that the server holds unlabelled and nobody else has; None if
+    the scenario has no such data."""
     if scenario.public is None or scenario.public.source != HELD_OUT or scenario.public.size is None:
         return None
     size = scenario.public.size
@@ -41,8 +43,9 @@ def rows_of_other_task(scenario: Scenario, examples: int, seed: int) -> Rows:
 
 
 def validation_rows(share: float, labels: Rows, seed: int, scenario: str) -> Rows:
-    """The training rows (ascending) that are held out for validation: of every class the share, rounded, by a keyed permutation.
-    UsageError, naming the scenario, if that is nothing or everything."""
+    """The training rows (ascending) that are held out for validation: of every class the share,
+    rounded, by a keyed permutation. UsageError, naming the scenario, if that is nothing or
+    everything."""
     found = draw_share_of_every_class(labels, share, seed, 0)
     if len(found) in (0, len(labels)):
         raise UsageError(
@@ -53,8 +56,9 @@ def validation_rows(share: float, labels: Rows, seed: int, scenario: str) -> Row
 
 
 def partition(scenario: Scenario, labels: Rows, seed: int, owner: Rows | None = None) -> Shards:
-    """The rows of every client; every row of `labels` (n,) that is not public is one client's, unless they overlap or somebody owns it who
-    is no client. `owner` (n,): whose rows they are, where the data set knows it.
+    """The rows of every client; every row of `labels` (n,) that is not public is one client's,
+    unless they overlap or somebody owns it who is no client. `owner` (n,): whose rows they are,
+    where the data set knows it.
 
     UsageError if a client would have no example.
     """
@@ -111,8 +115,9 @@ def iid(examples: int, clients: int, seed: int) -> Parts:
 
 
 def natural(owner: Rows, clients: int, seed: int, part: Natural) -> Parts:
-    """The rows of `clients` owners, in the order of their numbers. Of owners of one size, those with the lower numbers are larger.
-    UsageError if fewer than `clients` own at least `part.min_examples`."""
+    """The rows of `clients` owners, in the order of their numbers. Of owners of one size, those
+    with the lower numbers are larger. UsageError if fewer than `clients` own at least
+    `part.min_examples`."""
     owners, sizes = np.unique(owner, return_counts=True)
     able = np.flatnonzero(sizes >= part.min_examples)
     if len(able) < clients:
@@ -129,8 +134,9 @@ def natural(owner: Rows, clients: int, seed: int, part: Natural) -> Parts:
 
 
 def overlapping(examples: int, clients: int, seed: int, part: Overlapping) -> Shards:
-    """Every client has a stretch of one keyed permutation, which goes on at its beginning, from a place that is drawn uniformly: so many
-    of the examples without repetition, whoever else has them. UsageError if that is more than there are."""
+    """Every client has a stretch of one keyed permutation, which goes on at its beginning, from a
+    place that is drawn uniformly: so many of the examples without repetition, whoever else has
+    them. UsageError if that is more than there are."""
     size = part.examples_per_client
     if size > examples:
         raise UsageError(
@@ -144,10 +150,10 @@ def overlapping(examples: int, clients: int, seed: int, part: Overlapping) -> Sh
 def two_class(labels: Rows, clients: int, seed: int) -> Parts:
     """2 N shards of one class each, two of different classes to every client.
 
-    A class gets shards in proportion to its size (largest remainders), cut from a keyed permutation of its examples; sizes are
-    equal where the numbers divide. Shards are dealt in keyed order; a client with two of one class swaps its second shard with
-    a drawn client, if both then have two classes.
-    Source: Wang et al. 2024 (DeFedAvg), experiments; the details are not stated there.
+    A class gets shards in proportion to its size (largest remainders), cut from a keyed permutation
+    of its examples; sizes are equal where the numbers divide. Shards are dealt in keyed order; a
+    client with two of one class swaps its second shard with a drawn client, if both then have two
+    classes. Source: Wang et al. 2024 (DeFedAvg), experiments; the details are not stated there.
     """
     classes, counts = np.unique(labels, return_counts=True)
     if 2 * clients > len(labels):
@@ -181,11 +187,13 @@ DIRICHLET_DRAWS = 100
 
 
 def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Parts:
-    """For each class, a keyed permutation of its examples cut at the cumulative shares of the clients.
+    """For each class, a keyed permutation of its examples cut at the cumulative shares of the
+    clients.
 
-    Drawn again until every client has `min_examples`, at most DIRICHLET_DRAWS times: with a small alpha that would take for ever.
-    Then the draw whose smallest client is largest is filled up: a client below the floor takes examples of the largest one.
-    Source: by class as in yujiaw98/FADAS; with stop_at_mean as in HarliWu/FedaGrac (`__getDirichletData__`).
+    Drawn again until every client has `min_examples`, at most DIRICHLET_DRAWS times: with a small
+    alpha that would take for ever. Then the draw whose smallest client is largest is filled up: a
+    client below the floor takes examples of the largest one. Source: by class as in yujiaw98/FADAS;
+    with stop_at_mean as in HarliWu/FedaGrac (`__getDirichletData__`).
     """
     if clients * part.min_examples > len(labels):
         raise UsageError(
@@ -210,7 +218,8 @@ def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Parts:
 
 
 def _dirichlet_counts(totals: Rows, clients: int, part: Dirichlet, seed: int, draw: int) -> Rows:
-    """One attempt: how many of the `totals` examples of each class every client gets (classes, N)."""
+    """One attempt: how many of the `totals` examples of each class every client gets (classes,
+    N)."""
     counts = np.zeros((len(totals), clients), np.int64)
     for k, total in enumerate(totals.tolist()):
         weights = log_gamma(RandomStream(seed, Purpose.partition, 3, draw * len(totals) + k), np.full(clients, part.alpha))
@@ -222,7 +231,8 @@ def _dirichlet_counts(totals: Rows, clients: int, part: Dirichlet, seed: int, dr
 
 
 def _filled_up(shards: Parts, floor: int) -> Parts:
-    """Clients below the floor, in order, take the last examples of whoever has most, so many that both sides stay above it."""
+    """Clients below the floor, in order, take the last examples of whoever has most, so many that
+    both sides stay above it."""
     for client in range(len(shards)):
         while len(shards[client]) < floor:
             largest = max(range(len(shards)), key=lambda i: len(shards[i]))
@@ -233,7 +243,8 @@ def _filled_up(shards: Parts, floor: int) -> Parts:
 
 
 def _separate(first: list[tuple[int, Rows]], second: list[tuple[int, Rows]], stream: RandomStream) -> None:
-    """Swap second shards until nobody has one class twice. A draw that helps nobody is drawn again."""
+    """Swap second shards until nobody has one class twice. A draw that helps nobody is drawn
+    again."""
     clients = len(first)
     for i in range(clients):
         for _ in range(10_000):

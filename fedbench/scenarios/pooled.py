@@ -12,8 +12,9 @@ from fedbench.scenarios.slowdowns import Slowdown
 
 
 def pooled(scenario: Scenario) -> Scenario:
-    """One worker with all examples, at the nominal speed (that of the first of several classes, or the mean device's), always there,
-    without a network. Task, local work, budget, evaluation and targets stay."""
+    """One worker with all examples, at the nominal speed (that of the first of several classes, or
+    the mean device's), always there, without a network. Task, local work, budget, evaluation and
+    targets stay."""
     compute = scenario.compute
     if isinstance(compute, PerStep):
         compute = compute.model_copy(update={"slowdown": Slowdown()})

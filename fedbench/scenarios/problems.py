@@ -1,4 +1,5 @@
-"""What is wrong with a scenario or another file of parts, in words: the key, its value, what it takes, and the nearest of what there is."""
+"""What is wrong with a scenario or another file of parts, in words: the key, its value, what it
+takes, and the nearest of what there is."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ LIMITS = {
     "too_short": "a list of at least {min_length}",
     "string_pattern_mismatch": "text that matches {pattern}",
 }
-"""By the type of pydantic's error; any other says that the value is not of the kind that the key takes."""
+"""By the type of pydantic's error; any other says that the value is not of the kind that the key
+takes."""
 WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 LONGEST = 80  # characters of a value that is shown
 MISSING: Any = object()
@@ -29,7 +31,8 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def validated(root: type[T], content: Mapping[str, Any], where: str) -> T:
-    """The part `root` from the content of a file, which is at `where`; UsageError lists every problem with its key."""
+    """The part `root` from the content of a file, which is at `where`; UsageError lists every
+    problem with its key."""
     try:
         return root.model_validate(dict(content))
     except ValidationError as error:

@@ -10,7 +10,8 @@ from fedbench.errors import UsageError
 
 
 def csv_rows(text: str, columns: Sequence[str], where: str) -> Iterator[tuple[str, list[str]]]:
-    """(place, cells) of every line that is not empty. UsageError, which names `where`, for another header than `columns`, or no CSV."""
+    """(place, cells) of every line that is not empty. UsageError, which names `where`, for another
+    header than `columns`, or no CSV."""
     lines = csv.reader(io.StringIO(text))
     try:
         header = [name.strip() for name in next(lines, [])]

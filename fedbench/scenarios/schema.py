@@ -33,7 +33,8 @@ ADDED_KEYS = (
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
     "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma",
 )  # fmt: skip
-"""Keys that came after the first records: while they have their defaults, the hash and so the run ids are as before."""
+"""Keys that came after the first records: while they have their defaults, the hash and so the run
+ids are as before."""
 
 
 class PerStep(Part):
@@ -88,14 +89,15 @@ class Always(Part):
 
 
 class Absent(Part):
-    """`when_offline`: the job of a client that leaves is lost at that instant, or it pauses until the client is back."""
+    """`when_offline`: the job of a client that leaves is lost at that instant, or it pauses until
+    the client is back."""
 
     when_offline: Literal["lost", "paused"] = "lost"
 
 
 class Periodic(Absent):
-    """On for the first `on_fraction` of every `period_seconds`; at time 0 a client is the fraction `phase` into its period, or
-    (none) one drawn uniformly per client."""
+    """On for the first `on_fraction` of every `period_seconds`; at time 0 a client is the fraction
+    `phase` into its period, or (none) one drawn uniformly per client."""
 
     kind: Literal["periodic"]
     period_seconds: PositiveFloat
@@ -104,7 +106,8 @@ class Periodic(Absent):
 
 
 class Rarely(Part):
-    """A share of the clients, each drawn with this probability, whose absences are of another mean."""
+    """A share of the clients, each drawn with this probability, whose absences are of another
+    mean."""
 
     share: Annotated[Float, Field(ge=0, le=1)]
     mean_off_seconds: Seconds
@@ -120,8 +123,9 @@ class Alternating(Absent):
 
 
 class Windows(Absent):
-    """Scripted: `rows` holds per client its [on, off] pairs in seconds, ascending and apart; with `period_seconds` they repeat.
-    In a file, `file` names a CSV or JSON file of client, on, off instead."""
+    """Scripted: `rows` holds per client its [on, off] pairs in seconds, ascending and apart; with
+    `period_seconds` they repeat. In a file, `file` names a CSV or JSON file of client, on, off
+    instead."""
 
     kind: Literal["table"]
     rows: tuple[tuple[tuple[Seconds, Seconds], ...], ...]
@@ -129,8 +133,9 @@ class Windows(Absent):
 
 
 class RoundsPart(Part):
-    """For every algorithm that works in rounds: a round is closed `deadline_seconds` after its start with what has arrived;
-    `over_selection` clients more than it needs are selected, and the first to arrive count."""
+    """For every algorithm that works in rounds: a round is closed `deadline_seconds` after its
+    start with what has arrived; `over_selection` clients more than it needs are selected, and the
+    first to arrive count."""
 
     deadline_seconds: Annotated[Float, Field(ge=1e-9, le=1e9)] | None = None
     over_selection: Annotated[Integer, Field(ge=0, le=2**31 - 1)] = 0
@@ -144,8 +149,9 @@ class RoundsPart(Part):
 
 
 class BudgetPart(Part):
-    """A run ends at whatever comes first. `seconds` are virtual. `stop_at_target`: also at the first point of the evaluation grid at
-    which the highest target is met, and was met at each of the `hold_points` - 1 points before it."""
+    """A run ends at whatever comes first. `seconds` are virtual. `stop_at_target`: also at the
+    first point of the evaluation grid at which the highest target is met, and was met at each of
+    the `hold_points` - 1 points before it."""
 
     updates: PositiveInt
     seconds: PositiveFloat
@@ -172,7 +178,8 @@ class Target(Part):
 
 
 class Scenario(Part):
-    """Heterogeneity as data: who has which examples, how fast and how reliable they are, and when the comparison ends.
+    """Heterogeneity as data: who has which examples, how fast and how reliable they are, and when
+    the comparison ends.
 
     `dropout`: the probability that a job is lost on its own, at a uniform instant of its run.
     """
@@ -237,7 +244,8 @@ class Scenario(Part):
 
     @property
     def goal(self) -> Target | None:
-        """The target at which a run stops, which is the highest; None if a run does not stop at one."""
+        """The target at which a run stops, which is the highest; None if a run does not stop at
+        one."""
         return max(self.targets, key=lambda target: target.value) if self.budget.stop_at_target else None
 
     def resolved(self) -> dict[str, Any]:
@@ -245,7 +253,8 @@ class Scenario(Part):
         return self.model_dump(mode="json", by_alias=True)
 
     def content_hash(self) -> str:
-        """Returns the hash of everything that can change a result: all but `about`, where files lie, and defaults of ADDED_KEYS."""
+        """Returns the hash of everything that can change a result: all but `about`, where files
+        lie, and defaults of ADDED_KEYS."""
         content = self.resolved()
         del content["about"]
         if self.task.sha256:
@@ -258,7 +267,8 @@ class Scenario(Part):
 
 
 def trace_sources(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Where a scenario's content, validated or not, speaks of traces: of both directions, or of one."""
+    """Where a scenario's content, validated or not, speaks of traces: of both directions, or of
+    one."""
     network = content.get("network")
     trace = network.get("trace") if isinstance(network, Mapping) else None
     if not isinstance(trace, dict):

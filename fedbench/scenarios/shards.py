@@ -17,13 +17,14 @@ TRADES = 10
 
 
 def classes_in_shards(labels: Rows, clients: int, seed: int, part: ShardsOfClasses) -> list[Rows]:
-    """One array of row numbers (ascending) per client, disjoint; every client has examples of exactly `part.classes_per_client`
-    classes.
+    """One array of row numbers (ascending) per client, disjoint; every client has examples of
+    exactly `part.classes_per_client` classes.
 
-    balanced: N c shards (c classes per client) of nearly one size, cut as those of two_class; every example is in one of them.
-    Otherwise a class is split evenly over the clients that hold it, and what the division leaves over is nobody's.
-    Source: DP2 of FedaGrac; unbalanced as in HarliWu/FedaGrac (`__getPathologicalData__`), balanced because the paper says "equal
-    volume". UsageError if the numbers do not allow it.
+    balanced: N c shards (c classes per client) of nearly one size, cut as those of two_class; every
+    example is in one of them. Otherwise a class is split evenly over the clients that hold it, and
+    what the division leaves over is nobody's. Source: DP2 of FedaGrac; unbalanced as in
+    HarliWu/FedaGrac (`__getPathologicalData__`), balanced because the paper says "equal volume".
+    UsageError if the numbers do not allow it.
     """
     classes, counts = np.unique(labels, return_counts=True)
     if part.classes_per_client > len(classes):
@@ -52,7 +53,8 @@ def classes_in_shards(labels: Rows, clients: int, seed: int, part: ShardsOfClass
 
 
 def shards_per_class(counts: Rows, shards: int) -> Rows:
-    """How many of the shards every class gets: in proportion to its examples, by largest remainders."""
+    """How many of the shards every class gets: in proportion to its examples, by largest
+    remainders."""
     share = counts * (shards / counts.sum())
     per_class: Rows = np.floor(share).astype(np.int64)
     for k in np.argsort(per_class - share, kind="stable")[: shards - per_class.sum()]:
@@ -61,10 +63,11 @@ def shards_per_class(counts: Rows, shards: int) -> Rows:
 
 
 def _as_in_the_code(counts: Rows, clients: int, per_client: int, seed: int) -> npt.NDArray[np.bool_]:
-    """Who holds which class (N, C): a permutation of all classes and then uniform draws, reshaped to N x c; a row with a class twice
-    is drawn again, without replacement.
+    """Who holds which class (N, C): a permutation of all classes and then uniform draws, reshaped
+    to N x c; a row with a class twice is drawn again, without replacement.
 
-    Departure from the code, where a class whose row was drawn again can be left without a client: then everything is drawn again.
+    Departure from the code, where a class whose row was drawn again can be left without a client:
+    then everything is drawn again.
     """
     classes = len(counts)
     for draw in range(DRAWS):
@@ -86,10 +89,12 @@ def _as_in_the_code(counts: Rows, clients: int, per_client: int, seed: int) -> n
 
 
 def _balanced(counts: Rows, clients: int, per_client: int, seed: int) -> npt.NDArray[np.bool_]:
-    """Who holds which class (N, C): as many clients as a class has shards. The classes, largest first, go to the clients that have
-    most room left; then pairs of clients, drawn at random, redistribute at random what only one of the two holds.
+    """Who holds which class (N, C): as many clients as a class has shards. The classes, largest
+    first, go to the clients that have most room left; then pairs of clients, drawn at random,
+    redistribute at random what only one of the two holds.
 
-    Source of the mixing: the "curveball" trades of Strona et al. 2014, Nature Communications 5:4114.
+    Source of the mixing: the "curveball" trades of Strona et al. 2014, Nature Communications
+    5:4114.
     """
     per_class = shards_per_class(counts, clients * per_client)
     for k, word in ((int(per_class.argmin()), "without one"), (int(per_class.argmax()), "with more than there are clients")):

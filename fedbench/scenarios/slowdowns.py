@@ -10,9 +10,11 @@ from fedbench.scenarios.base import Float, Part, PositiveFloat, PositiveInt
 
 
 class ByLabel(Part):
-    """Slow clients own rare classes. `rare_classes` classes are drawn once per seed, and the slowdowns are dealt out by rank: clients are
-    ranked by strength s + sqrt(1 - strength^2) e, where s is the share of those classes in a client's examples, standardised over the
-    clients, and e ~ N(0, 1). strength 0: whatever the examples; 1: by the share alone. How fast the clients are together is as it was."""
+    """Slow clients own rare classes. `rare_classes` classes are drawn once per seed, and the
+    slowdowns are dealt out by rank: clients are ranked by strength s + sqrt(1 - strength^2) e,
+    where s is the share of those classes in a client's examples, standardised over the clients, and
+    e ~ N(0, 1). strength 0: whatever the examples; 1: by the share alone. How fast the clients are
+    together is as it was."""
 
     strength: Annotated[Float, Field(ge=0, le=1)]
     rare_classes: PositiveInt = 2
@@ -21,9 +23,10 @@ class ByLabel(Part):
 class Slowdown(Part):
     """A factor on a client's step time, drawn once per client.
 
-    kind: slowdown, U(low, high); speed, high / U(low, high), so that speeds are uniform; bounded_pareto, a heavy tail: density
-    proportional to x^(-shape - 1) between low and high; lognormal, exp(log_sigma z) with z ~ N(0, 1), so that the median is 1 and speeds
-    are lognormal, too.
+    kind: slowdown, U(low, high); speed, high / U(low, high), so that speeds are uniform;
+    bounded_pareto, a heavy tail: density proportional to x^(-shape - 1) between low and high;
+    lognormal, exp(log_sigma z) with z ~ N(0, 1), so that the median is 1 and speeds are lognormal,
+    too.
     """
 
     kind: Literal["slowdown", "speed", "bounded_pareto", "lognormal"] = "slowdown"

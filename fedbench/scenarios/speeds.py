@@ -19,19 +19,22 @@ Counts = Weights
 
 
 def rounded(factors: Weights) -> Weights:
-    """Rounds to six decimals, so that the last bit of a machine's powers and exponentials means nothing."""
+    """Rounds to six decimals, so that the last bit of a machine's powers and exponentials means
+    nothing."""
     return np.asarray(np.round(factors, 6), np.float64)
 
 
 def lognormal(log_sigma: float, k: int, purpose: Purpose, clients: int, seed: int) -> Weights:
-    """exp(log_sigma z) of every client (N,), z ~ N(0, 1) from the client's stream k of a purpose."""
+    """exp(log_sigma z) of every client (N,), z ~ N(0, 1) from the client's stream k of a
+    purpose."""
     return rounded(np.exp(log_sigma * np.array([RandomStream(seed, purpose, i, k).normal(1)[0] for i in range(clients)])))
 
 
 def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
     """Factor on the step time of every client (N,), by the law of the part.
 
-    Source: Wang et al. 2024 (DeFedAvg), experiments ("speeds uniform on [1, 5]"), read as slowdowns unless kind = speed.
+    Source: Wang et al. 2024 (DeFedAvg), experiments ("speeds uniform on [1, 5]"), read as slowdowns
+    unless kind = speed.
     """
     if slowdown.log_sigma is not None:
         return lognormal(slowdown.log_sigma, 5, Purpose.speed, clients, seed)
@@ -44,8 +47,9 @@ def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
 
 
 def dealt_by_label(factors: Weights, by_label: ByLabel, seed: int, counts: Counts) -> Weights:
-    """The same factors (N,), dealt out again such that who has many examples of the rare classes tends to be slow; see `ByLabel`.
-    `counts` (N, C): everybody's examples of every class. UsageError if there are no more classes than rare ones."""
+    """The same factors (N,), dealt out again such that who has many examples of the rare classes
+    tends to be slow; see `ByLabel`. `counts` (N, C): everybody's examples of every class.
+    UsageError if there are no more classes than rare ones."""
     clients, classes = counts.shape
     if by_label.rare_classes >= classes:
         raise UsageError(

@@ -49,7 +49,8 @@ def needs_counts(scenario: Scenario) -> bool:
 
 
 def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Duration:
-    """Computing time of a step or a job; `counts` (N, C), everybody's examples of every class, where `needs_counts` says so."""
+    """Computing time of a step or a job; `counts` (N, C), everybody's examples of every class,
+    where `needs_counts` says so."""
     match scenario.compute:
         case PerStep(step_seconds=seconds, slowdown=slowdown):
             factors = slowdowns(slowdown, scenario.clients, seed)
@@ -83,7 +84,8 @@ def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Durat
 
 
 def link_rates(scenario: Scenario, seed: int) -> tuple[Rate, Rate]:
-    """Down and up, in megabit per second: one number for all clients or one per client (N,), None where it is not limited."""
+    """Down and up, in megabit per second: one number for all clients or one per client (N,), None
+    where it is not limited."""
     network, draws = scenario.network, (Purpose.speed, scenario.clients, seed)
     down = _spread(network.download_megabit_per_second, network.download_log_sigma, 3, *draws)
     up = _spread(network.upload_megabit_per_second, network.upload_log_sigma, 4, *draws)
@@ -98,8 +100,9 @@ def _spread(median: float | None, log_sigma: float, k: int, purpose: Purpose, cl
 
 
 def transfer(network: Network, megabit_per_second: Rate, payload_bytes: int, exchanges: int = 1) -> Duration:
-    """Time of all messages of a job in one direction: the latency of every exchange, and size / rate; 0 where the rate is not limited
-    and there is no latency. With message: fixed they weigh one message together, as in the papers that price so."""
+    """Time of all messages of a job in one direction: the latency of every exchange, and size /
+    rate; 0 where the rate is not limited and there is no latency. With message: fixed they weigh
+    one message together, as in the papers that price so."""
     latency = exchanges * network.latency_seconds
     if megabit_per_second is None:
         return Duration.constant(latency)
@@ -107,7 +110,8 @@ def transfer(network: Network, megabit_per_second: Rate, payload_bytes: int, exc
 
 
 def message_bits(network: Network, payload_bytes: int) -> float:
-    """Bits of all messages of a job in one direction: the payload's, or with message: fixed what the scenario says."""
+    """Bits of all messages of a job in one direction: the payload's, or with message: fixed what
+    the scenario says."""
     return 8.0 * payload_bytes if network.message_megabytes is None else network.message_megabytes * BITS_PER_MEGABYTE
 
 
@@ -123,7 +127,8 @@ def local_steps(scenario: Scenario, seed: int, counts: Counts | None = None) -> 
 
 
 def steps_of_all(scenario: Scenario, seed: int, counts: Counts | None) -> int:
-    """The number of local steps, where all clients have the same: the most that a polled client does."""
+    """The number of local steps, where all clients have the same: the most that a polled client
+    does."""
     drawn = local_steps(scenario, seed, counts)
     steps = np.unique(np.asarray(drawn.values)) if drawn.values is not None else np.empty(0)
     if len(steps) != 1:
@@ -136,8 +141,8 @@ def steps_of_all(scenario: Scenario, seed: int, counts: Counts | None) -> int:
 
 
 def one_step(duration: Duration, steps: float | Weights) -> Duration:
-    """The time of one local step; of a job whose time is drawn as a whole, whatever its steps, an equal share. `steps`: of a job, one
-    number or one per client (N,)."""
+    """The time of one local step; of a job whose time is drawn as a whole, whatever its steps, an
+    equal share. `steps`: of a job, one number or one per client (N,)."""
     if duration.per_step:
         return duration
     if duration.kind == "lognormal":
@@ -147,21 +152,24 @@ def one_step(duration: Duration, steps: float | Weights) -> Duration:
 
 
 def mean_steps(scenario: Scenario, seed: int, counts: Counts | None = None) -> Weights:
-    """Mean local steps of a job of every client (N,); of steps drawn for every job, the distribution's mean, at least 1."""
+    """Mean local steps of a job of every client (N,); of steps drawn for every job, the
+    distribution's mean, at least 1."""
     steps = local_steps(scenario, seed, counts)
     mean = max(1.0, steps.normal[0]) if steps.values is None and steps.normal is not None else steps.values
     return np.broadcast_to(np.asarray(mean, np.float64), scenario.clients).copy()
 
 
 def step_seconds(scenario: Scenario, seed: int, counts: Counts | None = None) -> Weights:
-    """Mean virtual seconds of one local step of every client (N,), an equal share of a job whose time is drawn as a whole; infinite
-    for a Pareto time of shape <= 1. `counts` (N, C) where `needs_counts` says so."""
+    """Mean virtual seconds of one local step of every client (N,), an equal share of a job whose
+    time is drawn as a whole; infinite for a Pareto time of shape <= 1. `counts` (N, C) where
+    `needs_counts` says so."""
     duration = one_step(compute(scenario, seed, counts), mean_steps(scenario, seed, counts))
     return np.broadcast_to(means(duration), scenario.clients).copy()
 
 
 def means(duration: Duration) -> Weights:
-    """Mean over draws, one for all clients or one per client; infinite for a Pareto time of shape <= 1."""
+    """Mean over draws, one for all clients or one per client; infinite for a Pareto time of shape
+    <= 1."""
     a, b = np.asarray(duration.a, np.float64), np.asarray(duration.b, np.float64)
     match duration.kind:
         case "uniform":
@@ -174,9 +182,11 @@ def means(duration: Duration) -> Weights:
 
 
 def poll_seconds(scenario: Scenario, seed: int, steps: int, counts: Counts | None) -> float:
-    """The period of polls that nobody sets: the mean over the clients of the computing time of `steps` local steps.
+    """The period of polls that nobody sets: the mean over the clients of the computing time of
+    `steps` local steps.
 
-    Source: our choice, the papers do not say. A client of mean speed has just done all its steps at the first poll after its start.
+    Source: our choice, the papers do not say. A client of mean speed has just done all its steps at
+    the first poll after its start.
     """
     seconds = steps * float(means(one_step(compute(scenario, seed, counts), steps)).mean())
     if not np.isfinite(seconds):
@@ -187,7 +197,8 @@ def poll_seconds(scenario: Scenario, seed: int, steps: int, counts: Counts | Non
 
 
 def _different_steps(steps: DifferentSteps | tuple[int, ...], scenario: Scenario, seed: int) -> LocalSteps:
-    """Returns how steps are drawn. In random mode the scheduler draws them; in fixed mode every job has those of its client's first."""
+    """Returns how steps are drawn. In random mode the scheduler draws them; in fixed mode every job
+    has those of its client's first."""
     clients = scenario.clients
     values: npt.NDArray[Any]
     match steps:
@@ -238,7 +249,8 @@ def availability(scenario: Scenario, seed: int) -> Availability:
 
 
 def mean_absences(a: Alternating, clients: int, seed: int) -> float | Weights:
-    """Mean absence in seconds: one for all clients, or one per client (N,) where some are rarely there."""
+    """Mean absence in seconds: one for all clients, or one per client (N,) where some are rarely
+    there."""
     if a.rarely is None:
         return a.mean_off_seconds
     is_rare = draw_per_client(seed, Purpose.rarity, clients) < a.rarely.share
@@ -246,7 +258,8 @@ def mean_absences(a: Alternating, clients: int, seed: int) -> float | Weights:
 
 
 def batches(scenario: Scenario, counts: Counts) -> npt.NDArray[np.int32]:
-    """How many mini-batches cover the examples of every client (N,); a full-batch gradient is as many mini-batch gradients."""
+    """How many mini-batches cover the examples of every client (N,); a full-batch gradient is as
+    many mini-batch gradients."""
     return np.asarray(np.ceil(counts.sum(axis=1) / scenario.local.batch_size), np.int32)
 
 

@@ -1,4 +1,5 @@
-"""Traces of measured links from a folder: JSON as the public logs of 3G and 4G links have it, or CSV."""
+"""Traces of measured links from a folder: JSON as the public logs of 3G and 4G links have it, or
+CSV."""
 
 from __future__ import annotations
 
@@ -36,8 +37,9 @@ MOST_BYTES = 256 << 20  # of a folder
 def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """The content of a scenario in which every folder of traces has its sum.
 
-    A folder beside the scenario's file is named by its path from the working directory. A folder whose sum is stated is not looked at.
-    Raises MissingDataError for a folder that is nowhere, UsageError for one without traces.
+    A folder beside the scenario's file is named by its path from the working directory. A folder
+    whose sum is stated is not looked at. Raises MissingDataError for a folder that is nowhere,
+    UsageError for one without traces.
     """
     trace = dict(content["network"]["trace"]) if trace_sources(content) else {}
     if isinstance(trace.get("upload"), Mapping):
@@ -66,8 +68,8 @@ def missing(name: str) -> str:
 
 
 def traces_of(name: str, sha256: str) -> tuple[Trace, ...]:
-    """The traces in the folder of this name, in the order of their files' names. MissingDataError if it is nowhere, UsageError if its
-    files do not have the sum `sha256` or hold no traces."""
+    """The traces in the folder of this name, in the order of their files' names. MissingDataError
+    if it is nowhere, UsageError if its files do not have the sum `sha256` or hold no traces."""
     return _read(places.found(name, FOLDER), sha256)
 
 
@@ -101,12 +103,14 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def sum_of(contents: Mapping[str, bytes]) -> str:
-    """The sum over names and contents: that of what `sha256sum` prints of the files, sorted by name."""
+    """The sum over names and contents: that of what `sha256sum` prints of the files, sorted by
+    name."""
     return places.sum_of({name: hashlib.sha256(content).hexdigest() for name, content in contents.items()})
 
 
 def read_trace(file: Path, content: bytes | None = None) -> Trace:
-    """The trace in a file, of `content` if that was read already. UsageError, naming the file and the part, for what is no trace."""
+    """The trace in a file, of `content` if that was read already. UsageError, naming the file and
+    the part, for what is no trace."""
     given = plain_files.content(file, LARGEST, "trace") if content is None else content
     text = plain_files.decoded(given, f"trace {file}", UsageError)
     names, parts = (KEYS, _json_parts(text, file)) if file.suffix == ".json" else (COLUMNS, _csv_parts(text, file))
@@ -114,7 +118,8 @@ def read_trace(file: Path, content: bytes | None = None) -> Trace:
 
 
 def trace_of(parts: Sequence[Sequence[int]], where: str) -> Trace:
-    """A trace of parts in nanoseconds, bits per second and nanoseconds. UsageError if no transfer over it would end."""
+    """A trace of parts in nanoseconds, bits per second and nanoseconds. UsageError if no transfer
+    over it would end."""
     if not parts:
         raise UsageError(f"{where}: expected at least one part, got none")
     duration, rate, latency = np.array(parts, np.int64).T

@@ -1,4 +1,5 @@
-"""Availability windows from a file beside the scenario: the scenario that is hashed and recorded holds the numbers."""
+"""Availability windows from a file beside the scenario: the scenario that is hashed and recorded
+holds the numbers."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ MOST_WINDOWS = 1_000_000
 def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """The content of a scenario with `availability.file` replaced by the `rows` that are in it.
 
-    The file is looked for beside the scenario, in the working directory, and in the data root. CSV: a header `client,on,off` and one line
-    per window, in seconds; JSON: a list of [client, on, off]. Raises UsageError for what cannot be read.
+    The file is looked for beside the scenario, in the working directory, and in the data root. CSV:
+    a header `client,on,off` and one line per window, in seconds; JSON: a list of [client, on, off].
+    Raises UsageError for what cannot be read.
     """
     part = content.get("availability")
     if not isinstance(part, Mapping) or part.get("kind") != "table" or "file" not in part:
@@ -41,7 +43,8 @@ def _clients(content: Mapping[str, Any]) -> int:
 
 
 def read_windows(file: Path, clients: int = MOST_CLIENTS) -> list[list[tuple[float, float]]]:
-    """Per client 0, 1, .. its (on, off) pairs in seconds, ascending; up to the last client that has any, of at most `clients`."""
+    """Per client 0, 1, .. its (on, off) pairs in seconds, ascending; up to the last client that has
+    any, of at most `clients`."""
     rows: dict[int, list[tuple[float, float]]] = {}
     for number, (place, entry) in enumerate(_entries(file)):
         client, on, off = _numbers(entry, f"availability.file {file}, {place}", clients)

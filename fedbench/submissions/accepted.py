@@ -1,4 +1,5 @@
-"""What is shown of a folder of submissions: those without faults, each with its validity, and all retractions."""
+"""What is shown of a folder of submissions: those without faults, each with its validity, and all
+retractions."""
 
 from __future__ import annotations
 
@@ -21,9 +22,11 @@ from fedbench.submissions.validity import Validity
 
 @dataclass(frozen=True)
 class Submission:
-    """A submission as it is shown. All its texts are those of strangers: printable, bounded, and to be escaped by whoever shows them.
+    """A submission as it is shown. All its texts are those of strangers: printable, bounded, and to
+    be escaped by whoever shows them.
 
-    `reason`: why it was retracted, else empty. A retracted one has no records, and without its folder nothing but its name.
+    `reason`: why it was retracted, else empty. A retracted one has no records, and without its
+    folder nothing but its name.
     """
 
     name: str
@@ -39,7 +42,8 @@ class Submission:
 
 
 def accepted(folder: Path, tell: Callable[[str], None] = lambda line: None) -> list[Submission]:
-    """Returns the submissions in a folder that have no faults, and those that were retracted, by name. Nothing is executed.
+    """Returns the submissions in a folder that have no faults, and those that were retracted, by
+    name. Nothing is executed.
 
     Args:
         folder: has a folder for each submission, and the history.

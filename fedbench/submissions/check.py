@@ -1,6 +1,8 @@
-"""What can be said of a submission without a run: faults, which keep it out, and questions, which call for a run.
+"""What can be said of a submission without a run: faults, which keep it out, and questions, which
+call for a run.
 
-Nothing of the submission is executed. Every file is read once, within limits; what was hashed is what is looked at.
+Nothing of the submission is executed. Every file is read once, within limits; what was hashed is
+what is looked at.
 """
 
 from __future__ import annotations
@@ -47,8 +49,8 @@ class Again:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found about a submission. `digest`: of its manifest, None if there is none to be read. `whole_draw`: whether all of its
-    records could be drawn to be run again."""
+    """What was found about a submission. `digest`: of its manifest, None if there is none to be
+    read. `whole_draw`: whether all of its records could be drawn to be run again."""
 
     name: str
     digest: str | None = None
@@ -62,7 +64,8 @@ class Report:
 
     @property
     def validity(self) -> Validity | None:
-        """Returns the rung of the ladder that this check alone gives; None for what has not the form of a submission."""
+        """Returns the rung of the ladder that this check alone gives; None for what has not the
+        form of a submission."""
         if self.manifest is None:
             return None
         if self.faults:
@@ -92,13 +95,13 @@ class Report:
 
 
 def check(folder: Path, *, references: Path = REFERENCES, archives: Path | None = None, apart: bool = True) -> Report:
-    """Returns what can be said of the submission in a folder without a run. Never raises for what the submission holds.
+    """Returns what can be said of the submission in a folder without a run. Never raises for what
+    the submission holds.
 
-    Args:
-        folder: the submission's folder, which has its name.
-        references: folder of the files of reference times.
-        archives: folder of the committed archives of suites, which outliers are looked for with.
-        apart: whether its tables are first read in a process of their own, with bounded memory and time.
+    Args: folder: the submission's folder, which has its name. references: folder of the files of
+        reference times. archives: folder of the committed archives of suites, which outliers are
+        looked for with. apart: whether its tables are first read in a process of their own, with
+        bounded memory and time.
 
     Raises:
         FedbenchError: if the references or the archives themselves are damaged.
@@ -125,7 +128,8 @@ def _refuse(found: Sequence[Finding]) -> None:
 
 
 def _suite(manifest: Manifest) -> Suite:
-    """The suite that the package has under the name; no file is opened because a submission names it."""
+    """The suite that the package has under the name; no file is opened because a submission names
+    it."""
     said = manifest.suite
     if said.name not in suites.names():
         raise fault(MANIFEST, f"suite.name: expected one of {', '.join(suites.names())}, got {said.name!r}")
@@ -155,7 +159,8 @@ def _read(files: Files, suite: Suite, manifest: Manifest) -> tuple[list[Record],
 
 
 def read_tables(files: Files) -> list[Record]:
-    """Returns the records, not yet looked at one by one. FaultsError if a table is damaged, of another form, or too large."""
+    """Returns the records, not yet looked at one by one. FaultsError if a table is damaged, of
+    another form, or too large."""
     try:
         if TRIALS in files:
             bounded_parquet.table(files[TRIALS], trials.KINDS, trials.MOST_ROWS, TRIALS, missing=(trials.ACCURACY,))

@@ -1,4 +1,5 @@
-"""What a check says: one line each, that names the file, the thing, its value and what was expected."""
+"""What a check says: one line each, that names the file, the thing, its value and what was
+expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The files of a submission: plain ones with the expected names, read once and within limits. Nothing else may lie beside them."""
+"""The files of a submission: plain ones with the expected names, read once and within limits.
+Nothing else may lie beside them."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def is_submission(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Files:
-    """Returns the contents of all files. FaultsError for what is missing, is no plain file, is too large, or should not be there."""
+    """Returns the contents of all files. FaultsError for what is missing, is no plain file, is too
+    large, or should not be there."""
     found: dict[str, bytes] = {}
     faults = []
     for name, mode in _entries(folder):

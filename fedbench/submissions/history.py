@@ -1,8 +1,8 @@
 """What became of submissions, one line an event, in a file that only grows: history.jsonl.
 
-Every line has the digest of the line before it, so a line that is changed or taken out is noticed. Lines taken from the end are not: that
-the file only grew is seen beside an earlier version of it (`grown`). A line that was cut short never was an event; the next one takes its
-place.
+Every line has the digest of the line before it, so a line that is changed or taken out is noticed.
+Lines taken from the end are not: that the file only grew is seen beside an earlier version of it
+(`grown`). A line that was cut short never was an event; the next one takes its place.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ RUNGS: dict[Kind, Validity] = {
 
 
 class Event(Part):
-    """A line. `digest`: of the submission's manifest; `report`: of the report that was seen; `previous`: of the line before."""
+    """A line. `digest`: of the submission's manifest; `report`: of the report that was seen;
+    `previous`: of the line before."""
 
     date: Day
     submission: Annotated[str, Field(pattern=rf"^{SLUG}\z")]
@@ -49,8 +50,8 @@ class Event(Part):
 
 
 def read(file: Path) -> list[Event]:
-    """Returns all events, the oldest first; none if there is no file. RecordError that names the first line which is no event, or does not
-    follow the one before it."""
+    """Returns all events, the oldest first; none if there is no file. RecordError that names the
+    first line which is no event, or does not follow the one before it."""
     return _events(content(file), str(file))[0] if file.exists() else []
 
 
@@ -149,8 +150,8 @@ def _check_next(events: Sequence[Event], added: Event, file: Path) -> None:
 
 
 def standing(events: Sequence[Event], submission: str, digest: str | None) -> tuple[Validity, str]:
-    """Returns how valid a submission with this digest is by its events, and the reason if it was retracted. What is said of another digest
-    does not count: the submission was changed since."""
+    """Returns how valid a submission with this digest is by its events, and the reason if it was
+    retracted. What is said of another digest does not count: the submission was changed since."""
     own = [one for one in events if one.submission == submission]
     retracted = next((one for one in own if one.event == "retracted"), None)
     if retracted is not None:

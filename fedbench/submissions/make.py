@@ -1,4 +1,5 @@
-"""Makes a submission's folder out of a store's records. It appears whole and without faults, or not at all."""
+"""Makes a submission's folder out of a store's records. It appears whole and without faults, or not
+at all."""
 
 from __future__ import annotations
 
@@ -42,18 +43,14 @@ def make(
 ) -> Report:
     """Make the folder `words.name` in `parent`, and return what its check says.
 
-    Args:
-        parent: where the folder appears; it is made if it is not there.
-        words: what is said of it.
-        suite: a suite of the library.
-        selectors: algorithms of the suite, and others as `file.py:Class` or by the names of their entry points.
-        store: has the records. Runs without one are left out.
-        options: file of chosen options, for tuned rows.
-        trials: file of all trials, which belongs to it.
+    Args: parent: where the folder appears; it is made if it is not there. words: what is said of
+        it. suite: a suite of the library. selectors: algorithms of the suite, and others as
+        `file.py:Class` or by the names of their entry points. store: has the records. Runs without
+        one are left out. options: file of chosen options, for tuned rows. trials: file of all
+        trials, which belongs to it.
 
-    Raises:
-        UsageError: if the folder is there already, the store has no record, or a file or word cannot be taken.
-        FedbenchError: if the check finds faults; then no folder is left.
+    Raises: UsageError: if the folder is there already, the store has no record, or a file or word
+        cannot be taken. FedbenchError: if the check finds faults; then no folder is left.
     """
     if not re.fullmatch(SLUG, words.name):
         raise UsageError(f"submission {words.name!r:.80}: expected a name of at most 64 small letters, digits and hyphens")
@@ -85,7 +82,8 @@ def make(
 
 
 def _entrant(selector: str, algorithm: Algorithm, folder: Path) -> dict[str, str]:
-    """How the manifest names an algorithm. The file of one that is in a file is put into the folder."""
+    """How the manifest names an algorithm. The file of one that is in a file is put into the
+    folder."""
     origin = origins.origin(type(algorithm))
     own = {"name": algorithm.name}
     match origin.get("kind"):

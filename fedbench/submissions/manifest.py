@@ -81,7 +81,8 @@ Entrant = Annotated[BuiltIn | InFile | Distributed, Field(discriminator="origin"
 
 
 class OfSuite(_Part):
-    """The suite by name, and by the hash of its design, which stays as it is when the suite takes in another algorithm."""
+    """The suite by name, and by the hash of its design, which stays as it is when the suite takes
+    in another algorithm."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*\z", max_length=100)]
     hash: Hash
@@ -95,7 +96,8 @@ class File(_Part):
 
 
 class Manifest(_Part):
-    """All keys of submission.yaml. `tuning_trials`: how many trials a row and point the authors say that they made to find options."""
+    """All keys of submission.yaml. `tuning_trials`: how many trials a row and point the authors say
+    that they made to find options."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     name: Annotated[str, Field(pattern=rf"^{SLUG}\z")]
@@ -117,7 +119,8 @@ class Manifest(_Part):
 
 
 def parse(content: bytes) -> Manifest:
-    """Returns the manifest in the content of its file. FaultsError, a fault a key, if it is none."""
+    """Returns the manifest in the content of its file. FaultsError, a fault a key, if it is
+    none."""
     try:
         text = plain_files.decoded(content, MANIFEST)
         _check_characters(text)
@@ -167,5 +170,6 @@ def _json(value: Any) -> str:
 
 
 def digest(content: bytes) -> str:
-    """Returns the digest of a submission from the content of its manifest, which has those of all other files."""
+    """Returns the digest of a submission from the content of its manifest, which has those of all
+    other files."""
     return hashlib.sha256(content).hexdigest()

@@ -1,11 +1,13 @@
-"""What is implausible, and so calls for a run: questions, never faults. The rule was written before any submission was seen.
+"""What is implausible, and so calls for a run: questions, never faults. The rule was written before
+any submission was seen.
 
 1. A run that the committed archive of the suite has too, with another digest of its result.
-2. A run whose last accuracy is further than Z robust standard deviations, and further than LEAST, from the median of its row: of the
-   committed row, where the archive has it with at least FEW seeds, else of its own, from FEW seeds on. A robust standard deviation is
-   1.4826 times the median of the distances from the median.
-3. A row whose median time to a target is smaller than the frozen reference time divided by FACTOR: it would be that much faster than
-   everything that was tuned for the suite.
+2. A run whose last accuracy is further than Z robust standard deviations, and further than LEAST,
+   from the median of its row: of the committed row, where the archive has it with at least FEW
+   seeds, else of its own, from FEW seeds on. A robust standard deviation is 1.4826 times the median
+   of the distances from the median.
+3. A row whose median time to a target is smaller than the frozen reference time divided by FACTOR:
+   it would be that much faster than everything that was tuned for the suite.
 """
 
 from __future__ import annotations
@@ -34,11 +36,9 @@ FACTOR = 2.0
 def questions(rows: Sequence[Row], suite: Suite, references: Path, archives: Path | None) -> Iterator[Finding]:
     """Yields what the rule of this module finds.
 
-    Args:
-        rows: the rows of the submission.
-        suite: their suite.
-        references: folder of the files of reference times; a suite without one has none.
-        archives: folder of the committed archives; None or one that lacks the suite: nothing is compared with it.
+    Args: rows: the rows of the submission. suite: their suite. references: folder of the files of
+        reference times; a suite without one has none. archives: folder of the committed archives;
+        None or one that lacks the suite: nothing is compared with it.
 
     Raises:
         UsageError: if the file of reference times is none.

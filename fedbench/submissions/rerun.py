@@ -1,4 +1,5 @@
-"""Some records of a submission, drawn at random and run again: the only check that finds numbers which were invented well."""
+"""Some records of a submission, drawn at random and run again: the only check that finds numbers
+which were invented well."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fedbench import origins
-from fedbench.engine.run import verify
+from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.results.archive import RUNS
 from fedbench.results.record import Record
@@ -25,12 +26,10 @@ def rerun(report: Report, folder: Path, sample: int, draw: int, *, run_plugins: 
 
     A report with faults comes back as it is: what does not fit is not run.
 
-    Args:
-        report: what `check` said of the submission.
-        folder: the submission's folder, in which its plugins are.
-        sample: how many records, at most.
-        draw: seed of the draw; whoever submits should not know it beforehand.
-        run_plugins: whether records of algorithms that are not built in may be drawn. Their code is then executed, with all rights of
+    Args: report: what `check` said of the submission. folder: the submission's folder, in which its
+        plugins are. sample: how many records, at most. draw: seed of the draw; whoever submits
+        should not know it beforehand. run_plugins: whether records of algorithms that are not built
+        in may be drawn. Their code is then executed, with all rights of
             this process.
         tell: called with a line for each record.
     """
@@ -56,7 +55,8 @@ def rerun(report: Report, folder: Path, sample: int, draw: int, *, run_plugins: 
 
 
 def _again(record: Record, manifest: Manifest, folder: Path | None) -> tuple[Again, Finding | None]:
-    """What became of a record, and what is to be said if it is not the same. `folder`: where the file of its algorithm is, if in one."""
+    """What became of a record, and what is to be said if it is not the same. `folder`: where the
+    file of its algorithm is, if in one."""
     name = named(record)
     algorithm = None
     if folder is not None:
@@ -81,6 +81,7 @@ def _again(record: Record, manifest: Manifest, folder: Path | None) -> tuple[Aga
 
 
 def _is_fault(one: Again, record: Record) -> bool:
-    """The native trainer has the same bits on every machine, so there is nothing to tolerate; torch has not."""
+    """The native trainer has the same bits on every machine, so there is nothing to tolerate; torch
+    has not."""
     native = record.meta["provenance"]["trainer"] == "native"
     return one.verdict == "differs" or (native and one.verdict == "within tolerance")

@@ -1,4 +1,5 @@
-"""Which record of a submission belongs to which row of the suite, and what is wrong with those that belong to none."""
+"""Which record of a submission belongs to which row of the suite, and what is wrong with those that
+belong to none."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from fedbench.suites.tuned import Tuned
 DIGESTS = {"inputs", "plan", "model", "selections", "result"}
 KNOWN = {*SECTIONS, "warnings"}
 Key = tuple[str, str]
-"""A point, and a row as `tuned.rows` names it; an algorithm that is not built in has one row, of its own name."""
+"""A point, and a row as `tuned.rows` names it; an algorithm that is not built in has one row, of
+its own name."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ def named(record: Record) -> str:
 
 
 def record_faults(records: Iterable[Record]) -> Iterator[Finding]:
-    """Yields what is wrong with single records: who made them, from what, on what they were measured."""
+    """Yields what is wrong with single records: who made them, from what, on what they were
+    measured."""
     for record in records:
         made, meta = record.meta["provenance"], record.meta
         odd = next((text for text in _texts(meta) if not text.replace("\n", "").isprintable()), None)
@@ -73,7 +76,8 @@ def _texts(tree: Any) -> Iterator[str]:
 
 
 def rows(records: Sequence[Record], suite: Suite, manifest: Manifest, frozen: Tuned | None) -> tuple[list[Row], list[Finding]]:
-    """Returns the rows that the records make, and what is wrong: records of no row, seeds twice, seeds that are missing."""
+    """Returns the rows that the records make, and what is wrong: records of no row, seeds twice,
+    seeds that are missing."""
     faults: list[Finding] = []
     single: dict[str, Record] = {}
     for record in records:
@@ -96,7 +100,8 @@ def rows(records: Sequence[Record], suite: Suite, manifest: Manifest, frozen: Tu
 
 
 def _expected(suite: Suite, manifest: Manifest, frozen: Tuned | None) -> Mapping[str, list[tuple[Key, RunSpec]]]:
-    """Returns the rows of the built-in algorithms by run id. Published and tuned options may be the same."""
+    """Returns the rows of the built-in algorithms by run id. Published and tuned options may be the
+    same."""
     names = {one.name for one in manifest.algorithms if isinstance(one, BuiltIn)}
     selectors = [selector for selector in suite.selectors() if registry.parse_selector(selector)[0] in names]
     found: dict[str, list[tuple[Key, RunSpec]]] = {}
@@ -164,8 +169,8 @@ def _empty(made: Sequence[Row], manifest: Manifest) -> list[Finding]:
 
 
 def option_faults(made: Sequence[Row], manifest: Manifest) -> Iterator[Finding]:
-    """Yields algorithms that are not built in and have other options from point to point: those would be tuned, without trials that anybody
-    can check."""
+    """Yields algorithms that are not built in and have other options from point to point: those
+    would be tuned, without trials that anybody can check."""
     for one in manifest.algorithms:
         if isinstance(one, BuiltIn):
             continue

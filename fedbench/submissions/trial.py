@@ -1,7 +1,8 @@
-"""The tables of a submission are first read in a process of its own, with bounded memory and time. What that survives is read here.
+"""The tables of a submission are first read in a process of its own, with bounded memory and time.
+What that survives is read here.
 
-A page of Parquet may unpack to two gigabytes from a few kilobytes, whatever the footer says, and the code that unpacks it is not ours.
-Usage: python -m fedbench.submissions.trial FOLDER
+A page of Parquet may unpack to two gigabytes from a few kilobytes, whatever the footer says, and
+the code that unpacks it is not ours. Usage: python -m fedbench.submissions.trial FOLDER
 """
 
 from __future__ import annotations

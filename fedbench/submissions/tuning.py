@@ -1,4 +1,5 @@
-"""Rows that claim to be tuned bring all trials of the suite's rule, and the rule chooses the same options from them."""
+"""Rows that claim to be tuned bring all trials of the suite's rule, and the rule chooses the same
+options from them."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from fedbench.suites.tuning import trials as trials_of
 
 
 def frozen_in(files: Files, suite: Suite) -> tuple[Tuned | None, Mapping[str, Outcome]]:
-    """Returns the chosen options and the outcomes of trials by run id; none if the submission claims nothing.
+    """Returns the chosen options and the outcomes of trials by run id; none if the submission
+    claims nothing.
 
     FaultsError if a file is none, is of another suite, or has no other beside it.
     """
@@ -53,7 +55,8 @@ def _check_options(frozen: Tuned, suite: Suite) -> None:
 
 
 def faults(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> Iterator[Finding]:
-    """Yields the tuned rows whose trials are not all there, or whose options the rule does not choose from them."""
+    """Yields the tuned rows whose trials are not all there, or whose options the rule does not
+    choose from them."""
     for row in rows if frozen is not None else ():
         selector = row.name.removesuffix(tuned.TUNED)
         if frozen is not None and selector != row.name:

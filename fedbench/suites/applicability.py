@@ -1,4 +1,5 @@
-"""Which algorithms run on which scenarios, and why the others are refused: asked of the plan, nothing is trained."""
+"""Which algorithms run on which scenarios, and why the others are refused: asked of the plan,
+nothing is trained."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ are left out; `fedbench applicability SCENARIO` tells of them.
 
 @dataclass(frozen=True)
 class Pair:
-    """What becomes of an algorithm on a scenario. `reason`: of the refusal, or where the data were looked for; else empty."""
+    """What becomes of an algorithm on a scenario. `reason`: of the refusal, or where the data were
+    looked for; else empty."""
 
     scenario: str
     algorithm: str
@@ -41,7 +43,8 @@ class Pair:
 
 
 def paged() -> list[str]:
-    """The scenarios of the library whose data come with fedbench or with a package of the system: the page is of them."""
+    """The scenarios of the library whose data come with fedbench or with a package of the system:
+    the page is of them."""
     return [name for name in scenario_names() if _comes_along(load(name))]
 
 
@@ -53,7 +56,8 @@ def _comes_along(scenario: Scenario) -> bool:
 def pairs(
     scenarios: Sequence[str | Scenario] = (), algorithms: Sequence[str | Algorithm] = (), overrides: Sequence[str] = ()
 ) -> Iterator[Pair]:
-    """Every algorithm on every scenario, scenarios outermost; empty means all of the library and all that are built in.
+    """Every algorithm on every scenario, scenarios outermost; empty means all of the library and
+    all that are built in.
 
     UsageError for unknown names or values.
     """

@@ -1,4 +1,5 @@
-"""The runs of a suite on this machine: what is there is taken, what is missing is computed, what fails is written down."""
+"""The runs of a suite on this machine: what is there is taken, what is missing is computed, what
+fails is written down."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ FAILED = ".failed"
 
 @dataclass(frozen=True)
 class Tally:
-    """Runs that were wanted: how many have a record now, and how many of these had one before; which failed, with the reason."""
+    """Runs that were wanted: how many have a record now, and how many of these had one before;
+    which failed, with the reason."""
 
     wanted: int
     there: int
@@ -31,8 +33,8 @@ class Tally:
 
 
 def applicable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str, str]]:
-    """Every point and algorithm, with why it cannot run there, or an empty reason. MissingDataError if the data are not
-    here."""
+    """Every point and algorithm, with why it cannot run there, or an empty reason. MissingDataError
+    if the data are not here."""
     for point in points:
         scenario = suite.scenario_at(point)
         for selector in selectors:
@@ -55,7 +57,8 @@ def compute(
     watcher: Watcher | None = None,
     executor: Executor | None = None,
 ) -> Tally:
-    """Compute what is missing. A run that fails is written down in the store and tried again the next time; the others go on."""
+    """Compute what is missing. A run that fails is written down in the store and tried again the
+    next time; the others go on."""
     absent = missing(store, wanted)
     before = len({spec.run_id for spec in wanted}) - len(absent)
     failures: list[tuple[RunSpec, str]] = []

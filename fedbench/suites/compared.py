@@ -1,4 +1,5 @@
-"""What figures and tables compare: the rows of points, from a suite or from any records, with their boards."""
+"""What figures and tables compare: the rows of points, from a suite or from any records, with their
+boards."""
 
 from __future__ import annotations
 
@@ -17,11 +18,10 @@ from fedbench.suites.findings.results import Results
 class Compared:
     """Rows by point, and their boards.
 
-    title: what the rows are of, such as `suite axes (0123456789abcdef)`.
-    rows: by point, then by label, the runs in order of seed, references among them.
-    boards: by point.
-    alike: by point, the boards of the rows without an advantage; empty where that is not known.
-    advantages: by label, what a row has by definition beyond the others; those that have nothing are left out.
+    title: what the rows are of, such as `suite axes (0123456789abcdef)`. rows: by point, then by
+    label, the runs in order of seed, references among them. boards: by point. alike: by point, the
+    boards of the rows without an advantage; empty where that is not known. advantages: by label,
+    what a row has by definition beyond the others; those that have nothing are left out.
     """
 
     title: str
@@ -31,7 +31,8 @@ class Compared:
     advantages: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def point(self, name: str | None) -> str:
-        """Returns the name of a point; of the only one if none is given. UsageError if there is none, or several to choose from."""
+        """Returns the name of a point; of the only one if none is given. UsageError if there is
+        none, or several to choose from."""
         if name is None and len(self.rows) == 1:
             return next(iter(self.rows))
         if name is None:
@@ -41,7 +42,8 @@ class Compared:
         return name
 
     def at(self, points: Sequence[str]) -> Compared:
-        """Returns only these points, in this order; all if none is given. UsageError for one that there is not."""
+        """Returns only these points, in this order; all if none is given. UsageError for one that
+        there is not."""
         names = [self.point(name) for name in points] or list(self.rows)
         boards, alike = ({name: part[name] for name in names if name in part} for part in (self.boards, self.alike))
         return Compared(self.title, {name: self.rows[name] for name in names}, boards, alike, self.advantages)
@@ -56,7 +58,8 @@ class Compared:
 
 
 def of_suite(results: Results, *, tuned: bool) -> Compared:
-    """Returns the complete rows of a suite with tuned or with published options. UsageError if there are none."""
+    """Returns the complete rows of a suite with tuned or with published options. UsageError if
+    there are none."""
     boards, kind = (results.tuned, "tuned") if tuned else (results.published, "published")
     suite = results.suite
     if not boards:
@@ -76,8 +79,9 @@ def of_suite(results: Results, *, tuned: bool) -> Compared:
 
 
 def of_records(records: Iterable[Record], title: str) -> Compared:
-    """Returns a point for each scenario of the records. A scenario without targets or without a budget in seconds has rows, and no board.
-    RecordError without records, or if two of them claim the same place."""
+    """Returns a point for each scenario of the records. A scenario without targets or without a
+    budget in seconds has rows, and no board. RecordError without records, or if two of them claim
+    the same place."""
     summaries = summarize(records)
     if not summaries:
         raise RecordError(f"{title}: expected records, got none")

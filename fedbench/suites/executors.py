@@ -1,4 +1,5 @@
-"""Tasks one after the other in this process, or side by side in processes of their own, each of which ends alone."""
+"""Tasks one after the other in this process, or side by side in processes of their own, each of
+which ends alone."""
 
 from __future__ import annotations
 
@@ -57,10 +58,12 @@ class WorkerDied(FedbenchError):
 
 
 class Executor(Protocol):
-    """Works at all tasks, in order. Each is Begun, may be Told of, and is Done, whatever becomes of the others. `shares_files`: whether
-    what a task writes is seen here; if not, the result has to bring it.
+    """Works at all tasks, in order. Each is Begun, may be Told of, and is Done, whatever becomes of
+    the others. `shares_files`: whether what a task writes is seen here; if not, the result has to
+    bring it.
 
-    KeyboardInterrupt ends the tasks under way, which may write what they have, and is raised when all of them have ended.
+    KeyboardInterrupt ends the tasks under way, which may write what they have, and is raised when
+    all of them have ended.
     """
 
     @property
@@ -88,8 +91,9 @@ class Here:
 class Pool:
     """Runs in `processes` processes, which import the main program again.
 
-    A worker that is killed takes its own task with it and is replaced. Ctrl-C is passed on to the workers and their end is awaited; a
-    second one kills them. Workers whose parent was killed end by themselves, as after Ctrl-C.
+    A worker that is killed takes its own task with it and is replaced. Ctrl-C is passed on to the
+    workers and their end is awaited; a second one kills them. Workers whose parent was killed end
+    by themselves, as after Ctrl-C.
     """
 
     shares_files = True
@@ -98,7 +102,8 @@ class Pool:
         self.processes = processes
 
     def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
-        """UsageError if the main program cannot be imported again, most often because it starts runs itself."""
+        """UsageError if the main program cannot be imported again, most often because it starts
+        runs itself."""
         _refuse_inside_an_import(self.processes)
         workers: list[_Worker] = []
         waiting = iter(enumerate(tasks))
@@ -189,7 +194,8 @@ def _ready(workers: Sequence[_Worker]) -> list[int]:
 
 
 def _end(workers: Sequence[_Worker]) -> None:
-    """Ask all to end, and wait: idle ones end at once, those at work may write what they have. An interrupt kills the rest."""
+    """Ask all to end, and wait: idle ones end at once, those at work may write what they have. An
+    interrupt kills the rest."""
     for worker in workers:
         worker.pipe.close()
         if worker.task is not None:
@@ -249,7 +255,8 @@ def _done(pipe: Connection, work: Work, content: bytes) -> Done:
 
 
 def fit_to_travel(error: Exception) -> Exception:
-    """Frames do not travel to another process; what they say does. SystemExit and the like are not for here."""
+    """Frames do not travel to another process; what they say does. SystemExit and the like are not
+    for here."""
     if not isinstance(error, FedbenchError) and origins.is_own(error):
         return PluginError(origins.described(error))
     if not isinstance(error, FedbenchError):

@@ -1,6 +1,8 @@
-"""What pictures of a suite show beside its records: who has which labels, what clients do when, and what was tried of the options.
+"""What pictures of a suite show beside its records: who has which labels, what clients do when, and
+what was tried of the options.
 
-They need data and plans, so they are made once and kept beside the records; a site is made without either.
+They need data and plans, so they are made once and kept beside the records; a site is made without
+either.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ DIGITS = 5  # significant ones of times
 
 
 def illustrate(suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> dict[str, Any]:
-    """Returns {schema, suite, labels, timelines, sensitivity}: by point a map of the labels of the first seed, by point and selector the
-    beginning of the first seed's plan with tuned options, or those that the suite names, and by selector and point what was tried. JSON
-    values only.
+    """Returns {schema, suite, labels, timelines, sensitivity}: by point a map of the labels of the
+    first seed, by point and selector the beginning of the first seed's plan with tuned options, or
+    those that the suite names, and by selector and point what was tried. JSON values only.
 
     Args:
         suite: the suite.

@@ -15,12 +15,13 @@ AHEAD = 2  # tasks that are handed over for every processor of the cluster: a wo
 class OnRay:
     """Runs on the nodes of a Ray cluster, or of one that is started here and ends with the program.
 
-    A task whose worker or node dies is tried again on another one. Without a file system that all nodes share, what the tasks give comes
-    back here and is stored here.
+    A task whose worker or node dies is tried again on another one. Without a file system that all
+    nodes share, what the tasks give comes back here and is stored here.
     """
 
     def __init__(self, address: str | None = None, *, shares_files: bool = False, retries: int = 3) -> None:
-        """address: as `ray.init` takes it; None starts a cluster of this machine. retries: of a task whose worker dies."""
+        """address: as `ray.init` takes it; None starts a cluster of this machine. retries: of a
+        task whose worker dies."""
         self.address, self.shares_files, self.retries = address, shares_files, retries
 
     def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
@@ -53,7 +54,8 @@ class OnRay:
 
 
 def _attempt(work: Work, task: Any) -> Done:
-    """Does the work on a node. What goes wrong in it comes back as a result, since trying again would not help."""
+    """Does the work on a node. What goes wrong in it comes back as a result, since trying again
+    would not help."""
     try:
         return Done(0, work(task, lambda *report: None))
     except Exception as error:

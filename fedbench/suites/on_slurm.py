@@ -19,8 +19,8 @@ QUEUE_SECONDS = 5.0
 class OnSlurm:
     """Groups of tasks as the jobs of one array; all nodes share the file system, and so the store.
 
-    A job that Slurm cancels, or ends at its time limit, is handed in again; what it had finished is in the store and is taken from there.
-    A job that Slurm itself requeues goes on by itself.
+    A job that Slurm cancels, or ends at its time limit, is handed in again; what it had finished is
+    in the store and is taken from there. A job that Slurm itself requeues goes on by itself.
     """
 
     shares_files = True
@@ -61,7 +61,8 @@ class OnSlurm:
                 return
 
     def _handed_in(self, work: Work, groups: Sequence[Any], hear: Hear, *, last: bool) -> list[Any]:
-        """Hand all groups in and await them; those that ended without results, unless this is the last attempt."""
+        """Hand all groups in and await them; those that ended without results, unless this is the
+        last attempt."""
         executor = self._executor()
         queue = Queue() if executor.cluster == "slurm" else None
         jobs = dict(zip(executor.map_array(Group(work), groups), groups, strict=True))
@@ -111,14 +112,16 @@ def _results(job: Any) -> tuple[list[Done], str]:
 
 
 class Queue:
-    """Slurm's queue. submitit asks the accounting whether a job has ended, which many clusters do not have."""
+    """Slurm's queue. submitit asks the accounting whether a job has ended, which many clusters do
+    not have."""
 
     def __init__(self) -> None:
         self._next: dict[str, float] = {}
         self._missing: dict[str, int] = {}
 
     def lacks(self, job: Any) -> bool:
-        """Has the job left the queue, in two looks QUEUE_SECONDS apart? Its result may come a moment later."""
+        """Has the job left the queue, in two looks QUEUE_SECONDS apart? Its result may come a
+        moment later."""
         name, now = str(job.job_id), time.monotonic()
         if now < self._next.get(name, now - 1):
             return False
@@ -131,8 +134,8 @@ class Queue:
 
 
 class Group:
-    """Some tasks one after the other, on a node. Called again after a requeue it goes through all of them; finished ones are taken from
-    the store."""
+    """Some tasks one after the other, on a node. Called again after a requeue it goes through all
+    of them; finished ones are taken from the store."""
 
     def __init__(self, work: Work) -> None:
         self.work = work

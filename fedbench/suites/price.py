@@ -1,4 +1,5 @@
-"""What a suite costs, before anything is trained: runs and trained steps from plans, seconds from a few short runs on this machine."""
+"""What a suite costs, before anything is trained: runs and trained steps from plans, seconds from a
+few short runs on this machine."""
 
 from __future__ import annotations
 
@@ -17,14 +18,16 @@ from fedbench.scenarios.load import load
 from fedbench.suites.suite import Point, Suite
 
 SAMPLES = (0.05, 0.25)
-"""Shares of the time budget of the two short runs of every algorithm, between which the price of a step lies."""
+"""Shares of the time budget of the two short runs of every algorithm, between which the price of a
+step lies."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One algorithm at one point. `refused`: why it cannot run there, else empty; then nothing else is known. Of one run: `steps` that are
-    trained, `updates`, `vectors` of the model's size that the server keeps. `seconds`: of one run on this machine; None where it was not
-    asked for. `runs`: how many the suite has, and how many are tried for its options."""
+    """One algorithm at one point. `refused`: why it cannot run there, else empty; then nothing else
+    is known. Of one run: `steps` that are trained, `updates`, `vectors` of the model's size that
+    the server keeps. `seconds`: of one run on this machine; None where it was not asked for.
+    `runs`: how many the suite has, and how many are tried for its options."""
 
     point: str
     selector: str
@@ -40,7 +43,8 @@ class Cell:
 def priced(
     suite: Suite, points: Sequence[Point], selectors: Sequence[str], *, timed: bool, tell: Callable[[str], None]
 ) -> Iterator[Cell]:
-    """Every algorithm at every point, points outermost. timed: also measure this machine. UsageError for missing data."""
+    """Every algorithm at every point, points outermost. timed: also measure this machine.
+    UsageError for missing data."""
     rates: dict[str, Rate] = {}
     for point in points:
         for selector in selectors:
@@ -68,8 +72,9 @@ def priced(
 
 
 def planned(spec: RunSpec) -> tuple[PlanSummary | None, str]:
-    """The plan of a run, or why the algorithm cannot run there. An algorithm that selects by the model's state has no plan alone; that of
-    FedAvg stands for it. MissingDataError if the data are not here."""
+    """The plan of a run, or why the algorithm cannot run there. An algorithm that selects by the
+    model's state has no plan alone; that of FedAvg stands for it. MissingDataError if the data are
+    not here."""
     try:
         setup = Setup(spec)
         check_everybody(setup)
@@ -111,8 +116,9 @@ def _cut(spec: RunSpec, share: float) -> RunSpec:
 
 @dataclass(frozen=True)
 class Total:
-    """The price of a whole suite: runs to compare and runs to find options, trained steps, core seconds (None if not timed), and the
-    peak of this process in MB, which has planned everything and, if timed, trained a little of each."""
+    """The price of a whole suite: runs to compare and runs to find options, trained steps, core
+    seconds (None if not timed), and the peak of this process in MB, which has planned everything
+    and, if timed, trained a little of each."""
 
     runs: int
     tried: int

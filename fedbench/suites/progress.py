@@ -1,4 +1,5 @@
-"""How the progress of runs is shown: bars on a terminal, one changing text in a notebook, lines in a log."""
+"""How the progress of runs is shown: bars on a terminal, one changing text in a notebook, lines in
+a log."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Watcher(Protocol):
     def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
 
     def left_out(self, run: int, spec: RunSpec, why: str) -> None:
-        """The run has no record: it failed, or another process computes it. It may not have started."""
+        """The run has no record: it failed, or another process computes it. It may not have
+        started."""
         ...
 
 
@@ -62,7 +64,8 @@ class _Counting:
         self.runs = runs
 
     def counted(self, record: Record, *, reused: bool) -> str:
-        """The line of a run that has just ended, such as `17 of 69: fedavg seed 0: finished, ..`."""
+        """The line of a run that has just ended, such as `17 of 69: fedavg seed 0: finished,
+        ..`."""
         return self._counted(_line(record, reused=reused))
 
     def counted_out(self, spec: RunSpec, why: str) -> str:
@@ -80,7 +83,8 @@ class _Counting:
 
 
 class Bars(_Counting):
-    """A bar for all runs and one for each that is under way: virtual time, accuracy, time left. Used on a terminal."""
+    """A bar for all runs and one for each that is under way: virtual time, accuracy, time left.
+    Used on a terminal."""
 
     def __init__(self, bars: Progress) -> None:
         super().__init__()
@@ -143,7 +147,8 @@ class Lines(_Counting):
 
 
 class Notebook(_Counting):
-    """A text under the cell that changes in place: how many runs have ended, those under way, and warnings."""
+    """A text under the cell that changes in place: how many runs have ended, those under way, and
+    warnings."""
 
     def __init__(self) -> None:
         from IPython.display import display
@@ -181,9 +186,11 @@ class Notebook(_Counting):
 
 @contextlib.contextmanager
 def watching(show: bool | None = None) -> Iterator[Watcher]:
-    """The watcher that fits the place in which the program runs; it writes to stderr, or under the cell of a notebook.
+    """The watcher that fits the place in which the program runs; it writes to stderr, or under the
+    cell of a notebook.
 
-    `show` None: bars on a terminal, a text in a notebook, else nothing. True: also lines where stderr is neither. False: nothing.
+    `show` None: bars on a terminal, a text in a notebook, else nothing. True: also lines where
+    stderr is neither. False: nothing.
     """
     console = Console(stderr=True, highlight=False)
     if show is False:

@@ -72,7 +72,8 @@ class Records(Sequence[Record]):
         return f"<p>{html.escape(repr(self))}</p>{shown.to_html(index=False, float_format='{:.4g}'.format, na_rep='-')}"
 
     def frame(self) -> pd.DataFrame:
-        """One row per record: scenario, algorithm, seed, state, final metrics, time to the first target, ledger."""
+        """One row per record: scenario, algorithm, seed, state, final metrics, time to the first
+        target, ledger."""
         import pandas as pd
 
         return pd.DataFrame([_row(record) for record in self])
@@ -85,19 +86,23 @@ class Records(Sequence[Record]):
         return pd.concat(parts, ignore_index=True)
 
     def standings(self, axis: str = "seconds") -> pd.DataFrame:
-        """One row per scenario and algorithm: its accuracy where all compared runs of the scenario still are, and how it stands.
+        """One row per scenario and algorithm: its accuracy where all compared runs of the scenario
+        still are, and how it stands.
 
-        axis: on which runs are compared: seconds, updates, gradient_evaluations, steps or bytes. `horizon` is the place on it, see
-        `fedbench.analysis.horizon` for the rule; `left_out` says why a row is not compared; intervals and p-values are adjusted.
+        axis: on which runs are compared: seconds, updates, gradient_evaluations, steps or bytes.
+        `horizon` is the place on it, see `fedbench.analysis.horizon` for the rule; `left_out` says
+        why a row is not compared; intervals and p-values are adjusted.
         """
         import pandas as pd
 
         return pd.DataFrame([_standing(row, one) for one in summarize(self, axis) for row in one.rows])
 
     def hits(self, metric: str, target: float, axis: str = "seconds") -> pd.DataFrame:
-        """One row per record: what it had spent on an axis when the metric first reached the target.
+        """One row per record: what it had spent on an axis when the metric first reached the
+        target.
 
-        `reached` is None for a miss, which was watched until `censored_at`; `text` is `12 s`, or `> 40 s` for a miss.
+        `reached` is None for a miss, which was watched until `censored_at`; `text` is `12 s`, or `>
+        40 s` for a miss.
         """
         import pandas as pd
 
@@ -107,7 +112,8 @@ class Records(Sequence[Record]):
         )
 
     def plot(self, metric: str = "test_accuracy", against: str = "seconds", ax: Axes | None = None) -> Axes:
-        """Mean over seeds of a curve per scenario and algorithm, with its band; `mean_curve` of `fedbench.analysis.curves` says how.
+        """Mean over seeds of a curve per scenario and algorithm, with its band; `mean_curve` of
+        `fedbench.analysis.curves` says how.
 
         against: an axis: seconds, updates, gradient_evaluations, steps or bytes.
         """
@@ -174,6 +180,6 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def records_in(place: Path, *, check: bool = True) -> list[Record]:
-    """Returns the records of an archive, or those that `Records.load` finds. check: whether those of an archive are looked at, some
-    milliseconds each; those of a store always are."""
+    """Returns the records of an archive, or those that `Records.load` finds. check: whether those
+    of an archive are looked at, some milliseconds each; those of a store always are."""
     return archive.read(place, check=check) if archive.is_archive(place) else list(Records.load(place))

@@ -1,4 +1,5 @@
-"""Many runs: one after the other, or in processes side by side; what is done stays done, and a failure ends its own run only."""
+"""Many runs: one after the other, or in processes side by side; what is done stays done, and a
+failure ends its own run only."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ REPORT_EVERY = 0.2  # host seconds between two reports of a run
 
 
 class RunsFailed(FedbenchError):
-    """Some of several runs failed; `records` has those of the others, `failures` the specifications with their errors."""
+    """Some of several runs failed; `records` has those of the others, `failures` the specifications
+    with their errors."""
 
     def __init__(self, records: Records, failures: Sequence[tuple[RunSpec, Exception]]) -> None:
         self.records, self.failures = records, tuple(failures)
@@ -44,7 +46,8 @@ class RunsFailed(FedbenchError):
 def specs(
     scenario: str | Path | Scenario, algorithms: Algorithms, seeds: int | Iterable[int], overrides: Sequence[str] = ()
 ) -> list[RunSpec]:
-    """All combinations, algorithms outermost. `seeds` a number n means 0 .. n - 1. UsageError for unknown names or values."""
+    """All combinations, algorithms outermost. `seeds` a number n means 0 .. n - 1. UsageError for
+    unknown names or values."""
     resolved = load(scenario, overrides)
     chosen = [algorithms] if isinstance(algorithms, str | Algorithm) else list(algorithms)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
@@ -74,20 +77,18 @@ def run(
 ) -> Records:
     """Run algorithms on a scenario and return their records.
 
-    What another process is computing into the store is left out; `elsewhere` of the records says which. What fails does not keep the
-    others from being run: a single run's error is raised as it is, at the end RunsFailed has those of several.
+    What another process is computing into the store is left out; `elsewhere` of the records says
+    which. What fails does not keep the others from being run: a single run's error is raised as it
+    is, at the end RunsFailed has those of several.
 
-    Args:
-        scenario: library name, path to a YAML file, or a Scenario.
-        algorithm: selector such as "fedbuff[buffer_size=10]", an Algorithm, or several of them.
-        seeds: how many (0, 1, ..), or which.
-        overrides: "key.path=value" applied to the scenario.
-        store: folder for the records; None keeps them in memory only.
-        processes: runs at a time, each in a process of its own if more than one.
-        options: workers, waves, checkpoints, resume; nothing that changes a result.
-        progress: True shows how the runs go, False does not, None shows it on a terminal and in a notebook.
-        watcher: hears how the runs go, instead of showing it.
-        wait: await what other processes compute, at the end, and take their records.
+    Args: scenario: library name, path to a YAML file, or a Scenario. algorithm: selector such as
+        "fedbuff[buffer_size=10]", an Algorithm, or several of them. seeds: how many (0, 1, ..), or
+        which. overrides: "key.path=value" applied to the scenario. store: folder for the records;
+        None keeps them in memory only. processes: runs at a time, each in a process of its own if
+        more than one. options: workers, waves, checkpoints, resume; nothing that changes a result.
+        progress: True shows how the runs go, False does not, None shows it on a terminal and in a
+        notebook. watcher: hears how the runs go, instead of showing it. wait: await what other
+        processes compute, at the end, and take their records.
 
     Raises:
         UsageError: the arguments or the store are not usable; nothing was run.
@@ -109,8 +110,9 @@ def run_specs(
     keep: bool = True,
     executor: Executor | None = None,
 ) -> Records:
-    """What `run` does, for runs of any scenarios. keep: False leaves the records to the store; thousands of them are not held, and
-    none is returned. executor: who works at them, in the place of processes here."""
+    """What `run` does, for runs of any scenarios. keep: False leaves the records to the store;
+    thousands of them are not held, and none is returned. executor: who works at them, in the place
+    of processes here."""
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
@@ -137,13 +139,15 @@ def plan(
     overrides: Sequence[str] = (),
     device: str = "cpu",
 ) -> PlanSummary:
-    """Play the virtual clock of a run without training. `device`: where it is to be trained, cpu, cuda or cuda:N."""
+    """Play the virtual clock of a run without training. `device`: where it is to be trained, cpu,
+    cuda or cuda:N."""
     return plan_spec(specs(scenario, algorithm, [seed], overrides)[0], device)
 
 
 @dataclass(frozen=True)
 class Task:
-    """One run, and where its record goes. `wait`: for another process that computes it, whose record is then taken."""
+    """One run, and where its record goes. `wait`: for another process that computes it, whose
+    record is then taken."""
 
     index: int
     spec: RunSpec
@@ -209,7 +213,8 @@ class _Series:
 
 
 def compute(task: Task, tell: Tell) -> Finished:
-    """One run, under a lock if it has a store, so that no two processes write one record; a stored one is taken when resuming."""
+    """One run, under a lock if it has a store, so that no two processes write one record; a stored
+    one is taken when resuming."""
     spec, progress = task.spec, _now_and_then(tell)
     if task.store is None:
         return Finished(_record(Run(spec, None, task.options, progress)))
@@ -247,7 +252,8 @@ def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:
 
 
 def _check_processes_find(wanted: Sequence[RunSpec]) -> None:
-    """Processes import the main program again, which they cannot where it is a notebook or a prompt."""
+    """Processes import the main program again, which they cannot where it is a notebook or a
+    prompt."""
     if hasattr(sys.modules["__main__"], "__file__"):
         return
     for spec in wanted:

@@ -13,8 +13,8 @@ Seats = dict[str, dict[str, list[Record]]]
 
 
 def seats(suite: Suite, frozen: tuned.Tuned | None, records: Iterable[Record]) -> Seats:
-    """The rows of a suite that have records, in the suite's order. Where the tuned options are the published ones, both rows have the same
-    runs."""
+    """The rows of a suite that have records, in the suite's order. Where the tuned options are the
+    published ones, both rows have the same runs."""
     by_id = {record.run_id: record for record in records}
     found: Seats = {}
     for point, row, specs in tuned.rows(suite, frozen, suite.points, suite.selectors()):

@@ -25,7 +25,8 @@ Number = Annotated[Float, Field(ge=-1e9, le=1e9)]
 
 
 class Interval(Part):
-    """Values of an option from `low` to `high`: log, uniform in the logarithm; linear, uniform. Whole numbers where the option's are."""
+    """Values of an option from `low` to `high`: log, uniform in the logarithm; linear, uniform.
+    Whole numbers where the option's are."""
 
     low: Number
     high: Number
@@ -67,14 +68,16 @@ class Space(Part):
         return self.algorithms[name].options
 
     def content_hash(self, names: Collection[str]) -> str:
-        """Returns the hash of the intervals of these algorithms. What is said about them, and what other algorithms have, changes nothing.
-        UsageError if the space has nothing for one of them."""
+        """Returns the hash of the intervals of these algorithms. What is said about them, and what
+        other algorithms have, changes nothing. UsageError if the space has nothing for one of
+        them."""
         content = {name: {key: one.model_dump() for key, one in self.of(name).items()} for name in sorted(names)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def trials(self, name: str, count: int) -> list[dict[str, Any]]:
-        """The options of every trial of an algorithm: first its own, as published, then `count` scrambled Sobol' points, whose scrambling
-        depends on the space's and the algorithm's name. Source of the points: Owen 1998, as `scipy.stats.qmc` has them."""
+        """The options of every trial of an algorithm: first its own, as published, then `count`
+        scrambled Sobol' points, whose scrambling depends on the space's and the algorithm's name.
+        Source of the points: Owen 1998, as `scipy.stats.qmc` has them."""
         from scipy.stats import qmc  # takes a second
 
         intervals = self.of(name)
@@ -98,8 +101,8 @@ def _value(cls: type[Algorithm], key: str, value: float) -> Any:
 
 
 def load(space: str | Path) -> Space:
-    """A search space by library name or path to a YAML file. UsageError for what cannot be read, an unknown algorithm or option, or an
-    interval that has values which the option does not take."""
+    """A search space by library name or path to a YAML file. UsageError for what cannot be read, an
+    unknown algorithm or option, or an interval that has values which the option does not take."""
     text = str(space)
     if not text.endswith((".yaml", ".yml")) and "/" not in text:
         known = sorted(file.stem for file in LIBRARY.glob("*.yaml"))

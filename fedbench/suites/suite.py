@@ -1,4 +1,5 @@
-"""What a suite is: scenarios with overrides x algorithms with options x seeds, as data, and how its best options are looked for."""
+"""What a suite is: scenarios with overrides x algorithms with options x seeds, as data, and how its
+best options are looked for."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Seeds(Part):
 
 
 class Point(Part):
-    """One scenario of a suite: the suite's own, or another one, with keys set to other values. `axis`: what differs, in words."""
+    """One scenario of a suite: the suite's own, or another one, with keys set to other values.
+    `axis`: what differs, in words."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
     about: Text = ""
@@ -46,8 +48,9 @@ class Point(Part):
 
 
 class Tuning(Part):
-    """How options are looked for: `trials` of every algorithm at every point, drawn from the search space of the name, with these seeds,
-    measured on a `validation_share` of the training data that is held out."""
+    """How options are looked for: `trials` of every algorithm at every point, drawn from the search
+    space of the name, with these seeds, measured on a `validation_share` of the training data that
+    is held out."""
 
     space: Name
     trials: Annotated[Integer, Field(ge=1, le=1024)]
@@ -56,8 +59,9 @@ class Tuning(Part):
 
 
 class Suite(Part):
-    """Scenarios x algorithms x seeds. `options` are set for every algorithm that has them: they belong to the system that the suite
-    describes, such as how many clients work at a time, and are neither tuned nor an algorithm's own."""
+    """Scenarios x algorithms x seeds. `options` are set for every algorithm that has them: they
+    belong to the system that the suite describes, such as how many clients work at a time, and are
+    neither tuned nor an algorithm's own."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: Name
@@ -94,7 +98,8 @@ class Suite(Part):
         return found[0]
 
     def scenario_at(self, point: Point, *, validation: bool = False) -> Scenario:
-        """The resolved scenario of a point; with `validation`, measured on the examples that are held out for tuning."""
+        """The resolved scenario of a point; with `validation`, measured on the examples that are
+        held out for tuning."""
         changes = [f"{key}={json.dumps(value)}" for key, value in point.set.items()]
         if validation and self.tuning is not None:
             changes.append(f"validation.share={self.tuning.validation_share}")
@@ -107,14 +112,16 @@ class Suite(Part):
         return self._read[key]
 
     def selectors(self) -> list[str]:
-        """The algorithms as they are named: `all` stands for every built-in one that is not named by itself."""
+        """The algorithms as they are named: `all` stands for every built-in one that is not named
+        by itself."""
         named = {registry.parse_selector(one)[0] for one in self.algorithms if one != EVERYBODY}
         others = [name for name in registry.ALGORITHMS if name not in named]
         several = [others if one == EVERYBODY else [one] for one in self.algorithms]
         return sorted({selector for group in several for selector in group})
 
     def algorithm(self, selector: str, options: dict[str, Any] | None = None) -> Algorithm:
-        """An algorithm with its own options, those of the suite that it has, those of the selector and these, the last first."""
+        """An algorithm with its own options, those of the suite that it has, those of the selector
+        and these, the last first."""
         name, own = registry.parse_selector(selector)
         cls: type[Algorithm] = registry.find("algorithm", name)
         known = cls().options()
@@ -127,8 +134,9 @@ class Suite(Part):
         return [RunSpec(scenario, algorithm, seed) for seed in self.seeds.numbers]
 
     def resolved(self) -> dict[str, Any]:
-        """Everything that can change a result: scenarios by their hashes, algorithms with all of their options, seeds, and how options
-        are looked for. What is said about things is left out."""
+        """Everything that can change a result: scenarios by their hashes, algorithms with all of
+        their options, seeds, and how options are looked for. What is said about things is left
+        out."""
         algorithms = [self.algorithm(selector) for selector in self.selectors()]
         return {
             "schema": self.schema_version,
@@ -144,7 +152,8 @@ class Suite(Part):
         return _hash(self.resolved())
 
     def design_hash(self) -> str:
-        """Returns the hash of what options are looked for under. Another algorithm or seed changes nothing of what was found."""
+        """Returns the hash of what options are looked for under. Another algorithm or seed changes
+        nothing of what was found."""
         content = self.resolved()
         return _hash({name: content[name] for name in ("schema", "name", "points", "tuning")} | {"options": self.options})
 
@@ -161,7 +170,8 @@ def names() -> list[str]:
 def load(suite: str | Path | Suite) -> Suite:
     """A suite by library name, path to a YAML file, or as it is.
 
-    Raises UsageError for an unknown name, an unreadable file, an unknown key (with the nearest match) or a value out of range.
+    Raises UsageError for an unknown name, an unreadable file, an unknown key (with the nearest
+    match) or a value out of range.
     """
     if isinstance(suite, Suite):
         return suite

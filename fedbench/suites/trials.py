@@ -1,4 +1,5 @@
-"""All trials of a suite in one Parquet file, a row a run: what was tried, what became of it, and its digest."""
+"""All trials of a suite in one Parquet file, a row a run: what was tried, what became of it, and
+its digest."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_h
 
 
 def read(file: Path, design_hash: str) -> Mapping[str, Outcome]:
-    """The outcomes by run id. RecordError if the file is no such table, or of another design, whose trials it would lose."""
+    """The outcomes by run id. RecordError if the file is no such table, or of another design, whose
+    trials it would lose."""
     return parse(plain_files.content(file, LARGEST_FILE, "trials", RecordError), design_hash, f"trials {file}")
 
 

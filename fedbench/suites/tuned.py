@@ -1,4 +1,5 @@
-"""The options that were found for a suite, frozen in results/tuned/<suite>.yaml: read, written, and turned into runs."""
+"""The options that were found for a suite, frozen in results/tuned/<suite>.yaml: read, written, and
+turned into runs."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ TUNED = " (tuned)"
 
 
 class Tuned(Part):
-    """The options that were chosen, by point and selector. `space_hash` is of what the search space says of these algorithms."""
+    """The options that were chosen, by point and selector. `space_hash` is of what the search space
+    says of these algorithms."""
 
     schema_version: Literal[1] = Field(alias="schema")
     suite: str
@@ -35,7 +37,8 @@ class Tuned(Part):
 
 
 def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> dict[str, Any]:
-    """What is frozen: the choices by point and algorithm, with what they were chosen by and from."""
+    """What is frozen: the choices by point and algorithm, with what they were chosen by and
+    from."""
     points: dict[str, dict[str, Any]] = {}
     for (point, selector), choice in chosen.items():
         points.setdefault(point, {})[selector] = choice.as_dict()
@@ -79,8 +82,8 @@ def parse(content: Mapping[str, Any], suite: Suite, where: str) -> Tuned:
 def rows(
     suite: Suite, frozen: Tuned | None, points: Sequence[Point], selectors: Sequence[str]
 ) -> Iterator[tuple[str, str, list[RunSpec]]]:
-    """Point, row and runs of what a suite compares: `fedbuff` with its published options, and `fedbuff (tuned)` if there are frozen
-    ones."""
+    """Point, row and runs of what a suite compares: `fedbuff` with its published options, and
+    `fedbuff (tuned)` if there are frozen ones."""
     for point in points:
         for selector in selectors:
             yield point.name, selector, suite.runs(point, selector)

@@ -1,12 +1,17 @@
-"""Finding options fairly: as many trials for every algorithm, on seeds and examples that no comparison sees, chosen by a fixed rule.
+"""Finding options fairly: as many trials for every algorithm, on seeds and examples that no
+comparison sees, chosen by a fixed rule.
 
 The rule, for one algorithm at one point:
 
-1. Trials are the published options and scrambled Sobol' points of the search space, each run with every tuning seed and measured on the
-   validation part. All of them are kept, whatever became of them.
-2. The trial with the fewest misses is chosen: pairs of a seed and a target that is not reached. A run that does not finish misses all.
-3. Among equals, the one with the smallest restricted mean time to the targets: a miss counts with the time budget.
-4. Among equals, the one with the highest mean validation accuracy at the end; of a run that does not finish it is 0.
+1. Trials are the published options and scrambled Sobol' points of the search space, each run with
+   every tuning seed and measured on the validation part. All of them are kept, whatever became of
+   them.
+2. The trial with the fewest misses is chosen: pairs of a seed and a target that is not reached. A
+    run that does not finish misses all.
+3. Among equals, the one with the smallest restricted mean time to the targets: a miss counts with
+    the time budget.
+4. Among equals, the one with the highest mean validation accuracy at the end; of a run that does
+    not finish it is 0.
 5. Among equals, the first.
 """
 
@@ -33,7 +38,8 @@ RULE = 1  # of the text above; a tuned file says by which rule it was made
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of options of an algorithm at a point. Number 0 has the published ones. `specs`: its runs, one a tuning seed."""
+    """One set of options of an algorithm at a point. Number 0 has the published ones. `specs`: its
+    runs, one a tuning seed."""
 
     point: str
     selector: str
@@ -50,7 +56,8 @@ def tuning_of(suite: Suite) -> Tuning:
 
 
 def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[Trial]:
-    """All trials, points outermost. A value that is tried stands in the place of one that the selector itself sets."""
+    """All trials, points outermost. A value that is tried stands in the place of one that the
+    selector itself sets."""
     part = tuning_of(suite)
     for point in points:
         scenario = suite.scenario_at(point, validation=True)
@@ -64,8 +71,8 @@ def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Seque
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the rule sees of one run. `reached`: for every target the virtual seconds, None for a miss; `result`: the digest of all that
-    the run gave."""
+    """What the rule sees of one run. `reached`: for every target the virtual seconds, None for a
+    miss; `result`: the digest of all that the run gave."""
 
     run_id: str
     seed: int
@@ -96,13 +103,15 @@ class Outcome:
 
     @property
     def attempts(self) -> list[tuple[bool, float]]:
-        """Returns for every target whether it counts as reached, and the seconds with which it counts."""
+        """Returns for every target whether it counts as reached, and the seconds with which it
+        counts."""
         return [within_budget(second, self.budget_seconds, finished=self.finished) for second in self.reached]
 
 
 @dataclass(frozen=True)
 class Score:
-    """What the rule looks at, over the seeds of one trial, and how many of its runs did not finish."""
+    """What the rule looks at, over the seeds of one trial, and how many of its runs did not
+    finish."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -133,9 +142,9 @@ class Score:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen for one algorithm at one point. `spread`: least, quartiles and largest over the trials of the restricted mean
-    seconds and of the validation accuracy, which say how much the options matter. `digest`: of the ids and results of all runs that it
-    was chosen from."""
+    """What was chosen for one algorithm at one point. `spread`: least, quartiles and largest over
+    the trials of the restricted mean seconds and of the validation accuracy, which say how much the
+    options matter. `digest`: of the ids and results of all runs that it was chosen from."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -152,7 +161,8 @@ class Choice:
 
 
 def choose(options: Mapping[int, dict[str, Any]], found: Mapping[int, Sequence[Outcome]]) -> Choice:
-    """Returns the choice that the rule of this module makes from the options and the runs of every trial."""
+    """Returns the choice that the rule of this module makes from the options and the runs of every
+    trial."""
     scores = {number: Score.of(runs) for number, runs in sorted(found.items())}
     best = min(scores, key=lambda number: (*scores[number].order, number))
     lines = [f"{run.run_id} {run.result}\n" for number in sorted(found) for run in found[number]]
@@ -175,7 +185,8 @@ def _quartiles(values: Sequence[float]) -> list[float]:
 
 
 def outcomes(trial: Trial, store: Store, known: Mapping[str, Outcome]) -> list[Outcome] | None:
-    """Returns the outcomes of all runs of a trial. They are known by their ids, or in the store. None if one is nowhere."""
+    """Returns the outcomes of all runs of a trial. They are known by their ids, or in the store.
+    None if one is nowhere."""
     found = []
     for spec in trial.specs:
         outcome = known.get(spec.run_id)
@@ -191,7 +202,8 @@ def outcomes(trial: Trial, store: Store, known: Mapping[str, Outcome]) -> list[O
 def collect(
     suite: Suite, space: Space, store: Store, known: Mapping[str, Outcome]
 ) -> tuple[list[tuple[Trial, list[Outcome]]], dict[tuple[str, str], Choice]]:
-    """All trials of the suite whose runs have all ended, and the choice of every point and selector of which all trials have."""
+    """All trials of the suite whose runs have all ended, and the choice of every point and selector
+    of which all trials have."""
     ended: list[tuple[Trial, list[Outcome]]] = []
     choices: dict[tuple[str, str], Choice] = {}
     for point in suite.points:

@@ -1,11 +1,14 @@
-"""a9a, the Adult census data with binary features: 32,561 train and 16,281 test rows of 123 features, two classes.
+"""a9a, the Adult census data with binary features: 32,561 train and 16,281 test rows of 123
+features, two classes.
 
-Looked for in $FEDBENCH_DATA/a9a (~/.cache/fedbench if the variable is not set), files a9a and a9a.t in LIBSVM's text format; fetched
-there only if FEDBENCH_DOWNLOAD=1. Labels -1 and +1 become 0 and 1, rows are made dense.
-LIBSVM's page publishes no sums. What is known of the true files is checked instead: the number of rows and of features, which that
-page states, and how many rows are +1, the incomes above 50,000: 7,841 and 3,846 (UCI, "Adult": 24.08 % and 23.62 % of the same rows).
-Source: Platt 1998, "Fast training of support vector machines using sequential minimal optimization" (the features); Kohavi and
-Becker, UCI "Adult"; https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html#a9a.
+Looked for in $FEDBENCH_DATA/a9a (~/.cache/fedbench if the variable is not set), files a9a and a9a.t
+in LIBSVM's text format; fetched there only if FEDBENCH_DOWNLOAD=1. Labels -1 and +1 become 0 and 1,
+rows are made dense. LIBSVM's page publishes no sums. What is known of the true files is checked
+instead: the number of rows and of features, which that page states, and how many rows are +1, the
+incomes above 50,000: 7,841 and 3,846 (UCI, "Adult": 24.08 % and 23.62 % of the same rows). Source:
+Platt 1998, "Fast training of support vector machines using sequential minimal optimization" (the
+features); Kohavi and Becker, UCI "Adult";
+https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html#a9a.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 FEATURES, CLASSES = 123, 2
@@ -43,9 +46,11 @@ def load(model: str = "softmax") -> Task:
 
 
 def dataset(counts: Counts = COUNTS, root: Path | None = None) -> Dataset:
-    """Features float32 (n, 123), 24 MB in all. `root` replaces the data root, and then nothing is fetched.
+    """Features float32 (n, 123), 24 MB in all. `root` replaces the data root, and then nothing is
+    fetched.
 
-    `counts`: file name -> (rows, rows labelled +1), which must be found. Errors as in cifar.dataset.
+    `counts`: file name -> (rows, rows labelled +1), which must be found. Errors as in
+    cifar.dataset.
     """
     files = A9A.located(root, _download)
 

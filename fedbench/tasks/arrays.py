@@ -1,8 +1,10 @@
-"""Own data: arrays in a file with a column of labels and, if there is one, a column that says whose an example is.
+"""Own data: arrays in a file with a column of labels and, if there is one, a column that says whose
+an example is.
 
-A file is NumPy's `.npz` (arrays of one length), Parquet (columns) or a folder that Hugging Face `datasets` saved to disk (its columns).
-Numbers are taken as they are, as float32: scale them before. Labels, and owners, are whole numbers or texts; sorted, they are numbered
-from 0. Nothing that a file holds is executed: arrays of Python objects are refused.
+A file is NumPy's `.npz` (arrays of one length), Parquet (columns) or a folder that Hugging Face
+`datasets` saved to disk (its columns). Numbers are taken as they are, as float32: scale them
+before. Labels, and owners, are whole numbers or texts; sorted, they are numbered from 0. Nothing
+that a file holds is executed: arrays of Python objects are refused.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from fedbench import places
 from fedbench.errors import UsageError, nearest
 from fedbench.kernels.random import draw_share_of_every_class
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -33,9 +35,10 @@ STATE = "state.json"
 class Source:
     """Where a task's arrays are.
 
-    `features`: names of the columns that make an example, all others if there are none. One name stands for an array of any shape (n, ..);
-    several are joined to (n, f). `test`: a second file; without one, `test_share` of the examples of every class, the same for every seed.
-    `sha256`: of file and test, as fedbench.places.sha256 has it.
+    `features`: names of the columns that make an example, all others if there are none. One name
+    stands for an array of any shape (n, ..); several are joined to (n, f). `test`: a second file;
+    without one, `test_share` of the examples of every class, the same for every seed. `sha256`: of
+    file and test, as fedbench.places.sha256 has it.
     """
 
     name: str
@@ -49,8 +52,8 @@ class Source:
 
 
 def load(source: Source, model: str = "softmax") -> Task:
-    """The task of a source. MissingDataError, or UsageError that names file and column, if a file is missing, is another one than its sum
-    says, or is no table of numbers with labels."""
+    """The task of a source. MissingDataError, or UsageError that names file and column, if a file
+    is missing, is another one than its sum says, or is no table of numbers with labels."""
     data = dataset(source)
     return Task(source.name, make_model(model, data.shape, data.classes), data)
 
@@ -74,7 +77,8 @@ def dataset(source: Source) -> Dataset:
 
 
 def _test_rows(labels: npt.NDArray[np.int64], source: Source) -> npt.NDArray[np.int64]:
-    """Returns the places of the test examples, ascending: the rounded share of every class, by a permutation that no seed changes."""
+    """Returns the places of the test examples, ascending: the rounded share of every class, by a
+    permutation that no seed changes."""
     found = draw_share_of_every_class(labels, source.test_share, 0, 3)
     if len(found) in (0, len(labels)):
         raise UsageError(
@@ -116,7 +120,8 @@ class _Table:
         return self.columns[name]
 
     def numbered(self, name: str, known: npt.NDArray[Any] | None = None) -> _Numbered:
-        """A column of whole numbers or texts, numbered in the order of its values, or of `known` ones."""
+        """A column of whole numbers or texts, numbered in the order of its values, or of `known`
+        ones."""
         column = self.column(name)
         if column.ndim != 1 or column.dtype.kind not in "iubU":
             raise UsageError(

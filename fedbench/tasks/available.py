@@ -1,4 +1,5 @@
-"""What can be told of built-in tasks without their data: whether it is on this machine, and their models. Nothing is read or fetched."""
+"""What can be told of built-in tasks without their data: whether it is on this machine, and their
+models. Nothing is read or fetched."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from fedbench.tasks.a9a import A9A
 from fedbench.tasks.cifar import CIFAR10, CIFAR100
 from fedbench.tasks.encoder import EncoderModel, make_encoder
 from fedbench.tasks.encoder_files import locate, require_libraries
-from fedbench.tasks.models import MODELS, Model, make_model
+from fedbench.tasks.model_library import MODELS, make_model
+from fedbench.tasks.models import Model
 from fedbench.tasks.stl10 import STL10
 from fedbench.tasks.task import Task
 
@@ -50,8 +52,9 @@ def text_options(task: str) -> set[str]:
 
 
 def outline(task: str, model: str, encoder_folder: str | None = None) -> Outline | None:
-    """A built-in task's outline; None for a task that alone knows its examples. UsageError for a model that is unknown or does not fit,
-    MissingDataError if its encoder is not on this machine. Of an encoder, the configuration alone is read."""
+    """A built-in task's outline; None for a task that alone knows its examples. UsageError for a
+    model that is unknown or does not fit, MissingDataError if its encoder is not on this machine.
+    Of an encoder, the configuration alone is read."""
     if task in text.SOURCES:
         return Outline(make_encoder(model, encoder_folder, text.SOURCES[task].shape, text.CLASSES), is_augmented=False)
     if task not in EXAMPLES:
@@ -61,7 +64,8 @@ def outline(task: str, model: str, encoder_folder: str | None = None) -> Outline
 
 
 def models_for(task: str) -> list[str]:
-    """The library's models that fit a built-in task's examples; none for a task of somebody's own, which alone knows them."""
+    """The library's models that fit a built-in task's examples; none for a task of somebody's own,
+    which alone knows them."""
     if task in TEXT_TASKS:
         return list(encoder.SUGGESTED)
     if task not in EXAMPLES:
@@ -84,7 +88,8 @@ TO_BRING = {*FOLDERS, *TEXT_TASKS, shakespeare.NAME}
 
 
 def missing(task: str) -> str:
-    """What a task needs, where it was looked for in vain, and how to get it; empty if all is there or the task needs no files."""
+    """What a task needs, where it was looked for in vain, and how to get it; empty if all is there
+    or the task needs no files."""
     root = data_root()
     try:
         if task == fashion_mnist.NAME:

@@ -1,12 +1,16 @@
-"""CIFAR-10 and CIFAR-100: 50,000 train and 10,000 test images of 3 x 32 x 32, in 10 classes, or in 100 (the fine labels).
+"""CIFAR-10 and CIFAR-100: 50,000 train and 10,000 test images of 3 x 32 x 32, in 10 classes, or in
+100 (the fine labels).
 
-Looked for in $FEDBENCH_DATA/cifar-10-batches-py or cifar-100-python (~/.cache/fedbench if the variable is not set), the unpacked
-archives; fetched there by torchvision only if FEDBENCH_DOWNLOAD=1. A file is a pickle of Python 2: a dict whose `data` are bytes
-(n, 3072), red, green and blue planes row by row, beside a list of labels. It is unpickled only if it has the published sum, and even
-then nothing but arrays, lists, dicts, text and numbers is made of it.
-Pixels are scaled to [0, 1], then normalised with mean (0.4914, 0.4822, 0.4465), standard deviation (0.2023, 0.1994, 0.2010); in a job's
-steps they are cropped at random after 4 black pixels were put around them, and mirrored, as in the code of Wu et al. 2021 and of FADAS.
-Source: Krizhevsky 2009, "Learning multiple layers of features from tiny images"; https://www.cs.toronto.edu/~kriz/cifar.html.
+Looked for in $FEDBENCH_DATA/cifar-10-batches-py or cifar-100-python (~/.cache/fedbench if the
+variable is not set), the unpacked archives; fetched there by torchvision only if
+FEDBENCH_DOWNLOAD=1. A file is a pickle of Python 2: a dict whose `data` are bytes (n, 3072), red,
+green and blue planes row by row, beside a list of labels. It is unpickled only if it has the
+published sum, and even then nothing but arrays, lists, dicts, text and numbers is made of it.
+Pixels are scaled to [0, 1], then normalised with mean (0.4914, 0.4822, 0.4465), standard deviation
+(0.2023, 0.1994, 0.2010); in a job's steps they are cropped at random after 4 black pixels were put
+around them, and mirrored, as in the code of Wu et al. 2021 and of FADAS. Source: Krizhevsky 2009,
+"Learning multiple layers of features from tiny images";
+https://www.cs.toronto.edu/~kriz/cifar.html.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published, torchvision_download
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.pixels import normalised
 from fedbench.tasks.task import Task
 
@@ -36,7 +40,8 @@ PAGE = "https://www.cs.toronto.edu/~kriz/cifar.html (python version)"
 
 @dataclass(frozen=True, kw_only=True)
 class Cifar(Published):
-    """One of the two: which of its files are train and test, and under which key they keep their labels."""
+    """One of the two: which of its files are train and test, and under which key they keep their
+    labels."""
 
     train: tuple[str, ...]
     test: tuple[str, ...]
@@ -44,7 +49,8 @@ class Cifar(Published):
     classes: int
 
 
-# Sums of the unpacked files as torchvision states them: CIFAR10 and CIFAR100, train_list and test_list.
+# Sums of the unpacked files as torchvision states them: CIFAR10 and CIFAR100, train_list and
+# test_list.
 CIFAR10 = Cifar(
     name="cifar10",
     folder="cifar-10-batches-py",
@@ -92,8 +98,8 @@ def _task(published: Cifar, model: str) -> Task:
 def dataset(published: Cifar, root: Path | None = None) -> Dataset:
     """Features float32 (n, 3, 32, 32), about 740 MB in all, which the processes of a machine share.
 
-    `root` replaces the data root, and then nothing is fetched. MissingDataError says where it looked and what to do; RecordError
-    names a file that is damaged or not the published one.
+    `root` replaces the data root, and then nothing is fetched. MissingDataError says where it
+    looked and what to do; RecordError names a file that is damaged or not the published one.
     """
     files = published.located(root, torchvision_download(published.name.upper()))
 
@@ -130,5 +136,6 @@ ARRAY_MODULES = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray")
 
 
 def unpickle(content: bytes, path: Path) -> Any:
-    """What a Python 2 pickle of arrays, lists, dicts, text and numbers holds. RecordError for anything else, which is not run."""
+    """What a Python 2 pickle of arrays, lists, dicts, text and numbers holds. RecordError for
+    anything else, which is not run."""
     return pickles.load(content, f"{path}: not a pickled batch", RecordError, ARRAYS, ARRAY_MODULES)

@@ -1,4 +1,5 @@
-"""Data sets in memory: examples with labels, split into train and test, checked once when they are made."""
+"""Data sets in memory: examples with labels, split into train and test, checked once when they are
+made."""
 
 from __future__ import annotations
 
@@ -13,10 +14,12 @@ from fedbench.errors import UsageError
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """n examples: features `x` float32 (n, *shape), C-contiguous, and labels `y` int64 (n,). The arrays are kept, not copied.
+    """n examples: features `x` float32 (n, *shape), C-contiguous, and labels `y` int64 (n,). The
+    arrays are kept, not copied.
 
-    `owner` int64 (n,), numbers from 0: whose examples they are, where the data know it; a partition `natural` makes clients of owners.
-    UsageError if dtype, layout or lengths are not these; what the values are is checked by Dataset.
+    `owner` int64 (n,), numbers from 0: whose examples they are, where the data know it; a partition
+    `natural` makes clients of owners. UsageError if dtype, layout or lengths are not these; what
+    the values are is checked by Dataset.
     """
 
     x: npt.NDArray[np.float32]
@@ -44,7 +47,8 @@ class Examples:
         return self.x.shape[1:]
 
     def subset(self, rows: npt.NDArray[np.integer[Any]] | slice) -> Examples:
-        """The given rows, in the given order. A slice without a step shares memory; anything else is a copy."""
+        """The given rows, in the given order. A slice without a step shares memory; anything else
+        is a copy."""
         owner = None if self.owner is None else np.ascontiguousarray(self.owner[rows])
         return Examples(np.ascontiguousarray(self.x[rows]), np.ascontiguousarray(self.y[rows]), owner)
 
@@ -53,9 +57,10 @@ class Examples:
 class Dataset:
     """Train and test examples of one shape, with labels 0 .. classes - 1.
 
-    UsageError, naming data set, part and row, if a part is empty, a feature is not finite, a label is out of range or the two
-    parts have different shapes. `check_values`: False where they are known to be right. `sha256`: the sum of the files that were read,
-    for data whose files nobody else has summed up: a record keeps it.
+    UsageError, naming data set, part and row, if a part is empty, a feature is not finite, a label
+    is out of range or the two parts have different shapes. `check_values`: False where they are
+    known to be right. `sha256`: the sum of the files that were read, for data whose files nobody
+    else has summed up: a record keeps it.
     """
 
     name: str
@@ -81,7 +86,8 @@ class Dataset:
         return self.train.shape
 
     def check_symbols(self, symbols: int) -> None:
-        """UsageError, naming part and place, unless all features are whole numbers in 0 .. symbols - 1."""
+        """UsageError, naming part and place, unless all features are whole numbers in 0 .. symbols
+        - 1."""
         for part, x in (("train", self.train.x), ("test", self.test.x)):
             known = (x >= 0) & (x < symbols) & (np.trunc(x) == x)
             if not known.all():
@@ -92,8 +98,9 @@ class Dataset:
                 )
 
     def split(self, rows: npt.NDArray[np.int64]) -> Dataset:
-        """The data set that has some (ascending) of the training examples as its test examples, and the others for training. The values
-        have been checked. UsageError if one of the two parts would be empty."""
+        """The data set that has some (ascending) of the training examples as its test examples, and
+        the others for training. The values have been checked. UsageError if one of the two parts
+        would be empty."""
         rest = np.delete(np.arange(len(self.train)), rows)
         if len(rows) == 0 or len(rest) == 0:
             raise UsageError(f"data set {self.name}: {len(rows)} of {len(self.train)} training examples leave one part empty")

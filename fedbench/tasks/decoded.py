@@ -1,9 +1,11 @@
-"""Decoded data sets, kept on this machine: a process maps them into memory instead of unpacking them, and all of them share the pages.
+"""Decoded data sets, kept on this machine: a process maps them into memory instead of unpacking
+them, and all of them share the pages.
 
-One file an entry: a line with the format, SHA-256 of all that follows, the header's length, a header in JSON, the arrays. The name has
-the data set, and a key of what made the entry: the source files by path, size and time, and the code that decodes. An entry is written
-beside its place and moved there, so that any number of processes may do so at a time, and it is checked whenever it is opened: a
-damaged one is made again.
+One file an entry: a line with the format, SHA-256 of all that follows, the header's length, a
+header in JSON, the arrays. The name has the data set, and a key of what made the entry: the source
+files by path, size and time, and the code that decodes. An entry is written beside its place and
+moved there, so that any number of processes may do so at a time, and it is checked whenever it is
+opened: a damaged one is made again.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ _HEADER = _LENGTH + 8
 
 
 def folder() -> Path | None:
-    """$FEDBENCH_CACHE, or ~/.cache/fedbench/decoded; None if the variable is `off`, or there is no home."""
+    """$FEDBENCH_CACHE, or ~/.cache/fedbench/decoded; None if the variable is `off`, or there is no
+    home."""
     given = os.environ.get("FEDBENCH_CACHE")
     if given == "off":
         return None
@@ -44,9 +47,11 @@ def folder() -> Path | None:
 
 
 def kept(name: str, sources: Iterable[Path], expected: object, make: Callable[[], Dataset]) -> Dataset:
-    """What `make` gives, from this machine's copy if there is one. Arrays may be written: that changes nothing for others.
+    """What `make` gives, from this machine's copy if there is one. Arrays may be written: that
+    changes nothing for others.
 
-    `sources` are the files that `make` reads, which must be there; `expected` says by its repr what is to be found in them.
+    `sources` are the files that `make` reads, which must be there; `expected` says by its repr what
+    is to be found in them.
     """
     place = folder()
     if place is None:
@@ -108,7 +113,8 @@ def _write(file: Path, data: Dataset) -> None:
 
 
 def _forget_old(file: Path, name: str) -> None:
-    """All but the newest few entries of the data set, and what killed processes left beside them an hour ago."""
+    """All but the newest few entries of the data set, and what killed processes left beside them an
+    hour ago."""
     entries = sorted(file.parent.glob(f"{name}-*.bin"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     left = [path for path in file.parent.glob(".*.partial") if path.stat().st_mtime < time.time() - 3600]
     for path in entries[KEPT:] + left:

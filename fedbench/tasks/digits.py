@@ -1,8 +1,10 @@
-"""Handwritten digits, the copy that scikit-learn carries: 1,797 images of 8 x 8. Always there, and small enough for tests.
+"""Handwritten digits, the copy that scikit-learn carries: 1,797 images of 8 x 8. Always there, and
+small enough for tests.
 
-Split, fixed and without randomness: of each class, in file order, every fifth example (the 5th, 10th, ..) is test, the others
-are train. Both parts keep the file order. That is 1,442 train and 355 test examples.
-Source: Alpaydin and Kaynak, UCI "Optical recognition of handwritten digits" (1998), its test part.
+Split, fixed and without randomness: of each class, in file order, every fifth example (the 5th,
+10th, ..) is test, the others are train. Both parts keep the file order. That is 1,442 train and 355
+test examples. Source: Alpaydin and Kaynak, UCI "Optical recognition of handwritten digits" (1998),
+its test part.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy.typing as npt
 
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 NAME = "digits"
@@ -48,7 +50,8 @@ def is_test(y: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 
 def load(model: str = "softmax") -> Task:
-    """Handwritten digits that come with scikit-learn: 1,442 train and 355 test images of 8 x 8 as vectors, ten classes.
+    """Handwritten digits that come with scikit-learn: 1,442 train and 355 test images of 8 x 8 as
+    vectors, ten classes.
 
     UsageError for a model that is unknown or needs images.
     """

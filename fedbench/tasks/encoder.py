@@ -1,9 +1,11 @@
-"""Pretrained encoders as models: a BERT from a local folder with a classifier on top, of which some tensors are trained.
+"""Pretrained encoders as models: a BERT from a local folder with a classifier on top, of which some
+tensors are trained.
 
-Names of models: `encoder_full` trains every tensor, `encoder_head` the classifier alone, `encoder_lora8` low-rank updates of rank 8 of
-all query and value matrices, and the classifier (any rank; see fedbench/tasks/lora.py). The flat vector holds the trained tensors, in the
-order of the module; the others are read once per process and shared by all its jobs.
-Sources: Devlin et al. 2019, arXiv:1810.04805 (BERT); Hu et al. 2022, arXiv:2106.09685 (LoRA).
+Names of models: `encoder_full` trains every tensor, `encoder_head` the classifier alone,
+`encoder_lora8` low-rank updates of rank 8 of all query and value matrices, and the classifier (any
+rank; see fedbench/tasks/lora.py). The flat vector holds the trained tensors, in the order of the
+module; the others are read once per process and shared by all its jobs. Sources: Devlin et al.
+2019, arXiv:1810.04805 (BERT); Hu et al. 2022, arXiv:2106.09685 (LoRA).
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ LORA_MATRICES = ("query", "value")
 
 @dataclass(frozen=True, slots=True)
 class EncoderTensor:
-    """A tensor of the network. `law`: how it is drawn where the file of weights does not have it; None if the file must."""
+    """A tensor of the network. `law`: how it is drawn where the file of weights does not have it;
+    None if the file must."""
 
     name: str
     shape: Shape
@@ -42,9 +45,11 @@ class EncoderTensor:
 
 @dataclass(frozen=True)
 class EncoderModel:
-    """A BERT with a classifier on examples of `input_shape`: token ids (tokens,), or ids and token types (2, tokens), as float32.
+    """A BERT with a classifier on examples of `input_shape`: token ids (tokens,), or ids and token
+    types (2, tokens), as float32.
 
-    `rank`: of the low-rank updates, for a name that has one. The interface is that of Model; the encoder has no buffers.
+    `rank`: of the low-rank updates, for a name that has one. The interface is that of Model; the
+    encoder has no buffers.
     """
 
     name: str
@@ -80,14 +85,15 @@ class EncoderModel:
 
     @functools.cached_property
     def weights(self) -> Mapping[str, npt.NDArray[np.float32]]:
-        """What the file has of `tensors`, by name; read once and not to be written. RecordError if the file is not safetensors, is not
-        whole, lacks a tensor of the encoder or has one of another shape."""
+        """What the file has of `tensors`, by name; read once and not to be written. RecordError if
+        the file is not safetensors, is not whole, lacks a tensor of the encoder or has one of
+        another shape."""
         shapes = {tensor.name: tensor.shape for tensor in self.tensors}
         return read_weights(self.folder / WEIGHTS, shapes, frozenset(t.name for t in self.tensors if t.law is not None))
 
     def x0(self, seed: int, dtype: npt.DTypeLike = np.float32) -> Vector:
-        """Initial parameters (dim,): the file's values; where it has none, draws in float64, rounded to dtype. Tensor t has its own
-        stream (k = t). A new array."""
+        """Initial parameters (dim,): the file's values; where it has none, draws in float64,
+        rounded to dtype. Tensor t has its own stream (k = t). A new array."""
         parts = []
         for t, part in enumerate(self.parameters):
             if part.name in self.weights or part.law is None:
@@ -102,7 +108,8 @@ class EncoderModel:
 
 
 def _tensors(config: BertConfig, classes: int, rank: int | None) -> Iterator[EncoderTensor]:
-    """Yields the tensors of transformers' BertForSequenceClassification, with low-rank updates behind the matrices that have them."""
+    """Yields the tensors of transformers' BertForSequenceClassification, with low-rank updates
+    behind the matrices that have them."""
     d, wide = config.hidden_size, config.intermediate_size
 
     def linear(name: str, outputs: int, inputs: int) -> Iterator[EncoderTensor]:
@@ -142,8 +149,9 @@ _NAME = re.compile(r"encoder_(?:full|head|lora([1-9][0-9]{0,3}))")
 
 
 def make_encoder(name: str, given: str | None, input_shape: Shape, classes: int) -> EncoderModel:
-    """The model of that name over the encoder in a folder: see `locate`. UsageError if the name is unknown, the rank is larger than
-    the matrices, or examples have more tokens than the encoder has positions."""
+    """The model of that name over the encoder in a folder: see `locate`. UsageError if the name is
+    unknown, the rank is larger than the matrices, or examples have more tokens than the encoder has
+    positions."""
     found = _NAME.fullmatch(name)
     if found is None:
         near = closest(name, SUGGESTED)

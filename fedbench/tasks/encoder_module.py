@@ -1,8 +1,10 @@
-"""A pretrained encoder as a torch module: the tensors of transformers' BertForSequenceClassification over shared frozen weights.
+"""A pretrained encoder as a torch module: the tensors of transformers'
+BertForSequenceClassification over shared frozen weights.
 
-The function is transformers' own, to rounding, with less work: only attention sees padding, and the last layer computes the first token
-only, which is all that the classifier sees. So the bits of an example's logits depend on its batch, and a batch depends on its job alone.
-Deviation from fine-tuning as papers do it: dropout is off in training, too, so a step draws nothing.
+The function is transformers' own, to rounding, with less work: only attention sees padding, and the
+last layer computes the first token only, which is all that the classifier sees. So the bits of an
+example's logits depend on its batch, and a batch depends on its job alone. Deviation from
+fine-tuning as papers do it: dropout is off in training, too, so a step draws nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from fedbench.tasks.torch_model import Masks
 
 
 class Encoder(nn.Module):
-    """Takes batches (b, tokens) of ids, or (b, 2, tokens) of ids and token types, as floats, to logits (b, classes).
+    """Takes batches (b, tokens) of ids, or (b, 2, tokens) of ids and token types, as floats, to
+    logits (b, classes).
 
     `network` holds the parameters and the parts of a layer; how they are put together is said here.
     """
@@ -48,7 +51,8 @@ class Encoder(nn.Module):
         return logits
 
     def _attended(self, layer: Any, x: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None) -> torch.Tensor:
-        """What attention gives to the tokens x (n, d) of a layer, or to the `first` ones of the examples alone."""
+        """What attention gives to the tokens x (n, d) of a layer, or to the `first` ones of the
+        examples alone."""
         parts = layer.attention.self
         key, value = (self._spread(matrix(x), mask) for matrix in (parts.key, parts.value))
         if first is None:
@@ -64,7 +68,8 @@ class Encoder(nn.Module):
         return wide.view(*mask.shape, self.heads, -1).transpose(1, 2)
 
     def _after_attention(self, layer: Any, x: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
-        """The rest of a layer, token by token: two sums, each with a norm, and a map through a wider space between them."""
+        """The rest of a layer, token by token: two sums, each with a norm, and a map through a
+        wider space between them."""
         x = layer.attention.output.LayerNorm(layer.attention.output.dense(attended) + x)
         wide = layer.intermediate.intermediate_act_fn(layer.intermediate.dense(x))
         y: torch.Tensor = layer.output.LayerNorm(layer.output.dense(wide) + x)
@@ -75,10 +80,12 @@ class Encoder(nn.Module):
 
 
 def build_encoder(model: EncoderModel, dtype: torch.dtype = torch.float32) -> Encoder:
-    """A module whose trained parameters, those of `model.parameters`, are zeros until they are loaded or flattened. The others need no
-    gradient and share memory with `model.weights` (in float32), so with every other module of the model.
+    """A module whose trained parameters, those of `model.parameters`, are zeros until they are
+    loaded or flattened. The others need no gradient and share memory with `model.weights` (in
+    float32), so with every other module of the model.
 
-    MissingDataError if transformers is not installed; UsageError if this version of it builds other tensors than `model.tensors`.
+    MissingDataError if transformers is not installed; UsageError if this version of it builds other
+    tensors than `model.tensors`.
     """
     require_libraries()
     with torch.device("meta"):  # nothing is allocated or drawn
@@ -104,7 +111,8 @@ def _replace(network: nn.Module, name: str, by: nn.Parameter | None) -> None:
 
 
 def _network(model: EncoderModel) -> nn.Module:
-    """Makes the module from the numbers in the configuration alone. Nothing that it may name is looked up, fetched or executed."""
+    """Makes the module from the numbers in the configuration alone. Nothing that it may name is
+    looked up, fetched or executed."""
     from transformers.models.bert.configuration_bert import BertConfig
     from transformers.models.bert.modeling_bert import BertForSequenceClassification
 

@@ -1,11 +1,12 @@
-"""FashionMNIST: 60,000 train and 10,000 test images of 28 x 28 in ten classes, from files that are on this machine.
+"""FashionMNIST: 60,000 train and 10,000 test images of 28 x 28 in ten classes, from files that are
+on this machine.
 
 Looked for in this order; the first folder that has all four files is used, each plain or gzipped:
     1. /usr/share/datasets/fashion-mnist                  Debian's package dataset-fashion-mnist
     2. $FEDBENCH_DATA/FashionMNIST/raw                    a torchvision root; ~/.cache/fedbench if the variable is not set
     3. torchvision's download into that root              only if FEDBENCH_DOWNLOAD=1
-Pixels are scaled to [0, 1], then normalised with mean 0.2860 and standard deviation 0.3530; there is no augmentation.
-Source: Xiao, Rasul and Vollgraf 2017, arXiv:1708.07747.
+Pixels are scaled to [0, 1], then normalised with mean 0.2860 and standard deviation 0.3530; there
+is no augmentation. Source: Xiao, Rasul and Vollgraf 2017, arXiv:1708.07747.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Files, may_download
 from fedbench.tasks.idx import read_idx
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.pixels import normalised
 from fedbench.tasks.task import Task
 
@@ -31,10 +32,12 @@ SIDE = 28
 MEAN, STD = 0.2860, 0.3530
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
 
-# Of the decompressed files, taken from Debian's package. Its .gz files do not have the published md5 sums, because their gzip
-# headers were rewritten; with name and original time put back into the header (1504176606 for train-*, 1504176627 for t10k-*) all
-# four have them: 8d4fb7e6c68d591d4c3dfef9ec88bf0d train-images, 25c81989df183df01b3e8a0aad5dffbe train-labels,
-# bef4ecab320f06d8554ea6380940ec79 t10k-images, bb300cfdad3c16e7a12a480ee83cd310 t10k-labels. So this is the published content.
+# Of the decompressed files, taken from Debian's package. Its .gz files do not have the published
+# md5 sums, because their gzip headers were rewritten; with name and original time put back into the
+# header (1504176606 for train-*, 1504176627 for t10k-*) all four have them:
+# 8d4fb7e6c68d591d4c3dfef9ec88bf0d train-images, 25c81989df183df01b3e8a0aad5dffbe train-labels,
+# bef4ecab320f06d8554ea6380940ec79 t10k-images, bb300cfdad3c16e7a12a480ee83cd310 t10k-labels. So
+# this is the published content.
 SHA256: Mapping[str, str] = {
     "train-images-idx3-ubyte": "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
     "train-labels-idx1-ubyte": "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
@@ -59,9 +62,10 @@ def dataset(
 ) -> Dataset:
     """Features float32 (n, 1, 28, 28), about 220 MB in all, which the processes of a machine share.
 
-    `folders`, `sha256` (file name -> sum) and `download` (fills the last folder) replace where to look, what to find and how to
-    fetch it; without `folders` all three are as in the module's docstring. MissingDataError says where it looked and what to
-    install; RecordError names a file that is damaged.
+    `folders`, `sha256` (file name -> sum) and `download` (fills the last folder) replace where to
+    look, what to find and how to fetch it; without `folders` all three are as in the module's
+    docstring. MissingDataError says where it looked and what to install; RecordError names a file
+    that is damaged.
     """
 
     def decoded_from(files: Files) -> Dataset:
@@ -79,7 +83,8 @@ def raw_folder(root: Path) -> Path:
 
 
 def locate(folders: Sequence[Path], download: Callable[[], None] | None = None) -> Files:
-    """File name -> path in the first folder that has all four; after `download`, if given and none has, in the last."""
+    """File name -> path in the first folder that has all four; after `download`, if given and none
+    has, in the last."""
     for folder in folders:
         files = _files(folder)
         if len(files) == len(SHA256):

@@ -1,4 +1,5 @@
-"""Files of data sets on this machine: where they are looked for, and whether they are what was published."""
+"""Files of data sets on this machine: where they are looked for, and whether they are what was
+published."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ def may_download() -> bool:
 class Published:
     """A data set as its authors give it away, kept in one folder of the data root.
 
-    `md5`: file name -> published sum of its content; None where nobody published one. `page`: where the files come from.
-    `is_fetched`: whether FEDBENCH_DOWNLOAD=1 can get them.
+    `md5`: file name -> published sum of its content; None where nobody published one. `page`: where
+    the files come from. `is_fetched`: whether FEDBENCH_DOWNLOAD=1 can get them.
     """
 
     name: str
@@ -38,7 +39,8 @@ class Published:
     is_fetched: bool = True
 
     def locate(self, root: Path, download: Download | None = None) -> Files:
-        """File name -> path; fetched first if one is missing and there is a `download`. MissingDataError if not all are there."""
+        """File name -> path; fetched first if one is missing and there is a `download`.
+        MissingDataError if not all are there."""
         folder = root / self.folder
         missing = [name for name in self.md5 if not (folder / name).is_file()]
         if not missing:
@@ -53,12 +55,13 @@ class Published:
         )
 
     def located(self, root: Path | None, download: Download) -> Files:
-        """Returns the files below a given root, which is taken as it is. Without one they are those of this machine, and `download` fetches
-        them if the user allows it."""
+        """Returns the files below a given root, which is taken as it is. Without one they are those
+        of this machine, and `download` fetches them if the user allows it."""
         return self.locate(data_root(), download if may_download() else None) if root is None else self.locate(root)
 
     def read(self, path: Path) -> bytes:
-        """The content of one of the files. RecordError if it is not the published one, so nothing unknown is ever parsed."""
+        """The content of one of the files. RecordError if it is not the published one, so nothing
+        unknown is ever parsed."""
         content = plain_files.content(path, LARGEST, "data file", RecordError)
         expected = self.md5[path.name]
         got = hashlib.md5(content, usedforsecurity=False).hexdigest()
@@ -68,7 +71,8 @@ class Published:
 
 
 def torchvision_download(name: str) -> Download:
-    """Fetches torchvision's data set of that name into a root; it checks the sum of the archive and unpacks it."""
+    """Fetches torchvision's data set of that name into a root; it checks the sum of the archive and
+    unpacks it."""
 
     def download(root: Path) -> None:
         import torchvision.datasets

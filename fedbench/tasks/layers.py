@@ -1,4 +1,5 @@
-"""Layers as data: what every trainer reads. A layer is stated for one example; training adds the batch."""
+"""Layers as data: what every trainer reads. A layer is stated for one example; training adds the
+batch."""
 
 from __future__ import annotations
 
@@ -15,12 +16,14 @@ Kind = Literal["tensors", "buffers"]
 
 
 class Layer:
-    """One step of a model on one example. Without parameters and keeping the shape, unless it says otherwise."""
+    """One step of a model on one example. Without parameters and keeping the shape, unless it says
+    otherwise."""
 
     __slots__ = ()
 
     def output(self, shape: Shape) -> Shape:
-        """The shape of the result; ValueError with the reason if the layer does not take `shape`."""
+        """The shape of the result; ValueError with the reason if the layer does not take
+        `shape`."""
         return shape
 
     def weight(self) -> Shape:
@@ -41,7 +44,8 @@ class Layer:
         yield from ()
 
     def native(self, output: Shape) -> LayerSpec | None:
-        """The layer as the native trainer has it, if its result has the shape `output`; None if that trainer has no such layer."""
+        """The layer as the native trainer has it, if its result has the shape `output`; None if
+        that trainer has no such layer."""
         return None
 
 
@@ -69,9 +73,11 @@ class Linear(Layer):
 
 @dataclass(frozen=True, slots=True)
 class Conv2d(Layer):
-    """Cross-correlation on (inputs, h, w), zero padding: weight (outputs, inputs, kernel, kernel), bias (outputs,) unless it is off.
+    """Cross-correlation on (inputs, h, w), zero padding: weight (outputs, inputs, kernel, kernel),
+    bias (outputs,) unless it is off.
 
-    `normal`: initial weights N(0, sqrt(2 / (kernel^2 outputs))) and biases 0, instead of PyTorch's default.
+    `normal`: initial weights N(0, sqrt(2 / (kernel^2 outputs))) and biases 0, instead of PyTorch's
+    default.
     """
 
     inputs: int
@@ -108,7 +114,8 @@ class Conv2d(Layer):
 
 @dataclass(frozen=True, slots=True)
 class Pool2d(Layer):
-    """Disjoint kernel x kernel windows of (channels, h, w); rows and columns that fill no window are left out."""
+    """Disjoint kernel x kernel windows of (channels, h, w); rows and columns that fill no window
+    are left out."""
 
     kernel: int
 
@@ -137,10 +144,12 @@ class AvgPool2d(Pool2d):
 
 @dataclass(frozen=True, slots=True)
 class BatchNorm2d(Layer):
-    """Every channel of (channels, h, w) is normalised, then scaled by weight (channels,) and shifted by bias (channels,).
+    """Every channel of (channels, h, w) is normalised, then scaled by weight (channels,) and
+    shifted by bias (channels,).
 
-    In training with mean and variance over the batch, of which the buffers keep running averages; in evaluation with these. Momentum
-    0.1, epsilon 1e-5, unbiased running variance, as in PyTorch. The number of batches seen is not kept: nothing depends on it.
+    In training with mean and variance over the batch, of which the buffers keep running averages;
+    in evaluation with these. Momentum 0.1, epsilon 1e-5, unbiased running variance, as in PyTorch.
+    The number of batches seen is not kept: nothing depends on it.
     """
 
     channels: int
@@ -207,7 +216,8 @@ class Flatten(Layer):
 
 @dataclass(frozen=True, slots=True)
 class Dropout(Layer):
-    """In training every element is set to 0 with probability p, or else scaled by 1 / (1 - p). torch_model.py states the masks."""
+    """In training every element is set to 0 with probability p, or else scaled by 1 / (1 - p).
+    torch_model.py states the masks."""
 
     p: float
 
@@ -233,7 +243,8 @@ class Dropout2d(Dropout):
 
 
 def chain(layers: tuple[Layer, ...], shape: Shape) -> list[Shape]:
-    """The shapes before every layer and after the last: len(layers) + 1. ValueError, naming the layer, if they do not fit."""
+    """The shapes before every layer and after the last: len(layers) + 1. ValueError, naming the
+    layer, if they do not fit."""
     shapes = [shape]
     for index, layer in enumerate(layers):
         try:
@@ -244,7 +255,8 @@ def chain(layers: tuple[Layer, ...], shape: Shape) -> list[Shape]:
 
 
 def in_order(layers: tuple[Layer, ...], shape: Shape) -> Iterator[tuple[Layer, Shape]]:
-    """Every layer with the shape that it gets, in the order of use; instead of a Residual those of its body, then of its shortcut."""
+    """Every layer with the shape that it gets, in the order of use; instead of a Residual those of
+    its body, then of its shortcut."""
     for layer, given in zip(layers, chain(layers, shape), strict=False):
         if isinstance(layer, Residual):
             yield from in_order(layer.body, given)

@@ -9,9 +9,11 @@ import numpy.typing as npt
 
 
 def normalised(images: npt.NDArray[np.uint8], mean: Sequence[float], std: Sequence[float]) -> npt.NDArray[np.float32]:
-    """(value / 255 - mean) / std by channel of images (n, channels, h, w), in float32: a new array of that shape.
+    """(value / 255 - mean) / std by channel of images (n, channels, h, w), in float32: a new array
+    of that shape.
 
-    One table entry per value, so these are the numbers of torchvision's ToTensor and Normalize without a second large array.
+    One table entry per value, so these are the numbers of torchvision's ToTensor and Normalize
+    without a second large array.
     """
     unit = np.arange(256, dtype=np.float32) / np.float32(255)
     features = np.empty(images.shape, np.float32)

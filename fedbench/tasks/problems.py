@@ -46,7 +46,8 @@ class Problem:
 
 @dataclass(frozen=True)
 class Quadratic(Problem):
-    """F_i(x) = 1/2 (x - c_i)' A_i (x - c_i); A (N, d, d) symmetric, c (N, d). Row selections do not apply."""
+    """F_i(x) = 1/2 (x - c_i)' A_i (x - c_i); A (N, d, d) symmetric, c (N, d). Row selections do not
+    apply."""
 
     A: npt.NDArray[Any]
     c: npt.NDArray[Any]
@@ -70,7 +71,8 @@ class Quadratic(Problem):
 class Softmax(Problem):
     """Softmax regression: mean cross-entropy over the client's rows + (l2/2) |theta|^2.
 
-    theta = [W row by row (classes x features), b]; logits = W x + b. Features per client (n_i, D), labels (n_i,).
+    theta = [W row by row (classes x features), b]; logits = W x + b. Features per client (n_i, D),
+    labels (n_i,).
     """
 
     classes: int
@@ -86,7 +88,8 @@ class Softmax(Problem):
         return np.asarray(rows @ x[:split].reshape(self.classes, self.features).T + x[split:])
 
     def pullback(self, rows: npt.NDArray[Any], dlogits: npt.NDArray[Any]) -> Vector:
-        """The gradient (d,) with respect to theta from that with respect to the logits of these rows."""
+        """The gradient (d,) with respect to theta from that with respect to the logits of these
+        rows."""
         return np.concatenate([(dlogits.T @ rows).ravel(), dlogits.sum(axis=0)])
 
     def gradient(self, client: int, x: Vector, rows: Rows = None) -> Vector:
@@ -111,7 +114,8 @@ class Softmax(Problem):
 
 
 def read_problem(spec: Mapping[str, Any], dtype: npt.DTypeLike) -> Problem:
-    """A problem from its description in a conformance vector; data are rounded to dtype. UsageError for an unknown kind."""
+    """A problem from its description in a conformance vector; data are rounded to dtype. UsageError
+    for an unknown kind."""
     clients = spec["clients"]
     n = np.array([c.get("n", 1) for c in clients], np.float64)
     p = np.array([c.get("p", share) for c, share in zip(clients, n / n.sum(), strict=True)], np.float64)

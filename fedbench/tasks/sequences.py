@@ -31,10 +31,12 @@ class Last(Layer):
 
 @dataclass(frozen=True, slots=True)
 class Embedding(Layer):
-    """Every symbol of (length,) is replaced by its row of the weight (symbols, width), which gives (length, width).
+    """Every symbol of (length,) is replaced by its row of the weight (symbols, width), which gives
+    (length, width).
 
-    Symbols are examples as they are: the whole numbers 0 .. symbols - 1, in floats; a Task checks them. Only Last and Flatten may come
-    before this layer. The rows are drawn by PyTorch's default law, N(0, 1). A row that no symbol of a batch names has the gradient 0.
+    Symbols are examples as they are: the whole numbers 0 .. symbols - 1, in floats; a Task checks
+    them. Only Last and Flatten may come before this layer. The rows are drawn by PyTorch's default
+    law, N(0, 1). A row that no symbol of a batch names has the gradient 0.
     """
 
     symbols: int
@@ -60,10 +62,12 @@ class Embedding(Layer):
 
 @dataclass(frozen=True, slots=True)
 class LSTM(Layer):
-    """Long short-term memory: all outputs (length, hidden) of a sequence (length, inputs), from a state of zeros.
+    """Long short-term memory: all outputs (length, hidden) of a sequence (length, inputs), from a
+    state of zeros.
 
-    Gates, tensors and their initial law are those of torch.nn.LSTM, which has two biases: input, forget, cell and output gate one
-    under the other, U(-1 / sqrt hidden, 1 / sqrt hidden). Source: Hochreiter and Schmidhuber 1997.
+    Gates, tensors and their initial law are those of torch.nn.LSTM, which has two biases: input,
+    forget, cell and output gate one under the other, U(-1 / sqrt hidden, 1 / sqrt hidden). Source:
+    Hochreiter and Schmidhuber 1997.
     """
 
     inputs: int
@@ -86,7 +90,8 @@ class LSTM(Layer):
 
 
 def symbols_of(layers: list[Layer]) -> int | None:
-    """How many symbols examples are made of, for layers in the order of use; None if they are any numbers.
+    """How many symbols examples are made of, for layers in the order of use; None if they are any
+    numbers.
 
     ValueError, naming the layer, for an Embedding that does not get the examples' own symbols.
     """

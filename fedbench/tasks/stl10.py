@@ -1,10 +1,12 @@
 """STL-10: 5,000 train and 8,000 test colour images in ten classes, made smaller: 3 x 32 x 32.
 
-Looked for in $FEDBENCH_DATA/stl10_binary (~/.cache/fedbench if the variable is not set), the unpacked archive; fetched there by
-torchvision, 2.6 GB, only if FEDBENCH_DOWNLOAD=1. Images are 3 planes of 96 x 96 bytes, column by column; labels are bytes 1 .. 10.
-An image becomes 32 x 32 by the means of its blocks of 3 x 3, since Wang et al. 2025 use it at that size ("resized", no method stated),
-beside CIFAR, whose normalisation it gets. The 100,000 unlabelled images are not read: a scenario's public data are held out of train.
-Source: Coates, Lee and Ng 2011, "An analysis of single-layer networks in unsupervised feature learning".
+Looked for in $FEDBENCH_DATA/stl10_binary (~/.cache/fedbench if the variable is not set), the
+unpacked archive; fetched there by torchvision, 2.6 GB, only if FEDBENCH_DOWNLOAD=1. Images are 3
+planes of 96 x 96 bytes, column by column; labels are bytes 1 .. 10. An image becomes 32 x 32 by the
+means of its blocks of 3 x 3, since Wang et al. 2025 use it at that size ("resized", no method
+stated), beside CIFAR, whose normalisation it gets. The 100,000 unlabelled images are not read: a
+scenario's public data are held out of train. Source: Coates, Lee and Ng 2011, "An analysis of
+single-layer networks in unsupervised feature learning".
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from fedbench.tasks.cifar import MEAN, STD
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published, torchvision_download
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 SIDE, BLOCK = 96, 3
@@ -47,7 +49,8 @@ def load(model: str = "softmax") -> Task:
 
 
 def dataset(published: Published = STL10, root: Path | None = None) -> Dataset:
-    """Features float32 (n, 3, 32, 32). `root` replaces the data root, and then nothing is fetched. Errors as in cifar.dataset."""
+    """Features float32 (n, 3, 32, 32). `root` replaces the data root, and then nothing is fetched.
+    Errors as in cifar.dataset."""
     files = published.located(root, torchvision_download("STL10"))
 
     def examples(part: str) -> Examples:
@@ -72,7 +75,8 @@ def _examples(images: Path, pixels: bytes, labels: Path, classes: bytes) -> Exam
 
 
 def _smaller(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """Means of 3 x 3 blocks of (n, 3, 96, 96), normalised. A block's sum is a whole number below 2^24, so no order of adding shows."""
+    """Means of 3 x 3 blocks of (n, 3, 96, 96), normalised. A block's sum is a whole number below
+    2^24, so no order of adding shows."""
     side = SIDE // BLOCK
     sums = images.reshape(-1, 3, side, BLOCK, side, BLOCK).sum(axis=(3, 5), dtype=np.int32)
     mean, std = (np.array(values, np.float32)[:, None, None] for values in (MEAN, STD))

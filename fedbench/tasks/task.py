@@ -15,11 +15,13 @@ from fedbench.tasks.models import Model
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A classification task. UsageError if the model does not take the data set's examples, be it only because their numbers are not
-    the symbols of its Embedding, or has not one output per class.
+    """A classification task. UsageError if the model does not take the data set's examples, be it
+    only because their numbers are not the symbols of its Embedding, or has not one output per
+    class.
 
-    `augmentation`: what happens to the images of a job's steps, and to no others. A trainer that does not know it must refuse the task.
-    `files`: name -> SHA-256 of files without published sums on which a result depends; they go into the inputs digest.
+    `augmentation`: what happens to the images of a job's steps, and to no others. A trainer that
+    does not know it must refuse the task. `files`: name -> SHA-256 of files without published sums
+    on which a result depends; they go into the inputs digest.
     """
 
     name: str
@@ -45,7 +47,8 @@ class Task:
 
     @property
     def layered(self) -> Model:
-        """The model as a list of layers. UsageError if it is a pretrained encoder, which has none."""
+        """The model as a list of layers. UsageError if it is a pretrained encoder, which has
+        none."""
         if isinstance(self.model, EncoderModel):
             raise UsageError(f"task {self.name}: model {self.model.name} is a pretrained encoder; use --trainer torch on the cpu")
         return self.model

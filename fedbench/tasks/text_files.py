@@ -1,7 +1,9 @@
-"""Tables of texts with labels: TSV, Parquet and Arrow files (of the library datasets), read within bounds.
+"""Tables of texts with labels: TSV, Parquet and Arrow files (of the library datasets), read within
+bounds.
 
-TSV: UTF-8 (a byte order mark is passed over), a line with the names of the columns, then one row a line; quotes are part of the text, as in
-GLUE's files. Labels are whole numbers. Anything else is one RecordError that names file, row and column.
+TSV: UTF-8 (a byte order mark is passed over), a line with the names of the columns, then one row a
+line; quotes are part of the text, as in GLUE's files. Labels are whole numbers. Anything else is
+one RecordError that names file, row and column.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ class Texts:
 
 
 def read_texts(file: Path, columns: Sequence[str], label: str) -> Texts:
-    """Those columns of a file, whose kind is told by its ending. RecordError if it is not such a file."""
+    """Those columns of a file, whose kind is told by its ending. RecordError if it is not such a
+    file."""
     if file.suffix not in ENDINGS:
         raise RecordError(f"{file}: the name must end with {', '.join(ENDINGS)}, got {file.suffix or 'no ending'}")
     content = plain_files.content(file, LARGEST, "table of texts", RecordError)

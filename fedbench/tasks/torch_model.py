@@ -1,9 +1,11 @@
 """A layer list as a torch module, with dropout masks from our own streams.
 
-Masks, part of the determinism contract. In training, with a stream set, a dropout layer takes from it one 32-bit word per mask
-element, in C order: Dropout one per element of the activation, Dropout2d one per (example, channel). An element is kept if
-word >= p * 2^32 and is then multiplied by 1 / (1 - p) rounded to the activation's dtype; else it is multiplied by 0. So words are
-used step by step (forward by forward), layer by layer, example by example. Nothing here draws from torch's generators.
+Masks, part of the determinism contract. In training, with a stream set, a dropout layer takes from
+it one 32-bit word per mask element, in C order: Dropout one per element of the activation,
+Dropout2d one per (example, channel). An element is kept if word >= p * 2^32 and is then multiplied
+by 1 / (1 - p) rounded to the activation's dtype; else it is multiplied by 0. So words are used step
+by step (forward by forward), layer by layer, example by example. Nothing here draws from torch's
+generators.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import LSTM, Embedding, Last
 
 Masks = RandomStream | Iterator[torch.Tensor]
-"""Where masks come from: drawn from a stream, or drawn before, one after the other in the order of use."""
+"""Where masks come from: drawn from a stream, or drawn before, one after the other in the order of
+use."""
 
 
 class Masked(nn.Module):
@@ -53,10 +56,12 @@ class Masked(nn.Module):
 
 
 class Normalised(nn.BatchNorm2d):
-    """Batch normalisation. With `weights`, in training, examples count as these say, and nothing is written in place.
+    """Batch normalisation. With `weights`, in training, examples count as these say, and nothing is
+    written in place.
 
-    weights (b,): the same for all examples that are there, in all 1, and 0 for those that only fill up the batch; the first is
-    there. `averages` are then the running mean and variance that nn.BatchNorm2d would leave.
+    weights (b,): the same for all examples that are there, in all 1, and 0 for those that only fill
+    up the batch; the first is there. `averages` are then the running mean and variance that
+    nn.BatchNorm2d would leave.
     """
 
     weights: torch.Tensor | None = None
@@ -116,16 +121,19 @@ class Tail(nn.Module):
 
 
 class LayerStack(nn.Sequential):
-    """The module that `build` makes: child i is layers[i], so tensors have the names of Model.parameters and Model.buffers."""
+    """The module that `build` makes: child i is layers[i], so tensors have the names of
+    Model.parameters and Model.buffers."""
 
     def set_masks(self, masks: Masks | None) -> None:
-        """Take dropout masks from there (shared by all layers, advanced by a forward in training) until the next call."""
+        """Take dropout masks from there (shared by all layers, advanced by a forward in training)
+        until the next call."""
         for module in self.modules():
             if isinstance(module, Masked):
                 module.masks = masks
 
     def set_weights(self, weights: torch.Tensor) -> None:
-        """How much each example counts in batch normalisation (b,), until the next call: see Normalised."""
+        """How much each example counts in batch normalisation (b,), until the next call: see
+        Normalised."""
         for module in self.modules():
             if isinstance(module, Normalised):
                 module.weights = weights
@@ -136,7 +144,8 @@ class LayerStack(nn.Sequential):
 
 
 def build(model: Model, dtype: torch.dtype = torch.float32) -> LayerStack:
-    """A module that takes batches (b, *input_shape) of dtype. Its parameters and buffers are zeros until they are loaded or flattened."""
+    """A module that takes batches (b, *input_shape) of dtype. Its parameters and buffers are zeros
+    until they are loaded or flattened."""
     return LayerStack(*(_module(layer, dtype) for layer in model.layers))
 
 
@@ -144,9 +153,11 @@ CHANNELS_LAST_POSITIONS = 64
 
 
 def is_faster_channels_last(model: Model) -> bool:
-    """Whether torch's CPU kernels are faster on images whose channels are the fastest index: where every convolution has an output of
-    at least 64 positions. Measured per step with one thread: the three small CNNs of the library are 1.2 to 1.4 times as fast, resnet18
-    (4 x 4 at last) is not, alexnet (2 x 2) takes 1.3 times as long: its weights, turned round at every step, outweigh its positions."""
+    """Whether torch's CPU kernels are faster on images whose channels are the fastest index: where
+    every convolution has an output of at least 64 positions. Measured per step with one thread: the
+    three small CNNs of the library are 1.2 to 1.4 times as fast, resnet18 (4 x 4 at last) is not,
+    alexnet (2 x 2) takes 1.3 times as long: its weights, turned round at every step, outweigh its
+    positions."""
     convolutions = [shape for layer, shape in zip(model.layers, model.shapes[1:], strict=True) if isinstance(layer, Conv2d)]
     return bool(convolutions) and min(math.prod(shape[1:]) for shape in convolutions) >= CHANNELS_LAST_POSITIONS
 
@@ -190,7 +201,8 @@ def _module_of_sequences(layer: Layer, dtype: torch.dtype) -> nn.Module:
 
 
 def _empty(module: nn.Module) -> nn.Module:
-    # Made on the meta device, where torch's initialisation draws nothing: the global generator stays untouched.
+    # Made on the meta device, where torch's initialisation draws nothing: the global generator
+    # stays untouched.
     module.to_empty(device="cpu")
     with torch.no_grad():
         for tensor in (*module.parameters(), *module.buffers()):
@@ -217,11 +229,13 @@ def trained(module: nn.Module) -> list[nn.Parameter]:
 
 
 def flatten_parameters(module: nn.Module, flat: torch.Tensor) -> torch.Tensor:
-    """Make every trained parameter of the module a view of `flat` (dim,), in order, and every .grad a view of the tensor returned.
+    """Make every trained parameter of the module a view of `flat` (dim,), in order, and every .grad
+    a view of the tensor returned.
 
-    The module takes over the values of `flat`; both share memory from then on. Backward passes add to the gradient, which starts
-    at zero: clear it with `.zero_()`, since `zero_grad()` would unhook the views. UsageError if size, dtype, device or layout of
-    `flat` is not that of the parameters.
+    The module takes over the values of `flat`; both share memory from then on. Backward passes add
+    to the gradient, which starts at zero: clear it with `.zero_()`, since `zero_grad()` would
+    unhook the views. UsageError if size, dtype, device or layout of `flat` is not that of the
+    parameters.
     """
     parameters = trained(module)
     dim = sum(parameter.numel() for parameter in parameters)
@@ -244,7 +258,8 @@ def flatten_parameters(module: nn.Module, flat: torch.Tensor) -> torch.Tensor:
 
 
 def flatten_buffers(module: nn.Module, flat: torch.Tensor) -> None:
-    """Make every buffer of the module a view of `flat` (m,), in order; both share memory from then on."""
+    """Make every buffer of the module a view of `flat` (m,), in order; both share memory from then
+    on."""
     offset = 0
     for owner in module.modules():
         for name, buffer in owner.named_buffers(recurse=False):

@@ -1,7 +1,7 @@
 """The vocabulary: what flows between scheduler, engine and algorithms.
 
-Shapes: N clients, d parameters, K consumed entries of one update. A *vector* is a one-dimensional C-contiguous array of the
-run's dtype; float32 is the product, float64 is conformance and theory.
+Shapes: N clients, d parameters, K consumed entries of one update. A *vector* is a one-dimensional
+C-contiguous array of the run's dtype; float32 is the product, float64 is conformance and theory.
 """
 
 from fedbench.types.arrays import Integers, Vector, Weights

@@ -12,7 +12,8 @@ from fedbench.types.arrays import Vector
 
 
 class Bag:
-    """Named values. A name that was not given at construction is refused, so a typing error cannot create a new one."""
+    """Named values. A name that was not given at construction is refused, so a typing error cannot
+    create a new one."""
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -33,22 +34,25 @@ class Bag:
 
 
 class State(Bag):
-    """What the server owns: `x` (d,) always, `memory` (ClientTable) if clients remember, anything else by name.
+    """What the server owns: `x` (d,) always, `memory` (ClientTable) if clients remember, anything
+    else by name.
 
-    A checkpoint holds it: arrays keep the dtype and shape that they have after `init`, names stay, None may become anything."""
+    A checkpoint holds it: arrays keep the dtype and shape that they have after `init`, names stay,
+    None may become anything."""
 
 
 class Message(Bag):
     """What one version sends to the clients that start from it."""
 
     def frozen(self) -> Message:
-        """A deep copy whose arrays are read-only; the engine keeps it as long as a job may start from it."""
+        """A deep copy whose arrays are read-only; the engine keeps it as long as a job may start
+        from it."""
         return Message(**{name: frozen(value) for name, value in self.items()})
 
 
 class Reply:
-    """What a job sends, by name (vectors, or arrays of one shape for all jobs), and the client's new memory (None: unchanged).
-    A number that is not finite ends the run as diverged."""
+    """What a job sends, by name (vectors, or arrays of one shape for all jobs), and the client's
+    new memory (None: unchanged). A number that is not finite ends the run as diverged."""
 
     def __init__(self, *, memory: Vector | None = None, **sent: npt.NDArray[Any]) -> None:
         self.memory = memory

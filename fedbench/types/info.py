@@ -11,12 +11,13 @@ from fedbench.types.arrays import Weights
 
 
 class Info:
-    """What an algorithm may know beforehand: N `clients`, examples `n` (N,), objective weights `p` (N,), which sum to 1, and the
-    speeds: `step_seconds` (N,), the mean virtual seconds that one local step takes every client, and `job_seconds` (N,), those that all
-    local steps of a job take.
+    """What an algorithm may know beforehand: N `clients`, examples `n` (N,), objective weights `p`
+    (N,), which sum to 1, and the speeds: `step_seconds` (N,), the mean virtual seconds that one
+    local step takes every client, and `job_seconds` (N,), those that all local steps of a job take.
 
-    `n`, `step_seconds` and `job_seconds` may be functions that are called when somebody first asks: a plan needs no shards unless its
-    policy does. `p` defaults to n_i / sum n_j, `step_seconds` to 1 for everybody, `job_seconds` to `step_seconds`.
+    `n`, `step_seconds` and `job_seconds` may be functions that are called when somebody first asks:
+    a plan needs no shards unless its policy does. `p` defaults to n_i / sum n_j, `step_seconds` to
+    1 for everybody, `job_seconds` to `step_seconds`.
     """
 
     def __init__(

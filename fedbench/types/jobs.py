@@ -1,4 +1,5 @@
-"""A local training: what it is, what the client does, what comes of it, and the batch that an update consumes."""
+"""A local training: what it is, what the client does, what comes of it, and the batch that an
+update consumes."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ Want = Literal["first_gradient", "mean_gradient", "full_gradient", "public_logit
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One local training: `k` is the client's own job counter from 0, `base` the version that it starts from."""
+    """One local training: `k` is the client's own job counter from 0, `base` the version that it
+    starts from."""
 
     client: int
     k: int
@@ -46,12 +48,13 @@ class LocalRule:
 
 
 class Work:
-    """What a job produced: `delta` = end - start, always; `end`; the by-products that its rule wanted; and the model's `buffers`
-    at the end (m,). `server_seconds`: of host time, what the server itself has to do for this job.
+    """What a job produced: `delta` = end - start, always; `end`; the by-products that its rule
+    wanted; and the model's `buffers` at the end (m,). `server_seconds`: of host time, what the
+    server itself has to do for this job.
 
-    `first_gradient` and `mean_gradient` are of h above, without prox and correction; zeros if steps = 0. `full_gradient` is the
-    gradient over all examples of the client at the start. `public_logits` are those of the end model. A by-product that was not
-    wanted is refused.
+    `first_gradient` and `mean_gradient` are of h above, without prox and correction; zeros if steps
+    = 0. `full_gradient` is the gradient over all examples of the client at the start.
+    `public_logits` are those of the end model. A by-product that was not wanted is refused.
     """
 
     def __init__(
@@ -85,7 +88,8 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """One row per consumed entry, in arrival order, repeated by multiplicity; every name of the Reply is an attribute (K, ..).
+    """One row per consumed entry, in arrival order, repeated by multiplicity; every name of the
+    Reply is an attribute (K, ..).
 
     `staleness` is the version before the update minus `base`; `first` is False for a repeat.
     """

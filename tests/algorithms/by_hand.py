@@ -1,7 +1,8 @@
-"""Run an algorithm end to end on a small quadratic problem: the C++ scheduler's plan, the engine, the reference trainer.
+"""Run an algorithm end to end on a small quadratic problem: the C++ scheduler's plan, the engine,
+the reference trainer.
 
-The problem of the hand-computed tests, two clients, two parameters, x0 = (3, 4), local rate 1/4, two local steps. All numbers are
-dyadic, so float64 is exact and the tests compare with ==.
+The problem of the hand-computed tests, two clients, two parameters, x0 = (3, 4), local rate 1/4,
+two local steps. All numbers are dyadic, so float64 is exact and the tests compare with ==.
 
     F_0 = 1/2 [ (x1 - 1)^2 + 2 x2^2 ]                 one step: (x1, x2) -> (3/4 x1 + 1/4, 1/2 x2)
     F_1 = 1/2 [ 2 (x1 + 1)^2 + (x2 - 2)^2 ]           one step: (x1, x2) -> (1/2 x1 - 1/2, 3/4 x2 + 1/2)
@@ -66,7 +67,8 @@ def many_clients(clients: int, dim: int, seed: int, dtype: Any = np.float64) -> 
 
 @dataclass
 class Trace:
-    """The models of all versions, the times of the updates (seconds), and the state after the last one."""
+    """The models of all versions, the times of the updates (seconds), and the state after the last
+    one."""
 
     x: list[Array]
     seconds: list[float] = field(default_factory=list)
@@ -99,8 +101,8 @@ def run(
     download: float = 0.0,
     upload: float = 0.0,
 ) -> Trace:
-    """`seconds` of compute per job, under Poll per step, and `steps`: one for all clients, or one each. `dispatch` replaces the
-    algorithm's own."""
+    """`seconds` of compute per job, under Poll per step, and `steps`: one for all clients, or one
+    each. `dispatch` replaces the algorithm's own."""
     info = Info(problem.clients, problem.n(), problem.p())
     dispatch = dispatch or algorithm.dispatch(info)
     timing = Timing(
@@ -123,7 +125,8 @@ def run(
 
 
 def serve(algorithm: Algorithm, clients: int, x0: Array) -> tuple[State, EngineTools]:
-    """The state before the first update, and the tools, of a server whose clients are not trained; n_i = 1."""
+    """The state before the first update, and the tools, of a server whose clients are not trained;
+    n_i = 1."""
     problem = quadratic([np.eye(len(x0))] * clients, np.zeros((clients, len(x0))), np.ones(clients), x0.dtype)
     execution = Execution(algorithm, ReferenceTrainer(problem, dtype=x0.dtype), Info(clients, problem.n(), problem.p()), x0)
     return execution.state, execution.tools
@@ -138,7 +141,8 @@ def arrivals(
     base_x: Array | None = None,
     **sent: Any,
 ) -> Batch:
-    """What a step gets: one row of every name of `sent` per client; fresh unless `base` says otherwise. `base_x` (K, d)."""
+    """What a step gets: one row of every name of `sent` per client; fresh unless `base` says
+    otherwise. `base_x` (K, d)."""
     bases = np.full(len(clients), version) if base is None else np.array(base)
     ids = np.array(clients)
     first = np.zeros(len(ids), np.bool_)

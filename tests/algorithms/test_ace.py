@@ -22,7 +22,8 @@ def test_one_arrival_makes_an_update_and_everybody_works() -> None:
 
 
 def test_every_arrival_moves_by_the_mean_of_all_caches() -> None:
-    """1 s and 2.5 s: Delta_0 of versions 0 and 1, then Delta_1 of version 0: D0/2, E/2, (E + D1)/2, E = Delta_0(x1)."""
+    """1 s and 2.5 s: Delta_0 of versions 0 and 1, then Delta_1 of version 0: D0/2, E/2, (E + D1)/2,
+    E = Delta_0(x1)."""
     trace = run(ace(start="warm"), two_clients(), 3, seconds=(1, 2.5))
     assert trace.consumed() == [(0, 0), (0, 1), (1, 0)]
     x1 = X0 + D0 / 2
@@ -32,7 +33,8 @@ def test_every_arrival_moves_by_the_mean_of_all_caches() -> None:
 
 
 def test_the_model_waits_until_everybody_has_reported() -> None:
-    """The same arrivals: client 0's are kept, and the third update moves by (D0 + D1)/2, both results at x0."""
+    """The same arrivals: client 0's are kept, and the third update moves by (D0 + D1)/2, both
+    results at x0."""
     trace = run(ace(), two_clients(), 3, seconds=(1, 2.5))
     assert [x.tolist() for x in trace.x[1:]] == [X0.tolist(), X0.tolist(), (X0 + (D0 + D1) / 2).tolist()]
 
@@ -54,7 +56,8 @@ def test_the_rate_is_one_over_the_clients(clients: int) -> None:
 
 
 def test_a_buffer_keeps_the_newest_of_a_client() -> None:
-    """Client 1 twice in a buffer of three: its second Delta counts, the first does not; server_lr 1/2."""
+    """Client 1 twice in a buffer of three: its second Delta counts, the first does not; server_lr
+    1/2."""
     algorithm = ace(buffer_size=3, server_lr=0.5, start="warm")
     state, tools = serve(algorithm, clients=4, x0=np.zeros(2))
     algorithm.step(state, arrivals([1, 0, 1], delta=[[64.0, 64], [8, 0], [0, 16]]), tools)

@@ -32,7 +32,8 @@ def test_one_arrival_makes_an_update_and_everybody_works() -> None:
 
 
 def test_what_is_too_old_is_not_in_the_mean() -> None:
-    """Threshold 1. Ages at versions 0 to 3: {0}; {1, 1}; {2, 2, 2}, nobody, the arrived client included; {1, 3, 3}, client 0."""
+    """Threshold 1. Ages at versions 0 to 3: {0}; {1, 1}; {2, 2, 2}, nobody, the arrived client
+    included; {1, 3, 3}, client 0."""
     models, state = steps(start="seen", delay_threshold=1)
     assert models == [[8, 0], [12, 2], [12, 2], [18, 8]]
     assert state.h_i.dense().tolist() == [[6, 6], [0, 4], [2, 2]]
@@ -57,7 +58,8 @@ def test_the_model_waits_until_everybody_has_reported() -> None:
 
 
 def test_the_threshold_is_the_number_of_clients() -> None:
-    """Two clients of 1 s and 2.5 s: client 1's first result is 2 versions old as it arrives, and 3 and 4 after it."""
+    """Two clients of 1 s and 2.5 s: client 1's first result is 2 versions old as it arrives, and 3
+    and 4 after it."""
     trace = run(ACED(local_lr=0.25, server_lr=1.0, start="seen"), two_clients(), 4, seconds=(1, 2.5))
     assert trace.consumed() == [(0, 0), (0, 1), (1, 0), (0, 2)]
     x1 = X0 + D0

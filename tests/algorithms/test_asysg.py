@@ -19,7 +19,8 @@ def asysg(**options: Any) -> AsySG:
 
 @pytest.mark.parametrize(("mode", "gamma"), [("mean", 0.125), ("sum", 0.25)])
 def test_stale_gradients(mode: Any, gamma: float) -> None:
-    """n = 2; 1 s and 2.5 s: g_0(x0) twice, at 1 and 2 s; then g_1(x0) at 2.5 s (tau = 1) and g_0(x1) at 3 s.
+    """n = 2; 1 s and 2.5 s: g_0(x0) twice, at 1 and 2 s; then g_1(x0) at 2.5 s (tau = 1) and
+    g_0(x1) at 3 s.
 
     Only one step is done, although the scenario has two.
     """

@@ -1,4 +1,5 @@
-"""CA2FL by hand (problem of by_hand.py), its options, and the arrivals that its caches make up for."""
+"""CA2FL by hand (problem of by_hand.py), its options, and the arrivals that its caches make up
+for."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def ca2fl(**options: Any) -> CA2FL:
 
 
 def test_the_step_adds_the_h_before_it() -> None:
-    """M = 1, 1 s and 2.5 s: client 0 from versions 0 and 1, then client 1 from version 0. E = Delta_0(x1) = (-63/128, -3/4).
+    """M = 1, 1 s and 2.5 s: client 0 from versions 0 and 1, then client 1 from version 0. E =
+    Delta_0(x1) = (-63/128, -3/4).
 
     v1 = D0, h = D0/2;   v2 = D0/2 + E - D0, h = E/2;   v3 = E/2 + D1, h = (E + D1)/2
     """
@@ -53,7 +55,8 @@ def test_a_client_twice_in_a_buffer(options: dict[str, Any], first: Any, second:
 
 
 def test_constant_deltas_average_out_for_any_arrivals() -> None:
-    """Clients that always send D_i: once all have reported, v = mean D_i whoever arrives. FedBuff's step would depend on it."""
+    """Clients that always send D_i: once all have reported, v = mean D_i whoever arrives. FedBuff's
+    step would depend on it."""
     algorithm, D = ca2fl(server_lr=1.0), np.array([[1.0, 0], [2, -4], [0, 8], [5, 0]])
     state, tools = serve(algorithm, clients=4, x0=np.zeros(2))
     algorithm.step(state, arrivals([0, 1, 2, 3], delta=D), tools)

@@ -1,7 +1,8 @@
-"""One rule for the defaults of all built-in algorithms (see Algorithm), and its departures with their reasons.
+"""One rule for the defaults of all built-in algorithms (see Algorithm), and its departures with
+their reasons.
 
-The rule: a round draws 10 clients uniformly without replacement, a buffer holds 10 arrivals, all clients work at a time, and the
-clients of an update count alike. Rates are free.
+The rule: a round draws 10 clients uniformly without replacement, a buffer holds 10 arrivals, all
+clients work at a time, and the clients of an update count alike. Rates are free.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ def test_dispatch_follows_the_rule(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_clients_count_alike(name: str) -> None:
-    """Also where there is no option `weights`: the buffers of models, which are averaged as the models are."""
+    """Also where there is no option `weights`: the buffers of models, which are averaged as the
+    models are."""
     algorithm = registry.algorithm(name)
     info = Info(3, np.array([1.0, 2.0, 5.0]))
     batch = dataclasses.replace(arrivals([2, 0, 1], delta=np.zeros((3, 2))), n=info.n[[2, 0, 1]], p=info.p[[2, 0, 1]])

@@ -1,4 +1,5 @@
-"""DeFedAvg-nIID by hand (problem of by_hand.py), its send buffers, and the share of every client."""
+"""DeFedAvg-nIID by hand (problem of by_hand.py), its send buffers, and the share of every
+client."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def defedavg(**options: Any) -> DeFedAvgNIID:
     [({}, D0 / 3 * 2 + D1 / 3), ({"average": "distinct"}, (D0 + D1) / 2), ({"server_lr": 0.5}, (D0 / 3 * 2 + D1 / 3) / 2)],
 )
 def test_multiplicity(options: dict[str, Any], step: np.ndarray[Any, Any]) -> None:
-    """Draws 0, 0, 1: two thirds of Delta_0 and one third of Delta_1, or half each over distinct clients."""
+    """Draws 0, 0, 1: two thirds of Delta_0 and one third of Delta_1, or half each over distinct
+    clients."""
     trace = run(defedavg(**options), two_clients(), 1, dispatch=Mailbox(selections=((0, 0, 1),)))
     assert trace.consumed() == [(0, 0), (0, 0), (1, 0)]
     assert trace.x[1] == pytest.approx(X0 + step, rel=1e-15)
@@ -36,9 +38,11 @@ def test_distinct_is_exact_and_weighs_buffers_alike() -> None:
 
 
 def test_a_round_waits_for_the_drawn() -> None:
-    """1 s and 2.5 s, upload 1/4 s: round 0 draws client 1, which is in at 2.75 s; round 1 draws client 0, whose result is there.
+    """1 s and 2.5 s, upload 1/4 s: round 0 draws client 1, which is in at 2.75 s; round 1 draws
+    client 0, whose result is there.
 
-    peek: client 0 has trained on version 0 twice by then, and the second result has overwritten the first.
+    peek: client 0 has trained on version 0 twice by then, and the second result has overwritten the
+    first.
     """
     trace = run(
         defedavg(cohort_size=1),
@@ -55,8 +59,8 @@ def test_a_round_waits_for_the_drawn() -> None:
 
 @pytest.mark.parametrize(("send", "base"), [("continuous", 1), ("on_demand", 0)])
 def test_the_send_buffer(send: Any, base: int) -> None:
-    """1 s and 2.5 s; rounds draw client 1, 1, then 0. continuous: client 0's newest result is of version 1, started at 2.5 s;
-    on_demand: it has kept that of version 0."""
+    """1 s and 2.5 s; rounds draw client 1, 1, then 0. continuous: client 0's newest result is of
+    version 1, started at 2.5 s; on_demand: it has kept that of version 0."""
     dispatch = Mailbox(send=send, selections=((1,), (1,), (0,)))
     trace = run(defedavg(cohort_size=1), two_clients(), 3, seconds=(1, 2.5), dispatch=dispatch)
     assert trace.seconds == [2.5, 5.0, 5.0]
@@ -65,7 +69,8 @@ def test_the_send_buffer(send: Any, base: int) -> None:
 
 
 def test_every_client_has_the_same_share_whatever_its_speed() -> None:
-    """3000 draws of 10 clients, the fastest 20 times as fast as the slowest; chi-square with 9 degrees of freedom, 99.9 % below 27.9."""
+    """3000 draws of 10 clients, the fastest 20 times as fast as the slowest; chi-square with 9
+    degrees of freedom, 99.9 % below 27.9."""
     timing = Timing(clients=10, compute=Duration.constant(np.geomspace(1, 20, 10)), steps=LocalSteps(values=1), max_updates=600)
     chunk = Scheduler(timing, defedavg(cohort_size=5).dispatch(Info(10, np.ones(10)))).next()
     counts = np.bincount(chunk.client[chunk.entries], minlength=10)

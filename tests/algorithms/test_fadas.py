@@ -46,7 +46,8 @@ def test_one_update_of_fresh_arrivals() -> None:
     ],
 )
 def test_the_largest_staleness_sets_the_rate(options: dict[str, Any], tmax: int, rate: float) -> None:
-    """First update, corrected, eps = 2^-40: every coordinate moves by rate * sign(D), whatever the smaller staleness."""
+    """First update, corrected, eps = 2^-40: every coordinate moves by rate * sign(D), whatever the
+    smaller staleness."""
     algorithm = fadas(**({"server_lr": 0.5, "delay_threshold": 2, "eps": 2.0**-40} | options))
     assert algorithm.rate(tmax) == rate
     state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
@@ -58,7 +59,8 @@ def test_the_largest_staleness_sets_the_rate(options: dict[str, Any], tmax: int,
 
 
 def test_the_first_step_is_a_sign() -> None:
-    """Bias corrected, eps = 0: x moves by exactly server_lr * sign(D), and c * Delta moves it as far as Delta."""
+    """Bias corrected, eps = 0: x moves by exactly server_lr * sign(D), and c * Delta moves it as
+    far as Delta."""
     for scale in (1.0, 1024.0):
         algorithm = fadas(eps=0, server_lr=0.25)
         state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
@@ -68,7 +70,8 @@ def test_the_first_step_is_a_sign() -> None:
 
 @pytest.mark.parametrize("amsgrad", [True, False])
 def test_the_maximum_of_v_never_falls(amsgrad: bool) -> None:
-    """A large D, then small ones: v falls, vhat stays; the step divides by vhat, or by v with amsgrad False."""
+    """A large D, then small ones: v falls, vhat stays; the step divides by vhat, or by v with
+    amsgrad False."""
     algorithm = fadas(amsgrad=amsgrad, bias_correction=False, beta1=0.0)
     state, tools = serve(algorithm, clients=1, x0=np.zeros(1))
     steps, roots = [], []
@@ -85,7 +88,8 @@ def test_the_maximum_of_v_never_falls(amsgrad: bool) -> None:
 
 
 def test_progress_from_the_current_model() -> None:
-    """repo_delta_base adds x^base - x: client 0 arrives twice from version 0 (M = 1), the second time with D0 - (x1 - x0)."""
+    """repo_delta_base adds x^base - x: client 0 arrives twice from version 0 (M = 1), the second
+    time with D0 - (x1 - x0)."""
     big = 2.0**60
     options = {"beta1": 0.0, "eps": big, "server_lr": big / 2, "bias_correction": False, "buffer_size": 1}
     trace = run(fadas(**options, repo_delta_base=True), two_clients(), 3, seconds=(1, 2.5))

@@ -17,7 +17,8 @@ def favano(**options: Any) -> FAVANO:
 
 
 def test_progress_counts_per_step() -> None:
-    """Steps of 1 s and 3 s, at most 2; polls at 2, 4, 6 s of client 0 (2 steps), 1 (its first step), 0 (2 steps from version 1).
+    """Steps of 1 s and 3 s, at most 2; polls at 2, 4, 6 s of client 0 (2 steps), 1 (its first
+    step), 0 (2 steps from version 1).
 
     x1 = (x0 + u)/2, u = x0 + D0/2;   x2 = (x1 + x0 + (-2, -1/2))/2;   x3 = (x2 + u)/2, u = x1 + Delta_0(x1)/2
     """
@@ -42,7 +43,8 @@ def test_without_steps_the_old_bases_are_averaged_in() -> None:
 
 @pytest.mark.parametrize(("alpha", "wanted"), [("stochastic", [4, 1, 4 / 3, 1]), ("deterministic", [4, 2, 2, 7 / 4])])
 def test_running_means_of_a_clients_polls(alpha: Any, wanted: list[float]) -> None:
-    """E = 4, 0, 2, 1. P = 1, 1/2, 2/3, 3/4, and P * E is 4, 0, 4/3, 3/4; E[E] = 4, 2, 2, 7/4; never below 1. Others do not count."""
+    """E = 4, 0, 2, 1. P = 1, 1/2, 2/3, 3/4, and P * E is 4, 0, 4/3, 3/4; E[E] = 4, 2, 2, 7/4; never
+    below 1. Others do not count."""
     algorithm, got = favano(alpha=alpha), []
     state, _ = serve(algorithm, clients=3, x0=X0)
     for steps in (4, 0, 2, 1):
@@ -53,7 +55,8 @@ def test_running_means_of_a_clients_polls(alpha: Any, wanted: list[float]) -> No
 
 @pytest.mark.parametrize("alpha", ["stochastic", "deterministic"])
 def test_a_constant_gradient_moves_a_client_by_the_local_rate(alpha: Any) -> None:
-    """E[u - z] = -local_lr G, however many steps the client does: (w - z) = -local_lr G E, divided by alpha."""
+    """E[u - z] = -local_lr G, however many steps the client does: (w - z) = -local_lr G E, divided
+    by alpha."""
     algorithm = favano(alpha=alpha)
     state, _ = serve(algorithm, clients=1, x0=X0)
     E = np.random.default_rng(3).choice([0, 0, 2, 3, 7], size=5000)

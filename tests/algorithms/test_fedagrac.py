@@ -1,7 +1,9 @@
-"""FedaGrac by hand (problem of by_hand.py), its variants, its bias, and the upload that a server could save.
+"""FedaGrac by hand (problem of by_hand.py), its variants, its bias, and the upload that a server
+could save.
 
-K = (2, 4), p = (1/4, 3/4), lambda = 1. Kbar = 7/2: client 0 is slow, client 1 fast. nu_0 = (2, 8), nu_1 = (8, 2), nu = (13/2, 7/2);
-corrections nu - nu_0 = (9/2, -9/2), nu - nu_1 = (-3/2, 3/2). Both first step by nu to (11/8, 25/8), then
+K = (2, 4), p = (1/4, 3/4), lambda = 1. Kbar = 7/2: client 0 is slow, client 1 fast. nu_0 = (2, 8),
+nu_1 = (8, 2), nu = (13/2, 7/2); corrections nu - nu_0 = (9/2, -9/2), nu - nu_1 = (-3/2, 3/2). Both
+first step by nu to (11/8, 25/8), then
     client 0: g = (3/8, 25/4)        -> (5/32, 43/16)
     client 1: g = (19/4, 9/8)        -> (9/16, 79/32);   g = (25/8, 15/32) -> (5/32, 253/128);   g = (37/16, -3/128) -> (-3/64, 823/512)
 gbar_0 = (19/16, 57/8), gbar_1 = (291/64, 457/512); gfirst_i is nu_i.
@@ -107,7 +109,8 @@ def test_a_schedule_counts_rounds() -> None:
 
 @pytest.mark.parametrize("rate", [0.05, 0.5])
 def test_a_small_lambda_removes_that_share_of_the_bias(rate: float) -> None:
-    """Equal Hessians, small local_lr: (1 - lambda) c_K + lambda cbar, c_K = sum p_i K_i c_i / Kbar, cbar = sum p_i c_i."""
+    """Equal Hessians, small local_lr: (1 - lambda) c_K + lambda cbar, c_K = sum p_i K_i c_i / Kbar,
+    cbar = sum p_i c_i."""
     c, steps = np.array([[4.0, 0.0], [0.0, -4.0], [-2.0, 2.0]]), np.array([1, 2, 6])
     problem = quadratic([np.eye(2)] * 3, c, [1, 2, 1])
     p = problem.weights
@@ -129,7 +132,8 @@ def test_corrections_of_avg_cancel() -> None:
 
 
 def test_a_server_that_stores_the_references_needs_no_upload_of_slow_clients() -> None:
-    """gbar_i = (x - y_i) / (local_lr K_i) - lambda (nu - nu_i) with nu_i before this round; only the fast upload gfirst_i."""
+    """gbar_i = (x - y_i) / (local_lr K_i) - lambda (nu - nu_i) with nu_i before this round; only
+    the fast upload gfirst_i."""
 
     @dataclass(frozen=True, kw_only=True)
     class Reconstructs(FedaGrac):

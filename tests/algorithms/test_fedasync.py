@@ -54,7 +54,8 @@ def test_numbers_of_the_poly_rule() -> None:
 
 
 def test_one_client_at_a_time_is_sequential_sgd() -> None:
-    """mixing 1, constant, no prox, concurrency 1: the model visits the clients one after another, K steps each."""
+    """mixing 1, constant, no prox, concurrency 1: the model visits the clients one after another, K
+    steps each."""
     problem, x0 = many_clients(4, 3, seed=3), np.array([2.0, -1.0, 0.5])
     trace = run(fedasync(mixing=1.0, staleness="constant", prox=0.0, concurrency=1), problem, 30, steps=3, x0=x0)
     x, visited = x0, [client for client, _ in trace.consumed()]

@@ -34,13 +34,15 @@ def test_one_round(options: dict[str, Any], expected: tuple[float, float]) -> No
 
 
 def test_two_rounds() -> None:
-    """From (17/16, 33/16): client 0 (9/16 z1 + 7/16, z2/4) = (265/256, 33/64), client 1 (z1/4 - 3/4, 9/16 z2 + 7/8) = (-31/64, 521/256)."""
+    """From (17/16, 33/16): client 0 (9/16 z1 + 7/16, z2/4) = (265/256, 33/64), client 1 (z1/4 -
+    3/4, 9/16 z2 + 7/8) = (-31/64, 521/256)."""
     trace = run(fedavg(), two_clients(), 2)
     assert trace.x[2].tolist() == [(265 / 256 - 31 / 64) / 2, (33 / 64 + 521 / 256) / 2]
 
 
 def test_multiplicities_count() -> None:
-    """Client 1 drawn three times of four runs once and counts three times: 1/4 Delta_0 + 3/4 Delta_1."""
+    """Client 1 drawn three times of four runs once and counts three times: 1/4 Delta_0 + 3/4
+    Delta_1."""
     drawn = Rounds(select="scripted", selections=((1, 0, 1, 1),))
     trace = run(fedavg(), two_clients(), 1, dispatch=drawn)
     assert trace.x[1].tolist() == (X0 + D0 / 4 + 3 * D1 / 4).tolist()
@@ -54,7 +56,8 @@ def test_unbiased_under_partial_participation() -> None:
 
 
 def test_sampling_by_weight_is_unbiased_with_uniform_weights() -> None:
-    """Client i drawn with probability p_i, 400 times: a share of about p_1 = 3/4 of the draws (4 standard deviations: 0.09)."""
+    """Client i drawn with probability p_i, 400 times: a share of about p_1 = 3/4 of the draws (4
+    standard deviations: 0.09)."""
     trace = run(fedavg(sampling="weighted", cohort_size=4, local_lr=1e-6), two_clients(), 100)
     clients = [client for client, _ in trace.consumed()]
     assert len(clients) == 400
@@ -92,7 +95,8 @@ def test_one_step_of_everybody_is_gradient_descent() -> None:
 
 @pytest.mark.parametrize("server_lr", [0.5, 1.0])
 def test_fixed_point_on_quadratics(server_lr: float) -> None:
-    """[sum p_i B_i]^-1 sum p_i B_i c_i with B_i = I - (I - local_lr A_i)^K_i, for every server_lr; it is not the minimiser."""
+    """[sum p_i B_i]^-1 sum p_i B_i c_i with B_i = I - (I - local_lr A_i)^K_i, for every server_lr;
+    it is not the minimiser."""
     problem, steps = many_clients(4, 3, seed=2), (1, 2, 5, 3)
     trace = run(fedavg(weights="p", server_lr=server_lr), problem, 150, steps=steps, x0=np.zeros(3))
     B = [np.eye(3) - np.linalg.matrix_power(np.eye(3) - 0.25 * A, K) for A, K in zip(problem.A, steps, strict=True)]

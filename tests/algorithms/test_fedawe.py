@@ -38,7 +38,8 @@ def test_who_comes_first_in_round_t_counts_t_plus_one_times() -> None:
 
 
 def test_the_factors_of_a_client_that_takes_part_sum_to_the_rounds() -> None:
-    """Proposition 1 of the paper, in 40 rounds of random clients: a Delta of 1 in round t moves the model by t - last_i."""
+    """Proposition 1 of the paper, in 40 rounds of random clients: a Delta of 1 in round t moves the
+    model by t - last_i."""
     algorithm, random, clients = FedAWE(), np.random.default_rng(0), 4
     state, tools = serve(algorithm, clients=clients, x0=np.zeros(clients))
     factors = np.zeros(clients)

@@ -52,7 +52,8 @@ def test_h_stays_the_mean_of_the_l_i() -> None:
 
 
 def test_exact_local_minimisation() -> None:
-    """Many local steps: l_i = grad F_i(y_i) after each run, and y_i solves grad F_i(y) - l_i + a (y - x) = 0 with the old l_i."""
+    """Many local steps: l_i = grad F_i(y_i) after each run, and y_i solves grad F_i(y) - l_i + a (y
+    - x) = 0 with the old l_i."""
     problem, x0 = many_clients(3, 2, seed=13), np.array([2.0, -1.0])
     y = [np.linalg.solve(A + np.eye(2), A @ c + x0) for A, c in zip(problem.A, problem.c, strict=True)]
     trace = run(feddyn(), problem, 1, steps=150, x0=x0)

@@ -62,7 +62,8 @@ def echo(**options: Any) -> FedEcho:
 
 
 def test_one_distillation_step_by_hand() -> None:
-    """One client, one feature, two classes, x0 = 0 (theta = w0, w1, b0, b1), one example (feature 1, class 0), one step of rate 1.
+    """One client, one feature, two classes, x0 = 0 (theta = w0, w1, b0, b1), one example (feature
+    1, class 0), one step of rate 1.
 
     Gradient at 0: softmax = (1/2, 1/2), so w = (-1/2, 1/2), b = (-1/2, 1/2): Delta = (1/2, -1/2, 1/2, -1/2).
     server_lr = 2: x = (1, -1, 1, -1). Public row -1: Z = (0, 0) under Delta, y = (0, 0) under x.
@@ -175,7 +176,8 @@ def test_without_steps_it_is_fedbuff_bit_for_bit(dtype: str, common: Any) -> Non
 
 
 def test_how_far_distillation_can_go() -> None:
-    """sgd moves x by at most Q distill_lr clip_norm, the first update's adam by about Q distill_lr a coordinate."""
+    """sgd moves x by at most Q distill_lr clip_norm, the first update's adam by about Q distill_lr
+    a coordinate."""
     plain, _ = play(echo(distill_steps=0), problem(), 1)
     sgd, _ = play(echo(distill_optimizer="sgd", clip_norm=0.01, distill_steps=5), problem(), 1)
     assert 0.3 * 5e-3 < np.linalg.norm(sgd.x[1] - plain.x[1]) <= 5e-3 * (1 + 1e-12)
@@ -184,7 +186,8 @@ def test_how_far_distillation_can_go() -> None:
 
 
 def test_a_student_that_agrees_with_its_teacher_stays() -> None:
-    """Pure KL (alpha 1) and one client, buffer of one, server_lr 1: x is the client's end model, its own teacher."""
+    """Pure KL (alpha 1) and one client, buffer of one, server_lr 1: x is the client's end model,
+    its own teacher."""
     options = {"alpha_min": 1.0, "alpha_max": 1.0, "buffer_size": 1, "concurrency": 1, "distill_optimizer": "sgd"}
     a, _ = play(echo(**options), problem(clients=1), 4)
     b, _ = play(echo(**options, distill_steps=0), problem(clients=1), 4)
@@ -192,7 +195,8 @@ def test_a_student_that_agrees_with_its_teacher_stays() -> None:
 
 
 def test_logits_stay_until_the_client_arrives_again() -> None:
-    """Client 3 takes 4 s: it arrives at 4, the time of update 2, and not again by 6, that of update 3; client 0 does so twice."""
+    """Client 3 takes 4 s: it arrives at 4, the time of update 2, and not again by 6, that of update
+    3; client 0 does so twice."""
     algorithm = echo(restart="self", buffer_size=4, concurrency=6)
     (two, at_four), (three, at_six) = (play(algorithm, problem(), updates) for updates in (2, 3))
     assert (two.seconds[-1], three.seconds[-1]) == (4, 6)
@@ -255,7 +259,8 @@ def test_the_default_rate_is_used() -> None:
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 def test_what_moved_the_model_is_measured(optimizer: Any) -> None:
-    """Lengths of the way: of FedBuff's updates from the same models, and of what the distillation adds to them."""
+    """Lengths of the way: of FedBuff's updates from the same models, and of what the distillation
+    adds to them."""
     trace, execution = play(echo(distill_optimizer=optimizer), problem(), updates=1)
     plain = play(echo(distill_steps=0), problem(), updates=1)[0]
     assert execution.state.updates_moved == pytest.approx(np.linalg.norm(plain.x[1] - plain.x[0]))
@@ -278,7 +283,8 @@ def test_a_distillation_that_does_nothing_is_reported(options: dict[str, Any], w
 
 
 def test_on_digits_the_default_distils_and_a_record_says_if_not() -> None:
-    """A quarter of digits-demo: accuracies differ from FedBuff's; the rate of the paper, for a larger model, has a warning."""
+    """A quarter of digits-demo: accuracies differ from FedBuff's; the rate of the paper, for a
+    larger model, has a warning."""
     selectors = ["fedecho", "fedecho[distill_steps=0]", "fedecho[distill_lr=3e-6]"]
     default, without, tiny = fb.run("digits-demo", selectors, overrides=["budget.seconds=10"])
     assert default.curves["test_accuracy"].tolist() != without.curves["test_accuracy"].tolist()

@@ -19,7 +19,8 @@ def fednova(**options: Any) -> FedNova:
     return FedNova(**({"local_lr": 0.25, "sampling": "all", "weights": "p_normalised"} | options))
 
 
-# K = (1, 2): Delta_0 / 1 = ONE0, Delta_1 / 2 = D1 / 2. q = p = (1/4, 3/4), tau_eff = 1/4 + 3/2 = 7/4.
+# K = (1, 2): Delta_0 / 1 = ONE0, Delta_1 / 2 = D1 / 2. q = p = (1/4, 3/4), tau_eff = 1/4 + 3/2 =
+# 7/4.
 @pytest.mark.parametrize(
     ("options", "tau", "q"),
     [
@@ -85,7 +86,8 @@ def test_a_job_without_a_step_adds_nothing() -> None:
 
 @pytest.mark.parametrize("local_lr", [0.25, 0.01])
 def test_fixed_point_on_quadratics(local_lr: float) -> None:
-    """[sum p_i B_i / K_i]^-1 sum p_i (B_i / K_i) c_i: towards x* as local_lr goes to 0, but not x*."""
+    """[sum p_i B_i / K_i]^-1 sum p_i (B_i / K_i) c_i: towards x* as local_lr goes to 0, but not
+    x*."""
     problem, steps = many_clients(4, 3, seed=2), (1, 2, 5, 3)
     trace = run(fednova(local_lr=local_lr, server_lr=0.5 / local_lr / 4), problem, 150, steps=steps, x0=np.zeros(3))
     B = [(np.eye(3) - np.linalg.matrix_power(np.eye(3) - local_lr * A, K)) / K for A, K in zip(problem.A, steps, strict=True)]

@@ -36,7 +36,8 @@ def test_who_is_missing() -> None:
 
 
 def test_gradient_descent_on_the_pooled_data() -> None:
-    """Step by step with `centralised`, whose worker has all rows; the pooled loss falls in every step for rates below 2/L."""
+    """Step by step with `centralised`, whose worker has all rows; the pooled loss falls in every
+    step for rates below 2/L."""
     random = np.random.default_rng(3)
     sizes = [3, 9, 1, 5]
     X = [random.standard_normal((n, 4)) for n in sizes]

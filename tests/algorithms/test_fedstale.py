@@ -1,4 +1,5 @@
-"""FedStale by hand (problem of by_hand.py, p = 1/4, 3/4), and the estimate of who takes part how often."""
+"""FedStale by hand (problem of by_hand.py, p = 1/4, 3/4), and the estimate of who takes part how
+often."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def test_the_equation(options: dict[str, Any], pi: tuple[float, float], weights:
 
 
 def test_a_client_that_comes_again() -> None:
-    """Client 0, 1 and 0, beta = 1/2: in the third round 1/2 (Delta_0 - D0/2) + 1/2 (D0/4 + 3E/4), E = the Delta_1 of the second."""
+    """Client 0, 1 and 0, beta = 1/2: in the third round 1/2 (Delta_0 - D0/2) + 1/2 (D0/4 + 3E/4), E
+    = the Delta_1 of the second."""
     trace = run(fedstale(), two_clients(), 3, dispatch=Rounds(select="scripted", selections=((0,), (1,), (0,))))
     E, x2 = delta_1(trace.x[1]), trace.x[2]
     assert trace.x[3].tolist() == (x2 + (delta_0(x2) - D0 / 2) / 2 + (D0 / 4 + 3 * E / 4) / 2).tolist()
@@ -50,7 +52,8 @@ def test_a_client_that_comes_again() -> None:
 
 
 def rounds_of(algorithm: FedStale, several: list[list[int]]) -> tuple[list[float], list[list[float]]]:
-    """All Delta are 8, of two clients: how far every round moves the model, and the mean intervals after it."""
+    """All Delta are 8, of two clients: how far every round moves the model, and the mean intervals
+    after it."""
     state, tools = serve(algorithm, clients=2, x0=np.zeros(1))
     moved, intervals = [], []
     for version, clients in enumerate(several):
@@ -62,14 +65,16 @@ def rounds_of(algorithm: FedStale, several: list[list[int]]) -> tuple[list[float
 
 
 def test_the_intervals_between_participations() -> None:
-    """beta = 0, a = 1/2: 1/pi is 1 before the first interval ends, and of rounds before this one alone."""
+    """beta = 0, a = 1/2: 1/pi is 1 before the first interval ends, and of rounds before this one
+    alone."""
     moved, intervals = rounds_of(fedstale(stale_weight=0, sampling="all"), [[0], [0, 1], [1], [0], [1], [0]])
     assert intervals == [[1, 1], [1, 2], [1, 1.5], [4 / 3, 1.5], [4 / 3, 5 / 3], [1.5, 5 / 3]]
     assert moved == pytest.approx([4, 4 + 4, 8, 4, 6, 16 / 3])
 
 
 def test_the_cut_off_ends_an_interval_too() -> None:
-    """Two rounds: client 1's is cut off after rounds 1 and 3 and ends with its participation in round 4."""
+    """Two rounds: client 1's is cut off after rounds 1 and 3 and ends with its participation in
+    round 4."""
     moved, intervals = rounds_of(fedstale(stale_weight=0, sampling="all", cutoff=2), [[0], [0], [0], [0], [1], [1]])
     assert [client_1 for _, client_1 in intervals] == [1, 2, 2, 2, 5 / 3, 1.5]
     assert moved == pytest.approx([4, 4, 4, 4, 8, 20 / 3])

@@ -1,4 +1,5 @@
-"""Generalized AsyncSGD by hand (problem of by_hand.py): where tasks go, and how much their results count."""
+"""Generalized AsyncSGD by hand (problem of by_hand.py): where tasks go, and how much their results
+count."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ INFO = Info(4, np.array([1.0, 2, 3, 4]), job_seconds=np.array([1.0, 2, 4, 4]))
 
 
 def test_a_rare_client_counts_more() -> None:
-    """r = (3/4, 1/4), tasks at 0, 1 and 1 at first: the results at 1, 2.5 and 5 s are D0 / (2 * 3/4) and D1 / (2 * 1/4)."""
+    """r = (3/4, 1/4), tasks at 0, 1 and 1 at first: the results at 1, 2.5 and 5 s are D0 / (2 *
+    3/4) and D1 / (2 * 1/4)."""
     algorithm = GeneralizedAsync(local_lr=0.25, server_lr=0.5, concurrency=3, routing=(0.75, 0.25))
     dispatch = dataclasses.replace(algorithm.dispatch(Info(2, np.ones(2))), initial=(0, 1, 1), replacements=(0, 1, 1, 1, 1))
     trace = run(algorithm, two_clients(), 3, seconds=(1, 2.5), dispatch=dispatch)

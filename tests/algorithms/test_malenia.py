@@ -1,4 +1,5 @@
-"""Malenia SGD by hand (problem of by_hand.py): when the buffer closes, and how its results are weighed."""
+"""Malenia SGD by hand (problem of by_hand.py): when the buffer closes, and how its results are
+weighed."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from tests.algorithms.by_hand import D0, D1, X0, arrivals, run, serve, two_clien
 
 
 def test_every_client_counts_alike_however_many_results_it_gives() -> None:
-    """1 s and 3 s, S = 3: shares of 3 and 1 have the harmonic mean 3/2 = S/N, so the update of 3 s is of (D0 + D1) / 2."""
+    """1 s and 3 s, S = 3: shares of 3 and 1 have the harmonic mean 3/2 = S/N, so the update of 3 s
+    is of (D0 + D1) / 2."""
     trace = run(Malenia(local_lr=0.25, server_lr=0.5, buffer_size=3), two_clients(), 2, seconds=(1, 3))
     assert trace.seconds == [3, 6]
     assert trace.consumed()[:4] == [(0, 0), (0, 0), (0, 0), (1, 0)]
@@ -20,7 +22,8 @@ def test_every_client_counts_alike_however_many_results_it_gives() -> None:
 
 
 def test_by_default_everybody_gives_one() -> None:
-    """1 s and 2.5 s: at 2.5 s client 1 is there too. Client 0 has given two results, and its third is stale."""
+    """1 s and 2.5 s: at 2.5 s client 1 is there too. Client 0 has given two results, and its third
+    is stale."""
     trace = run(Malenia(local_lr=0.25), two_clients(), 2, seconds=(1, 2.5))
     assert trace.seconds[0] == 2.5
     assert sorted({client for client, _ in trace.consumed()}) == [0, 1]

@@ -21,7 +21,8 @@ def rounds(*selections: tuple[int, ...]) -> Rounds:
 
 
 def test_an_absent_client_counts_with_its_last_update() -> None:
-    """Both, then client 0 alone: G_0 = -4 Delta_0, G_1 = -4 Delta_1; x2 = x1 + 1/2 (Delta_0(x1) + Delta_1(x0))."""
+    """Both, then client 0 alone: G_0 = -4 Delta_0, G_1 = -4 Delta_1; x2 = x1 + 1/2 (Delta_0(x1) +
+    Delta_1(x0))."""
     trace = run(mifa(), two_clients(), 2, dispatch=rounds((0, 1), (0,)))
     x1 = X0 + (D0 + D1) / 2
     assert trace.x[1].tolist() == x1.tolist() == [17 / 16, 33 / 16]
@@ -40,7 +41,8 @@ def test_an_absent_client_counts_with_its_last_update() -> None:
     ],
 )
 def test_before_everybody_has_reported(options: dict[str, Any], first: Any, second: Any) -> None:
-    """Client 0 alone, then client 1 alone. warm counts G_1 = 0; wait_all stands still, so that G_1 too is of x0."""
+    """Client 0 alone, then client 1 alone. warm counts G_1 = 0; wait_all stands still, so that G_1
+    too is of x0."""
     trace = run(mifa(**options), two_clients(), 2, dispatch=rounds((0,), (1,)))
     x1 = X0 + first(X0)
     assert trace.x[1].tolist() == x1.tolist()

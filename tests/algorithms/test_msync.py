@@ -14,7 +14,8 @@ SPEEDS = (1.0, 3.25, 0.5, 2.0, 1.75)
 
 
 def test_the_first_results_make_the_update_and_everybody_starts_again() -> None:
-    """m = 1, 1 s and 2.5 s: client 1 is called off at 1 s and at 2 s, so client 0 alone moves the model."""
+    """m = 1, 1 s and 2.5 s: client 1 is called off at 1 s and at 2 s, so client 0 alone moves the
+    model."""
     trace = run(MSync(local_lr=0.25, cohort_size=1), two_clients(), 2, seconds=(1, 2.5))
     x1 = X0 + D0
     assert trace.consumed() == [(0, 0), (0, 1)]
@@ -50,7 +51,8 @@ def test_a_round_lasts_as_long_as_its_mth_fastest_job(m: int) -> None:
 
 
 def test_fixed_speeds_end_at_the_optimum_of_the_fastest() -> None:
-    """m = 3, one local step: the minimiser of F_0 + F_2 + F_4, whose clients take 1, 0.5 and 1.75 s."""
+    """m = 3, one local step: the minimiser of F_0 + F_2 + F_4, whose clients take 1, 0.5 and 1.75
+    s."""
     problem = many_clients(5, 3, seed=4)
     x = run(MSync(cohort_size=3, local_lr=0.5), problem, 300, seconds=SPEEDS, steps=1, x0=np.zeros(3)).x[-1]
     A, c = problem.A[[0, 2, 4]], problem.c[[0, 2, 4]]

@@ -1,6 +1,8 @@
-"""Relations between algorithms, and what holds for many of them. A new algorithm adds its rows to the tables; no test needs a change.
+"""Relations between algorithms, and what holds for many of them. A new algorithm adds its rows to
+the tables; no test needs a change.
 
-All on random quadratics with unequal weights p and unequal numbers of local steps unless a row says otherwise.
+All on random quadratics with unequal weights p and unequal numbers of local steps unless a row says
+otherwise.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ SPEEDS = (1.0, 2.5, 1.5, 4.0, 3.0, 2.0)
 
 @dataclass(frozen=True)
 class Relation:
-    """`left` and `right` make the same models: bit for bit, or to rounding where not `exact`. `on`: arguments of by_hand.run."""
+    """`left` and `right` make the same models: bit for bit, or to rounding where not `exact`. `on`:
+    arguments of by_hand.run."""
 
     left: str
     right: str
@@ -144,11 +147,13 @@ def away(left: Trace, right: Trace) -> float:
     ],
 )
 def test_a_relation_needs_its_condition(left: str, right: str, without: dict[str, Any]) -> None:
-    """Equal steps, one step, uniform weights, equal durations, no download: without it the models differ, so the test above can fail."""
+    """Equal steps, one step, uniform weights, equal durations, no download: without it the models
+    differ, so the test above can fail."""
     assert away(*Relation(left, right).traces(np.float64, **without)) > 1e-4
 
 
-# ---- I2: shifting x0 and all F_i shifts every iterate --------------------------------------------------------------------------
+# ---- I2: shifting x0 and all F_i shifts every iterate
+# --------------------------------------------------------------------------
 
 TRANSLATED = [
     "fedavg[cohort_size=3]",
@@ -178,7 +183,8 @@ def test_translation(selector: str) -> None:
     assert there - shift == pytest.approx(here, abs=1e-9)
 
 
-# ---- I3: one client, no staleness: plain SGD, K steps an update ------------------------------------------------------------------
+# ---- I3: one client, no staleness: plain SGD, K steps an update
+# ------------------------------------------------------------------
 
 SEQUENTIAL = [
     "centralised",
@@ -203,7 +209,8 @@ def test_one_client_is_plain_sgd(selector: str) -> None:
         assert got == pytest.approx(x, rel=1e-13)
 
 
-# ---- I4: identical clients, exact gradients, equal steps: nothing is corrected ---------------------------------------------------
+# ---- I4: identical clients, exact gradients, equal steps: nothing is corrected
+# ---------------------------------------------------
 
 CORRECTED = {  # the common term; the clients' own are their memory
     "scaffold[sampling=all]": "c",
@@ -227,7 +234,8 @@ def test_identical_clients_are_not_corrected(selector: str) -> None:
     assert np.abs(corrections(STEPS)).max() > 1e-3
 
 
-# ---- exact methods end at x* on quadratics, for any numbers of local steps --------------------------------------------------------
+# ---- exact methods end at x* on quadratics, for any numbers of local steps
+# --------------------------------------------------------
 
 EXACT = {  # whose weights they have
     "scaffold[sampling=all,local_lr=0.2]": "uniform",

@@ -1,6 +1,8 @@
-"""Relations between asynchronous algorithms, and between them and the synchronous ones; and what holds for all of them.
+"""Relations between asynchronous algorithms, and between them and the synchronous ones; and what
+holds for all of them.
 
-Runs on quadratics with the plan of the real scheduler. Five clients, unequal local steps, unless a row says otherwise.
+Runs on quadratics with the plan of the real scheduler. Five clients, unequal local steps, unless a
+row says otherwise.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def same_bits(a: Trace, b: Trace) -> bool:
 
 
 def check_relation(left: Any, right: Any, timing: dict[str, Any], bits: bool, dtype: Any) -> None:
-    """Both sides have the same plan and move; their models are the same bits, or the same up to rounding."""
+    """Both sides have the same plan and move; their models are the same bits, or the same up to
+    rounding."""
     a, b = (trace_of(algorithm, dtype, upload=0.25, **timing) for algorithm in (left, right))
     assert a.seconds == b.seconds
     assert a.consumed() == b.consumed()
@@ -63,7 +66,8 @@ def distance(a: Trace, b: Trace) -> float:
     return float(np.abs(np.stack(a.x) - np.stack(b.x)).max())
 
 
-# ---- the same events, and the same models -------------------------------------------------------------------------------------
+# ---- the same events, and the same models
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -134,7 +138,8 @@ def test_relations(left: Any, right: Any, timing: dict[str, Any], bits: bool, dt
 @pytest.mark.parametrize("draws", [((0, 1, 2, 3, 4),) * UPDATES, TWICE])
 @pytest.mark.parametrize("send", ["continuous", "on_demand"])
 def test_defedavg_niid_of_everybody_is_fedavg(send: Any, draws: Any, dtype: Any) -> None:
-    """Every client is drawn in every round, so nobody's result is stale; multiplicities count in both."""
+    """Every client is drawn in every round, so nobody's result is stale; multiplicities count in
+    both."""
     a = trace_of("defedavg_niid[server_lr=0.5]", dtype, seconds=UNEQUAL, dispatch=Mailbox(send=send, selections=draws))
     b = trace_of("fedavg[server_lr=0.5]", dtype, seconds=UNEQUAL, dispatch=Rounds(select="scripted", selections=draws))
     assert (a.seconds, a.consumed()) == (b.seconds, b.consumed())
@@ -169,7 +174,8 @@ def test_favano_of_everybody_is_fedavg(alpha: str, dtype: Any) -> None:
 
 
 def test_quafl_without_averagings_is_two_interleaved_runs_of_fedavg() -> None:
-    """s = N, everybody does all K steps: x^{t+1} = mean LR(x^{t-1}), the server's message being the model before the update."""
+    """s = N, everybody does all K steps: x^{t+1} = mean LR(x^{t-1}), the server's message being the
+    model before the update."""
     off = "quafl[cohort_size=5,lr_compensation=false,server_averaging=false,client_averaging=false]"
     delayed = trace_of(off, dispatch=Poll(**LATE, cohort_size=N), seconds=UNEQUAL)
     rounds = trace_of("fedavg[sampling=all]", steps=3, seconds=EQUAL, updates=UPDATES // 2)
@@ -178,7 +184,8 @@ def test_quafl_without_averagings_is_two_interleaved_runs_of_fedavg() -> None:
         assert delayed.x[2 * j] == pytest.approx(rounds.x[j], rel=1e-14)
 
 
-# ---- a relation needs its condition --------------------------------------------------------------------------------------------
+# ---- a relation needs its condition
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -203,7 +210,8 @@ def test_a_relation_needs_its_condition(left: str, right: str, options: dict[str
     assert distance(*(trace_of(selector, **options) for selector in (left, right))) > 1e-3
 
 
-# ---- what holds for all --------------------------------------------------------------------------------------------------------
+# ---- what holds for all
+# --------------------------------------------------------------------------------------------------------
 
 ALL = [
     "asysg[cohort_size=3]",
@@ -225,7 +233,8 @@ ALL = [
 
 @pytest.mark.parametrize("selector", ALL)
 def test_nobody_is_ahead_and_nothing_counts_twice(selector: str) -> None:
-    """tau >= 0; every consumed job belongs to one update; an update has the entries that the algorithm asks for."""
+    """tau >= 0; every consumed job belongs to one update; an update has the entries that the
+    algorithm asks for."""
     algorithm, trace = make(selector), trace_of(selector, seconds=UNEQUAL, updates=20)
     chunk = trace.chunk
     assert chunk is not None
@@ -274,7 +283,8 @@ def test_weights_of_buffers_sum_to_one(selector: str) -> None:
     ],
 )
 def test_aggregation_weights_sum_to_one(selector: str, sent: str, step: float) -> None:
-    """Four clients that all send v = (1, -2), from x = z = 0: the server moves by its rate times v; by s / (s + 1) where it joins in."""
+    """Four clients that all send v = (1, -2), from x = z = 0: the server moves by its rate times v;
+    by s / (s + 1) where it joins in."""
     algorithm = make(selector)
     state, tools = serve(algorithm, clients=4, x0=np.zeros(2))
     batch = arrivals([2, 0, 3, 1], base_x=np.zeros((4, 2)), **{sent: [[1.0, -2.0]] * 4})

@@ -1,7 +1,9 @@
-"""Relations of the algorithms for uneven participation and arrival, with each other and with FedAvg; where they end on quadratics.
+"""Relations of the algorithms for uneven participation and arrival, with each other and with
+FedAvg; where they end on quadratics.
 
-Five clients, unequal local steps and unequal weights p; plans of the real scheduler. What the algorithm files of the two sides compute
-by the same operations is equal bit for bit, all else to rounding.
+Five clients, unequal local steps and unequal weights p; plans of the real scheduler. What the
+algorithm files of the two sides compute by the same operations is equal bit for bit, all else to
+rounding.
 """
 
 from __future__ import annotations
@@ -117,7 +119,8 @@ def test_one_client_is_plain_sgd(selector: str) -> None:
 
 
 def away_from_the_common_limit(selector: str) -> float:
-    """Distance after 1500 updates from (sum B_i)^-1 sum B_i c_i with B_i = I - (I - local_lr A_i)^K_i."""
+    """Distance after 1500 updates from (sum B_i)^-1 sum B_i c_i with B_i = I - (I - local_lr
+    A_i)^K_i."""
     problem, eye = many_clients(N, 3, seed=4), np.eye(3)
     B = np.array([eye - np.linalg.matrix_power(eye - 0.1 * A, K) for A, K in zip(problem.A, STEPS, strict=True)])
     limit = np.linalg.solve(B.sum(axis=0), np.einsum("ijk,ik->j", B, problem.c))

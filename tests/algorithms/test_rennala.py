@@ -10,8 +10,8 @@ from tests.algorithms.by_hand import D0, D1, X0, arrivals, delta_0, run, serve, 
 
 
 def test_one_client_may_give_several_and_stale_results_are_ignored() -> None:
-    """1 s and 2.5 s, S = 2: client 0 alone makes the updates of 2 and 4 s. Client 1 is stale at 2.5 s, goes on from version 1, and at 5 s
-    it is stale again."""
+    """1 s and 2.5 s, S = 2: client 0 alone makes the updates of 2 and 4 s. Client 1 is stale at 2.5
+    s, goes on from version 1, and at 5 s it is stale again."""
     trace = run(Rennala(local_lr=0.25, buffer_size=2), two_clients(), 3, seconds=(1, 2.5))
     x1 = X0 + D0
     assert trace.consumed() == [(0, 0), (0, 0), (0, 1), (0, 1), (0, 2), (0, 2)]
@@ -28,7 +28,8 @@ def test_results_of_both_clients() -> None:
 
 
 def test_stops_let_a_slow_client_start_with_the_newest_model() -> None:
-    """S = 3, 1 s and 1.75 s: the update of 2 s comes while client 1 computes at version 0. Ignored, that result is in its way."""
+    """S = 3, 1 s and 1.75 s: the update of 2 s comes while client 1 computes at version 0. Ignored,
+    that result is in its way."""
     ignoring, stopping = (
         run(Rennala(local_lr=0.25, buffer_size=3, stop_stale=stops), two_clients(), 2, seconds=(1, 1.75))
         for stops in (False, True)

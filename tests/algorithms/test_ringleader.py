@@ -23,8 +23,9 @@ def test_clients_have_turns(resend: Any) -> None:
 
 
 def test_two_rounds_by_hand() -> None:
-    """1 s and 2.5 s. The first update has client 0's two results and client 1's, the second client 0's third, all at x0. In the next
-    round client 0's results are at x2, of its turn, and client 1's is at x1."""
+    """1 s and 2.5 s. The first update has client 0's two results and client 1's, the second client
+    0's third, all at x0. In the next round client 0's results are at x2, of its turn, and client
+    1's is at x1."""
     trace = run(ringleader(), two_clients(), 4, seconds=(1, 2.5))
     assert trace.consumed() == [(0, 0), (0, 0), (1, 0), (0, 0), (0, 2), (0, 2), (1, 1), (0, 2)]
     assert trace.seconds == [2.5, 3, 5, 6]
@@ -35,7 +36,8 @@ def test_two_rounds_by_hand() -> None:
 
 
 def test_newest_starts_from_where_the_server_is() -> None:
-    """Three clients; client 0 has its turn first, and starts from version 3 where it would have gone on with version 2."""
+    """Three clients; client 0 has its turn first, and starts from version 3 where it would have
+    gone on with version 2."""
     bases = {}
     for resend in ("turn", "newest"):
         trace = run(ringleader(resend=resend), many_clients(3, 2, seed=1), 4, seconds=(1, 1.75, 4))
@@ -45,8 +47,9 @@ def test_newest_starts_from_where_the_server_is() -> None:
 
 
 def test_every_result_enters_the_mean_of_its_client() -> None:
-    """Deltas that differ: (8, 0) and (0, 16) have the mean (4, 8), with (16, -5) the mean (8, 11/3). The second update counts the means of
-    the first again, the third, of a new round, counts none of them."""
+    """Deltas that differ: (8, 0) and (0, 16) have the mean (4, 8), with (16, -5) the mean (8,
+    11/3). The second update counts the means of the first again, the third, of a new round, counts
+    none of them."""
     algorithm = ringleader()
     state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
     for version, (clients, delta, v) in enumerate([
@@ -96,8 +99,8 @@ def test_buffers_weigh_clients_alike() -> None:
 @pytest.mark.parametrize("steps", [(1, 1, 1, 1), (1, 2, 3, 6)])
 @pytest.mark.parametrize("resend", ["turn", "newest"])
 def test_it_ends_where_all_clients_count_alike(steps: tuple[int, ...], resend: Any) -> None:
-    """(sum B_i)^-1 sum B_i c_i, B_i = I - (I - local_lr A_i)^K_i, although client 0 arrives eight times as often as client 3; with one
-    step that is the optimum."""
+    """(sum B_i)^-1 sum B_i c_i, B_i = I - (I - local_lr A_i)^K_i, although client 0 arrives eight
+    times as often as client 3; with one step that is the optimum."""
     on, rate = many_clients(4, 3, seed=4), 0.1
     algorithm = Ringleader(local_lr=rate, resend=resend)
     x = run(algorithm, on, 1500, seconds=(1.0, 2.03, 4.09, 8.21), steps=steps, x0=np.ones(3)).x[-1]

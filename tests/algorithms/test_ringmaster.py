@@ -1,4 +1,5 @@
-"""Ringmaster ASGD by hand (problem of by_hand.py): what moves the model, what is refused, and what is stopped."""
+"""Ringmaster ASGD by hand (problem of by_hand.py): what moves the model, what is refused, and what
+is stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from tests.algorithms.by_hand import D0, D1, X0, arrivals, delta_0, many_clients
 
 
 def test_what_is_less_stale_than_the_threshold_counts() -> None:
-    """1 s and 2.5 s, R = 3: client 1 arrives with staleness 2 and counts, by the model that it started from."""
+    """1 s and 2.5 s, R = 3: client 1 arrives with staleness 2 and counts, by the model that it
+    started from."""
     trace = run(Ringmaster(local_lr=0.25, server_lr=1, delay_threshold=3), two_clients(), 3, seconds=(1, 2.5))
     x1 = X0 + D0
     x2 = x1 + delta_0(x1)
@@ -21,7 +23,8 @@ def test_what_is_less_stale_than_the_threshold_counts() -> None:
 
 
 def test_what_is_as_stale_as_the_threshold_is_refused_and_its_client_goes_on() -> None:
-    """R = 2: client 1 arrives at 2.5 s with staleness 2, and goes on from version 2, to arrive at 5 s with staleness 2 again."""
+    """R = 2: client 1 arrives at 2.5 s with staleness 2, and goes on from version 2, to arrive at 5
+    s with staleness 2 again."""
     trace = run(Ringmaster(local_lr=0.25, server_lr=1, delay_threshold=2), two_clients(), 6, seconds=(1, 2.5))
     assert trace.consumed() == [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]
     assert trace.seconds == [1, 2, 3, 4, 5, 6]
@@ -43,7 +46,8 @@ def test_the_threshold_is_the_number_of_clients_and_the_rate_one_over_it() -> No
 
 
 def test_without_a_threshold_fast_clients_decide_the_limit() -> None:
-    """Exact gradients and a small rate: near the optimum of the sum of F_i / tau_i, and away from that of the sum of F_i."""
+    """Exact gradients and a small rate: near the optimum of the sum of F_i / tau_i, and away from
+    that of the sum of F_i."""
     problem, tau = many_clients(5, 3, seed=4), np.array([0.5, 1.0, 1.5, 2.5, 4.0])
     trace = run(Ringmaster(local_lr=0.01, server_lr=1, delay_threshold=1000), problem, 4000, seconds=tau, steps=1, x0=np.ones(3))
     w = 1 / tau

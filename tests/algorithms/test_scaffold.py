@@ -17,7 +17,8 @@ def scaffold(**options: Any) -> Scaffold:
 
 
 def test_two_rounds_of_option_2() -> None:
-    """Round 1, c = c_i = 0, is FedAvg's: x1 = (17/16, 33/16); c_0 = (7/4, 6), c_1 = (6, 7/4), c = (31/8, 31/8).
+    """Round 1, c = c_i = 0, is FedAvg's: x1 = (17/16, 33/16); c_0 = (7/4, 6), c_1 = (6, 7/4), c =
+    (31/8, 31/8).
 
     Round 2, corrections c - c_0 = (17/8, -17/8), c - c_1 = (-17/8, 17/8):
         client 0: g = (1/16, 33/8),   step (35/16, 2)    -> (33/64, 25/16);   g = (-31/64, 25/8),  step (105/64, 1) -> (27/256, 21/16)
@@ -35,7 +36,8 @@ def test_two_rounds_of_option_2() -> None:
 
 
 def test_every_step_is_corrected() -> None:
-    """Round 2 of client 0 alone, from x1 of everybody: its end above. In the mean of both clients the corrections cancel."""
+    """Round 2 of client 0 alone, from x1 of everybody: its end above. In the mean of both clients
+    the corrections cancel."""
     trace = run(scaffold(), two_clients(), 2, dispatch=Rounds(select="scripted", selections=((0, 1), (0,))))
     assert trace.x[2].tolist() == [27 / 256, 21 / 16]
 
@@ -57,7 +59,8 @@ def test_option_1_and_initial_gradients() -> None:
 
 
 def test_partial_participation() -> None:
-    """Only client 1: x1 = x0 + Delta_1, c moves by 1/N of its change: (6, 7/4) / 2; client 0 keeps 0."""
+    """Only client 1: x1 = x0 + Delta_1, c moves by 1/N of its change: (6, 7/4) / 2; client 0 keeps
+    0."""
     trace = run(scaffold(), two_clients(), 1, dispatch=Rounds(select="scripted", selections=((1,),)))
     assert trace.x[1].tolist() == [0, 25 / 8]
     assert trace.state.c.tolist() == [3, 7 / 8]
@@ -66,7 +69,8 @@ def test_partial_participation() -> None:
 
 
 def test_weights_p() -> None:
-    """p = (1/4, 3/4) in both lines: x1 = (17/32, 83/32), c = 1/4 (7/4, 6) + 3/4 (6, 7/4) = (79/16, 45/16)."""
+    """p = (1/4, 3/4) in both lines: x1 = (17/32, 83/32), c = 1/4 (7/4, 6) + 3/4 (6, 7/4) = (79/16,
+    45/16)."""
     trace = run(scaffold(weights="p"), two_clients(), 1)
     assert trace.x[1].tolist() == [17 / 32, 83 / 32]
     assert trace.state.c.tolist() == [79 / 16, 45 / 16]

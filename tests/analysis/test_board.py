@@ -98,7 +98,8 @@ def test_the_front_is_of_seconds_and_bytes() -> None:
 
 
 def test_an_entrant_moves_no_place_of_others_times() -> None:
-    """Times and shares are of a row's own runs. Classes are of a board: more entrants make its intervals wider."""
+    """Times and shares are of a row's own runs. Classes are of a board: more entrants make its
+    intervals wider."""
     few = of(a=row("a", 4), b=row("b", 12))
     more = of(a=row("a", 4), b=row("b", 12), c=row("c", 1))
     for name in ("a", "b"):

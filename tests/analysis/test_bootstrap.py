@@ -21,7 +21,8 @@ def test_scipy_says_the_same_of_one_scenario() -> None:
 
 
 def test_scenarios_are_not_mixed() -> None:
-    """Two scenarios without scatter of their own: their mean has none, however far they are apart."""
+    """Two scenarios without scatter of their own: their mean has none, however far they are
+    apart."""
     assert estimate({"a": np.full(10, 1.0), "b": np.full(4, 9.0)}, mean_of_scenarios) == (5.0, 5.0, 5.0)
 
 
@@ -36,7 +37,8 @@ def test_what_belongs_to_a_seed_is_drawn_together() -> None:
 
 @pytest.mark.parametrize("seeds", [5, 10])
 def test_coverage_of_a_mean_over_three_scenarios(seeds: int) -> None:
-    """600 boards whose seeds have an effect of their own in all scenarios: intervals hold at their level, with few seeds too."""
+    """600 boards whose seeds have an effect of their own in all scenarios: intervals hold at their
+    level, with few seeds too."""
     generator = np.random.default_rng(7)
     held = 0
     for board in range(BOARDS):

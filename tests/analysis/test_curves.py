@@ -39,8 +39,8 @@ def test_one_seed_has_no_band_and_ends_before_it_is_not_finite(record):
 
 
 def test_each_seed_is_interpolated_on_a_common_grid(record):
-    """By hand: at 6 updates the first seed is at 0.2 + (0.6 - 0.2) 4 / 8, at 10 the second at 0.1 + (0.5 - 0.1) 4 / 12; the first
-    ends at 10, so nothing is said of 18."""
+    """By hand: at 6 updates the first seed is at 0.2 + (0.6 - 0.2) 4 / 8, at 10 the second at 0.1 +
+    (0.5 - 0.1) 4 / 12; the first ends at 10, so nothing is said of 18."""
     first = record(curve=[0.0, 0.2, 0.6], columns={"version": [0, 2, 10]})
     second = record(curve=[0.0, 0.1, 0.5], columns={"version": [0, 6, 18]})
     result = mean_curve([first, second], axis=UPDATES)

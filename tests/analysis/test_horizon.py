@@ -56,7 +56,8 @@ def test_a_row_that_spent_nothing_does_not_pull_the_horizon_to_nothing(record):
 
 @pytest.mark.parametrize("more", [{}, {"hold_points": 3}])
 def test_runs_that_stop_at_their_targets_are_not_compared_by_accuracy(record, more):
-    """Not even the row that never reached its target: it would be the best of the worst. Nor one that held it."""
+    """Not even the row that never reached its target: it would be the best of the worst. Nor one
+    that held it."""
     runs = [record(ended_by="target"), record(seed=1, ended_by="time")]
     for run in runs:
         run.meta["spec"]["scenario"]["budget"] |= {"stop_at_target": True, **more}

@@ -1,4 +1,5 @@
-"""All pairs at once: intervals hold together over simulated boards, noise breaks no ties, and few seeds get no p-value."""
+"""All pairs at once: intervals hold together over simulated boards, noise breaks no ties, and few
+seeds get no p-value."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def board(values: np.ndarray) -> Board:
 
 
 def test_by_hand() -> None:
-    """Differences 1, 2, 3: mean 2, std 1; three pairs, so 98.33 % each: t(2) = 7.649, half-width 4.416."""
+    """Differences 1, 2, 3: mean 2, std 1; three pairs, so 98.33 % each: t(2) = 7.649, half-width
+    4.416."""
     found = pairs({"a": {0: 1.0, 1: 2.0, 2: 3.0}, "b": {0: 0.0, 1: 0.0, 2: 0.0}, "c": {0: 0.0, 1: 0.0, 2: 0.1}})
     assert [(one.a, one.b) for one in found] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert found[0].difference == 2
@@ -34,7 +36,8 @@ def test_no_p_value_below_ten_seeds() -> None:
 
 
 def test_a_difference_within_a_step_of_the_grid_is_none() -> None:
-    """Times on a grid of 1 s that differ by exactly one step at every seed: no scatter, and yet nothing is shown."""
+    """Times on a grid of 1 s that differ by exactly one step at every seed: no scatter, and yet
+    nothing is shown."""
     found = {"a": dict.fromkeys(range(10), 4.0), "b": dict.fromkeys(range(10), 5.0)}
     (with_grid,) = pairs(found, least=1.0)
     (without,) = pairs(found)
@@ -44,8 +47,9 @@ def test_a_difference_within_a_step_of_the_grid_is_none() -> None:
 
 @pytest.mark.parametrize("kind", ["normal", "times"])
 def test_intervals_hold_together(kind: str) -> None:
-    """Over 2,000 boards of six algorithms and ten paired seeds: in at least 95 %, less three standard errors, every one of the 15
-    intervals holds its truth. times: log-normal, censored at the budget, read on a grid of 1 s."""
+    """Over 2,000 boards of six algorithms and ten paired seeds: in at least 95 %, less three
+    standard errors, every one of the 15 intervals holds its truth. times: log-normal, censored at
+    the budget, read on a grid of 1 s."""
     generator = np.random.default_rng(11)
     centres = np.array([0.0, 0.0, 0.1, 0.3, 0.8, 2.0])
 
@@ -105,7 +109,8 @@ def test_the_resolution_is_what_is_shown_with_probability_080() -> None:
 
 
 def test_rows_that_never_arrive_do_not_sharpen_a_board() -> None:
-    """All of them are at the end of the budget with every seed, which says nothing about how others scatter."""
+    """All of them are at the end of the budget with every seed, which says nothing about how others
+    scatter."""
     moving = board(np.random.default_rng(3).normal(50, 10, (2, 10)))
     never = {f"never{i}": dict.fromkeys(range(10), 100.0) for i in range(12)}
     still = resolution({**moving, **never}, entrants=14, least=1.0, still=set(never))

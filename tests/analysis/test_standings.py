@@ -11,14 +11,16 @@ def words(values, *, higher_is_better=True):
 
 
 def test_pairs_away_what_seeds_share():
-    # seeds differ by 0.1, the algorithms by 0.01 at each seed: unpaired intervals overlap, the paired one is [0.01, 0.01]
+    # seeds differ by 0.1, the algorithms by 0.01 at each seed: unpaired intervals overlap, the
+    # paired one is [0.01, 0.01]
     a, b = {0: 0.7, 1: 0.8, 2: 0.9}, {0: 0.71, 1: 0.81, 2: 0.91}
     assert words({"a": a, "b": b}) == {"a": "behind", "b": "best"}
     assert words({"a": a, "b": b}, higher_is_better=False) == {"a": "best", "b": "behind"}
 
 
 def test_tied_when_the_interval_includes_no_difference():
-    # differences to the best -0.03, 0, 0.01: mean -0.0067, half-width 4.303 * 0.0208 / sqrt(3) = 0.052
+    # differences to the best -0.03, 0, 0.01: mean -0.0067, half-width 4.303 * 0.0208 / sqrt(3) =
+    # 0.052
     best, other = {0: 0.80, 1: 0.80, 2: 0.80}, {0: 0.77, 1: 0.80, 2: 0.81}
     found = standings({"best": best, "other": other}, higher_is_better=True)
     assert (found["best"].standing, found["other"].standing) == ("best", "tied")
@@ -40,7 +42,8 @@ def behind(*losses):
 
 
 def test_many_comparisons_are_adjusted():
-    """One difference alone is real at 5 %; among four like it, which Holm tests at 1.25 % first, none is."""
+    """One difference alone is real at 5 %; among four like it, which Holm tests at 1.25 % first,
+    none is."""
     loss = behind(0.02, 0.05, 0.03, 0.08)
     alone = standings({"best": BEST, "a": loss}, higher_is_better=True)["a"]
     assert (alone.standing, alone.p) == ("behind", alone.p_adjusted)
@@ -96,7 +99,8 @@ def test_better_on_all_common_seeds_is_not_tied():
 
 
 def test_seeds_that_differ():
-    """Fewer than two common seeds: not compared, and not counted among the tests that are adjusted for."""
+    """Fewer than two common seeds: not compared, and not counted among the tests that are adjusted
+    for."""
     best, other = {0: 0.9, 1: 0.91, 2: 0.93}, {1: 0.90, 2: 0.91, 3: 0.2}
     found = standings({"best": best, "one": {2: 0.1}, "none": {7: 0.1, 8: 0.1}, "other": other}, higher_is_better=True)
     assert {name: (one.standing, one.seeds) for name, one in found.items()} == {

@@ -1,4 +1,5 @@
-"""By hand: the 97.5 % point of Student's t with 2 degrees of freedom is 4.302653, with 1 it is 12.706205."""
+"""By hand: the 97.5 % point of Student's t with 2 degrees of freedom is 4.302653, with 1 it is
+12.706205."""
 
 import math
 
@@ -8,7 +9,8 @@ from fedbench.analysis.statistics import Estimate, estimate, p_value, paired_dif
 
 
 def test_three_seeds():
-    # 1, 2, 6: mean 3, squares of deviations 4 + 1 + 9 = 14, std sqrt(7), half-width 4.302653 * sqrt(7 / 3)
+    # 1, 2, 6: mean 3, squares of deviations 4 + 1 + 9 = 14, std sqrt(7), half-width 4.302653 *
+    # sqrt(7 / 3)
     result = estimate([1.0, 2.0, 6.0])
     assert (result.n, result.missing, result.mean) == (3, 0, 3.0)
     assert result.std == pytest.approx(math.sqrt(7))
@@ -32,7 +34,8 @@ def test_differences_are_paired_by_common_seed():
 
 
 def test_p_value_of_a_known_t():
-    # differences 1 and 3: t = 2 / (sqrt(2) / sqrt(2)) = 2 with 1 degree of freedom: p = 1 - 2 atan(2) / pi
+    # differences 1 and 3: t = 2 / (sqrt(2) / sqrt(2)) = 2 with 1 degree of freedom: p = 1 - 2
+    # atan(2) / pi
     assert p_value(estimate([1.0, 3.0])) == pytest.approx(1 - 2 * math.atan(2) / math.pi)
 
 

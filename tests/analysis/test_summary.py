@@ -47,7 +47,8 @@ def standing(records, axis="seconds"):
 
 @pytest.mark.parametrize("state", ["diverged", "stalled", "failed"])
 def test_who_is_compared(record, state):
-    """By accuracy only rows whose seeds all finished; by a target also a broken row that reached it with every seed."""
+    """By accuracy only rows whose seeds all finished; by a target also a broken row that reached it
+    with every seed."""
     broken = [record("broken", 0), record("broken", 1, state=state)]
     misses = [record("misses", seed, [0.1, 0.2, 0.3, 0.3]) for seed in (0, 1)]
     best = [record("best", seed, [0.1, 0.85, 0.9, 0.95]) for seed in (0, 1)]
@@ -61,7 +62,8 @@ def test_who_is_compared(record, state):
 
 
 def test_accuracies_are_compared_where_all_still_are_and_not_at_the_end(record):
-    """`long` is better at its end at 20 s; at 10 s, where the cap on updates ended `short`, it is worse."""
+    """`long` is better at its end at 20 s; at 10 s, where the cap on updates ended `short`, it is
+    worse."""
     long = [record("long", seed, [0.1, 0.2, 0.3, 0.8, 0.99]) for seed in (0, 1)]
     short = [record("short", seed, [0.1, 0.5, 0.6], ended_by="updates") for seed in (0, 1)]
     (scenario,) = summarize([*long, *short])
@@ -74,7 +76,8 @@ def test_accuracies_are_compared_where_all_still_are_and_not_at_the_end(record):
 
 
 def test_another_axis_may_have_another_best(record):
-    """At 10 s `many` is ahead with 100 updates; after 20 updates, all that `few` makes, it is behind."""
+    """At 10 s `many` is ahead with 100 updates; after 20 updates, all that `few` makes, it is
+    behind."""
     many = [record("many", seed, [0.1, 0.4, 0.9], columns={"version": [0, 20, 100]}) for seed in (0, 1)]
     few = [record("few", seed, [0.1, 0.5, 0.7], columns={"version": [0, 10, 20]}) for seed in (0, 1)]
     assert {name: one for name, (one, _) in standing([*many, *few]).items()} == {"many": "best", "few": "behind"}
@@ -99,7 +102,8 @@ def test_a_row_that_is_not_compared_shows_its_reason_and_its_value_if_it_has_one
 
 
 def test_a_reference_is_shown_and_not_ranked(record):
-    """It is better than all others, who are compared among themselves, and its early end moves nothing."""
+    """It is better than all others, who are compared among themselves, and its early end moves
+    nothing."""
     pooled = [record("centralised", seed, [0.1, 0.95]) for seed in (0, 1)]
     for run in pooled:
         run.meta["spec"]["algorithm"]["reference"] = True

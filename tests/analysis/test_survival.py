@@ -12,7 +12,8 @@ from fedbench.errors import UsageError
 
 
 def test_a_worked_example() -> None:
-    """Freireich et al. 1963, 6-MP arm: remissions of 21 patients in weeks; the table of survival is in every textbook."""
+    """Freireich et al. 1963, 6-MP arm: remissions of 21 patients in weeks; the table of survival is
+    in every textbook."""
     events = [6, 6, 6, 7, 10, 13, 16, 22, 23]
     censored = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
     found = arrivals([*map(float, events), *[None] * 12], [0.0] * 9 + list(map(float, censored)))
@@ -54,7 +55,8 @@ def test_a_run_that_never_arrives_is_not_flattered(times: list[int], budget: int
 
 
 def test_staggered_censoring_is_not_biased() -> None:
-    """Exponential times of mean 10, censored at uniform times: the mean of those that arrived is far too small, the estimate is not."""
+    """Exponential times of mean 10, censored at uniform times: the mean of those that arrived is
+    far too small, the estimate is not."""
     generator = np.random.default_rng(3)
     times, ends = generator.exponential(10, 4000), generator.uniform(5, 40, 4000)
     reached = [float(t) if t <= end else None for t, end in zip(times, ends, strict=True)]

@@ -1,4 +1,5 @@
-"""What a case promises, on a toy: the check finds wrong ways, and what is missing is said in words."""
+"""What a case promises, on a toy: the check finds wrong ways, and what is missing is said in
+words."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ def test_draws_depend_on_their_key_only() -> None:
 
 
 def test_the_cases_need_numpy_only() -> None:
-    """A fresh interpreter that imports every case and runs ours, but for whole runs, has no torch, simpy, pydantic or pyarrow."""
+    """A fresh interpreter that imports every case and runs ours, but for whole runs, has no torch,
+    simpy, pydantic or pyarrow."""
     code = (
         "import sys\n"
         "from fedbench.bench import CASES\n"

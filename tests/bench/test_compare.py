@@ -65,7 +65,8 @@ def test_a_rival_with_a_new_version_is_left_out() -> None:
 
 
 def twice(case: Case) -> Case:
-    """The same case with ours doing all its work twice, from the call after the check on: the hold model has a state."""
+    """The same case with ours doing all its work twice, from the call after the check on: the hold
+    model has a state."""
 
     def start(given: Any) -> Ready:
         ready, checked = case.ours.start(given), False

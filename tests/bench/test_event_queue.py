@@ -1,4 +1,5 @@
-"""The hold model in C++ against heapq: same times, same order, ties included; what the front door refuses."""
+"""The hold model in C++ against heapq: same times, same order, ties included; what the front door
+refuses."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def test_a_machine_goes_by_its_label() -> None:
 
 
 def asv_runs(code: str) -> str:
-    """What `code` prints in a process of its own, where `found` are asv's classes: modules are replaced."""
+    """What `code` prints in a process of its own, where `found` are asv's classes: modules are
+    replaced."""
     start = "import runpy, sys\nfound = runpy.run_path(sys.argv[1])\nkernels, memory = found['Kernels'](), found['Memory']()\n"
     command = [sys.executable, "-c", start + code, str(ROOT / "benchmarks/asv_cases/cases.py")]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()

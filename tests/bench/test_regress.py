@@ -118,7 +118,8 @@ def test_a_commit_that_cannot_be_built_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_planted_slowdown_is_found_in_a_build_of_its_own(tmp_path: Path) -> None:
-    """A clone in which the weighted sum does its work twice: its case is slower, the queue's is not."""
+    """A clone in which the weighted sum does its work twice: its case is slower, the queue's is
+    not."""
     if not (regress.ROOT / ".git").exists():
         pytest.skip("not a checkout")
     clone = tmp_path / "clone"

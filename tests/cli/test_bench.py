@@ -27,7 +27,8 @@ def test_measure_save_compare(tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "a.json").read_text())
     assert kept["provenance"]["libraries"]["numpy"]
 
-    # Whatever the noise of three rounds was: quartiles that leave no doubt, and one case half as fast.
+    # Whatever the noise of three rounds was: quartiles that leave no doubt, and one case half as
+    # fast.
     for file, share in (("a.json", 1), ("b.json", 2)):
         for row in kept["rows"]:
             ratio = row["ratio"] / (share if row["case"] == "distill-64x10" else 1)

@@ -1,4 +1,5 @@
-"""The command line as users meet it: exit codes, one-screen errors, JSON lines, Ctrl-C. Every call is a real process."""
+"""The command line as users meet it: exit codes, one-screen errors, JSON lines, Ctrl-C. Every call
+is a real process."""
 
 from __future__ import annotations
 
@@ -191,7 +192,8 @@ def test_a_missing_data_set_says_what_to_install(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-# What a shell runs in the background ignores SIGINT, and so do its children, unless they say otherwise.
+# What a shell runs in the background ignores SIGINT, and so do its children, unless they say
+# otherwise.
 HEARS_CTRL_C = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from fedbench.cli.main import main; main()"
 )
@@ -205,8 +207,9 @@ DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from fedben
     ("program", "sent"), [(HEARS_CTRL_C, signal.SIGINT), (HEARS_CTRL_C, signal.SIGTERM), (DEAF, signal.SIGTERM)]
 )
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int, program: str, sent: signal.Signals) -> None:
-    """A terminal sends Ctrl-C to all processes, `kill` sends SIGTERM to one, which a shell may have put into the background. The first run
-    ends at its target; of two processes one waits then, the other runs."""
+    """A terminal sends Ctrl-C to all processes, `kill` sends SIGTERM to one, which a shell may have
+    put into the background. The first run ends at its target; of two processes one waits then, the
+    other runs."""
     command = [sys.executable, "-c", program, "run", "digits-demo", "-a", "fedbuff", "-a", "fedbuff[local_lr=1e-9]"]
     command += ["--set", "budget.seconds=4000", "--set", "budget.stop_at_target=true", "--set", "targets=[{value: 0.3}]"]
     command += ["--checkpoint-seconds", "1000", "--processes", str(jobs)]

@@ -1,4 +1,5 @@
-"""Shell completion through the machinery that the shells use, in a real process; and what a quick start must not import."""
+"""Shell completion through the machinery that the shells use, in a real process; and what a quick
+start must not import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What `--help` shows is what the code says: nothing in square brackets is lost, and the list of verbs is whole at 80 columns."""
+"""What `--help` shows is what the code says: nothing in square brackets is lost, and the list of
+verbs is whole at 80 columns."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def test_the_list_of_verbs_is_not_cut_off(verb: tuple[str, ...], tmp_path: Path)
 
 
 def test_arguments_look_alike() -> None:
-    """[CASE]... may be left out and given several times; no folder of the machine that printed it is a default."""
+    """[CASE]... may be left out and given several times; no folder of the machine that printed it
+    is a default."""
     assert "[CASE]..." in shown("bench").splitlines()[0]
     assert "[CLAIM]..." in shown("theory").splitlines()[0]
     assert "[[" not in shown("bench") + shown("theory")

@@ -1,4 +1,5 @@
-"""`fedbench new algorithm`, algorithms in files, and what a record says of where its algorithm is."""
+"""`fedbench new algorithm`, algorithms in files, and what a record says of where its algorithm
+is."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ import pytest
 import fedbench as fb
 from fedbench import origins, registry
 from fedbench.cli.new import _say_what_next, check_name
-from fedbench.engine.run import verify
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.verify import verify
 from fedbench.errors import RecordError, UsageError
 from fedbench.scenarios.load import load
 
@@ -79,7 +80,8 @@ def test_bad_names(name: str, message: str) -> None:
 
 
 def test_a_file_works_wherever_a_name_does(folder: Path) -> None:
-    """In processes of their own too; from another folder only when told where the file is, and only the same file."""
+    """In processes of their own too; from another folder only when told where the file is, and only
+    the same file."""
     run = fedbench(
         "run", "digits-demo", "-a", "./my_rule.py:MyRule[damping=0.5]", *SMALL, "--seeds", "2", "-j", "2", "--json", cwd=folder
     )

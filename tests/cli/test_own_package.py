@@ -1,4 +1,5 @@
-"""A package with an algorithm of its own, made as `fedbench new` says, installed, and found everywhere by its name."""
+"""A package with an algorithm of its own, made as `fedbench new` says, installed, and found
+everywhere by its name."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ packages = ["nice_rules"]
 
 @pytest.fixture(scope="module", name="site")
 def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the package is installed. Its entry point is what `fedbench new` printed, with the package's name put in."""
+    """A folder in which the package is installed. Its entry point is what `fedbench new` printed,
+    with the package's name put in."""
     pytest.importorskip("setuptools")
     root = tmp_path_factory.mktemp("package")
     made = fedbench("new", "algorithm", "my_rule", "--directory", "nice_rules", cwd=root)

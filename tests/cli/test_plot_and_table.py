@@ -1,4 +1,5 @@
-"""`fedbench plot` and `fedbench table`: from a store, an archive and a suite to files, and what is said of what does not go."""
+"""`fedbench plot` and `fedbench table`: from a store, an archive and a suite to files, and what is
+said of what does not go."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ def rows(*arguments: str) -> list[dict[str, object]]:
 
 
 def test_the_plan_lists_every_cell() -> None:
-    """With verdict, and the price or the reason where it is not run; the verdicts are the committed ones."""
+    """With verdict, and the price or the reason where it is not run; the verdicts are the committed
+    ones."""
     committed = json.loads((ROOT / ARCHIVES / published.VERDICTS).read_text())
     found = rows("--plan")
     assert found == [*committed["cells"], *committed["orders"]]

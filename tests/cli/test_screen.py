@@ -1,4 +1,5 @@
-"""What stands on the screen is what there is: no markup, no pictures of words, nothing that moves the cursor; whatever happens, words."""
+"""What stands on the screen is what there is: no markup, no pictures of words, nothing that moves
+the cursor; whatever happens, words."""
 
 from __future__ import annotations
 

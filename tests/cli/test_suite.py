@@ -1,4 +1,5 @@
-"""`fedbench suite`, `tune` and `compare`, from the first command to a sentence, as a user would go."""
+"""`fedbench suite`, `tune` and `compare`, from the first command to a sentence, as a user would
+go."""
 
 from __future__ import annotations
 

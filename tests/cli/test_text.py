@@ -1,4 +1,5 @@
-"""The command line without the libraries and files that tasks of texts need: all else works, and what is missing is one error."""
+"""The command line without the libraries and files that tasks of texts need: all else works, and
+what is missing is one error."""
 
 from __future__ import annotations
 

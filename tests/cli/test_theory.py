@@ -54,6 +54,7 @@ def test_exit_1_if_a_line_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_misuse(arguments: list[str], words: str) -> None:
-    """Nothing asked for is not "all hold"; what a picture's name lacks is said before minutes of work."""
+    """Nothing asked for is not "all hold"; what a picture's name lacks is said before minutes of
+    work."""
     with pytest.raises(UsageError, match=re.escape(words)):
         CliRunner().invoke(app, ["theory", *arguments], catch_exceptions=False)

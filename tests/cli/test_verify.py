@@ -35,7 +35,8 @@ def test_a_store_with_a_damaged_record(tmp_path: Path) -> None:
 
 
 def test_some_records_of_an_archive(tmp_path: Path) -> None:
-    """Which they are depends on the draw; a record whose result was changed is found, wherever it is."""
+    """Which they are depends on the draw; a record whose result was changed is found, wherever it
+    is."""
     records = list(fb.run("digits-demo", "fedavg[cohort_size=2]", seeds=4, overrides=SMALL))
     archive.write(tmp_path / "calm", records)
     whole = CliRunner().invoke(app, ["verify", str(tmp_path / "calm")])
@@ -55,7 +56,8 @@ def test_some_records_of_an_archive(tmp_path: Path) -> None:
 
 
 def test_records_without_their_data_are_left_out_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others are drawn for them, and without the flag, or if nothing else is there, it is an error."""
+    """Others are drawn for them, and without the flag, or if nothing else is there, it is an
+    error."""
     (calm,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL)
     data = tmp_path / "links"
     data.mkdir()
@@ -88,7 +90,8 @@ def test_an_archive_that_is_older_than_a_key(tmp_path: Path) -> None:
 
 
 def test_torch_alone_may_be_within_tolerance(tmp_path: Path) -> None:
-    """A digest of a model that differs in its last bits: forgiven to torch, and never to the native trainer."""
+    """A digest of a model that differs in its last bits: forgiven to torch, and never to the native
+    trainer."""
     for trainer, code in (("native", 1), ("torch", 0)):
         place = tmp_path / trainer
         (record,) = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, options=RunOptions(trainer=trainer))

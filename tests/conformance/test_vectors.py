@@ -87,7 +87,8 @@ def test_check_folder_runs_all_files_in_name_order() -> None:
     assert json.loads(first.as_json())["status"] == first.status
 
 
-# ---- the checker can fail ------------------------------------------------------------------------------------------------------
+# ---- the checker can fail
+# ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -46,7 +46,8 @@ def quadratic(clients: int, dim: int = 6, seed: int = 0, dtype: str = "float32")
 
 
 def digits_softmax() -> tuple[Task, list[npt.NDArray[np.int64]], npt.NDArray[np.int64], Softmax]:
-    """Softmax regression on digits as a task, four clients' shards, public rows 3, 13, 23, .., and the same as numpy formulas."""
+    """Softmax regression on digits as a task, four clients' shards, public rows 3, 13, 23, .., and
+    the same as numpy formulas."""
     task, public = digits.load("softmax"), np.arange(3, 1400, 10)
     train, shards = task.dataset.train, iid(len(task.dataset.train), 4, 0)
     n = np.array([len(rows) for rows in shards], np.float64)
@@ -55,7 +56,8 @@ def digits_softmax() -> tuple[Task, list[npt.NDArray[np.int64]], npt.NDArray[np.
 
 
 def digits_as_images(layers: tuple[Layer, ...]) -> Task:
-    """Digits (1, 8, 8) through these layers; for an Embedding the 17 values of a pixel are its symbols."""
+    """Digits (1, 8, 8) through these layers; for an Embedding the 17 values of a pixel are its
+    symbols."""
     data, model = digits.dataset(), Model("tiny", (1, 8, 8), layers)
     scale = np.float32(1 if model.symbols is None else digits.LARGEST)
     train, test = (Examples(scale * part.x.reshape(-1, 1, 8, 8), part.y) for part in (data.train, data.test))

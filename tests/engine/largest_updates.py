@@ -1,4 +1,5 @@
-"""An algorithm whose cohort depends on the model: clients with the largest last progress, in the manner of power of choice."""
+"""An algorithm whose cohort depends on the model: clients with the largest last progress, in the
+manner of power of choice."""
 
 from __future__ import annotations
 

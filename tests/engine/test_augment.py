@@ -1,4 +1,5 @@
-"""Random crops and mirrored images: what torchvision makes of the same pixels, who sees them, and that only the job matters."""
+"""Random crops and mirrored images: what torchvision makes of the same pixels, who sees them, and
+that only the job matters."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks import cifar
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.pixels import normalised
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule

@@ -1,4 +1,5 @@
-"""A plugin whose rule for one client is broken is told which client, job, base version and field, whatever the trainer."""
+"""A plugin whose rule for one client is broken is told which client, job, base version and field,
+whatever the trainer."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from fedbench.types import Job, LocalRule, Message, Vector
 
 SMALL = ["clients=6", "budget.seconds=4", "local.steps=2", "task.model=softmax"]
 BROKEN: dict[str, Any] = {}
-"""What `Broken` does to the rule of client 3's second job: a field and its value, made from the model."""
+"""What `Broken` does to the rule of client 3's second job: a field and its value, made from the
+model."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,5 @@
-"""Batch normalisation in a run: whose buffers a job starts from, what it leaves, how the server averages, and resuming."""
+"""Batch normalisation in a run: whose buffers a job starts from, what it leaves, how the server
+averages, and resuming."""
 
 from __future__ import annotations
 
@@ -18,10 +19,11 @@ from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.replies import Replies
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment, Workload
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
+from fedbench.engine.verify import verify
 from fedbench.kernels.random import draw_batches
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
@@ -213,7 +215,8 @@ def test_workers_waves_and_resuming_change_no_digest(spec: RunSpec, tmp_path: Pa
 
 @pytest.fixture
 def repeating(spec: RunSpec) -> RunSpec:
-    """Rounds of five draws with replacement out of three clients: every round has a client more than once."""
+    """Rounds of five draws with replacement out of three clients: every round has a client more
+    than once."""
     scenario = load("digits-demo", ["clients=3", "budget.seconds=6", "local.steps=3", "partition={kind: iid}"])
     return RunSpec(scenario, FedAvg(cohort_size=5, sampling="with_replacement"), 0)
 
@@ -251,7 +254,8 @@ def test_a_client_drawn_twice_runs_once_and_its_buffers_count_twice(repeating: R
 
 
 def test_repeated_clients_with_buffers_change_no_digest_either(repeating: RunSpec, tmp_path: Path) -> None:
-    """And a run that is resumed evaluates with the buffers that it had, also at the grid points before its next update."""
+    """And a run that is resumed evaluates with the buffers that it had, also at the grid points
+    before its next update."""
     wanted = Run(repeating).record()
     assert wanted.meta["ledger"]["participation_max"] > 5
     for options in (RunOptions(workers=2), RunOptions(wave_size=1), RunOptions(wave_bytes=1)):

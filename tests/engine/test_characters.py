@@ -1,4 +1,5 @@
-"""Runs on plays that are written here: every trainer learns, and the record says which files were read."""
+"""Runs on plays that are written here: every trainer learns, and the record says which files were
+read."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.data import load_task
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.verify import verify
 from fedbench.errors import MissingDataError
 from fedbench.results.record import Record
 from fedbench.scenarios.load import load
@@ -25,7 +27,8 @@ Plays = Callable[[str], Path]
 
 @pytest.fixture
 def plays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Plays]:
-    """plays(more) writes a play with four roles, one of them small, and a last line, which is the task's from then on."""
+    """plays(more) writes a play with four roles, one of them small, and a last line, which is the
+    task's from then on."""
     monkeypatch.setenv("FEDBENCH_CACHE", "off")
 
     def write(more: str) -> Path:

@@ -187,7 +187,8 @@ def test_messages_that_clients_still_train_from_come_back_read_only(interrupted:
 
 
 def test_what_a_resumed_run_no_longer_needs_is_let_go(interrupted: Path) -> None:
-    """Jobs that were consumed before the checkpoint hold no model: at the end the same versions are kept as without a break."""
+    """Jobs that were consumed before the checkpoint hold no model: at the end the same versions are
+    kept as without a break."""
     kept = []
     for file in (None, interrupted):
         one = run("fedbuff[buffer_size=2]")
@@ -237,7 +238,8 @@ class Halved(FedBuff):
 
 
 def test_ctrl_c_within_an_update_keeps_no_half_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state between two versions is not one of a run: what is left is an older checkpoint, or none."""
+    """The state between two versions is not one of a run: what is left is an older checkpoint, or
+    none."""
     wanted: Record = run(Halved(buffer_size=2)).record()
     for seconds, kept in ((0, True), (1000, False)):
         store = Store(tmp_path / str(seconds))
@@ -251,7 +253,8 @@ def test_ctrl_c_within_an_update_keeps_no_half_of_it(tmp_path: Path, monkeypatch
 
 @dataclass(frozen=True, kw_only=True)
 class Failing(FedBuff):
-    """Fails at a client's reply of version 3, or is interrupted there within the server's update."""
+    """Fails at a client's reply of version 3, or is interrupted there within the server's
+    update."""
 
     name = "failing"
     at: str = option("reply", "where")

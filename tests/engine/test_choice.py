@@ -1,4 +1,5 @@
-"""Which trainer computes a run: chosen with a reason, recorded, asked for, and used again by verify."""
+"""Which trainer computes a run: chosen with a reason, recorded, asked for, and used again by
+verify."""
 
 from __future__ import annotations
 
@@ -15,12 +16,13 @@ import pytest
 from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.compare import differences
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Workload
 from fedbench.engine.trainers.choose import LARGEST_NATIVE, Choice, choose, make_trainer
 from fedbench.engine.trainers.native import NativeTrainer, layer_specs
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
+from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.kernels import build_info
 from fedbench.protocols import Algorithm
@@ -30,7 +32,8 @@ from fedbench.scenarios.load import load
 from fedbench.tasks import digits
 from fedbench.tasks.available import Outline, outline
 from fedbench.tasks.layers import Conv2d, Flatten, Layer, Linear, Residual
-from fedbench.tasks.models import Model, make_model
+from fedbench.tasks.model_library import make_model
+from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import LSTM, Embedding, Last
 from fedbench.types import Job, LocalRule, Message, Vector
 
@@ -247,7 +250,8 @@ def test_verify_replays_with_the_recorded_instruction_set(isa: str) -> None:
 
 @pytest.mark.parametrize("model", ["softmax", "mlp"])
 def test_every_instruction_set_makes_the_same_record(model: str) -> None:
-    """All digests, curves and final metrics, so that a record of another machine is verified by its bits."""
+    """All digests, curves and final metrics, so that a record of another machine is verified by its
+    bits."""
     sets = build_info()["instruction_sets"]
     assert sets[0] == "portable"
     first, *others = [run("fedbuff[buffer_size=2]", f"task.model={model}", isa=isa) for isa in sets]
@@ -273,7 +277,8 @@ def test_verify_replays_with_the_recorded_trainer() -> None:
 ALONE = """
 import sys
 from fedbench import registry
-from fedbench.engine.run import Run, verify
+from fedbench.engine.run import Run
+from fedbench.engine.verify import verify
 from fedbench.engine.spec import RunSpec
 from fedbench.scenarios.load import load
 spec = RunSpec(load("digits-demo", sys.argv[1].split(";")), registry.algorithm(sys.argv[2]), 0)

@@ -12,8 +12,9 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.compare import differences, within_tolerance
-from fedbench.engine.run import Run, verify
+from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.verify import verify
 from fedbench.results.record import Record, result_digest
 from fedbench.scenarios.load import load
 
@@ -80,7 +81,8 @@ def test_verify_says_so() -> None:
 
 
 def rounded(by: float, **more: Any) -> Record:
-    """As another machine may give it: other bits of the model, and metrics that are this far away."""
+    """As another machine may give it: other bits of the model, and metrics that are this far
+    away."""
 
     def change(meta: dict[str, Any], curves: dict[str, Any]) -> None:
         meta["digests"]["model"] = "0" * 32

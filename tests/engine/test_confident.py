@@ -1,4 +1,5 @@
-"""A plug-in that distils only on the public rows of which its teacher is sure: on some versions, and on the first, of none."""
+"""A plug-in that distils only on the public rows of which its teacher is sure: on some versions,
+and on the first, of none."""
 
 from __future__ import annotations
 

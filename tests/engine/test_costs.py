@@ -1,4 +1,5 @@
-"""What clock and ledger charge: gradients beside the steps, preludes, exchanges, fractions of a vector."""
+"""What clock and ledger charge: gradients beside the steps, preludes, exchanges, fractions of a
+vector."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def batches(algorithm: str = "fedavg") -> list[int]:
 
 
 def test_a_full_gradient_in_a_job_takes_time_and_counts() -> None:
-    """5 steps, and as many gradients more as batches cover a client's examples: a round waits for the client with most."""
+    """5 steps, and as many gradients more as batches cover a client's examples: a round waits for
+    the client with most."""
     two = ("budget.updates=2", "budget.seconds=99", *QUIET)
     plain, full = (plan_of(f"scaffold[sampling=all,option={option}]", *two) for option in (2, 1))
     most, total = max(batches()), sum(batches())
@@ -62,7 +64,8 @@ def test_fedlin_computes_two_gradients_a_step_and_a_full_one_a_round() -> None:
 
 
 def test_a_prelude_counts_in_ledger_and_curves() -> None:
-    """FedaGrac's first references: everybody's full gradient before the first job, one vector down and one up."""
+    """FedaGrac's first references: everybody's full gradient before the first job, one vector down
+    and one up."""
     record = record_of("fedagrac[sampling=all]", "budget.seconds=3", "evaluation.every_seconds=0.05")
     ledger, curves = record.meta["ledger"], record.curves
     total, vector = sum(batches()), 4 * 650
@@ -75,7 +78,8 @@ def test_a_prelude_counts_in_ledger_and_curves() -> None:
 
 
 def test_a_prelude_at_every_round_counts_in_rounds_without_an_update_too() -> None:
-    """Rounds are closed after a second, in which nobody gets through its 50 steps: 5 rounds, no update, 5 passes of everybody."""
+    """Rounds are closed after a second, in which nobody gets through its 50 steps: 5 rounds, no
+    update, 5 passes of everybody."""
 
     class Anew(FedAvg):
         name = "anew"
@@ -104,7 +108,8 @@ def test_curves_end_where_the_ledger_does(selector: str) -> None:
 
 
 def test_two_exchanges_pay_the_latency_twice() -> None:
-    """FedAvg waits 2 s a round for its messages, FedaGrac 4 s, and 2 s for the exchange of its prelude."""
+    """FedAvg waits 2 s a round for its messages, FedaGrac 4 s, and 2 s for the exchange of its
+    prelude."""
     overrides = ("budget.updates=3", "budget.seconds=99", *LATE)
     fedavg, fedagrac, scaffold = (plan_of(f"{name}[sampling=all]", *overrides) for name in ("fedavg", "fedagrac", "scaffold"))
     assert fedavg.end_seconds == pytest.approx(3 * (2 + 5 * STEP))
@@ -113,7 +118,8 @@ def test_two_exchanges_pay_the_latency_twice() -> None:
 
 
 def test_lost_jobs_count_the_gradients_that_were_computed() -> None:
-    """Drop-out strikes at a uniform instant: of a job of g gradients some are done. Beside the steps comes first."""
+    """Drop-out strikes at a uniform instant: of a job of g gradients some are done. Beside the
+    steps comes first."""
     facts = plan_of("scaffold[cohort_size=3,option=1]", "dropout=0.5", "budget.seconds=20", *QUIET)
     assert facts.jobs_dropped_out > 20
     assert facts.steps_done < facts.gradient_evaluations < facts.jobs_created * (5 + max(batches()))
@@ -123,7 +129,8 @@ def test_lost_jobs_count_the_gradients_that_were_computed() -> None:
 
 
 def test_jobs_of_drawn_times_take_longer_with_more_gradients() -> None:
-    """A job of 5 steps takes 3 s whatever its steps; with b gradients beside them 3 (5 + b) / 5 s."""
+    """A job of 5 steps takes 3 s whatever its steps; with b gradients beside them 3 (5 + b) / 5
+    s."""
     per_job = "compute={kind: per_job, time: {distribution: constant, seconds: 3}}"
     two = ("budget.updates=2", "budget.seconds=99", *QUIET, per_job)
     assert plan_of("scaffold[sampling=all]", *two).end_seconds == pytest.approx(6)
@@ -131,7 +138,8 @@ def test_jobs_of_drawn_times_take_longer_with_more_gradients() -> None:
 
 
 def test_a_pooled_worker_pays_for_every_step_under_drawn_times() -> None:
-    """Of six clients with two passes a job each takes 3 s. One worker with all examples has about six times the steps, and the time."""
+    """Of six clients with two passes a job each takes 3 s. One worker with all examples has about
+    six times the steps, and the time."""
     overrides = (
         "local={epochs: 2}",
         "compute={kind: per_job, time: {distribution: constant, seconds: 3}}",
@@ -150,7 +158,8 @@ def test_a_pooled_worker_pays_for_every_step_under_drawn_times() -> None:
 
 @pytest.mark.parametrize("scenario", ["fedecho-fashion-large-delay", "fedecho-fashion-mild-delay"])
 def test_a_pooled_worker_is_as_fast_as_a_client_of_the_first_class(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """10 to 20 s for the steps of a mean client: no client of the first class does more steps in the time."""
+    """10 to 20 s for the steps of a mean client: no client of the first class does more steps in
+    the time."""
     labels = np.tile(np.arange(10), 300)
     train = type("Train", (), {"y": labels, "owner": None, "__len__": lambda self: 3000})()
     dataset = type("Data", (), {"train": train, "classes": 10})()

@@ -1,4 +1,5 @@
-"""What a run learns from and is measured on: validation rows, augmentation, public examples of another task."""
+"""What a run learns from and is measured on: validation rows, augmentation, public examples of
+another task."""
 
 from __future__ import annotations
 
@@ -12,16 +13,17 @@ from fedbench import registry
 from fedbench.engine import data as data_module
 from fedbench.engine.data import Data
 from fedbench.engine.plan import plan
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.scenarios.load import load
 from fedbench.tasks import digits
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 SMALL = ["clients=6", "budget.seconds=4", "local.steps=3", "task.model=softmax"]
@@ -64,7 +66,8 @@ def others(monkeypatch: pytest.MonkeyPatch) -> dict[str, Task]:
 
 
 def test_validation_rows_are_a_share_of_every_class() -> None:
-    """And of nothing else: train and validation are disjoint and together the training set; the test set is not there at all."""
+    """And of nothing else: train and validation are disjoint and together the training set; the
+    test set is not there at all."""
     one = data(SHARE)
     assert one.validation is not None
     train, held = one.task.dataset.train, one.task.dataset.test
@@ -92,7 +95,8 @@ def test_clients_and_server_have_none_of_them() -> None:
 
 
 def test_a_run_is_evaluated_on_validation_rows_and_says_so() -> None:
-    """The score is that of the final model on them; a record of the test set has another hash, and other inputs."""
+    """The score is that of the final model on them; a record of the test set has another hash, and
+    other inputs."""
     record, tested = run("fedavg[cohort_size=3]", SHARE), run("fedavg[cohort_size=3]")
     assert (record.meta["final"]["evaluated_on"], tested.meta["final"]["evaluated_on"]) == ("validation", "test")
     held = len(data(SHARE).task.dataset.test)
@@ -127,7 +131,8 @@ def test_crop_flip_is_for_tasks_that_have_it() -> None:
 
 
 def test_without_augmentation_a_task_that_has_one_trains_as_it_is(others: dict[str, Task]) -> None:
-    """On images of 1 x 8 x 8: crop_flip is what it does by itself, none is the same task without, which the native trainer takes."""
+    """On images of 1 x 8 x 8: crop_flip is what it does by itself, none is the same task without,
+    which the native trainer takes."""
     others["grey"] = tiny("grey", (1, 8, 8), 60, CropAndFlip(1, (0.0,)))
 
     def trained(how: str) -> tuple[str, str]:
@@ -161,7 +166,8 @@ def test_public_examples_come_from_another_task(others: dict[str, Task], size: s
 
 @pytest.mark.parametrize("trainer", ["native", "torch"])
 def test_the_server_learns_from_them(others: dict[str, Task], trainer: str) -> None:
-    """Other public examples make another model of the same plan; the digest of the inputs covers their features."""
+    """Other public examples make another model of the same plan; the digest of the inputs covers
+    their features."""
     selector = "fedecho[buffer_size=2,concurrency=4,distill_lr=0.01]"
     wanted = run(selector, "public={source: noise, size: 20}", trainer=trainer)
     assert run(selector, "public={source: noise, size: 20}", trainer=trainer, workers=2).meta["digests"] == wanted.meta["digests"]
@@ -188,6 +194,7 @@ def test_sources_that_do_not_fit(others: dict[str, Task], part: str, message: st
 
 
 def test_ones_own_training_examples_without_validation_rows() -> None:
-    """A source that is the task itself: all of its training examples, but none on which the run is evaluated."""
+    """A source that is the task itself: all of its training examples, but none on which the run is
+    evaluated."""
     one = data("public={source: digits}", SHARE)
     assert one.public is one.task.dataset.train.x

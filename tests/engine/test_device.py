@@ -1,6 +1,8 @@
-"""Where a run is trained: chosen, checked before anything else, recorded, and kept by verify and by a resumed run.
+"""Where a run is trained: chosen, checked before anything else, recorded, and kept by verify and by
+a resumed run.
 
-What a GPU would do is acted by torch's CPU device; tests/engine/test_stacked_trainer.py has the computing.
+What a GPU would do is acted by torch's CPU device; tests/engine/test_stacked_trainer.py has the
+computing.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ import torch
 from fedbench import registry
 from fedbench.algorithms.fedavg import FedAvg
 from fedbench.engine.plan import plan
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Workload
 from fedbench.engine.trainers.choose import Choice, choose, make_trainer
 from fedbench.engine.trainers.torch import device as torch_device
 from fedbench.engine.trainers.torch import stacked as torch_stacked
+from fedbench.engine.verify import verify
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
@@ -146,7 +149,8 @@ def test_a_record_names_the_device(acted: None) -> None:
 
 
 def test_verify_replays_on_the_recorded_device(acted: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the options ask for; a machine without it says so. Records from before there were devices are the CPU's."""
+    """Whatever the options ask for; a machine without it says so. Records from before there were
+    devices are the CPU's."""
     record = run(device="cuda")
     assert verify(record)["verdict"] == "identical"
     monkeypatch.undo()

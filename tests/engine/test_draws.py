@@ -1,4 +1,5 @@
-"""What all trainers of a task draw alike: the examples of the training loss, and the order of the public examples."""
+"""What all trainers of a task draw alike: the examples of the training loss, and the order of the
+public examples."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from fedbench.kernels.random import draw_batches
 
 
 def test_the_training_loss_is_of_a_uniform_sample() -> None:
-    """2,000 of 10,000, about 400 of every fifth, whatever the order of the data, such as one class after the other."""
+    """2,000 of 10,000, about 400 of every fifth, whatever the order of the data, such as one class
+    after the other."""
     rows = train_loss_sample(3, 10_000)
     assert len(rows) == len(np.unique(rows)) == TRAIN_LOSS_EXAMPLES == 2000
     assert (np.diff(rows) > 0).all()

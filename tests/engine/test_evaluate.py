@@ -1,4 +1,5 @@
-"""The evaluation grid: newest version with time <= tau, one evaluation per version, nothing disturbed."""
+"""The evaluation grid: newest version with time <= tau, one evaluation per version, nothing
+disturbed."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def goal(value: float) -> Any:
 
 
 def test_it_ends_at_the_first_point_at_which_the_goal_is_met() -> None:
-    """Versions 1, 2, .. score 1, 2, ..; goal 4 is reached between 3 and 4 s. Rows go on to the next update only."""
+    """Versions 1, 2, .. score 1, 2, ..; goal 4 is reached between 3 and 4 s. Rows go on to the next
+    update only."""
     execution = Counting()
     evaluator = GridEvaluator(execution.evaluate, 1.0, goal=goal(4))
     with pytest.raises(GoalHeld):
@@ -83,7 +85,8 @@ def restored(*accuracies: float) -> list[dict[str, float]]:
 
 
 def test_what_was_reached_before_a_checkpoint_counts() -> None:
-    """Rows that have it all end the run at once; where a point is missing, one more is evaluated."""
+    """Rows that have it all end the run at once; where a point is missing, one more is
+    evaluated."""
     for hold_points, asked in ((2, 0), (3, 1)):
         execution = Counting()
         evaluator = GridEvaluator(execution.evaluate, 1.0, goal=goal(5), hold_points=hold_points)
@@ -95,7 +98,8 @@ def test_what_was_reached_before_a_checkpoint_counts() -> None:
 
 
 def end_by_the_rule(curve: list[float], value: float, hold_points: int) -> int | None:
-    """The first place whose last `hold_points` values, itself among them, are all there and all at least `value`."""
+    """The first place whose last `hold_points` values, itself among them, are all there and all at
+    least `value`."""
     for place in range(len(curve)):
         window = curve[max(0, place + 1 - hold_points) : place + 1]
         if len(window) == hold_points and all(one >= value for one in window):
@@ -109,7 +113,8 @@ def end_by_the_rule(curve: list[float], value: float, hold_points: int) -> int |
     resumed_at=st.integers(0, 40),
 )
 def test_it_ends_as_the_rule_says_on_any_curve(curve: list[float], hold_points: int, resumed_at: int) -> None:
-    """One update a second; version v scores curve[v]. The run is interrupted before an update, and goes on with the rows it had."""
+    """One update a second; version v scores curve[v]. The run is interrupted before an update, and
+    goes on with the rows it had."""
     wanted = end_by_the_rule(curve, 0.5, hold_points)
     assert first_held(np.array(curve, np.float32), 0.5, hold_points) == wanted
     execution = Counting()
@@ -138,7 +143,8 @@ def test_goals_are_compared_as_curves_keep_values() -> None:
 
 
 def test_the_clock_does_not_end_before_the_last_row() -> None:
-    """Round to even of seconds x 1e9, as the clock has it: exact for three weeks, and then not a nanosecond early."""
+    """Round to even of seconds x 1e9, as the clock has it: exact for three weeks, and then not a
+    nanosecond early."""
     random, evaluator = np.random.default_rng(0), GridEvaluator(Counting().evaluate, 1.0)
     for _ in range(2000):
         evaluator.grid_ns, points = int(random.integers(10**6, 10**10)), int(random.integers(1, 900_000))

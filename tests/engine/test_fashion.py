@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from fedbench import registry
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.verify import verify
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
@@ -40,7 +41,8 @@ def test_workers_and_waves_change_no_digest() -> None:
 
 @pytest.mark.slow
 def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
-    """1 and 2 workers, wave size 1 and unlimited, and SIGKILL with a resume: the same digests; verify says identical."""
+    """1 and 2 workers, wave size 1 and unlimited, and SIGKILL with a resume: the same digests;
+    verify says identical."""
     selector, overrides = "fedbuff[buffer_size=10,local_lr=0.03]", ["budget.updates=12", "local.steps=10"]
     records = [run(selector, overrides, workers=w, wave_size=size) for w, size in ((1, 1), (1, None), (2, 1), (2, None))]
     command = [

@@ -1,4 +1,5 @@
-"""Runs on clients that come and go: the same digests however they are computed, and absences that no algorithm can change."""
+"""Runs on clients that come and go: the same digests however they are computed, and absences that
+no algorithm can change."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def test_waves_workers_and_resume_change_no_digest(selector: str, tmp_path: Path
 
 
 def test_always_there_is_fedbuff_as_it_was() -> None:
-    """All parts off, the flaky scenario is digits-demo: the same inputs, plan, model and ledger, to the bit."""
+    """All parts off, the flaky scenario is digits-demo: the same inputs, plan, model and ledger, to
+    the bit."""
     flaky, demo = record(spec("fedbuff[buffer_size=3]", *OFF)), record(spec("fedbuff[buffer_size=3]", scenario="digits-demo"))
     assert flaky.meta["digests"] == demo.meta["digests"]
     assert flaky.meta["ledger"] == demo.meta["ledger"]

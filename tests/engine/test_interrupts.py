@@ -20,7 +20,8 @@ def hears_both() -> Iterator[None]:
 
 
 def hold(interrupts: int, reached: list[int], error: Exception | None = None, sent: signal.Signals = signal.SIGINT) -> None:
-    """Within a block that holds back: so many times Ctrl-C, each noted when it is over, and perhaps an error."""
+    """Within a block that holds back: so many times Ctrl-C, each noted when it is over, and perhaps
+    an error."""
     loop = Interrupts()
     with loop.heard(), loop.held_back():
         for number in range(interrupts):

@@ -26,7 +26,8 @@ def summary(timing: Timing, dispatch: Dispatch) -> tuple[Ledger, dict[str, Any]]
 
 
 def test_mailbox_pays_for_every_copy_and_no_overwritten_upload() -> None:
-    """Client 0 takes 1 s, client 1 takes 3 s, every round wants client 1, peek: client 0 runs in vain and uploads nothing."""
+    """Client 0 takes 1 s, client 1 takes 3 s, every round wants client 1, peek: client 0 runs in
+    vain and uploads nothing."""
     timing = Timing(clients=2, compute=Duration.constant(np.array([1.0, 3.0])), max_updates=2)
     ledger, facts = summary(timing, Mailbox(receive="peek", selections=((1,), (1, 1))))
     assert (facts["bytes_down"], facts["bytes_up"], facts["jobs_consumed"]) == (4, 2, 2)
@@ -36,7 +37,8 @@ def test_mailbox_pays_for_every_copy_and_no_overwritten_upload() -> None:
 
 
 def test_poll_pays_one_download_a_job() -> None:
-    """Steps of 1 s, polled every 2 s: client 0 twice; client 1 never, and has done four of at most five steps by the end."""
+    """Steps of 1 s, polled every 2 s: client 0 twice; client 1 never, and has done four of at most
+    five steps by the end."""
     timing = Timing(clients=2, compute=Duration.constant(1.0, per_step=True), max_updates=2)
     ledger, facts = summary(timing, Poll(period_seconds=2.0, max_steps=5, selections=((0,), (0,))))
     assert (facts["bytes_down"], facts["bytes_up"], facts["jobs_consumed"], facts["bytes_wasted"]) == (3, 2, 2, 1)
@@ -45,8 +47,8 @@ def test_poll_pays_one_download_a_job() -> None:
 
 
 def test_turns_pay_no_download_for_a_version_that_is_held() -> None:
-    """Jobs of 1 and 3.25 s, downloads of 0.25 s: two at first, one after the turns at 3.5, 4.25 and 7 s; what the last one brings is not
-    used by the end, at 7.5 s."""
+    """Jobs of 1 and 3.25 s, downloads of 0.25 s: two at first, one after the turns at 3.5, 4.25 and
+    7 s; what the last one brings is not used by the end, at 7.5 s."""
     compute = Duration.constant(np.array([1.0, 3.25]))
     ledger, facts = summary(Timing(clients=2, compute=compute, download=Duration.constant(0.25), max_updates=4), Turns())
     assert (facts["bytes_down"], facts["bytes_up"], facts["jobs_consumed"], facts["jobs"]) == (5, 9, 9, 10)
@@ -78,7 +80,8 @@ def test_the_histogram_holds_two_hundred_values_of_staleness(slow: int) -> None:
     [(Poll(period_seconds=1.0, max_steps=1, cohort_size=1), True), (Mailbox(cohort_size=1), False)],
 )
 def test_memory_under_mailbox_and_poll(dispatch: Dispatch, may_write: bool) -> None:
-    """SCAFFOLD's clients remember: a Poll lets `step` write their rows, a Mailbox may consume a job twice and is refused."""
+    """SCAFFOLD's clients remember: a Poll lets `step` write their rows, a Mailbox may consume a job
+    twice and is refused."""
     run = Run(RunSpec(load("digits-demo", ["task.model=softmax"]), registry.algorithm("scaffold"), 0))
     run.setup.dispatch = dispatch
     trainer = run.backend

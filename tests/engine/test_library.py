@@ -1,5 +1,5 @@
-"""The library's budgets and prices: virtual time ends every run and updates only guard, but where a paper's table counts updates; only a
-paper's own pricing is fixed."""
+"""The library's budgets and prices: virtual time ends every run and updates only guard, but where a
+paper's table counts updates; only a paper's own pricing is fixed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_time_ends_the_run_of_every_algorithm(name: str) -> None:
-    """With default options, of which some update at every arrival: far below the guard. Algorithms that do not apply are left out."""
+    """With default options, of which some update at every arrival: far below the guard. Algorithms
+    that do not apply are left out."""
     scenario, ended = load(name), []
     for algorithm in registry.names("algorithm"):
         with suppress(MissingDataError, UsageError):
@@ -80,7 +81,8 @@ def test_models_on_cifar_have_the_papers_sizes(name: str, parameters: int) -> No
 @pytest.mark.usefixtures("no_data")
 @pytest.mark.parametrize("name", WITHOUT_DATA)
 def test_what_does_not_depend_on_labels_is_planned_without_data(name: str) -> None:
-    """Of every kind of policy; full gradients, as FedaGrac's, depend on how many examples a client has."""
+    """Of every kind of policy; full gradients, as FedaGrac's, depend on how many examples a client
+    has."""
     scenario = load(name, ["budget.seconds=60"])
     for algorithm in ("fedavg", "fedbuff", "defedavg_iid", "defedavg_niid", "scaffold"):
         assert plan(RunSpec(scenario, registry.algorithm(algorithm), 0)).updates > 0
@@ -90,7 +92,8 @@ def test_what_does_not_depend_on_labels_is_planned_without_data(name: str) -> No
 
 @pytest.mark.usefixtures("no_data")
 def test_a_cell_of_a_papers_table_is_priced_without_data() -> None:
-    """210.8 jobs a second: 100 clients whose cycles are 0.157 a + 0.0706 s, a ~ U(1, 5); ten a round."""
+    """210.8 jobs a second: 100 clients whose cycles are 0.157 a + 0.0706 s, a ~ U(1, 5); ten a
+    round."""
     summary = plan(RunSpec(load("defedavg-cifar10-iid"), registry.algorithm("defedavg_iid[preset=defedavg-cifar10-iid-n10]"), 0))
     assert summary.ended_by == "time"
     assert summary.updates == pytest.approx(1400 * 21.08, rel=0.05)
@@ -100,7 +103,8 @@ def test_a_cell_of_a_papers_table_is_priced_without_data() -> None:
 @pytest.mark.usefixtures("no_data")
 @pytest.mark.parametrize("name", [name for name in COUNTED if name.startswith("fedecho-cifar")])
 def test_epochs_and_delays_by_size_need_the_data(name: str) -> None:
-    """Which the error says; with steps, and delays that have nothing to do with sizes, there is a plan."""
+    """Which the error says; with steps, and delays that have nothing to do with sizes, there is a
+    plan."""
     task, selector = load(name).task.name, f"fedecho[preset=fedecho-{load(name).task.name}]"
     with pytest.raises(MissingDataError, match=f"data set {task}: not on this machine"):
         plan(RunSpec(load(name), registry.algorithm(selector), 0))

@@ -1,4 +1,5 @@
-"""Clock, ledger and curves of an algorithm that sends three vectors for each that it receives: what is swapped shows."""
+"""Clock, ledger and curves of an algorithm that sends three vectors for each that it receives: what
+is swapped shows."""
 
 from __future__ import annotations
 
@@ -49,8 +50,8 @@ NETWORK = "network={download_megabit_per_second: 0.0416, upload_megabit_per_seco
 
 @dataclass(frozen=True, kw_only=True)
 class Lopsided(Algorithm):
-    """Rounds of all clients. One vector goes down; the progress, the mean gradient and the first gradient come up. Before the first
-    round everybody sends its full gradient at x0.
+    """Rounds of all clients. One vector goes down; the progress, the mean gradient and the first
+    gradient come up. Before the first round everybody sends its full gradient at x0.
 
     Source: none, it is for these tests.
     """
@@ -103,7 +104,8 @@ def test_it_keeps_the_contract() -> None:
 
 
 def test_every_vector_is_paid_on_clock_ledger_and_curves() -> None:
-    """The prelude: a vector down and one up, and the slowest client's full gradient. A round: one down, 5 steps of 0.02 s, three up."""
+    """The prelude: a vector down and one up, and the slowest client's full gradient. A round: one
+    down, 5 steps of 0.02 s, three up."""
     record = run(Lopsided(), "budget.updates=2", "budget.seconds=99", "evaluation.every_seconds=0.5")
     sizes = Setup(RunSpec(load("digits-demo", EQUAL), Lopsided(), 0)).sizes
     prelude, a_round = 0.5 + 0.02 * np.ceil(sizes / 10).max() + 1, 0.5 + 5 * 0.02 + 3
@@ -117,8 +119,8 @@ def test_every_vector_is_paid_on_clock_ledger_and_curves() -> None:
 
 
 def test_what_is_wasted_is_paid_by_its_direction() -> None:
-    """Client 0 takes 1 s and client 1 takes 2 s. At 2 s two arrivals make the update; the third stays in the buffer, and what both work on
-    by the end at 2.5 s comes to nothing."""
+    """Client 0 takes 1 s and client 1 takes 2 s. At 2 s two arrivals make the update; the third
+    stays in the buffer, and what both work on by the end at 2.5 s comes to nothing."""
     timing = Timing(clients=2, compute=Duration.constant(np.array([1.0, 2.0])), max_updates=99, max_seconds=2.5)
     ledger, facts = played(timing, Stream(concurrency=2, buffer_size=2, restart="self"))
     assert (facts["jobs"], facts["jobs_consumed"], facts["updates"]) == (5, 2, 1)
@@ -129,14 +131,16 @@ def test_what_is_wasted_is_paid_by_its_direction() -> None:
 
 
 def test_an_upload_that_comes_too_late_is_wasted_whole() -> None:
-    """Both arrive at 1 s, the first is enough: two downloads, two uploads, of which one each in vain."""
+    """Both arrive at 1 s, the first is enough: two downloads, two uploads, of which one each in
+    vain."""
     ledger, facts = played(Timing(clients=2, compute=Duration.constant(1.0), max_updates=1), Rounds(over_selection=1))
     assert (facts["bytes_down"], facts["bytes_up"], facts["bytes_wasted"]) == (2, 6, 4)
     assert ledger.bytes_on_grid(LOPSIDED, 1, 2).tolist() == [2, 8]
 
 
 def test_a_broadcast_to_a_client_that_goes_on_is_one_download_for_its_jobs() -> None:
-    """Cut into chunks of any size: with peek, several jobs of a client start from one copy, which is used once."""
+    """Cut into chunks of any size: with peek, several jobs of a client start from one copy, which
+    is used once."""
     timing = Timing(clients=3, compute=Duration.constant(np.array([1.0, 5.0, 7.0])), max_updates=9)
     whole = played(timing, Broadcast(buffer_size=3, receive="peek"))[1]
     for size in (1, 2):

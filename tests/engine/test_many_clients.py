@@ -34,7 +34,8 @@ def run(clients: int) -> dict[str, float]:
 
 @pytest.mark.slow
 def test_absent_clients_cost_next_to_nothing() -> None:
-    """Memory of arrays, and no more than a few microseconds for each in a whole run: this is loose, since a test may be disturbed."""
+    """Memory of arrays, and no more than a few microseconds for each in a whole run: this is loose,
+    since a test may be disturbed."""
     few, many = run(2_000), run(1_000_000)
     assert few["jobs"] == many["jobs"] == 30_000
     assert many["mb"] < few["mb"] + 700

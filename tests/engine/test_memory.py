@@ -18,7 +18,8 @@ from .test_execute import ALL
 
 @pytest.mark.parametrize("selector", ALL)
 def test_what_is_declared_is_what_is_held(selector: str, world: Any) -> None:
-    """After enough updates for every client to have reported, in vectors of 6 float64; counters are not model-sized."""
+    """After enough updates for every client to have reported, in vectors of 6 float64; counters are
+    not model-sized."""
     w: World = world(updates=60, dtype="float64")
     algorithm = registry.algorithm(selector)
     execution = w.run(algorithm)

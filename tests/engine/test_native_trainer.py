@@ -1,4 +1,5 @@
-"""The native trainer against torch and the reference: the same work, metrics and public logits from the same assignment."""
+"""The native trainer against torch and the reference: the same work, metrics and public logits from
+the same assignment."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from fedbench.kernels.train import LocalJob, LocalTrainer
 from fedbench.tasks import digits
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.layers import Flatten, Linear, MaxPool2d
-from fedbench.tasks.models import Model, make_model
+from fedbench.tasks.model_library import make_model
+from fedbench.tasks.models import Model
 from fedbench.tasks.task import Task
 from fedbench.tasks.torch_model import build, flatten_parameters
 from fedbench.types import Job, LocalRule
@@ -67,7 +69,8 @@ RULES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("steps", [0, 1, 60])
 def test_every_field_of_the_rule_means_the_same(trio: Any, name: str, steps: int) -> None:
-    """60 steps of 7 on about 360 examples cross an epoch and use its short last batch. A convex model: K steps are comparable."""
+    """60 steps of 7 on about 360 examples cross an epoch and use its short last batch. A convex
+    model: K steps are comparable."""
     rule = LocalRule(start=START, **({"lr": 0.1, "wants": (*WANTS, "public_logits")} | RULES[name]))
     native, *others = (trainer.train([Assignment(Job(2, 5, 0, steps), rule, NONE)])[0] for trainer in trio)
     assert native.delta.dtype == np.float32
@@ -222,7 +225,8 @@ def both(request: pytest.FixtureRequest) -> tuple[NativeTrainer, TorchTrainer]:
 
 
 def test_library_models_step_by_step(both: Any) -> None:
-    """Single steps from common states, since K steps of a CNN are not comparable in float32; dropout and all by-products."""
+    """Single steps from common states, since K steps of a CNN are not comparable in float32;
+    dropout and all by-products."""
     y, errors = both[0].workload.task.model.x0(0), []
     for k in range(10):
         rule = LocalRule(start=y, lr=0.1, weight_decay=0.01, wants=(*WANTS, "public_logits"))
@@ -268,7 +272,8 @@ def test_library_models_evaluate_alike(both: Any) -> None:
 
 
 def test_library_models_as_students_in_training(both: Any) -> None:
-    """Three calls of a version go on in one stream of masks, with calls in evaluation between; another version has its own."""
+    """Three calls of a version go on in one stream of masks, with calls in evaluation between;
+    another version has its own."""
     x0, slope = both[0].workload.task.model.x0(7), np.linspace(-1, 1, 40, dtype=np.float32).reshape(4, 10)
     for version, training, rows in (
         (3, True, [0, 5, 2, 1]), (3, False, [0, 1, 2, 3]), (3, True, [0, 5, 2, 1]), (3, True, [1, 2, 2, 4]), (4, True, [0, 5, 2, 1]),
@@ -279,7 +284,8 @@ def test_library_models_as_students_in_training(both: Any) -> None:
 
 
 def test_a_students_masks_are_the_servers(both: Any) -> None:
-    """Keyed by seed, server and version: the same in a new trainer, and those of forward in the kernel."""
+    """Keyed by seed, server and version: the same in a new trainer, and those of forward in the
+    kernel."""
     first, task = both[0], both[0].workload.task
     again = NativeTrainer(Workload(task, first.shards, batch_size=5, seed=1, public=task.dataset.train.x[30:36]))
     rows, x0 = np.arange(4), task.model.x0(7)

@@ -24,7 +24,8 @@ def spec(selector: str, *overrides: str) -> RunSpec:
 
 @pytest.mark.parametrize("name", ["favano", "quafl"])
 def test_steps_and_period_come_from_the_scenario(name: str) -> None:
-    """K = 10 steps of 0.02 s times a client's slowdown, mean over the 20 clients; an option has precedence."""
+    """K = 10 steps of 0.02 s times a client's slowdown, mean over the 20 clients; an option has
+    precedence."""
     one = spec(name)
     period = 10 * 0.02 * slowdowns(one.scenario.compute.slowdown, 20, 0).mean()  # type: ignore[union-attr]
     dispatch = Setup(one).dispatch
@@ -55,7 +56,8 @@ def test_unequal_epochs_are_refused(monkeypatch: Any) -> None:
 
 
 def test_a_job_drawn_as_a_whole_is_spread_over_its_steps() -> None:
-    """10 steps in U(2, 4) s, polled every 3 s, the mean: by the first poll everybody has done between 7 and 10 of them."""
+    """10 steps in U(2, 4) s, polled every 3 s, the mean: by the first poll everybody has done
+    between 7 and 10 of them."""
     setup = Setup(spec("favano", "compute={kind: per_job, time: {distribution: uniform, low_seconds: 2, high_seconds: 4}}"))
     assert setup.dispatch == Poll(cohort_size=10, max_steps=10, period_seconds=pytest.approx(3, rel=1e-12))
     chunk = setup.scheduler().next(1)

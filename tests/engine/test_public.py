@@ -1,4 +1,5 @@
-"""Public data from scenario to student, what FedEcho's run leaves in its record, and resuming one."""
+"""Public data from scenario to student, what FedEcho's run leaves in its record, and resuming
+one."""
 
 from __future__ import annotations
 
@@ -11,17 +12,18 @@ import pytest
 from fedbench import registry
 from fedbench.engine.checkpoint import restore
 from fedbench.engine.public import PublicData
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment, Workload
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
+from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.tasks import digits
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
 
@@ -42,7 +44,8 @@ def run(selector: str, *overrides: str, store: Store | None = None, **options: A
 
 @pytest.fixture(scope="module")
 def pair() -> tuple[TorchTrainer, ReferenceTrainer]:
-    """Softmax regression on digits as a torch module and as numpy formulas, with rows 3, 13, 23, .. public."""
+    """Softmax regression on digits as a torch module and as numpy formulas, with rows 3, 13, 23, ..
+    public."""
     task, shards, public, problem = digits_softmax()
     return (
         TorchTrainer(Workload(task, shards, batch_size=7, seed=3, public=task.dataset.train.x[public]), workers=2),
@@ -87,7 +90,8 @@ def test_a_pullback_is_of_the_last_call(pair: Any) -> None:
 
 
 def test_a_student_in_training_has_dropout_keyed_by_version() -> None:
-    """Fashion-MNIST's CNN with dropout on blank and random images: the same masks for the same version, others for another."""
+    """Fashion-MNIST's CNN with dropout on blank and random images: the same masks for the same
+    version, others for another."""
     from fedbench.tasks.data import Dataset, Examples
 
     x = np.random.default_rng(0).standard_normal((12, 1, 28, 28)).astype(np.float32)
@@ -165,7 +169,8 @@ def interrupt(version: int, seconds: float, accuracy: float | None) -> None:
 
 @pytest.mark.parametrize("options", ["", ",teacher=prob_mean,distill_optimizer=sgd"])
 def test_interrupted_and_resumed(options: str, tmp_path: Path) -> None:
-    """Logits, moments, models that clients still train from and the server's seconds survive; the end has the same bits."""
+    """Logits, moments, models that clients still train from and the server's seconds survive; the
+    end has the same bits."""
     selector = f"fedecho[buffer_size=2,concurrency=5,distill_lr=0.001{options}]"
     spec, store = RunSpec(load("digits-demo", SMALL), registry.algorithm(selector), 0), Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):

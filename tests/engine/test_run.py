@@ -1,4 +1,5 @@
-"""Whole runs on digits: records, resume after SIGKILL, verify, divergence, closed forms of the ledger."""
+"""Whole runs on digits: records, resume after SIGKILL, verify, divergence, closed forms of the
+ledger."""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.evaluate import Evaluator
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.verify import verify
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store
@@ -101,7 +103,8 @@ def test_a_missed_target_is_censored_where_the_plan_ended() -> None:
 
 
 def test_rounds_ledger_in_closed_form() -> None:
-    """All six clients, 1 s of computing and 20 ms each way: rounds of 1.04 s, five of which fit into 6 s, the sixth under way."""
+    """All six clients, 1 s of computing and 20 ms each way: rounds of 1.04 s, five of which fit
+    into 6 s, the sixth under way."""
     record = run("fedavg[sampling=all]", *EQUAL)
     ledger, vector = record.meta["ledger"], 4 * 650
     assert ledger["updates"] == 5
@@ -129,7 +132,8 @@ def test_scaffold_sends_twice_as_much_and_pays_for_its_first_gradient() -> None:
 
 
 def test_fedlin_pays_for_a_full_gradient_every_round() -> None:
-    """All wait for the slowest client's pass over its examples, every round; the exchange itself is in its traffic."""
+    """All wait for the slowest client's pass over its examples, every round; the exchange itself is
+    in its traffic."""
     plain, exact = (Setup(spec(selector)) for selector in ("fedavg[sampling=all]", "fedlin"))
     seconds = 0.02 * np.max(slowdowns(exact.scenario.compute.slowdown, 6, 0) * np.ceil(exact.sizes / 10))
     assert seconds > 0.3
@@ -152,7 +156,8 @@ def test_broadcast_pays_for_every_copy() -> None:
 
 
 def test_centralised_is_one_worker_with_everybodys_examples() -> None:
-    """3 steps of 0.02 s an update, six clients' examples in one shard, nothing sent; the record is of the scenario as it is."""
+    """3 steps of 0.02 s an update, six clients' examples in one shard, nothing sent; the record is
+    of the scenario as it is."""
     flaky = ("availability={kind: periodic, period_seconds: 2, on_fraction: 0.5}", "dropout=0.5", "rounds.deadline_seconds=0.1")
     record = run("centralised[local_lr=0.1]", *flaky, "budget.updates=50")
     ledger = record.meta["ledger"]
@@ -216,7 +221,8 @@ EXTENSIONS = [  # of the scheduler: limits, stops, closing by a harmonic mean, q
     ],
 )
 def test_resume_from_any_checkpoint_gives_the_same_digests(selector: str, tmp_path: Path) -> None:
-    """Interrupted after every update in turn, by an exception in the observer's place of the next one."""
+    """Interrupted after every update in turn, by an exception in the observer's place of the next
+    one."""
     wanted = run(selector, *LONG)
 
     class Stop(Exception):

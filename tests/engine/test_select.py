@@ -1,4 +1,5 @@
-"""External selection: the model says who takes part, and nothing else about how a run is computed does."""
+"""External selection: the model says who takes part, and nothing else about how a run is computed
+does."""
 
 from __future__ import annotations
 

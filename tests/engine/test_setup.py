@@ -46,7 +46,8 @@ def test_payload_prices_need_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_inputs_do_not_depend_on_what_an_algorithm_sends() -> None:
-    """SCAFFOLD sends two vectors, FedLin waits for full gradients, QuAFL is polled: the scenario drew the same for all of them."""
+    """SCAFFOLD sends two vectors, FedLin waits for full gradients, QuAFL is polled: the scenario
+    drew the same for all of them."""
     digests = {
         Setup(RunSpec(load("digits-demo"), registry.algorithm(name), 0)).inputs_digest()
         for name in ("fedavg", "scaffold", "fedlin", "quafl")
@@ -55,7 +56,8 @@ def test_inputs_do_not_depend_on_what_an_algorithm_sends() -> None:
 
 
 def test_one_worker_has_what_clients_have_and_no_more(tmp_path: Path) -> None:
-    """Of five owners the three largest are clients: a pooled worker has the examples of these three."""
+    """Of five owners the three largest are clients: a pooled worker has the examples of these
+    three."""
     owner = np.repeat([0, 1, 2, 3, 4], [10, 40, 20, 5, 25])
     np.savez(tmp_path / "mine.npz", x=np.arange(100.0), y=np.arange(100) % 2, who=owner)
     task = f"task={{file: {tmp_path / 'mine.npz'}, label: y, client: who, features: [x]}}"

@@ -1,4 +1,5 @@
-"""Jobs side by side as stacked tensors: each is the torch trainer's job, and never knows its neighbours.
+"""Jobs side by side as stacked tensors: each is the torch trainer's job, and never knows its
+neighbours.
 
 On torch's CPU device always; `pytest -m gpu` makes the same checks on a GPU.
 """
@@ -29,7 +30,7 @@ from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks import cifar
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.layers import BatchNorm2d, Conv2d, Flatten, Linear
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule, Vector, Work
 
@@ -121,7 +122,8 @@ def close(got: Any, want: Any, tolerance: float) -> bool:
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("model", NETWORKS)
 def test_a_job_is_the_torch_trainers_job(stacked: Any, model: str, rule: str) -> None:
-    """Every field of a rule, in float64 over many steps: unequal numbers of them, unequal and short batches, more jobs than lanes."""
+    """Every field of a rule, in float64 over many steps: unequal numbers of them, unequal and short
+    batches, more jobs than lanes."""
     task = TASKS[model]
     wave = wave_of(task, np.float64, RULES[rule] | {"wants": WANTS}, STEPS)
     works = stacked(task, dtype=np.float64, public=task.dataset.train.x[PUBLIC]).train(wave)
@@ -169,7 +171,8 @@ def test_cnns_of_the_library(stacked: Any, name: str, shape: tuple[int, ...]) ->
 
 @pytest.mark.parametrize("model", NETWORKS)
 def test_jobs_do_not_depend_on_the_wave(stacked: Any, model: str) -> None:
-    """Nor on their order, and so not on their lane: the same bits alone, by threes, all at once and shuffled."""
+    """Nor on their order, and so not on their lane: the same bits alone, by threes, all at once and
+    shuffled."""
     task = TASKS[model]
     wave = wave_of(task, np.float32, RULES["all"] | {"wants": WANTS}, STEPS)
     trainer = stacked(task, public=task.dataset.train.x[PUBLIC])
@@ -210,7 +213,8 @@ def test_rules_of_several_forms_in_a_wave(stacked: Any) -> None:
 
 
 def test_the_rest_is_the_torch_trainers(stacked: Any) -> None:
-    """Metrics, full gradients, public rows and the server's student, dropout and buffers included."""
+    """Metrics, full gradients, public rows and the server's student, dropout and buffers
+    included."""
     task = TASKS["residual"]
     x, buffers = task.model.x0(4), buffers_of(task, np.float32, 1)
     a, b = (

@@ -1,5 +1,6 @@
-"""A run that stops at its target is the run of a budget that ends there: plan, ledger, curves and model; however it is computed. With
-`hold_points` it ends where the highest target was met at so many grid points in a row."""
+"""A run that stops at its target is the run of a budget that ends there: plan, ledger, curves and
+model; however it is computed. With `hold_points` it ends where the highest target was met at so
+many grid points in a row."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ import pytest
 from fedbench import registry
 from fedbench.engine import plan as planning
 from fedbench.engine.evaluate import METRICS
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.results.record import Record
 from fedbench.results.store import Store, read
@@ -104,7 +106,8 @@ def test_all_targets_have_to_be_reached() -> None:
 
 
 def test_the_last_version_may_reach_it_after_the_last_update() -> None:
-    """One update; its model counts at the next grid point, long before the budget's end. And the initial model may be enough."""
+    """One update; its model counts at the next grid point, long before the budget's end. And the
+    initial model may be enough."""
     record = run(
         "fedavg[cohort_size=6,local_lr=1]", STOP, "targets=[{value: 0.3}]", "local.steps=40", "evaluation.every_seconds=0.25"
     )
@@ -125,7 +128,8 @@ def test_without_a_target_there_is_nothing_to_stop_at() -> None:
 @pytest.mark.parametrize("algorithm", ["fedbuff[buffer_size=2]", "fedavg[cohort_size=2]"])
 @pytest.mark.parametrize("hold_points", [2, 3])
 def test_it_ends_where_the_highest_target_was_held(algorithm: str, hold_points: int, tmp_path: Path) -> None:
-    """The first hit stays what it was, the record is one that a store reads, and it is the run of a budget that ends there."""
+    """The first hit stays what it was, the record is one that a store reads, and it is the run of a
+    budget that ends there."""
     record, first = run(algorithm, *RAGGED, f"budget.hold_points={hold_points}"), run(algorithm, *RAGGED)
     met = record.curves["test_accuracy"] >= np.float32(0.7)
     windows = [bool(met[max(0, i - hold_points + 1) : i + 1].all()) and i + 1 >= hold_points for i in range(len(met))]

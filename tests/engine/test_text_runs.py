@@ -1,4 +1,5 @@
-"""Runs on texts with a pretrained encoder: bits, jobs against torch's own optimiser, distillation, traffic, and who trains them."""
+"""Runs on texts with a pretrained encoder: bits, jobs against torch's own optimiser, distillation,
+traffic, and who trains them."""
 
 from __future__ import annotations
 
@@ -20,10 +21,11 @@ from fedbench.engine.data import load_task
 from fedbench.engine.evaluate import Evaluator
 from fedbench.engine.plan import plan
 from fedbench.engine.public import PublicData
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.base import Assignment, Workload
+from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
 from fedbench.results.record import Record
@@ -112,7 +114,8 @@ Run(RunSpec(load(Path(scenario)), registry.algorithm(algorithm), 0), Store(Path(
 
 
 def test_a_killed_run_goes_on_to_the_same_digests(tmp_path: Path) -> None:
-    """kill -9 after the third checkpoint; with another number of workers and another size of waves."""
+    """kill -9 after the third checkpoint; with another number of workers and another size of
+    waves."""
     given, file, store = spec(FEDECHO), tmp_path / "scenario.yaml", tmp_path / "store"
     file.write_text(given.scenario.model_dump_json(by_alias=True))
     killed = subprocess.run([sys.executable, "-c", KILLED, file, FEDECHO, store], env=dict(os.environ), check=False)
@@ -144,8 +147,9 @@ def test_files_are_in_the_record_and_in_its_inputs(root: Path) -> None:
 
 @pytest.mark.parametrize("model", ["encoder_full", "encoder_head", "encoder_lora2"])
 def test_a_job_is_that_of_torchs_adamw(model: str) -> None:
-    """The same batches in a loop with torch.optim.AdamW over the trained parameters; in float64, since AdamW makes steps of gradients
-    that are 0 but for rounding, such as those of the keys' biases."""
+    """The same batches in a loop with torch.optim.AdamW over the trained parameters; in float64,
+    since AdamW makes steps of gradients that are 0 but for rounding, such as those of the keys'
+    biases."""
     setup = Setup(spec(model=model, text=PAIRS))
     task, x0 = setup.task, setup.x0().astype(np.float64)
     trainer = TorchTrainer(Workload(task, setup.shards, batch_size=4, seed=0), dtype=np.float64)
@@ -175,7 +179,8 @@ def test_frozen_weights_do_not_change() -> None:
 
 
 def test_gradients_of_logits_are_those_of_differences() -> None:
-    """The pullback that distillation uses, in float64, along one direction of the trained vector."""
+    """The pullback that distillation uses, in float64, along one direction of the trained
+    vector."""
     setup = Setup(spec(model="encoder_lora2"))
     trainer = TorchTrainer(Workload(setup.task, setup.shards, batch_size=4, seed=0, public=setup.data.public), dtype=np.float64)
     draws, none = np.random.default_rng(1), np.empty(0)
@@ -191,7 +196,8 @@ def test_gradients_of_logits_are_those_of_differences() -> None:
 
 @pytest.mark.parametrize(("model", "least"), [("encoder_full", 0.8), ("encoder_lora4", 0.7)])
 def test_training_learns(root: Path, model: str, least: float) -> None:
-    """From 58 of 100 right, which is what the larger class gives; low-rank updates of random weights do less."""
+    """From 58 of 100 right, which is what the larger class gives; low-rank updates of random
+    weights do less."""
     for name, count, seed in (("train", 400, 0), ("test", 100, 1)):
         write_tsv(root / "mine" / f"{name}.tsv", sentences(count, seed))
     setup = Setup(spec(model=model))

@@ -1,4 +1,5 @@
-"""Runs over measured links: what clock, ledger, digests and records make of the part network.trace."""
+"""Runs over measured links: what clock, ledger, digests and records make of the part
+network.trace."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ import pytest
 
 from fedbench import registry
 from fedbench.engine.plan import plan
-from fedbench.engine.run import Run, RunOptions, verify
+from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
+from fedbench.engine.verify import verify
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.kernels.traces import Traced
 from fedbench.places import data_root
@@ -26,7 +28,8 @@ from fedbench.scenarios.schema import Scenario
 EQUAL = ["clients=6", "task.model=softmax", "partition={kind: iid}", "compute.slowdown={low: 1, high: 1}", "local.steps=5"]
 SHORT = ["budget.updates=4", "budget.seconds=99"]
 RATES = "network={download_megabit_per_second: 0.0416, upload_megabit_per_second: 0.0208, latency_seconds: 0.25}"
-"""Of 650 numbers, 20,800 bits: half a second down and a second up, and a quarter for each message."""
+"""Of 650 numbers, 20,800 bits: half a second down and a second up, and a quarter for each
+message."""
 SAME = (
     "network={trace: {given: [[[3, 0.0416, 0.25], [4, 0.0416, 0.25]], [[5, 0.0416, 0.25]], [[7, 0.0416, 0.25]], [[1, 0.0416, 0.25]], "
     "[[1, 0.0416, 0.25]], [[9, 0.0416, 0.25]]], upload: {given: [[[2, 0.0208, 0.25]]]}}}"
@@ -58,8 +61,8 @@ def network(trace: str) -> str:
     ],
 )
 def test_constant_traces_have_the_plan_of_rates(selector: str) -> None:
-    """Also where the policy computes gradients before the first job (fedagrac) or before every round (fedlin), and where one job moves
-    two vectors in two exchanges."""
+    """Also where the policy computes gradients before the first job (fedagrac) or before every
+    round (fedlin), and where one job moves two vectors in two exchanges."""
     rated, traced = (plan(spec(selector, part)) for part in (RATES, SAME))
     assert traced.plan_digest == rated.plan_digest
     assert (traced.end_seconds, traced.updates) == (rated.end_seconds, rated.updates)
@@ -67,8 +70,9 @@ def test_constant_traces_have_the_plan_of_rates(selector: str) -> None:
 
 @pytest.mark.parametrize(("offset", "end"), [(0, 4.0), (0.5, 3.5), (2.5, 4.1)])
 def test_a_round_waits_for_a_link_that_is_down(offset: float, end: float) -> None:
-    """A second down and 5 steps of 0.02 s: uploads of a second begin at 1.1 s, over a link that is up in the first of every three
-    seconds. With the last offset it is up until 1.5 s, and again from 3.5 s."""
+    """A second down and 5 steps of 0.02 s: uploads of a second begin at 1.1 s, over a link that is
+    up in the first of every three seconds. With the last offset it is up until 1.5 s, and again
+    from 3.5 s."""
     upload = f"upload: {{given: [[[1, 0.0208, 0], [2, 0, 0]]], offset_seconds: {offset}}}"
     facts = plan(spec("fedavg[sampling=all]", "budget.updates=1", network(f"{{given: [[[10, 0.0208, 0]]], {upload}}}")))
     assert facts.end_seconds == pytest.approx(end, abs=2e-9)

@@ -1,4 +1,5 @@
-"""What the ledger counts of jobs that are lost, late or paused: closed forms, and sums that do not depend on the cut."""
+"""What the ledger counts of jobs that are lost, late or paused: closed forms, and sums that do not
+depend on the cut."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def table(*rows: tuple[tuple[float, float], ...], **options: Any) -> Availabilit
 
 
 def test_a_client_that_leaves_wastes_what_it_did() -> None:
-    """Three steps of 1 s; client 0 leaves at 2.5 s, so the round ends at 3 s with client 1 alone."""
+    """Three steps of 1 s; client 0 leaves at 2.5 s, so the round ends at 3 s with client 1
+    alone."""
     windows = table(((0.0, 2.5), (10.0, 1000.0)), ALWAYS)
     timing = Timing(clients=2, compute=ONE_SECOND_STEPS, steps=LocalSteps(values=3), availability=windows)
     ledger, facts = ledger_of(timing, Rounds())
@@ -47,7 +49,8 @@ def test_a_client_that_leaves_wastes_what_it_did() -> None:
 
 
 def test_who_is_hardly_there_can_still_take_part_fairly() -> None:
-    """Client 0 is there half of the time and makes half of the rounds: fair for its time, not as such."""
+    """Client 0 is there half of the time and makes half of the rounds: fair for its time, not as
+    such."""
     timing = Timing(clients=2, compute=Duration.constant(1.0), availability=table(((0.0, 2.0),), ALWAYS), max_updates=4)
     _, facts = ledger_of(timing, Rounds())
     assert facts["participation_gini"] == pytest.approx(1 / 6)
@@ -110,14 +113,16 @@ def test_a_pause_is_no_work() -> None:
 
 
 def test_a_job_still_open_at_the_end_is_not_lost() -> None:
-    """Both take 2 s; client 0 would leave at 3 s, but the only update is at 2 s, and starts nobody."""
+    """Both take 2 s; client 0 would leave at 3 s, but the only update is at 2 s, and starts
+    nobody."""
     timing = Timing(clients=2, compute=Duration.constant(np.array([9.0, 2.0])), availability=table(((0.0, 3.0),), ALWAYS))
     _, facts = ledger_of(timing, Stream(concurrency=2))
     assert (facts["end_seconds"], facts["jobs_left"], facts["busy_seconds"], facts["busy_seconds_lost"]) == (2, 0, 4, 0)
 
 
 def test_polled_clients_lose_the_steps_since_the_last_poll() -> None:
-    """Steps of 1 s, polls every 2 s, at most two steps; client 0 is away on [3.5, 5): its job of 2 s has done one step."""
+    """Steps of 1 s, polls every 2 s, at most two steps; client 0 is away on [3.5, 5): its job of 2
+    s has done one step."""
     timing = Timing(clients=1, compute=ONE_SECOND_STEPS, availability=table(((0.0, 3.5), (5.0, 100.0))), max_updates=2)
     _, facts = ledger_of(timing, Poll(period_seconds=2.0, max_steps=2, selections=((0,), (0,), (0,))))
     assert (facts["jobs_left"], facts["busy_seconds_lost"], facts["steps_wasted"]) == (1, 1.5, 1)

@@ -1,6 +1,8 @@
-"""Two short runs kept as files: the plan of one, the digests and the curve of the other. `make golden` writes them again.
+"""Two short runs kept as files: the plan of one, the digests and the curve of the other. `make
+golden` writes them again.
 
-The plan is the same on every machine; accuracy and loss, which depend on the library version, are compared to 1e-6.
+The plan is the same on every machine; accuracy and loss, which depend on the library version, are
+compared to 1e-6.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ FILE = Path(__file__).with_name("golden.json")
 
 
 def short_plan() -> list[list[Any]]:
-    """Drawn durations of every kind, ten updates a policy: time and consumed (client, k, base) of every update."""
+    """Drawn durations of every kind, ten updates a policy: time and consumed (client, k, base) of
+    every update."""
     rows: list[list[Any]] = []
     for kind, dispatch in (
         ("uniform", Rounds(select="without_replacement", cohort_size=3)),

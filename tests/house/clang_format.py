@@ -1,6 +1,8 @@
-"""Is the C++ formatted? Usage: python tests/house/clang_format.py [file ..]; all of csrc without files.
+"""Is the C++ formatted? Usage: python tests/house/clang_format.py [file ..]; all of csrc without
+files.
 
-The style is in .clang-format. The extra [dev] installs the version whose layout the files have: others disagree in details.
+The style is in .clang-format. The extra [dev] installs the version whose layout the files have:
+others disagree in details.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Do the tests notice a mistake? Usage: python tests/house/mutants.py [--python-only] [--folder F] [part of a name ..]
+"""Do the tests notice a mistake? Usage: python tests/house/mutants.py [--python-only] [--folder F]
+[part of a name ..]
 
-Every mutant of mutants.yaml is one published mistake, put into a copy of the tracked files; the tests that it names must fail
-there, and pass without it. A mutant that names a claim of `fedbench theory` is killed only if that claim does not hold. Mutants of
-csrc/ are built and tested without Python (CMake preset dev). Prints a table; exits with 1 if a mutant survives, and with a message if
+Every mutant of mutants.yaml is one published mistake, put into a copy of the tracked files; the
+tests that it names must fail there, and pass without it. A mutant that names a claim of `fedbench
+theory` is killed only if that claim does not hold. Mutants of csrc/ are built and tested without
+Python (CMake preset dev). Prints a table; exits with 1 if a mutant survives, and with a message if
 one is outdated or the tests fail without it. `--folder` keeps the copy and its build.
 """
 
@@ -27,8 +29,9 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_suffix(".yaml")
 SECONDS = 300  # more than any selection or build takes; a mutant that is not done by then hangs
 
-# Python runs it at the start of every process that has the copy on its PYTHONPATH, also of those that tests start in other folders:
-# they import the copy's package, also where an editable installation redirects imports.
+# Python runs it at the start of every process that has the copy on its PYTHONPATH, also of those
+# that tests start in other folders: they import the copy's package, also where an editable
+# installation redirects imports.
 CUSTOMIZE = """
 import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirect" not in type(finder).__name__]
@@ -67,8 +70,9 @@ WITHOUT = ("xdist", "cacheprovider", "hypothesispytest")
 
 @dataclass(frozen=True)
 class Mutant:
-    """`old` becomes `new` in `file`; `tests` are test files or single tests of pytest, or for csrc/ the name of a C++ test. `theory` is
-    the claim of `fedbench theory` that must notice it by itself, in place of tests."""
+    """`old` becomes `new` in `file`; `tests` are test files or single tests of pytest, or for csrc/
+    the name of a C++ test. `theory` is the claim of `fedbench theory` that must notice it by
+    itself, in place of tests."""
 
     name: str
     file: str
@@ -120,7 +124,8 @@ def outdated(root: Path, mutants: Iterable[Mutant]) -> list[str]:
 
 
 def copy_tree(root: Path, copy: Path) -> None:
-    """The tracked files and the built extension; files that are the same stay as they are, for incremental builds."""
+    """The tracked files and the built extension; files that are the same stay as they are, for
+    incremental builds."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\0")
     files = {root / name: copy / name for name in names if (root / name).is_file()}
     extension = importlib.util.find_spec("fedbench._core")
@@ -147,7 +152,8 @@ def planted(copy: Path, mutant: Mutant) -> Iterator[None]:
 
 
 def run(copy: Path, *command: str) -> tuple[int | None, str]:
-    """(exit status, None if it hangs; output). Every Python process that the command starts imports the copy."""
+    """(exit status, None if it hangs; output). Every Python process that the command starts imports
+    the copy."""
     (copy / "sitecustomize.py").write_text(CUSTOMIZE)
     environment = os.environ | {
         "PYTHONPATH": str(copy),

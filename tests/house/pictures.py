@@ -1,5 +1,5 @@
-"""Takes the pictures of README in a browser: python tests/house/pictures.py. Needs build/site (make site), demo/leaderboard (make demo) and
-Debian's chromium."""
+"""Takes the pictures of README in a browser: python tests/house/pictures.py. Needs build/site (make
+site), demo/leaderboard (make demo) and Debian's chromium."""
 
 from __future__ import annotations
 

@@ -66,7 +66,8 @@ def test_control_is_scaffold(selectors: dict[str, str]) -> None:
 
 
 def test_paced_jobs_take_about_as_long(selectors: dict[str, str]) -> None:
-    """Up to the rounding to whole steps; with the scenario's own steps the slowest takes several times as long as the fastest."""
+    """Up to the rounding to whole steps; with the scenario's own steps the slowest takes several
+    times as long as the fastest."""
     setup = Setup(RunSpec(load("digits-demo"), registry.algorithm(selectors["paced"]), 0))
     seconds, steps = setup.info.step_seconds, np.asarray(setup.dispatch.steps)
     assert seconds.max() / seconds.min() > 3

@@ -45,7 +45,8 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @functools.cache
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A line as the shell has it: comments left out, stars filled in; RECORD stands for a record's folder."""
+    """A line as the shell has it: comments left out, stars filled in; RECORD stands for a record's
+    folder."""
     arguments: list[str] = []
     for word in shlex.split(line, comments=True)[1:]:
         places = (
@@ -81,7 +82,8 @@ def test_python_blocks(block: str, folder: Path) -> None:
 
 
 def test_the_block_of_own_data_runs(tmp_path: Path) -> None:
-    """As keys of a scenario, beside a file of visits to four hospitals, of which three have enough."""
+    """As keys of a scenario, beside a file of visits to four hospitals, of which three have
+    enough."""
     (block,) = YAML
     hospital = np.repeat(["north", "east", "south", "west"], [100, 90, 80, 40])
     columns = {"hospital": hospital, "outcome": np.arange(310) % 2, "age": np.linspace(0, 1, 310), "dose": np.ones(310)}

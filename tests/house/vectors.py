@@ -1,7 +1,9 @@
-"""Which expressions of an algorithm's file are model vectors, by where they come from and not by their names.
+"""Which expressions of an algorithm's file are model vectors, by where they come from and not by
+their names.
 
-Vectors are parameters that are annotated so, what a message, a job's work and an update's batch carry, what the state holds of
-them, and what is computed from vectors, other than numbers such as a norm. Tables of vectors add in a fixed order themselves.
+Vectors are parameters that are annotated so, what a message, a job's work and an update's batch
+carry, what the state holds of them, and what is computed from vectors, other than numbers such as a
+norm. Tables of vectors add in a fixed order themselves.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ KERNELS = {"k", "kernels"}
 
 
 class Vectors:
-    """What the names of one function are; `state` has the kinds of what the state's names were given in this file."""
+    """What the names of one function are; `state` has the kinds of what the state's names were
+    given in this file."""
 
     def __init__(
         self, function: ast.FunctionDef | ast.Module, state: dict[str, Kind], numbers: frozenset[str] = frozenset()

@@ -1,7 +1,9 @@
-"""What a user installs works. Usage: python tests/house/wheel.py [folder]; builds into the folder, or a temporary one.
+"""What a user installs works. Usage: python tests/house/wheel.py [folder]; builds into the folder,
+or a temporary one.
 
-From a clean clone of HEAD: sdist, wheel from the clone, wheel from the sdist; what they hold; then the sdist's wheel in a fresh
-environment, which borrows this one's dependencies, tried from outside the source tree.
+From a clean clone of HEAD: sdist, wheel from the clone, wheel from the sdist; what they hold; then
+the sdist's wheel in a fresh environment, which borrows this one's dependencies, tried from outside
+the source tree.
 """
 
 from __future__ import annotations
@@ -65,7 +67,8 @@ def inspect(sdist: Path, wheel: Path) -> None:
 
 
 def install(wheel: Path, folder: Path) -> Path:
-    """A fresh environment with the wheel; its other packages are those of this one, through a .pth file. Returns its bin folder."""
+    """A fresh environment with the wheel; its other packages are those of this one, through a .pth
+    file. Returns its bin folder."""
     run(sys.executable, "-m", "venv", folder / "venv")
     python = folder / "venv/bin/python"
     run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel)

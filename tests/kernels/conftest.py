@@ -10,7 +10,8 @@ SETS = ["portable", "avx2", "avx512"]
 
 
 def active(name: str) -> str:
-    """The name; the test is skipped by it if this machine lacks the set: another one never stands in for it."""
+    """The name; the test is skipped by it if this machine lacks the set: another one never stands
+    in for it."""
     if name not in ("reference", *build_info()["instruction_sets"]):
         pytest.skip(f"{name}: this machine lacks it, or FEDBENCH_ISA forbids it")
     return name

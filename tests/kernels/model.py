@@ -1,7 +1,9 @@
-"""The dispatch policies in plain Python, after section 2 of the vectors' FORMAT.md: slow, and easy to check by eye.
+"""The dispatch policies in plain Python, after section 2 of the vectors' FORMAT.md: slow, and easy
+to check by eye.
 
-Times are integers (quarters of a second in the tests). Jobs are identified by (client, k). Inside one instant: downloads complete,
-local runs end, arrivals in client order (each may fill the buffer), then dispatches and starts.
+Times are integers (quarters of a second in the tests). Jobs are identified by (client, k). Inside
+one instant: downloads complete, local runs end, arrivals in client order (each may fill the
+buffer), then dispatches and starts.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ NEVER = -1
 
 @dataclass(frozen=True)
 class System:
-    """compute[i][k] is the duration of client i's job k, or of one of its steps[i][k] steps if `per_step`."""
+    """compute[i][k] is the duration of client i's job k, or of one of its steps[i][k] steps if
+    `per_step`."""
 
     compute: Sequence[Sequence[int]]
     steps: Sequence[Sequence[int]]
@@ -86,7 +89,8 @@ def rounds(system: System, selections: Sequence[Sequence[int]]) -> Timeline:
 def stream(
     system: System, initial: Sequence[int], buffer: int, before_update: bool, choose: Callable[[int, list[int]], int]
 ) -> Timeline:
-    """`choose(arrived, idle clients in ascending order)` names the replacement of an arrived client."""
+    """`choose(arrived, idle clients in ascending order)` names the replacement of an arrived
+    client."""
     out = Timeline()
     idle = set(range(system.clients)) - set(initial)
     pending: list[tuple[int, int, int]] = []
@@ -160,7 +164,8 @@ def broadcast(system: System, buffer: int, pop: bool) -> Timeline:
 
 @dataclass
 class MailboxModel:
-    """Receive buffers as in broadcast; results wait in send buffers for the rounds that draw their clients."""
+    """Receive buffers as in broadcast; results wait in send buffers for the rounds that draw their
+    clients."""
 
     system: System
     selections: Sequence[Sequence[int]]
@@ -238,7 +243,8 @@ def mailbox(system: System, selections: Sequence[Sequence[int]], pop: bool, cont
 
 
 def poll(system: System, selections: Sequence[Sequence[int]], period: int, max_steps: int) -> Timeline:
-    """system.compute is of one step. Jobs never polled show what they had done when the plan ended."""
+    """system.compute is of one step. Jobs never polled show what they had done when the plan
+    ended."""
     out, now, polled_at = Timeline(), 0, 0
     working: dict[int, tuple[int, int, int]] = {}  # client: k, base, dispatched
 

@@ -1,4 +1,5 @@
-"""Networks for the native trainer: drawn at random, and as formulas in torch's float64 and automatic gradients."""
+"""Networks for the native trainer: drawn at random, and as formulas in torch's float64 and
+automatic gradients."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ class Net:
     # ---- the same by formulas ----
 
     def logits(self, w: torch.Tensor, x: torch.Tensor, words: RandomStream | None = None) -> torch.Tensor:
-        """Logits of x (n, ..) under the flat parameters w; with dropout if there are words for it."""
+        """Logits of x (n, ..) under the flat parameters w; with dropout if there are words for
+        it."""
         at = 0
         for layer in self.layers:
             weight = bias = w[:0]
@@ -151,7 +153,8 @@ def biases(layer: LayerSpec) -> int:
 
 
 def mask(layer: LayerSpec, shape: tuple[int, ...], words: RandomStream) -> torch.Tensor:
-    """One word per element, or per channel of an example: kept if word >= p 2^32, and then scaled by 1 / (1 - p)."""
+    """One word per element, or per channel of an example: kept if word >= p 2^32, and then scaled
+    by 1 / (1 - p)."""
     shape = (*shape[:2], 1, 1) if layer.kind == "dropout2d" else shape
     kept = words.words(math.prod(shape)) >= layer.p * 2.0**32
     return torch.tensor(np.where(kept, 1 / (1 - layer.p), 0.0).reshape(shape))
@@ -161,7 +164,8 @@ BY_PRODUCTS = ("first_gradient", "mean_gradient", "full_gradient")
 
 
 def with_outputs(job: LocalJob, names: Sequence[str] = BY_PRODUCTS) -> LocalJob:
-    """The job with arrays of its own for `end` and the outputs named, full of what must not stay."""
+    """The job with arrays of its own for `end` and the outputs named, full of what must not
+    stay."""
     return replace(job, **{name: np.full_like(job.start, np.nan) for name in ("end", *names)})
 
 

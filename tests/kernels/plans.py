@@ -1,4 +1,5 @@
-"""Whole plans for the tests: planned in chunks, put together, compared with the plain Python model."""
+"""Whole plans for the tests: planned in chunks, put together, compared with the plain Python
+model."""
 
 from __future__ import annotations
 

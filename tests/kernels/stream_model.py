@@ -1,5 +1,6 @@
-"""Streams that refuse what is stale, that close by a harmonic mean, or that route tasks to queues, in plain Python after the extensions E2
-to E4 of the specification: slow, and easy to check by eye. Everything is looked at again at every instant; nothing is kept in order."""
+"""Streams that refuse what is stale, that close by a harmonic mean, or that route tasks to queues,
+in plain Python after the extensions E2 to E4 of the specification: slow, and easy to check by eye.
+Everything is looked at again at every instant; nothing is kept in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Availability, drop-out and external selection through the front door: what is drawn, what is said, what is refused."""
+"""Availability, drop-out and external selection through the front door: what is drawn, what is
+said, what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Reductions over model vectors: every backend gives the bits of the numpy sentences, and refuses what it does not take."""
+"""Reductions over model vectors: every backend gives the bits of the numpy sentences, and refuses
+what it does not take."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def test_the_requested_backend_is_the_active_one() -> None:
 
 
 def vectors(seed: int, count: int, d: int, dtype: Any, spread: int) -> Array:
-    """Normal numbers times powers of two in 2^+-spread, some of them zero: no overflow and no subnormal in any product."""
+    """Normal numbers times powers of two in 2^+-spread, some of them zero: no overflow and no
+    subnormal in any product."""
     random = np.random.default_rng(seed)
     values = random.standard_normal((count, d)) * np.exp2(random.integers(-spread, spread + 1, (count, d)))
     values[random.random((count, d)) < 0.1] = 0
@@ -92,7 +94,8 @@ def test_dot_equals_the_reference(backend: Backend, seed: int, count: int, d: in
 @DETERMINISTIC
 @given(**cases)
 def test_front_doors_equal_the_reference(seed: int, count: int, d: int, dtype: Any, spread: int) -> None:
-    """mean, norm, weighted_sum_norm, rows as a list or in `out`: the reference's bits with the weights they stand for."""
+    """mean, norm, weighted_sum_norm, rows as a list or in `out`: the reference's bits with the
+    weights they stand for."""
     v = vectors(seed, count, d, dtype, spread)
     w = vectors(seed + 1, 1, count, np.float64, spread)[0]
     assert kernels.mean(v).tobytes() == reference.weighted_sum(np.full(count, 1 / count), v).tobytes()
@@ -173,7 +176,8 @@ def test_float32_sums_in_float64() -> None:
     assert kernels.norm(np.full(4, 1e30, np.float32)) == pytest.approx(2e30, rel=1e-7)
 
 
-# ---- refused -------------------------------------------------------------------------------------------------------------------
+# ---- refused
+# -------------------------------------------------------------------------------------------------------------------
 
 V32, V64 = np.ones((3, 4), np.float32), np.ones((3, 4))
 W = np.ones(3)

@@ -1,4 +1,5 @@
-"""The server's cache of newest vectors: the reference's bits, what CA2FL and MIFA mean by it, and what is refused."""
+"""The server's cache of newest vectors: the reference's bits, what CA2FL and MIFA mean by it, and
+what is refused."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def test_is_the_reference(isa: str, order: Any, d: int, dtype: Any) -> None:
 
 
 def test_ca2fl_by_hand() -> None:
-    """h = [2, 0] of two clients, mean 1; arrivals 5 and 7 of client 0: v = 1 + ((5 - 2) + (7 - 2)) / 2 = 5, immediate 1 + 5 / 2."""
+    """h = [2, 0] of two clients, mean 1; arrivals 5 and 7 of client 0: v = 1 + ((5 - 2) + (7 - 2))
+    / 2 = 5, immediate 1 + 5 / 2."""
     for cache, v in (("deferred", 5.0), ("immediate", 3.5)):
         table = ClientTable(2, np.zeros(1))
         table[0] = np.array([2.0])
@@ -53,7 +55,8 @@ def test_ca2fl_by_hand() -> None:
 
 
 def test_mifa_by_hand() -> None:
-    """Rows [2, 0, 0]; client 2 reports 4: the mean over all is 2, over the two that have reported 3."""
+    """Rows [2, 0, 0]; client 2 reports 4: the mean over all is 2, over the two that have reported
+    3."""
     for divisor, v in ((3, 2.0), (2, 3.0)):
         table = ClientTable(3, np.zeros(1))
         table[0] = np.array([2.0])
@@ -61,7 +64,8 @@ def test_mifa_by_hand() -> None:
 
 
 def test_constant_vectors_give_their_mean_whoever_arrives() -> None:
-    """The point of CA2FL: with every Delta_i constant in time, v is their mean for any set of arrivals."""
+    """The point of CA2FL: with every Delta_i constant in time, v is their mean for any set of
+    arrivals."""
     constant = np.random.default_rng(0).standard_normal((4, 3))
     table = ClientTable(4, np.zeros(3))
     calibrated_mean(table, [0, 1, 2, 3], constant, np.full(4, 0.25), divisor=4)

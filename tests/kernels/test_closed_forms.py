@@ -20,7 +20,8 @@ from tests.kernels.plans import (
 @pytest.mark.parametrize(("order", "expected"), [("after_update", 39 / 8), ("before_update", 40 / 8)])
 @pytest.mark.parametrize("restart", ["resample", "self"])
 def test_mean_staleness(order: Any, expected: float, restart: Any) -> None:
-    """M_c - 1 other arrivals during a flight, whatever the speeds: (M_c - 1) / M updates, M_c / M if dispatched before them."""
+    """M_c - 1 other arrivals during a flight, whatever the speeds: (M_c - 1) / M updates, M_c / M
+    if dispatched before them."""
     dispatch = Stream(concurrency=40, buffer_size=8, order=order, restart=restart)
     p = plan(mixed_speeds(100, 1, max_updates=5000), dispatch)
     taus = np.concatenate(p.staleness)
@@ -29,7 +30,8 @@ def test_mean_staleness(order: Any, expected: float, restart: Any) -> None:
 
 
 def test_concurrency_is_kept() -> None:
-    """After the first 40 dispatches there is one at every arrival, and a client's jobs do not overlap."""
+    """After the first 40 dispatches there is one at every arrival, and a client's jobs do not
+    overlap."""
     p = plan(mixed_speeds(60, 2, max_updates=500), Stream(concurrency=40, buffer_size=7))
     arrivals = np.sort(p["t_arrive"][p["consumed_by"] >= 0])
     dispatches = np.sort(p["t_dispatch"])
@@ -58,7 +60,8 @@ def test_fedbuff_with_everybody_is_synchronous(restart: Any) -> None:
 
 
 def test_peek_is_fedbuff_with_self_restart() -> None:
-    """DeFedAvg-IID that keeps its model, zero download time: event for event a Stream of all clients that restart themselves."""
+    """DeFedAvg-IID that keeps its model, zero download time: event for event a Stream of all
+    clients that restart themselves."""
     timing = Timing(
         clients=6, compute=Duration.constant(np.array([1, 1.5, 2, 2.25, 3, 7.75])), upload=Duration.constant(0.25), max_updates=40
     )

@@ -1,4 +1,5 @@
-"""The kernels on a GPU: the CPU's bits for every one of them, both protocols, other streams, odd lengths, what is refused."""
+"""The kernels on a GPU: the CPU's bits for every one of them, both protocols, other streams, odd
+lengths, what is refused."""
 
 from __future__ import annotations
 
@@ -170,7 +171,8 @@ def compare_distilled(put: Any, s: Array, t: Array, kind: Any) -> None:
 
 @pytest.mark.parametrize("protocol", ["dlpack", "interface"])
 def test_another_stream(protocol: str) -> None:
-    """Inputs that a side stream is still writing are waited for; results may be used on any stream at once."""
+    """Inputs that a side stream is still writing are waited for; results may be used on any stream
+    at once."""
     ours, theirs = torch.cuda.Stream(), torch.cuda.Stream()
     torch.cuda.synchronize()
     with torch.cuda.stream(theirs):

@@ -1,6 +1,8 @@
-"""CUDA without a GPU: the kernels compile and link for sm_80 and sm_90, and their front door refuses what it must.
+"""CUDA without a GPU: the kernels compile and link for sm_80 and sm_90, and their front door
+refuses what it must.
 
-That they compute the right bits is csrc/tests/test_cuda.cpp (on the host) and test_cuda.py (on a GPU).
+That they compute the right bits is csrc/tests/test_cuda.cpp (on the host) and test_cuda.py (on a
+GPU).
 """
 
 from __future__ import annotations

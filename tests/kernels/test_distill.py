@@ -1,4 +1,5 @@
-"""Distillation: the same bits on every instruction set, the numpy sentence, autograd, and the cases that a formula gets wrong."""
+"""Distillation: the same bits on every instruction set, the numpy sentence, autograd, and the cases
+that a formula gets wrong."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def backend(backend_name: str) -> Callable[..., Any]:
 
 
 def close(got: Distilled, want: dict[str, Any], tolerance: float) -> None:
-    """Relative to the largest value of an output, at least to its natural size: 1, and 1 / B for the gradient (Q - .. cancels)."""
+    """Relative to the largest value of an output, at least to its natural size: 1, and 1 / B for
+    the gradient (Q - .. cancels)."""
     for name in NAMES:
         a, b = np.asarray(getattr(got, name), np.float64), np.asarray(want[name], np.float64)
         floor = 1.0 / len(got.grad) if name == "grad" else 1.0
@@ -248,7 +250,8 @@ def test_the_teacher_mean_follows_replacements(dtype: Any, kind: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_teacher_mean_is_restored_with_every_bit(dtype: Any, kind: Any) -> None:
-    """Also after more replacements, and whether or not anybody has logits; the logits themselves are kept, whatever is averaged."""
+    """Also after more replacements, and whether or not anybody has logits; the logits themselves
+    are kept, whatever is averaged."""
     table = TeacherMean(6, 5, dtype, kind)
     assert TeacherMean.restore(table.snapshot()).count == 0
     for turn in range(9):

@@ -1,4 +1,5 @@
-"""The core's doors: no rows, arrays changed or resized behind a trainer, a second caller, huge draws and forged states."""
+"""The core's doors: no rows, arrays changed or resized behind a trainer, a second caller, huge
+draws and forged states."""
 
 from __future__ import annotations
 

@@ -100,7 +100,8 @@ def test_with_replacement_is_uniform_and_counts_multiplicities() -> None:
     clients = selected(p)
     assert clients.shape == (400, 25)
     assert chi_square(np.bincount(clients.ravel(), minlength=10), np.full(10, 0.1)) > 1e-6
-    # A multinomial has variance n q (1 - q) = 2.25 per client and round, too little or too much would be something else.
+    # A multinomial has variance n q (1 - q) = 2.25 per client and round, too little or too much
+    # would be something else.
     per_round = np.stack([np.bincount(row, minlength=10) for row in clients])
     assert abs(per_round.var() / 2.25 - 1) < 0.1
     assert all(len(set(entries.tolist())) == len(set(row.tolist())) for entries, row in zip(p.entries, clients, strict=True))
@@ -123,7 +124,8 @@ def test_without_replacement_is_uniform_over_pairs() -> None:
 
 
 def test_a_round_depends_on_its_own_stream_only() -> None:
-    """Round t draws from (seed, selection, 0, t): Fisher-Yates over 0 .. N-1 with words of that stream."""
+    """Round t draws from (seed, selection, 0, t): Fisher-Yates over 0 .. N-1 with words of that
+    stream."""
     p = plan(Timing(clients=7, seed=3, compute=ONE_SECOND, max_updates=5), Rounds(select="without_replacement", cohort_size=3))
     for t, clients in enumerate(selected(p).tolist()):
         words = itertools.chain.from_iterable(philox4x32((draw, t, 0, 7), (3, 0)) for draw in itertools.count())
@@ -135,7 +137,8 @@ def test_a_round_depends_on_its_own_stream_only() -> None:
 
 
 def test_resampling_is_uniform_over_idle_clients() -> None:
-    """Equal, constant speeds and concurrency 1: the replacement is any of the N clients, the arrived one included."""
+    """Equal, constant speeds and concurrency 1: the replacement is any of the N clients, the
+    arrived one included."""
     p = plan(Timing(clients=6, compute=ONE_SECOND, max_updates=6000), Stream(concurrency=1))
     clients = p["client"]
     assert chi_square(np.bincount(clients, minlength=6), np.full(6, 1 / 6)) > 1e-6

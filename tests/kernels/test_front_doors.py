@@ -1,4 +1,5 @@
-"""What the front doors say, word by word, where the random tests of tests/properties only ask for words; and the smallest inputs."""
+"""What the front doors say, word by word, where the random tests of tests/properties only ask for
+words; and the smallest inputs."""
 
 from __future__ import annotations
 

@@ -36,7 +36,8 @@ MAILBOXES = [
 STEP = Duration.constant(1.0, per_step=True)
 
 
-# ---- against the model ---------------------------------------------------------------------------------------------------------
+# ---- against the model
+# ---------------------------------------------------------------------------------------------------------
 
 
 @DETERMINISTIC
@@ -67,7 +68,8 @@ def test_poll_equals_the_model(system: model.System, sizes: list[int], period: i
     assert got.totals["open_jobs_peak"] == system.clients
 
 
-# ---- what is drawn -------------------------------------------------------------------------------------------------------------
+# ---- what is drawn
+# -------------------------------------------------------------------------------------------------------------
 
 
 def test_mailbox_draws_with_replacement_and_uniformly() -> None:
@@ -101,7 +103,8 @@ def test_cohort_t_depends_on_seed_and_t_only(dispatch: Dispatch, rounds: Rounds)
     assert not np.array_equal(np.sort(a), np.sort(selected(plan(replace(timing, seed=4), dispatch))))
 
 
-# ---- what is counted -----------------------------------------------------------------------------------------------------------
+# ---- what is counted
+# -----------------------------------------------------------------------------------------------------------
 
 
 def closed_at(p: Plan) -> Any:
@@ -146,7 +149,8 @@ def test_polls_lie_on_multiples_of_the_period() -> None:
 
 
 def test_jobs_never_polled_show_their_steps() -> None:
-    """One poll at 2.5 s; the others had done two steps of at most three by then, or at the budget's end, two of two."""
+    """One poll at 2.5 s; the others had done two steps of at most three by then, or at the budget's
+    end, two of two."""
     timing = Timing(clients=3, compute=STEP, max_updates=1)
     p = plan(timing, Poll(cohort_size=1, period_seconds=2.5, max_steps=3))
     assert p["steps"].tolist() == [2, 2, 2]
@@ -161,7 +165,8 @@ def test_pop_with_download_time_needs_no_other_duration() -> None:
     assert p.time.tolist() == [1 * NANOSECONDS, 2 * NANOSECONDS, 3 * NANOSECONDS]
 
 
-# ---- errors --------------------------------------------------------------------------------------------------------------------
+# ---- errors
+# --------------------------------------------------------------------------------------------------------------------
 
 THREE = {"clients": 3, "compute": STEP, "max_updates": 10}
 POLL = Poll(cohort_size=1, period_seconds=1.0, max_steps=1)

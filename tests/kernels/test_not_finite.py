@@ -1,4 +1,5 @@
-"""The policy of fedbench.kernels for NaN and infinity: what propagates does so alike on every instruction set, the rest refuses."""
+"""The policy of fedbench.kernels for NaN and infinity: what propagates does so alike on every
+instruction set, the rest refuses."""
 
 from __future__ import annotations
 
@@ -86,7 +87,8 @@ KERNELS: list[Kernel] = [_weighted_sum, _dot, _clip_sgd, _clip_adam, _adaptive_s
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__.strip("_"))
 def test_the_same_on_every_instruction_set(kernel: Kernel, dtype: Any) -> None:
-    """NaN in the same places, the same bits elsewhere. The payload and the sign of a NaN mean nothing."""
+    """NaN in the same places, the same bits elsewhere. The payload and the sign of a NaN mean
+    nothing."""
     portable, *others = k.build_info()["instruction_sets"]
     if not others:
         pytest.skip("this machine has no other instruction set, or FEDBENCH_ISA forbids it")
@@ -120,7 +122,8 @@ def test_what_propagates_stays_in_its_place(isa: str, bad: float) -> None:
 
 @pytest.mark.parametrize("bad", BAD)
 def test_what_refuses(bad: float) -> None:
-    """Numbers that say how, not what: they are settings, and a setting that is not finite is a mistake."""
+    """Numbers that say how, not what: they are settings, and a setting that is not finite is a
+    mistake."""
     x, y, m, v, logits = np.ones(3), np.ones(3), np.zeros(3), np.zeros(3), np.ones((2, 3), np.float32)
     calls: list[Callable[[], Any]] = [
         lambda: k.clip_sgd(x, y, bad),

@@ -1,4 +1,5 @@
-"""Optimiser steps: every backend gives the bits of the numpy sentences; torch agrees; edges of clipping; what is refused."""
+"""Optimiser steps: every backend gives the bits of the numpy sentences; torch agrees; edges of
+clipping; what is refused."""
 
 from __future__ import annotations
 

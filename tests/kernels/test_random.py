@@ -29,7 +29,8 @@ def words_of(seed: int, purpose: Purpose, client: int = 0, k: int = 0) -> Iterat
 
 
 def below(words: Iterator[int], n: int) -> int:
-    """Lemire: the high half of word * n, unless the low half is one of the 2^32 mod n that would bias it."""
+    """Lemire: the high half of word * n, unless the low half is one of the 2^32 mod n that would
+    bias it."""
     while True:
         product = next(words) * n
         if product & 0xFFFFFFFF >= 2**32 % n:
@@ -116,7 +117,8 @@ def test_permutation_is_fisher_yates(seed: int, n: int) -> None:
 @DETERMINISTIC
 @given(seeds, word, word, st.integers(1, 30), st.integers(1, 40), st.integers(0, 9))
 def test_draw_batches(seed: int, client: int, k: int, examples: int, batch: int, steps: int) -> None:
-    """Consecutive slices of a permutation, the short last one used, then a new permutation of the same stream."""
+    """Consecutive slices of a permutation, the short last one used, then a new permutation of the
+    same stream."""
     words = words_of(seed, Purpose.data_order, client, k)
     expected: list[list[int]] = []
     while len(expected) < steps:

@@ -55,7 +55,8 @@ def test_weights(rule: Any, clients: tuple[int, ...], expected: list[float]) -> 
 
 
 def test_unbiased_weights_are_unbiased() -> None:
-    """Over all pairs, each client's mean weight is p_i times the chance 1/2 of being in a pair, times 2: sum a_i = 1 on average."""
+    """Over all pairs, each client's mean weight is p_i times the chance 1/2 of being in a pair,
+    times 2: sum a_i = 1 on average."""
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
     total = np.zeros(4)
     for pair in pairs:

@@ -1,4 +1,5 @@
-"""Streams that refuse what is stale, close by a harmonic mean, or route tasks to queues: against the model, and their laws."""
+"""Streams that refuse what is stale, close by a harmonic mean, or route tasks to queues: against
+the model, and their laws."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from fedbench.types import Rounds, Stream
 from tests.kernels import model, stream_model
 from tests.kernels.plans import DETERMINISTIC, Plan, assert_equal, chunk_sizes, mixed_speeds, plan, systems, timing_of
 
-# ---- against the model ---------------------------------------------------------------------------------------------------------
+# ---- against the model
+# ---------------------------------------------------------------------------------------------------------
 
 
 @DETERMINISTIC
@@ -91,7 +93,8 @@ def test_routed_tasks_equal_the_model(system: model.System, sizes: list[int], bu
     assert got.totals["downloads"] == got.totals["jobs"]
 
 
-# ---- laws ------------------------------------------------------------------------------------------------------------------------
+# ---- laws
+# ------------------------------------------------------------------------------------------------------------------------
 
 UNEQUAL = mixed_speeds(20, seed=5, download=Duration.uniform(0.1, 0.6), max_updates=3000)
 
@@ -122,7 +125,8 @@ def test_what_is_consumed_is_fresh_and_what_is_not_was_stale(threshold: int, sto
 
 @pytest.mark.parametrize("stops", [False, True])
 def test_everybody_always_works(stops: bool) -> None:
-    """A job of a client starts at the instant in which the one before arrived, was refused, or was stopped."""
+    """A job of a client starts at the instant in which the one before arrived, was refused, or was
+    stopped."""
     got = plan(UNEQUAL, ringmaster(3, stops=stops))
     ended = np.maximum(got["t_arrive"], got["t_stop"])
     for client in range(20):
@@ -155,7 +159,8 @@ def test_one_fresh_result_is_a_round_of_the_first_to_arrive() -> None:
 
 
 def test_stops_leave_no_places_behind() -> None:
-    """Slow jobs are stopped again and again before they end: what the scheduler keeps stays as large as what is under way."""
+    """Slow jobs are stopped again and again before they end: what the scheduler keeps stays as
+    large as what is under way."""
     timing = Timing(clients=50, compute=Duration.constant(np.array([0.01] + [1000.0] * 49), per_step=True), max_updates=20_000)
     got = plan(timing, Stream(concurrency=50, restart="self", max_staleness=0, stop_stale=True), (999,))
     assert got.totals["open_jobs_peak"] == 50
@@ -164,7 +169,8 @@ def test_stops_leave_no_places_behind() -> None:
 
 
 def test_stale_jobs_whose_clients_leave() -> None:
-    """Clients come and go, jobs are lost, and stale ones stopped: nobody has two at a time, and chunks change nothing."""
+    """Clients come and go, jobs are lost, and stale ones stopped: nobody has two at a time, and
+    chunks change nothing."""
     away = Availability(kind="alternating", mean_on_seconds=5.0, mean_off_seconds=2.0)
     for when in ("lost", "paused"):
         timing = mixed_speeds(
@@ -184,7 +190,8 @@ def test_stale_jobs_whose_clients_leave() -> None:
 
 
 def test_staleness_of_circulating_tasks_adds_up() -> None:
-    """Of T updates, the staleness of what was consumed and that of the C - 1 tasks that are left sum to T (C - 1)."""
+    """Of T updates, the staleness of what was consumed and that of the C - 1 tasks that are left
+    sum to T (C - 1)."""
     for tasks in (1, 7, 45):
         got = plan(UNEQUAL, Stream(concurrency=tasks, routing=(0.05,) * 20), (13,))
         T, left = len(got.time), got["consumed_by"] < 0
@@ -214,7 +221,8 @@ def test_route() -> None:
             k.route(p, u)
 
 
-# ---- what is refused -------------------------------------------------------------------------------------------------------------
+# ---- what is refused
+# -------------------------------------------------------------------------------------------------------------
 
 ROUTED = {"concurrency": 3, "routing": (0.5, 0.5)}
 
@@ -263,7 +271,8 @@ def test_a_task_without_duration_is_refused() -> None:
         plan(Timing(clients=2, compute=Duration.constant(0.0), max_updates=5), Stream(**ROUTED))
 
 
-# ---- time ------------------------------------------------------------------------------------------------------------------------
+# ---- time
+# ------------------------------------------------------------------------------------------------------------------------
 
 
 def longest(times: np.ndarray[Any, Any], apart: int) -> float:
@@ -274,7 +283,8 @@ def longest(times: np.ndarray[Any, Any], apart: int) -> float:
 
 @pytest.mark.parametrize(("stops", "R"), list(itertools.product([False, True], [1, 3, 8, 30])))
 def test_time_bounds(stops: bool, R: int) -> None:
-    """R updates of Ringmaster, one of Rennala with S = R and one of Malenia take no longer than their papers' bounds."""
+    """R updates of Ringmaster, one of Rennala with S = R and one of Malenia take no longer than
+    their papers' bounds."""
     for seed in range(4):
         tau = np.sort(np.random.default_rng(seed).pareto(1.2, 12) + 0.1)
         timing = Timing(clients=12, compute=Duration.constant(tau), max_updates=400)

@@ -131,8 +131,8 @@ def test_more_bits_take_longer_and_who_starts_later_ends_later(parts: Parts, few
 @cases(200)
 @given(some_parts(), st.integers(1, 10**6), starts, st.integers(1, 10**6))
 def test_the_times_of_two_halves_add_up(parts: Parts, first: int, start: int, second: int) -> None:
-    """Exactly, where the first half ends with a nanosecond: every rate is a whole number of times as many bits a nanosecond as the
-    halves have."""
+    """Exactly, where the first half ends with a nanosecond: every rate is a whole number of times
+    as many bits a nanosecond as the halves have."""
     parts = [(duration, rate % 5 * first * second * NANOSECONDS % 10**15, 0) for duration, rate, _ in parts]
     parts[-1] = (parts[-1][0], NANOSECONDS, 0)
     period = sum(part[0] for part in parts)
@@ -164,7 +164,8 @@ def test_a_period_later_everything_is_the_same(parts: Parts, bits: int, start: i
 
 @st.composite
 def broadcast_worlds(draw: st.DrawFn) -> tuple[Timing, list[Parts], Broadcast | Mailbox]:
-    """Links of seconds with one latency each, often down; clients that compute for quarters of a second."""
+    """Links of seconds with one latency each, often down; clients that compute for quarters of a
+    second."""
     count = draw(st.integers(1, 4))
     seconds = st.integers(1, 8).map(lambda quarters: quarters * NANOSECONDS // 4)
     links = []
@@ -195,7 +196,8 @@ def broadcast_worlds(draw: st.DrawFn) -> tuple[Timing, list[Parts], Broadcast | 
 @cases(300)
 @given(broadcast_worlds())
 def test_a_client_starts_from_the_newest_version_that_has_come(world: tuple[Timing, list[Parts], Broadcast | Mailbox]) -> None:
-    """Asked of the integrator, for every job; and every chunk that ends before it names its version among those that are still needed."""
+    """Asked of the integrator, for every job; and every chunk that ends before it names its version
+    among those that are still needed."""
     timing, links, dispatch = world
     assert isinstance(timing.download, Traced)
     bits = timing.download.bits
@@ -216,7 +218,8 @@ def test_a_client_starts_from_the_newest_version_that_has_come(world: tuple[Timi
 
 
 def test_a_constant_link_has_the_plan_of_a_constant_duration() -> None:
-    """8 bits over 4 bits a second, with a latency of half a second for each of two exchanges, and a second more: 4 s."""
+    """8 bits over 4 bits a second, with a latency of half a second for each of two exchanges, and a
+    second more: 4 s."""
     link = traced([(7, 4, NANOSECONDS // 2), (11, 4, NANOSECONDS // 2)], 8, exchanges=2, more_seconds=1)
     constant = Timing(clients=3, compute=Duration.exponential(2.0), max_updates=40, upload=Duration.constant(4.0))
     for dispatch in (Rounds(), Stream(concurrency=2, buffer_size=2)):

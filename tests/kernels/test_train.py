@@ -1,4 +1,5 @@
-"""The native trainer is the formula of its LocalJob: in float64 to rounding, in float32 step by step, on every instruction set."""
+"""The native trainer is the formula of its LocalJob: in float64 to rounding, in float32 step by
+step, on every instruction set."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def test_steps_are_those_of_the_formula(isa: str, net: Net, batch: int, shard: i
 @DETERMINISTIC
 @given(net=nets(dropout=True), batch=st.sampled_from([1, 7, 10]), k=st.integers(0, 5))
 def test_dropout_masks_follow_the_words(isa: str, net: Net, batch: int, k: int) -> None:
-    """Step by step, layer by layer, example by example, from the job's own stream; the full gradient has none."""
+    """Step by step, layer by layer, example by example, from the job's own stream; the full
+    gradient has none."""
     job = job_of(net, 6, k=k)
     net.trainer(batch, isa=isa).train([job])
     want = net.local(job, batch)
@@ -114,7 +116,8 @@ def test_every_field_of_a_job(isa: str, rule: str, steps: int) -> None:
 @by_net
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_by_products_change_no_bit(isa: str, net: Net, dtype: Any) -> None:
-    """A plain step adds into the parameters where others make a gradient first: the same operations."""
+    """A plain step adds into the parameters where others make a gradient first: the same
+    operations."""
     trainer = net.trainer(isa=isa, dtype=dtype)
     plain, full, general = (with_outputs(job_of(net, 9, dtype), names) for names in ((), ("full_gradient",), BY_PRODUCTS))
     plain, full = (
@@ -129,8 +132,8 @@ def test_by_products_change_no_bit(isa: str, net: Net, dtype: Any) -> None:
 
 @by_net
 def test_float32_is_the_formula_step_by_step(isa: str, net: Net) -> None:
-    """From a common state, since K steps are not comparable: in float32 ReLU and pooling ties flip. Each step is a gradient to
-    rounding, and exactly the update by it."""
+    """From a common state, since K steps are not comparable: in float32 ReLU and pooling ties flip.
+    Each step is a gradient to rounding, and exactly the update by it."""
     trainer, y, errors = net.trainer(10, isa=isa, dtype=np.float32), net.start(np.float32), []
     for k in range(25):
         job = LocalJob(2, k, 1, SHARD, y, np.empty_like(y), 0.05, first_gradient=np.empty_like(y))
@@ -150,7 +153,8 @@ def test_float32_is_the_formula_step_by_step(isa: str, net: Net) -> None:
 
 @pytest.mark.parametrize("net", [SOFTMAX, SMALL_CNN, STRIDED, LEFT_OVER], ids=["softmax", "small cnn", "strided", "left over"])
 def test_gradient_is_that_of_finite_differences(isa: str, net: Net) -> None:
-    """Central differences of the mean loss along 30 directions, half of them along one parameter."""
+    """Central differences of the mean loss along 30 directions, half of them along one
+    parameter."""
     trainer, y, random = net.trainer(isa=isa), net.start(), np.random.default_rng(2)
     x, labels = net.data()
     gradient, h = trainer.gradient(y, SHARD), 1e-5
@@ -197,7 +201,8 @@ def test_forward_and_pullback(isa: str, net: Net, sizes: list[int], masked: bool
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_score(dtype: Any) -> None:
-    """Cross-entropy, whatever the size of the logits; of equally large ones the first is the prediction."""
+    """Cross-entropy, whatever the size of the logits; of equally large ones the first is the
+    prediction."""
     random = np.random.default_rng(0)
     logits = (random.standard_normal((400, 7)) * np.exp2(random.integers(-6, 9, (400, 1)))).round(1).astype(dtype)
     labels = random.integers(0, 7, 400)

@@ -1,4 +1,5 @@
-"""Jobs of the native trainer: the same bits whoever computes them and when, refusals, Ctrl-C and progress."""
+"""Jobs of the native trainer: the same bits whoever computes them and when, refusals, Ctrl-C and
+progress."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ MIXED = Net(
 
 
 def wave(net: Net, dtype: Any) -> list[LocalJob]:
-    """Ten jobs of different lengths, shards, rules and outputs; some shards are smaller than a batch of 10, none a multiple of it."""
+    """Ten jobs of different lengths, shards, rules and outputs; some shards are smaller than a
+    batch of 10, none a multiple of it."""
     jobs = []
     for i in range(10):
         y = (net.start(dtype, seed=i) * (1 + i / 5)).astype(dtype)
@@ -254,7 +256,8 @@ def test_progress_is_told_and_may_stop_the_rest() -> None:
     assert trained(trainer, [long_job(DROPPED, 5)]) == wanted
 
 
-# What a shell runs in the background ignores SIGINT, and so do its children, unless they say otherwise.
+# What a shell runs in the background ignores SIGINT, and so do its children, unless they say
+# otherwise.
 INTERRUPTED = """
 import signal
 import numpy as np

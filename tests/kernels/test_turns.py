@@ -1,4 +1,5 @@
-"""Turns: the laws of its rounds, what is sent, and when. The plain Python model of it is in tests/properties."""
+"""Turns: the laws of its rounds, what is sent, and when. The plain Python model of it is in
+tests/properties."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def turns(p: Plan) -> list[int]:
 
 
 def ages(p: Plan, clients: int) -> tuple[int, int]:
-    """The largest number of updates since the version of an entry of the table, at any update; and the most versions in one entry."""
+    """The largest number of updates since the version of an entry of the table, at any update; and
+    the most versions in one entry."""
     versions: dict[int, set[int]] = {}
     oldest = most = 0
     for update, entries in enumerate(p.entries):
@@ -41,7 +43,8 @@ def ages(p: Plan, clients: int) -> tuple[int, int]:
 @DETERMINISTIC
 @given(systems(), chunk_sizes, st.sampled_from(POLICIES))
 def test_the_laws_of_rounds(system: model.System, sizes: list[int], dispatch: Turns) -> None:
-    """With ties everywhere: N updates a round, everybody's turn once in it, all of what was sent counts once, nobody rests."""
+    """With ties everywhere: N updates a round, everybody's turn once in it, all of what was sent
+    counts once, nobody rests."""
     clients = system.clients
     p = plan(timing_of(system), dispatch, sizes)
     for update, entries in enumerate(p.entries):
@@ -108,7 +111,8 @@ def test_every_start_is_from_the_newest_version() -> None:
 
 
 def test_kept_versions_are_those_that_somebody_holds() -> None:
-    """Everybody holds one; the newest goes to the client that has had its turn, in the place of the one that it held."""
+    """Everybody holds one; the newest goes to the client that has had its turn, in the place of the
+    one that it held."""
     clients = 8
     p = plan(mixed_speeds(clients, 4, max_updates=80), Turns(), [1])
     assert p.totals["messages_peak"] == max(len(chunk.live_bases) for chunk in p.chunks) == clients
@@ -123,7 +127,8 @@ def test_kept_versions_are_those_that_somebody_holds() -> None:
     ],
 )
 def test_whom_a_stalled_plan_waits_for(gone: int, message: str) -> None:
-    """Jobs of 1 s. Clients 0 and 1 leave at `gone` and half a second; before the first update it is client 2 that leaves."""
+    """Jobs of 1 s. Clients 0 and 1 leave at `gone` and half a second; before the first update it is
+    client 2 that leaves."""
     late, early = [(0.0, 5.0)], [(0.0, gone + 0.5)]
     rows = [late, late, early] if gone == 0 else [early, early, late]
     timing = Timing(clients=3, compute=ONE_SECOND, availability=Availability(kind="table", rows=rows), max_updates=9)

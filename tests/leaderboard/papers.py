@@ -1,4 +1,5 @@
-"""What is said of a paper, made up: every verdict, every kind of remark, orders, variations, theorems, a figure, and code beside it."""
+"""What is said of a paper, made up: every verdict, every kind of remark, orders, variations,
+theorems, a figure, and code beside it."""
 
 from __future__ import annotations
 

@@ -62,7 +62,8 @@ def scenarios(data):
 
 
 def pages(folder):
-    """The overview and, where it has several points, those of the scenarios: all of them in one text."""
+    """The overview and, where it has several points, those of the scenarios: all of them in one
+    text."""
     files = [folder / "index.html", *sorted((folder / document(folder)["name"]).glob("*.html"))]
     return "\n".join(file.read_text() for file in (files if len(document(folder)["points"]) > 1 else files[:1]))
 

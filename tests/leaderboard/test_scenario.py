@@ -124,7 +124,8 @@ def test_public_data_of_the_task_itself_are_marked(record, tmp_path):
 
 
 def test_nothing_is_wider_than_its_box():
-    """What is absolutely placed inside a box that scrolls must belong to it, or it makes a phone's page as wide as the table."""
+    """What is absolutely placed inside a box that scrolls must belong to it, or it makes a phone's
+    page as wide as the table."""
     style = (Path(site.__file__).parent / "assets" / "style.css").read_text()
     assert re.search(r"\.scroll \{[^}]*position: relative", style)
 
@@ -174,7 +175,8 @@ def test_accessible(board, tmp_path):
 
 
 def test_losses_are_shown_where_jobs_can_be_lost_and_nowhere_else(board, record, tmp_path):
-    """Seeds with 3 + 2 + 0 of 40 jobs and 3 + 2 + 10 of 60 lost or late; another algorithm of the scenario lost none."""
+    """Seeds with 3 + 2 + 0 of 40 jobs and 3 + 2 + 10 of 60 lost or late; another algorithm of the
+    scenario lost none."""
     flaky = [record(name, seed, scenario="flaky", scenario_hash="f1a") for name in ("fedavg", "fedbuff") for seed in (0, 1)]
     for run in flaky:
         run.meta["spec"]["scenario"]["dropout"] = 0.05
@@ -218,7 +220,8 @@ def test_a_run_without_any_curve(record, tmp_path):
 
 
 def test_a_mean_over_other_seeds_than_its_comparison(record, tmp_path):
-    """What is not compared says so, since a row without a mark is behind; a mark's seeds spare the mean's note only if alike."""
+    """What is not compared says so, since a row without a mark is behind; a mark's seeds spare the
+    mean's note only if alike."""
     runs = [record("best", seed, [0.1, 0.90 + 0.01 * seed]) for seed in range(3)]
     runs += [record("one", 2, [0.1, 0.9]), *(record("other", seed, [0.1, 0.91 - 0.004 * seed]) for seed in (1, 2, 3))]
     build(runs, tmp_path)

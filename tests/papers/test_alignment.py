@@ -1,4 +1,5 @@
-"""Every line that a paper prints has its place in our code, and the code is still what was quoted."""
+"""Every line that a paper prints has its place in our code, and the code is still what was
+quoted."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ LINES = re.compile(r"(?P<algorithm>Alg\. \d.*?) lines? (?P<first>\d+)(?:-(?P<las
 
 
 def gaps(rows: list[Row], algorithm: str, last: int) -> list[str]:
-    """What is wrong with the lines of an algorithm: 1 .. last must come in order, each once or several times in a row."""
+    """What is wrong with the lines of an algorithm: 1 .. last must come in order, each once or
+    several times in a row."""
     found, wrong, before, reached = [LINES.match(row.place) for row in rows], [], (0, 0), 0
     for match in found:
         if match is None or match["algorithm"] != algorithm:

@@ -18,7 +18,8 @@ def test_every_trained_cell_has_a_price() -> None:
 
 
 def test_steps_are_those_up_to_the_printed_number() -> None:
-    """20 rounds of ten clients with 100 steps each; 500 updates of five jobs of two epochs of 1,000 examples."""
+    """20 rounds of ten clients with 100 steps each; 500 updates of five jobs of two epochs of 1,000
+    examples."""
     assert price(chosen("001:T1", "2")[0]).steps == 20_000
     echo = price(chosen("004:T6", "1")[0])
     assert (echo.steps, echo.exact) == (100_000, False)

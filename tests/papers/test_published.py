@@ -1,4 +1,5 @@
-"""What is committed of the papers follows from the committed records, by the rules, to the last character."""
+"""What is committed of the papers follows from the committed records, by the rules, to the last
+character."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def test_the_pages_are_those_of_the_records() -> None:
 
 
 def test_nothing_is_reproduced_by_a_guess_a_choice_of_seeds_or_another_scenario(committed: dict[str, Any]) -> None:
-    """All seeds from 0 on; the scenario of the library but for how long it is run; the options that the paper prints."""
+    """All seeds from 0 on; the scenario of the library but for how long it is run; the options that
+    the paper prints."""
     find, known = in_archives(FOLDER, cells()), by_name()
     for one in committed["cells"]:
         if one["verdict"] != "reproduced":
@@ -98,7 +100,8 @@ def test_words_follow_from_the_readings_alone(committed: dict[str, Any]) -> None
 
 
 def test_the_archives_hold_what_is_used_and_nothing_else() -> None:
-    """Made without local changes, after the rules; every record is behind a cell, an order or a variation."""
+    """Made without local changes, after the rules; every record is behind a cell, an order or a
+    variation."""
     find = in_archives(FOLDER, cells())
     wanted = {record.run_id for record in used(cells(), find, varied=True)}
     for place in sorted(FOLDER.iterdir()):

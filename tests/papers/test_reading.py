@@ -43,7 +43,8 @@ def test_what_has_no_record_is_needed() -> None:
 
 
 def test_the_first_hit_in_seconds_and_in_rounds() -> None:
-    """The target of the scenario, and not the one that the record happens to have; the end for a miss."""
+    """The target of the scenario, and not the one that the record happens to have; the end for a
+    miss."""
     records = {0: curve(0.5, 0.91, 0.2), 1: curve(0.5, 0.89, 0.9), 2: curve(0.8, 0.89)}
     assert [one.reading for one in read(cell("000:T1", 1), by_seed(records))] == [
         Reading(2),
@@ -69,7 +70,8 @@ def test_an_accuracy_of_a_run_that_diverged_or_has_none() -> None:
 
 
 def searched(first_good: int, rounds: int) -> Find:
-    """Records of a search in which shares of up to `first_good` percent reach 60 % after `rounds` rounds."""
+    """Records of a search in which shares of up to `first_good` percent reach 60 % after `rounds`
+    rounds."""
     known: dict[str, Record] = {}
     target = cell("001:T2", 1)
     for percent, search, measured in experiment.levels(target):

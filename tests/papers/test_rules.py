@@ -44,7 +44,8 @@ def test_a_seed_without_the_target_is_never_reproduced() -> None:
 
 
 def test_a_seed_that_diverges_is_never_reproduced() -> None:
-    """It counts as an accuracy of 0, and is below every run that ends with a model; two that diverge have no order."""
+    """It counts as an accuracy of 0, and is below every run that ends with a model; two that
+    diverge have no order."""
     diverged = Reading(0.0, diverged=True)
     found = judge(60, [diverged, Reading(70), Reading(80)])
     assert (found.word, found.mean.mean) == ("close", 50)

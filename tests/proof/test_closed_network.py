@@ -1,4 +1,5 @@
-"""The closed network against arithmetic by hand and mean value analysis; the claim `closed-network` has the scheduler beside it."""
+"""The closed network against arithmetic by hand and mean value analysis; the claim `closed-network`
+has the scheduler beside it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from fedbench.proof.closed_network import ClosedNetwork, closed_network
 
 
 def test_two_alike_clients_by_hand() -> None:
-    """C tasks at two clients of rate 1 and probability 1/2: C + 1 states, all as likely, so a client works for C/(C+1) of the time."""
+    """C tasks at two clients of rate 1 and probability 1/2: C + 1 states, all as likely, so a
+    client works for C/(C+1) of the time."""
     for C in (1, 2, 5):
         got = closed_network([1.0, 1.0], [0.5, 0.5], C, [0.0, 0.0])
         assert got.utilisation == pytest.approx([C / (C + 1)] * 2)
@@ -21,7 +23,8 @@ def test_two_alike_clients_by_hand() -> None:
 
 
 def mean_values(rates: list[float], routing: list[float], tasks: int, delay: list[float]) -> ClosedNetwork:
-    """Mean value analysis [Reiser and Lavenberg 1980]: a task that comes sees the network with one task less."""
+    """Mean value analysis [Reiser and Lavenberg 1980]: a task that comes sees the network with one
+    task less."""
     mu, r, d = np.array(rates), np.array(routing), np.array(delay)
     queue = total = before = np.zeros(len(mu))
     rate = 0.0

@@ -1,4 +1,5 @@
-"""`fedbench test`: the built-in algorithms keep the contract, and every way of breaking it is found by the check that is meant to."""
+"""`fedbench test`: the built-in algorithms keep the contract, and every way of breaking it is found
+by the check that is meant to."""
 
 from __future__ import annotations
 
@@ -229,7 +230,8 @@ def test_a_fraction_of_a_vector_may_be_declared() -> None:
 
 
 def test_state_outside_the_state_is_found_after_a_restore() -> None:
-    """Momentum that lives in the object is repeatable from update to update, but no checkpoint knows it."""
+    """Momentum that lives in the object is repeatable from update to update, but no checkpoint
+    knows it."""
     kept: dict[str, Vector] = {}
 
     class Keeps(Base):
@@ -274,7 +276,8 @@ def test_unknown_names_are_met_with_the_nearest() -> None:
 
 
 def test_options_come_back(tmp_path: Path) -> None:
-    """A field that is computed from another is not an option: it comes back as another algorithm."""
+    """A field that is computed from another is not an option: it comes back as another
+    algorithm."""
 
     @dataclass(frozen=True, kw_only=True)
     class Doubles(Base):

@@ -1,4 +1,5 @@
-"""The front doors of fedbench.kernels as data: arguments by shape, the call, and what numpy says the result is."""
+"""The front doors of fedbench.kernels as data: arguments by shape, the call, and what numpy says
+the result is."""
 
 from __future__ import annotations
 
@@ -24,10 +25,12 @@ FIELDS = ("grad", "probabilities", "label", "entropy", "kl", "ce")
 
 @dataclass(frozen=True)
 class Door:
-    """`shapes`: argument -> axes, such as Kd; `call` and `numpy` take the arguments and return what is compared.
+    """`shapes`: argument -> axes, such as Kd; `call` and `numpy` take the arguments and return what
+    is compared.
 
-    `outputs` are written; `fixed` have one dtype whatever the run's; `exact`: bit for bit; `also` names of spoilers that an
-    argument takes without harm, as documented. Of an argument that alone decides the dtype, either dtype will do.
+    `outputs` are written; `fixed` have one dtype whatever the run's; `exact`: bit for bit; `also`
+    names of spoilers that an argument takes without harm, as documented. Of an argument that alone
+    decides the dtype, either dtype will do.
     """
 
     shapes: dict[str, str]

@@ -1,7 +1,9 @@
-"""Rounds, Stream and Turns with absence, drop-out, deadlines and over-selection in plain Python: slow, and easy to check by eye.
+"""Rounds, Stream and Turns with absence, drop-out, deadlines and over-selection in plain Python:
+slow, and easy to check by eye.
 
-Times are integers (nanoseconds); windows are lists of (on, off). Time is walked from one instant of interest to the next, and every
-question about windows is answered from the list. Choices are scripted: the model is told who is drawn.
+Times are integers (nanoseconds); windows are lists of (on, off). Time is walked from one instant of
+interest to the next, and every question about windows is answered from the list. Choices are
+scripted: the model is told who is drawn.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ class Job:
 
 @dataclass
 class World:
-    """`compute[i]`: the durations of client i's jobs, again and again. `drop(client, k)`: None, or which share of its run a job is lost
-    after."""
+    """`compute[i]`: the durations of client i's jobs, again and again. `drop(client, k)`: None, or
+    which share of its run a job is lost after."""
 
     windows: list[Windows]
     paused: bool
@@ -105,7 +107,8 @@ class World:
         return client, k
 
     def next_moment(self, now: int, waiting: dict[int, int], working: dict[int, Key]) -> int | None:
-        """When the next job ends or the next client that waits is there; None: never. `waiting[i]`: since when client i does."""
+        """When the next job ends or the next client that waits is there; None: never. `waiting[i]`:
+        since when client i does."""
         starts = [self.next_on(client, max(now, since)) for client, since in waiting.items()]
         return min([t for t in starts if t is not None] + [self.jobs[key].end for key in working.values()], default=None)
 
@@ -145,7 +148,8 @@ def rounds(world: World, script: Sequence[Sequence[int]], deadline: int | None, 
 
 
 def stream(world: World, initial: Sequence[int], buffer: int, before_update: bool) -> int | None:
-    """Every client restarts itself, and keeps its place while it is away; the time at which it stalls, or None."""
+    """Every client restarts itself, and keeps its place while it is away; the time at which it
+    stalls, or None."""
     now = world.start
     waiting = dict.fromkeys(initial, now)  # client: since when its place is free
     working: dict[int, Key] = {}
@@ -178,7 +182,8 @@ def stream(world: World, initial: Sequence[int], buffer: int, before_update: boo
 
 @dataclass
 class Round:
-    """Whose turn is to come, what was sent for the next first update, and which version every client holds."""
+    """Whose turn is to come, what was sent for the next first update, and which version every
+    client holds."""
 
     everybody: set[int]
     collecting: bool = True
@@ -189,7 +194,8 @@ class Round:
     """Who is not named is to be sent the newest version."""
 
     def receive(self, key: Key) -> list[Key]:
-        """The jobs of which this arrival makes an update, which is its client's turn; none if it is collected."""
+        """The jobs of which this arrival makes an update, which is its client's turn; none if it is
+        collected."""
         client, update = key[0], list[Key]()
         if not self.collecting and client in self.owed:
             update = [key]

@@ -1,4 +1,5 @@
-"""Every front door of fedbench.kernels: a result is numpy's, or the call is refused in words; what went in is never changed."""
+"""Every front door of fedbench.kernels: a result is numpy's, or the call is refused in words; what
+went in is never changed."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ SIZES = {
 
 
 def plain(door: Door, sizes: dict[str, int], dtype: Any, seed: int) -> Arguments:
-    """Arguments that every door takes: positive, so that they can be second moments, weights and shares too."""
+    """Arguments that every door takes: positive, so that they can be second moments, weights and
+    shares too."""
     random = np.random.default_rng(seed)
     return {
         name: np.array(random.uniform(0.25, 4, [sizes[axis] for axis in axes]), door.fixed.get(name, dtype))

@@ -1,4 +1,5 @@
-"""The scheduler against the plain Python model: scripted rounds, streams that restart themselves, and rounds of turns."""
+"""The scheduler against the plain Python model: scripted rounds, streams that restart themselves,
+and rounds of turns."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def world_of(timing: Timing) -> model.World:
 
 
 def assert_equal(got: Plan, world: model.World, stalled: int | None) -> None:
-    """Exactly the same jobs and updates; a plan that a cap ended early is a beginning of the model's."""
+    """Exactly the same jobs and updates; a plan that a cap ended early is a beginning of the
+    model's."""
     keys = list(zip(got["client"].tolist(), got["k"].tolist(), strict=True))
     updates = [(time, [keys[i] for i in entries]) for time, entries in zip(got.time.tolist(), got.entries, strict=True)]
     if got.ended_by in ("jobs", "time"):

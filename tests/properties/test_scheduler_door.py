@@ -1,4 +1,5 @@
-"""The scheduler's front door: right parameters with up to two odd ones are a plan, the same however it is cut, or a refusal in words."""
+"""The scheduler's front door: right parameters with up to two odd ones are a plan, the same however
+it is cut, or a refusal in words."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The native trainer's doors, a scheduler's saved state and public batches: right arguments with some odd ones give a result of the
-right form or an error of Python; whatever was asked before, a right call has its right bits."""
+"""The native trainer's doors, a scheduler's saved state and public batches: right arguments with
+some odd ones give a result of the right form or an error of Python; whatever was asked before, a
+right call has its right bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Random configurations of the scheduler: every policy, availability, drop-out, deadlines. Times are quarters of a second."""
+"""Random configurations of the scheduler: every policy, availability, drop-out, deadlines. Times
+are quarters of a second."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from fedbench.kernels.scheduler import Availability, Duration, Gradients, LocalS
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns
 
 CASES = int(os.environ.get("FEDBENCH_FUZZ", "0"))
-"""More than 0: so many cases of every property instead of the suite's few, drawn anew at each run."""
+"""More than 0: so many cases of every property instead of the suite's few, drawn anew at each
+run."""
 
 
 def cases(count: int) -> settings:

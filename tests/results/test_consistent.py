@@ -1,4 +1,5 @@
-"""The end of a record that stopped at its target is the one that the rule of its scenario gives on its curves."""
+"""The end of a record that stopped at its target is the one that the rule of its scenario gives on
+its curves."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def check(storable: Make, curve: tuple[float, ...], ended_by: str, **budget: Any
 
 
 def checked(record: Record, **budget: Any) -> None:
-    """The check of a record whose scenario gets these keys of `budget`, and which fits itself but for them."""
+    """The check of a record whose scenario gets these keys of `budget`, and which fits itself but
+    for them."""
     spec = record.meta["spec"]
     spec["scenario"]["budget"] |= budget
     scenario = resolve(record.meta, "here")

@@ -1,4 +1,5 @@
-"""Records that are sealed and lie, or are none: each is refused in one line that names the field."""
+"""Records that are sealed and lie, or are none: each is refused in one line that names the
+field."""
 
 from __future__ import annotations
 
@@ -200,7 +201,8 @@ def test_a_folder_of_another_name_and_a_device(storable: Make, tmp_path: Path) -
 
 
 def test_the_others_are_read(storable: Make, tmp_path: Path) -> None:
-    """A run that ended behind the last point of the grid fits itself, and so does one that diverged."""
+    """A run that ended behind the last point of the grid fits itself, and so does one that
+    diverged."""
     later = storable(seed=1)
     later.meta["final"] |= {"version": 35, "seconds": 17.0, "test_accuracy": 0.99}
     later.meta["ledger"] |= {"updates": 35, "end_seconds": 17.0}

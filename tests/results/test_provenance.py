@@ -23,7 +23,8 @@ def git(root: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with one commit, in which the module's file would lie; the process is elsewhere."""
+    """A repository with one commit, in which the module's file would lie; the process is
+    elsewhere."""
     file = tmp_path / "checkout/fedbench/results/provenance.py"
     file.parent.mkdir(parents=True)
     file.write_text("one\n")

@@ -97,7 +97,8 @@ def test_a_store_of_any_name(storable: Make, tmp_path: Path, name: str, monkeypa
 
 
 def test_what_a_killed_process_left_is_mended_by_the_next_runner(storable: Make, tmp_path: Path) -> None:
-    """Killed between the two renames, behind them, before the first, and after the record was in its place."""
+    """Killed between the two renames, behind them, before the first, and after the record was in
+    its place."""
     store, records = Store(tmp_path), [storable(seed=seed) for seed in range(4)]
     between, behind, before, ended = (store.write(record) for record in records)
     between.rename(f"{between}.replaced-12")

@@ -1,4 +1,5 @@
-"""The parts availability, dropout and rounds: keys, ranges, files, overrides, the hash, and what the clock gets of them."""
+"""The parts availability, dropout and rounds: keys, ranges, files, overrides, the hash, and what
+the clock gets of them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ def class_counts(shards: Sequence[Rows]) -> Any:
 
 @pytest.mark.parametrize("shape", [0.03, 0.3, 1.0, 2.5, 40.0])
 def test_gamma_has_its_moments(shape: float) -> None:
-    """Mean and variance are the shape; E log G = digamma(shape), which tells more where G is mostly near 0."""
+    """Mean and variance are the shape; E log G = digamma(shape), which tells more where G is mostly
+    near 0."""
     from scipy.special import polygamma, psi
 
     drawn = log_gamma(RandomStream(5, Purpose.partition), np.full(40_000, shape))
@@ -69,7 +70,8 @@ def test_the_floor_can_be_all_that_there_is() -> None:
 
 
 def test_shares_have_the_variance_of_a_dirichlet() -> None:
-    """Var = (1/N)(1 - 1/N) / (N alpha + 1) for the share of a class that a client has; N = 20, alpha = 0.3, 300 classes."""
+    """Var = (1/N)(1 - 1/N) / (N alpha + 1) for the share of a class that a client has; N = 20,
+    alpha = 0.3, 300 classes."""
     found = np.concatenate([class_counts(dirichlet(LABELS, 20, seed, part(0.3, min_examples=1))) / 600 for seed in range(30)])
     assert found.mean() == pytest.approx(1 / 20)
     assert found.var() == pytest.approx(0.05 * 0.95 / (20 * 0.3 + 1), rel=0.1)
@@ -81,7 +83,8 @@ def test_a_large_alpha_is_even_and_a_small_one_is_not() -> None:
 
 
 def test_stop_at_mean_bounds_the_largest() -> None:
-    """A client is below n / N = 600 before its last class, which adds at most 600; without the rule some client has more."""
+    """A client is below n / N = 600 before its last class, which adds at most 600; without the rule
+    some client has more."""
     largest = {
         stop: max(max(map(len, dirichlet(LABELS, 10, seed, part(0.05, stop_at_mean=stop)))) for seed in range(20))
         for stop in (True, False)
@@ -90,7 +93,8 @@ def test_stop_at_mean_bounds_the_largest() -> None:
 
 
 def test_who_has_just_the_mean_gets_no_more_with_stop_at_mean() -> None:
-    """Two classes of ten for two clients: whoever got all of the first class has the mean, ten, and nothing of the second."""
+    """Two classes of ten for two clients: whoever got all of the first class has the mean, ten, and
+    nothing of the second."""
     drawn = [_dirichlet_counts(np.array([10, 10]), 2, part(0.01, stop_at_mean=True), seed, 0) for seed in range(40)]
     whole = [counts for counts in drawn if counts[0].max() == 10]
     assert len(whole) > 20
@@ -98,7 +102,8 @@ def test_who_has_just_the_mean_gets_no_more_with_stop_at_mean() -> None:
 
 
 def test_of_draws_that_all_miss_the_floor_the_best_is_filled_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Smallest clients of 2, 8 and 4 examples: of the second draw two clients take two each, the last ones of the largest."""
+    """Smallest clients of 2, 8 and 4 examples: of the second draw two clients take two each, the
+    last ones of the largest."""
     draws = ([[28, 1, 1], [28, 1, 1]], [[20, 5, 5], [24, 3, 3]], [[26, 2, 2], [26, 2, 2]])
     monkeypatch.setattr(module, "DIRICHLET_DRAWS", 3)
     monkeypatch.setattr(module, "_dirichlet_counts", lambda totals, clients, part, seed, draw: np.array(draws[draw]))

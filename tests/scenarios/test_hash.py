@@ -1,4 +1,5 @@
-"""Hashes of scenarios are as they were: keys that came later change no hash, and so no run id, while they are not used."""
+"""Hashes of scenarios are as they were: keys that came later change no hash, and so no run id,
+while they are not used."""
 
 from __future__ import annotations
 

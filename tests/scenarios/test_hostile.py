@@ -1,4 +1,5 @@
-"""Scenarios, overrides, selectors and availability files that anybody may have written: one line each, soon, and with little memory."""
+"""Scenarios, overrides, selectors and availability files that anybody may have written: one line
+each, soon, and with little memory."""
 
 from __future__ import annotations
 

@@ -60,7 +60,8 @@ def test_a_log_without_throughput(tmp_path: Path) -> None:
 
 
 def test_devices_of_fedscale(tmp_path: Path) -> None:
-    """Milliseconds of inference per example, three times which is a step, and kilobit per second. Clients count from 1 there."""
+    """Milliseconds of inference per example, three times which is a step, and kilobit per second.
+    Clients count from 1 there."""
     content = {
         2: {"computation": 40.0, "communication": 500.5},
         1: {"computation": 13, "communication": 2000.0},
@@ -80,7 +81,8 @@ def behaviour(active: list[Any], inactive: list[Any], finish_time: Any = 100) ->
 
 
 def test_availability_of_fedscale(tmp_path: Path) -> None:
-    """Every client has a period of its own. Windows that touch are one, and a client that is never there is left out."""
+    """Every client has a period of its own. Windows that touch are one, and a client that is never
+    there is left out."""
     content = {
         1: behaviour([10, 50], [20, 60]),
         2: behaviour([], []),

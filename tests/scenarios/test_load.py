@@ -148,7 +148,8 @@ def test_unknown_names_and_broken_files(tmp_path: Path) -> None:
 
 
 def test_a_key_given_twice_is_an_error(tmp_path: Path) -> None:
-    """With its lines; also inside a group, on one line, in an override and in an option. The same key in two groups is fine."""
+    """With its lines; also inside a group, on one line, in an override and in an option. The same
+    key in two groups is fine."""
     lines = (LIBRARY / "digits-demo.yaml").read_text().splitlines()
     twice = tmp_path / "twice.yaml"
     twice.write_text("\n".join([*lines, "clients: 30", ""]))

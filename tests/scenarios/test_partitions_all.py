@@ -1,4 +1,5 @@
-"""Five hundred partitions of all kinds: disjoint, complete, above their floors, a function of the seed, and done in time."""
+"""Five hundred partitions of all kinds: disjoint, complete, above their floors, a function of the
+seed, and done in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is wrong with a scenario is said in one form: the key by its path, what it takes, the value, the nearest, the file."""
+"""What is wrong with a scenario is said in one form: the key by its path, what it takes, the value,
+the nearest, the file."""
 
 from __future__ import annotations
 

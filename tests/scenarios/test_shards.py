@@ -1,4 +1,5 @@
-"""Shards of a fixed number of classes: disjoint, exactly c classes a client, keyed; complete where that is promised."""
+"""Shards of a fixed number of classes: disjoint, exactly c classes a client, keyed; complete where
+that is promised."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def test_balanced_shards_are_complete_for_classes_of_any_size(seed: int, sizes: 
 
 
 def test_every_pair_of_classes_meets_about_as_often() -> None:
-    """Over 200 seeds a client holds 2 of 4 classes: each of the six pairs in about a sixth of 8 x 200 cases (267, deviation 15)."""
+    """Over 200 seeds a client holds 2 of 4 classes: each of the six pairs in about a sixth of 8 x
+    200 cases (267, deviation 15)."""
     labels, pairs = np.tile(np.arange(4), 16), np.zeros((4, 4))
     for seed in range(200):
         held = (holders(labels, dealt(labels, 8, seed, 2, balanced=True)) > 0).astype(int)
@@ -70,8 +72,9 @@ def test_every_pair_of_classes_meets_about_as_often() -> None:
 
 
 def test_unbalanced_is_the_rule_of_the_code() -> None:
-    """Lists: a permutation of the classes, then uniform draws, in rows of five, a row with a class twice drawn again; a class of
-    5,000 is split evenly over its holders, and the remainder left over."""
+    """Lists: a permutation of the classes, then uniform draws, in rows of five, a row with a class
+    twice drawn again; a class of 5,000 is split evenly over its holders, and the remainder left
+    over."""
     stream = RandomStream(7, Purpose.partition, 5, 0)
     drawn = np.concatenate([stream.permutation(10), [stream.below(10) for _ in range(90)]]).reshape(20, 5)
     wanted = [set(row if len(set(row)) == 5 else stream.permutation(10)[:5]) for row in drawn.tolist()]
@@ -86,7 +89,8 @@ def test_unbalanced_is_the_rule_of_the_code() -> None:
 
 
 def test_no_class_is_lost_where_a_row_is_drawn_again() -> None:
-    """Three classes, two a client: the permutation's last class shares its row with a draw, which may repeat it."""
+    """Three classes, two a client: the permutation's last class shares its row with a draw, which
+    may repeat it."""
     labels = np.tile(np.arange(3), 10)
     for seed in range(50):
         assert holders(labels, dealt(labels, 2, seed, 2, balanced=False)).sum(axis=0).min() > 0

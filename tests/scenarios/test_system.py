@@ -40,7 +40,8 @@ def column(*sizes: float) -> Weights:
 
 
 def test_the_papers_constants() -> None:
-    """17.0e6 / 10e9 s a step times U(1, 5); 2.2 MB at 400 Mbit/s is 44 ms; 50 steps take 85 to 425 ms."""
+    """17.0e6 / 10e9 s a step times U(1, 5); 2.2 MB at 400 Mbit/s is 44 ms; 50 steps take 85 to 425
+    ms."""
     scenario = load("defedavg-fashion-iid")
     duration = compute(scenario, 0)
     per_job = 50 * np.asarray(duration.a)
@@ -66,7 +67,8 @@ def test_uniform_speeds_have_the_other_mean() -> None:
 
 
 def test_a_lognormal_slowdown_has_its_quantiles() -> None:
-    """A client's number depends on the client and the seed only; 84.13 % are slower than by one sigma at most."""
+    """A client's number depends on the client and the seed only; 84.13 % are slower than by one
+    sigma at most."""
     part = Slowdown(kind="lognormal", log_sigma=0.5)
     factors = slowdowns(part, 20_000, 5)
     assert np.quantile(factors, [0.1587, 0.5, 0.8413]) == pytest.approx(np.exp([-0.5, 0, 0.5]), rel=0.02)
@@ -93,7 +95,8 @@ def test_a_lognormal_slowdown_has_a_log_sigma_alone(slowdown: str, message: str)
 
 
 def test_a_bounded_pareto_slowdown_has_its_quantiles() -> None:
-    """F(x) = (1 - (low/x)^a) / (1 - (low/high)^a); with low 1, high 40, a = 1 the median is 2 / (1 + 1/40) and the mean ln(40) 40/39."""
+    """F(x) = (1 - (low/x)^a) / (1 - (low/high)^a); with low 1, high 40, a = 1 the median is 2 / (1
+    + 1/40) and the mean ln(40) 40/39."""
     factors = slowdowns(Slowdown(kind="bounded_pareto", low=1, high=40, shape=1), 40_000, 5)
     assert 1 <= factors.min() < factors.max() <= 40
     assert np.median(factors) == pytest.approx(2 / (1 + 1 / 40), rel=0.02)
@@ -109,7 +112,8 @@ def test_a_shape_goes_with_a_bounded_pareto(changes: dict[str, Any], message: st
 
 
 def of_two_classes(clients: int) -> Weights:
-    """Client i has i examples of the class that is rare with seed 1, and the rest of 1,000 of the other."""
+    """Client i has i examples of the class that is rare with seed 1, and the rest of 1,000 of the
+    other."""
     rare = int(RandomStream(1, Purpose.speed, 0, 2).permutation(2)[0])
     counts = np.full((clients, 2), 1000.0)
     counts[:, rare] = np.arange(clients)
@@ -192,7 +196,8 @@ def classes(scenario: Scenario, seed: int, sizes: Any = None) -> list[int]:
 
 
 def test_jobs_take_the_time_of_their_class() -> None:
-    """gamma = 0, sizes ascending: the last 5 of 50 are long, the 15 before them medium. Bounds in seconds, 10 a unit of the papers."""
+    """gamma = 0, sizes ascending: the last 5 of 50 are long, the 15 before them medium. Bounds in
+    seconds, 10 a unit of the papers."""
     scenario = delays("compute.assignment={kind: size_score, gamma: 0}")
     sizes = np.arange(50.0)
     assert classes(scenario, 3, sizes) == [0] * 30 + [1] * 15 + [2] * 5
@@ -212,7 +217,8 @@ def test_at_most_a_tenth_is_long(clients: int, counts: list[int]) -> None:
 
 
 def test_a_smaller_gamma_depends_more_on_size() -> None:
-    """Mean size of the long clients, over 40 seeds: largest at gamma 0, then falling to that of a random choice (24.5 of 0 .. 49)."""
+    """Mean size of the long clients, over 40 seeds: largest at gamma 0, then falling to that of a
+    random choice (24.5 of 0 .. 49)."""
     sizes = np.arange(50.0)
     means = []
     for gamma in (0, 0.5, 2, 1e9):
@@ -233,7 +239,8 @@ def test_equal_sizes_leave_it_to_chance() -> None:
     ("scale", "expected"), [(1, (0.637, 0.284, 0.080)), (0.1, (0.510, 0.329, 0.160)), (10, (0.924, 0.076, 0.0003))]
 )
 def test_fadas_classes_have_the_shares_of_its_code(scale: float, expected: tuple[float, ...]) -> None:
-    """argmax of Dirichlet(3g, 2g, g); expected shares by simulation of the public code's rule, to three digits."""
+    """argmax of Dirichlet(3g, 2g, g); expected shares by simulation of the public code's rule, to
+    three digits."""
     scenario = delays(f"compute.assignment={{kind: fadas, scale: {scale}}}", clients=6000)
     assert not needs_counts(scenario)
     found = np.array(classes(scenario, 0))
@@ -259,7 +266,8 @@ def test_a_share_of_the_clients_is_slow(share: float, slow: int) -> None:
 
 
 def test_steps_take_exponential_times_of_these_means() -> None:
-    """Jobs of 10 steps on 40 clients, 500 each: mean 20 and 80 s, and as large a standard deviation."""
+    """Jobs of 10 steps on 40 clients, 500 each: mean 20 and 80 s, and as large a standard
+    deviation."""
     scenario = exponential(0.5)
     timing = Timing(clients=40, compute=compute(scenario, 0), steps=LocalSteps(values=10), max_updates=500, max_seconds=1e9)
     chunk = Scheduler(timing, Rounds(select="all")).next()
@@ -331,7 +339,8 @@ def test_a_minimum_raises_only_what_is_below_it() -> None:
     ],
 )
 def test_steps_by_client(part: str, expected: list[int]) -> None:
-    """Clients are numbered from 1 in the code whose linear rule it is: the first does low + increment."""
+    """Clients are numbered from 1 in the code whose linear rule it is: the first does low +
+    increment."""
     found = steps_of(load("digits-demo", ["clients=4", f"local.steps={part}"]), 0, 2)
     assert found.T.tolist() == [expected, expected]
     one = pooled(load("digits-demo", ["clients=4", f"local.steps={part}"]))
@@ -383,7 +392,8 @@ def test_a_full_gradient_waits_for_the_slowest_client() -> None:
 
 
 def test_a_full_gradient_of_clients_whose_jobs_take_drawn_times() -> None:
-    """Jobs of 10 steps that take 3 s on average: a step is 0.3 s, and 55 examples are 6 batches of 10."""
+    """Jobs of 10 steps that take 3 s on average: a step is 0.3 s, and 55 examples are 6 batches of
+    10."""
     time = "compute={kind: per_job, time: {distribution: uniform, low_seconds: 2, high_seconds: 4}}"
     scenario = load("digits-demo", ["clients=2", time])
     assert step_seconds(scenario, 0).tolist() == pytest.approx([0.3, 0.3])
@@ -422,7 +432,8 @@ DRAWN = [
 
 @pytest.mark.parametrize(("job", "mean"), DRAWN)
 def test_a_share_of_a_drawn_job(job: Duration, mean: float) -> None:
-    """Eight steps of a share take what the job takes, draw by draw; the mean is that of the distribution."""
+    """Eight steps of a share take what the job takes, draw by draw; the mean is that of the
+    distribution."""
     share = one_step(job, 8)
     assert one_step(share, 8) is share
     assert means(job).mean() == pytest.approx(mean, rel=1e-12)

@@ -1,5 +1,5 @@
-"""One good submission of three rows at one point: published and tuned options of FedAvg, and an algorithm in a file that leaves a trace
-whenever it is run."""
+"""One good submission of three rows at one point: published and tuned options of FedAvg, and an
+algorithm in a file that leaves a trace whenever it is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Submissions by people who mean no good, or made a mistake: what is wrong with each, and the words that name it."""
+"""Submissions by people who mean no good, or made a mistake: what is wrong with each, and the words
+that name it."""
 
 from __future__ import annotations
 

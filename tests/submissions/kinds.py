@@ -11,8 +11,8 @@ Make = Callable[[Path], object]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of hostile submission. `make` changes a good one; `words`: a pattern of the line that names the fault. `apart`: only a process
-    of its own may read its tables."""
+    """A kind of hostile submission. `make` changes a good one; `words`: a pattern of the line that
+    names the fault. `apart`: only a process of its own may read its tables."""
 
     make: Make
     words: str

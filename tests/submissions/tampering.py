@@ -1,4 +1,5 @@
-"""How a submission is tampered with: its manifest, its files with their digests, its records with their checksums."""
+"""How a submission is tampered with: its manifest, its files with their digests, its records with
+their checksums."""
 
 from __future__ import annotations
 

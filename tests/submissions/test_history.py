@@ -1,4 +1,5 @@
-"""The history only grows: what was changed or taken out is noticed, and half a line never was an event."""
+"""The history only grows: what was changed or taken out is noticed, and half a line never was an
+event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""No hostile submission executes anything or crashes the check, and each is named with its fault."""
+"""No hostile submission executes anything or crashes the check, and each is named with its
+fault."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def test_the_command_shows_no_control_characters(copy: Path, name: str) -> None:
 
 
 def test_an_edited_accuracy_with_all_checksums_is_found_by_a_run(copy: Path) -> None:
-    """At the last point of the curves, in the section of the end, and in every digest: only a run sees it."""
+    """At the last point of the curves, in the section of the end, and in every digest: only a run
+    sees it."""
     several = records(copy)
     which = next(i for i, one in enumerate(several) if one.selector == "fedavg")
     accuracies = several[which].curves["test_accuracy"].copy()

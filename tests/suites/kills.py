@@ -1,9 +1,11 @@
-"""Kill `fedbench run` again and again, at random moments and beside every change of a name, and look at what is left.
+"""Kill `fedbench run` again and again, at random moments and beside every change of a name, and
+look at what is left.
 
     OMP_NUM_THREADS=1 python tests/suites/kills.py FOLDER COUNT
 
-After each kill the store is mended as the next runner does it: the records that were there before must be there. Then the runs are
-finished with --resume: all records must be there once, each with the digest of a run that nobody disturbed, and nothing else.
+After each kill the store is mended as the next runner does it: the records that were there before
+must be there. Then the runs are finished with --resume: all records must be there once, each with
+the digest of a run that nobody disturbed, and nothing else.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ MOST_CHANGES = 30
 
 
 def _die_at_a_change() -> None:
-    """Replace what changes names by what also counts, and kills this process before the change of a number, or after it."""
+    """Replace what changes names by what also counts, and kills this process before the change of a
+    number, or after it."""
     number, when = os.environ[KILL].split()
     left = int(number)
 
@@ -60,7 +63,8 @@ if __name__ in ("__main__", "__mp_main__") and KILL in os.environ:
 
 @dataclass(frozen=True)
 class Kill:
-    """How a run is killed: after `seconds`, or at a change of names of a worker or of the only process."""
+    """How a run is killed: after `seconds`, or at a change of names of a worker or of the only
+    process."""
 
     trainer: str
     jobs: int

@@ -1,4 +1,5 @@
-"""The table of what runs where is what the plan says today, and reasons are those that a user meets."""
+"""The table of what runs where is what the plan says today, and reasons are those that a user
+meets."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ mpl.use("Agg")
 
 @pytest.fixture
 def records(record):
-    """Two seeds that pass their updates at different times, and a rival under another scenario hash."""
+    """Two seeds that pass their updates at different times, and a rival under another scenario
+    hash."""
     a = record("a", 0, [0.0, 0.2, 0.6], columns={"version": [0, 2, 10]})
     b = record("a", 1, [0.0, 0.1, 0.5], columns={"version": [0, 6, 18]})
     return Records([a, b])
@@ -31,7 +32,8 @@ def axes():
 
 
 def test_a_picture_interpolates_each_seed(records, axes):
-    """At 2 updates the second seed is at 0.1 / 3, at 6 the first at 0.4; nothing is drawn beyond 10, where the first seed ends."""
+    """At 2 updates the second seed is at 0.1 / 3, at 6 the first at 0.4; nothing is drawn beyond
+    10, where the first seed ends."""
     line = lines(records.plot(against="updates", ax=axes))["a"]
     np.testing.assert_array_equal(line.get_xdata(), [0, 2, 6, 10])
     np.testing.assert_allclose(line.get_ydata(), [0, (0.2 + 0.1 / 3) / 2, 0.25, (0.6 + 0.1 + 0.4 / 3) / 2], rtol=1e-6)

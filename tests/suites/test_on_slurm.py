@@ -1,5 +1,6 @@
-"""Runs as jobs of submitit, of which one is cancelled and one requeued, equal runs here. On submitit's local executor, which has real
-processes, files, signals and results; and on Slurm itself, started here, where root has installed Debian's slurmctld, slurmd and munge."""
+"""Runs as jobs of submitit, of which one is cancelled and one requeued, equal runs here. On
+submitit's local executor, which has real processes, files, signals and results; and on Slurm
+itself, started here, where root has installed Debian's slurmctld, slurmd and munge."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ CAN_START_SLURM = os.geteuid() == 0 and all(map(shutil.which, ("slurmctld", "slu
 
 @pytest.fixture
 def slurm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cluster of one node, this machine, in a folder of its own whose name is short enough for a socket."""
+    """A cluster of one node, this machine, in a folder of its own whose name is short enough for a
+    socket."""
     host = socket.gethostname().partition(".")[0]
     folder = Path(tempfile.mkdtemp(prefix="slurm-", dir="/tmp"))
     for name in ("state", "spool"):
@@ -106,7 +108,8 @@ def results(store: Store) -> dict[str, str]:
 def disturbed(
     store: Path, monkeypatch: pytest.MonkeyPatch, executor: OnSlurm, disturb: Callable[[Any], None]
 ) -> tuple[Any, list[Any]]:
-    """Runs whose first job is disturbed a second after it has begun; what became of them, and the jobs of every handing in."""
+    """Runs whose first job is disturbed a second after it has begun; what became of them, and the
+    jobs of every handing in."""
     submitted: list[Any] = []
     before = OnSlurm._executor
 
@@ -157,7 +160,8 @@ def test_a_cancelled_job_is_handed_in_again(tmp_path: Path, monkeypatch: pytest.
 )
 @pytest.mark.usefixtures("slurm")
 def test_on_slurm_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str], handed_in: list[int]) -> None:
-    """A job that Slurm requeues goes on by itself; one that is cancelled is handed in again. The cluster has no accounting."""
+    """A job that Slurm requeues goes on by itself; one that is cancelled is handed in again. The
+    cluster has no accounting."""
     executor = OnSlurm(tmp_path / "jobs", cluster="slurm", group=6)
     tally, submitted = disturbed(
         tmp_path / "there", monkeypatch, executor, lambda job: subprocess.run([*verb, str(job.job_id)], check=True)
@@ -177,7 +181,8 @@ def dies(task: int, tell: Any) -> int:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_what_becomes_of_tasks(tmp_path: Path) -> None:
-    """A job that dies takes its own tasks with it, when all attempts are over; an error of the work is its task's alone."""
+    """A job that dies takes its own tasks with it, when all attempts are over; an error of the work
+    is its task's alone."""
     heard: list[Any] = []
     OnSlurm(tmp_path, cluster="local", group=1, retries=1).run(dies, [0, 1, 2, 3], heard.append)
     assert [event.task for event in heard if isinstance(event, Begun)] == [0, 1, 2, 3]

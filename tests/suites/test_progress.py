@@ -1,4 +1,5 @@
-"""What is shown of runs: nothing where nobody looks on, lines if asked, bars on a terminal, one text in a notebook."""
+"""What is shown of runs: nothing where nobody looks on, lines if asked, bars on a terminal, one
+text in a notebook."""
 
 from __future__ import annotations
 

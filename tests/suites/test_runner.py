@@ -1,4 +1,5 @@
-"""Many runs, also in processes of their own: what goes wrong is said in words, and ends its own run only."""
+"""Many runs, also in processes of their own: what goes wrong is said in words, and ends its own run
+only."""
 
 from __future__ import annotations
 
@@ -213,7 +214,8 @@ def test_it_is_awaited_where_that_is_asked_for(writes: bool, tmp_path: Path, mon
 
 @pytest.mark.slow
 def test_two_runners_on_one_store(tmp_path: Path) -> None:
-    """Each leaves out what the other computes; together they have all records, and nothing else is left."""
+    """Each leaves out what the other computes; together they have all records, and nothing else is
+    left."""
     fedbench = [sys.executable, "-c", "from fedbench.cli.main import main; main()"]
     small = [part for one in SMALL for part in ("--set", one)]
     command = [*fedbench, "run", "digits-demo", "-a", "fedavg[cohort_size=2]", *small, "--seeds", "6", "-j", "2"]

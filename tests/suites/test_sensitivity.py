@@ -16,7 +16,8 @@ POINT = SUITE.points[0]
 
 
 def outcomes(selector: str, best: int = 2) -> dict[str, Outcome]:
-    """The later the trial, the later it arrives; the best one arrives at once, the last one never."""
+    """The later the trial, the later it arrives; the best one arrives at once, the last one
+    never."""
     several = list(trials(SUITE, load("axes"), [POINT], [selector]))
     found = {}
     for trial in several:

@@ -1,4 +1,5 @@
-"""The suite `smoke`, killed at random moments: what is left goes on to the same records, once each."""
+"""The suite `smoke`, killed at random moments: what is left goes on to the same records, once
+each."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def results(store: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_a_suite_that_is_killed_ten_times(tmp_path: Path) -> None:
-    """SIGKILL to the runner and its workers, at moments drawn over the time that the whole suite takes."""
+    """SIGKILL to the runner and its workers, at moments drawn over the time that the whole suite
+    takes."""
     begin = time.monotonic()
     subprocess.run([*COMMAND, str(tmp_path / "whole")], check=True, capture_output=True)
     takes = time.monotonic() - begin

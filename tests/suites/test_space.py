@@ -25,7 +25,8 @@ def test_every_algorithm_of_every_suite_has_its_space() -> None:
 
 
 def test_intervals_take_in_the_published_options() -> None:
-    """Else an algorithm could only lose by being tuned. None stands for a default that depends on the run."""
+    """Else an algorithm could only lose by being tuned. None stands for a default that depends on
+    the run."""
     space = load("axes")
     for name, entry in space.algorithms.items():
         defaults = registry.find("algorithm", name)().options()

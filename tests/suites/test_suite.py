@@ -30,7 +30,8 @@ def test_every_suite_of_the_library_is_valid() -> None:
 
 
 def test_axes_changes_one_factor_at_a_time() -> None:
-    """At least 12 points; every one differs from the base, budget and grid aside, in one part of the scenario."""
+    """At least 12 points; every one differs from the base, budget and grid aside, in one part of
+    the scenario."""
     axes = load("axes")
     base = axes.scenario_at(axes.points[0]).resolved()
     assert len(axes.points) >= 12

@@ -17,8 +17,8 @@ def md5(folder: Path) -> dict[str, str | None]:
 
 
 class Python2Pickler(pickle._Pickler):  # type: ignore[misc, name-defined]
-    """Pickles as Python 2 with protocol 2 and its numpy did, which made the CIFAR files: text and bytes are one type, without an
-    encoding, and arrays are restored by numpy.core.multiarray."""
+    """Pickles as Python 2 with protocol 2 and its numpy did, which made the CIFAR files: text and
+    bytes are one type, without an encoding, and arrays are restored by numpy.core.multiarray."""
 
     dispatch: ClassVar[dict[type, Callable[..., None]]] = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
 

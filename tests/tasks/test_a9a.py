@@ -9,9 +9,10 @@ import pytest
 
 from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks import a9a
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 
-# As in the true files: signs on labels, a space at the end of a line, and one row of the test file without features.
+# As in the true files: signs on labels, a space at the end of a line, and one row of the test file
+# without features.
 TRAIN = "-1 3:1 11:1 83:1 \n+1 5:1 7:1 14:1 \n-1 1:1 123:1 \n"
 TEST = "+1 2:1 \n-1 \n"
 COUNTS = {"a9a": (3, 1), "a9a.t": (2, 1)}

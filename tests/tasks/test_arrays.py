@@ -39,7 +39,8 @@ def write_parquet(folder: Path, columns: dict[str, Any]) -> Path:
 
 
 def write_saved(folder: Path, columns: dict[str, Any], rows_a_file: int = 7) -> Path:
-    """As `datasets.Dataset.save_to_disk` lays it out: Arrow streams, and their order in state.json."""
+    """As `datasets.Dataset.save_to_disk` lays it out: Arrow streams, and their order in
+    state.json."""
     place = folder / "mine"
     place.mkdir()
     whole = table(columns)
@@ -62,7 +63,8 @@ def source(file: Path, **keys: Any) -> Source:
 
 @pytest.mark.parametrize("write", WRITERS)
 def test_all_formats_give_the_same_task(write: Callable[[Path, dict[str, Any]], Path], tmp_path: Path) -> None:
-    """Of ten cats, five ants and five bees a fifth is held out: two, one and one. Labels and owners are numbered in order."""
+    """Of ten cats, five ants and five bees a fifth is held out: two, one and one. Labels and owners
+    are numbered in order."""
     file = write(tmp_path, COLUMNS)
     task = arrays.load(source(file, sha256=(places.sha256(file),)), "mlp")
     train, test = task.dataset.train, task.dataset.test

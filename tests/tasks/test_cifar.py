@@ -21,7 +21,8 @@ ROWS = 3
 
 
 def batch(start: int, labels: list[int], key: str) -> dict[str, Any]:
-    """Image i has red i, green i + 1 and blue i + 2, but for the second pixel of its first row, which is 255 in all."""
+    """Image i has red i, green i + 1 and blue i + 2, but for the second pixel of its first row,
+    which is 255 in all."""
     data = np.repeat(np.arange(start, start + ROWS, dtype=np.uint8)[:, None] + np.arange(3, dtype=np.uint8), 1024, axis=1)
     data[:, [1, 1025, 2049]] = 255
     names = [f"image_{start + i}.png" for i in range(ROWS)]
@@ -30,7 +31,8 @@ def batch(start: int, labels: list[int], key: str) -> dict[str, Any]:
 
 
 def write(root: Path, published: Cifar) -> Cifar:
-    """All files of the data set, labels falling from the highest; with their sums instead of the true ones."""
+    """All files of the data set, labels falling from the highest; with their sums instead of the
+    true ones."""
     folder = root / published.folder
     folder.mkdir(parents=True, exist_ok=True)
     for number, name in enumerate(published.md5):

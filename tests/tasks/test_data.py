@@ -9,7 +9,7 @@ import pytest
 
 from fedbench.errors import UsageError
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.models import make_model
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 

@@ -8,7 +8,8 @@ import torch
 
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Linear
-from fedbench.tasks.models import Model, make_model
+from fedbench.tasks.model_library import make_model
+from fedbench.tasks.models import Model
 from fedbench.tasks.torch_model import LayerStack, build, dropout_mask, flatten_parameters
 
 P = 0.3

@@ -1,4 +1,5 @@
-"""A pretrained encoder: its tensors and function against transformers' own model, its start, and what is refused."""
+"""A pretrained encoder: its tensors and function against transformers' own model, its start, and
+what is refused."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def test_how_many_parameters_are_trained(root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["encoder_full", "encoder_head", "encoder_lora4"])
 def test_logits_at_the_start_are_those_of_transformers(root: Path, name: str) -> None:
-    """B = 0, so low-rank updates change nothing yet; columns of padding are cut off here and masked there. Single texts are of type 0."""
+    """B = 0, so low-rank updates change nothing yet; columns of padding are cut off here and masked
+    there. Single texts are of type 0."""
     module, flat = loaded(made(name))
     network = theirs(root / "tiny")
     with torch.no_grad():
@@ -121,7 +123,8 @@ def test_nothing_is_drawn_from_torchs_generator(root: Path) -> None:
 
 
 def test_frozen_weights_are_shared(root: Path) -> None:
-    """By all modules of a model, and with the array that was read; trained ones are each module's own."""
+    """By all modules of a model, and with the array that was read; trained ones are each module's
+    own."""
     model = made("encoder_lora8")
     one, two = (dict(build_encoder(model).network.named_parameters()) for _ in range(2))
     for tensor in model.tensors:

@@ -1,4 +1,5 @@
-"""FashionMNIST: where it is looked for, on small files in the true format; and the real files, where they are installed."""
+"""FashionMNIST: where it is looked for, on small files in the true format; and the real files,
+where they are installed."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ TRAIN, TEST = 20, 10
 
 
 def contents() -> dict[str, bytes]:
-    """A small data set: image i has the grey value i everywhere but in its last pixel, which is 255."""
+    """A small data set: image i has the grey value i everywhere but in its last pixel, which is
+    255."""
     files = {}
     for part, n in (("train", TRAIN), ("t10k", TEST)):
         images = np.repeat(np.arange(n, dtype=np.uint8), 784).reshape(n, 784)
@@ -140,7 +142,8 @@ def test_real_files(real: Dataset) -> None:
     assert (real.train.x.shape, real.test.x.shape) == ((60_000, 1, 28, 28), (10_000, 1, 28, 28))
     for part in (real.train, real.test):
         np.testing.assert_array_equal(np.bincount(part.y), [len(part) // 10] * 10)
-    # 0.2860 and 0.3530 are the moments of the train pixels, so they are 0 and 1 now. Labels as in the data set's own repository.
+    # 0.2860 and 0.3530 are the moments of the train pixels, so they are 0 and 1 now. Labels as in
+    # the data set's own repository.
     assert abs(real.train.x.mean(dtype=np.float64)) < 1e-3
     assert abs(real.train.x.std(dtype=np.float64) - 1) < 1e-3
     np.testing.assert_array_equal(real.train.y[:10], [9, 0, 0, 3, 0, 2, 7, 2, 5, 5])

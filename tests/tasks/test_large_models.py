@@ -1,4 +1,5 @@
-"""AlexNet, VGG-19 and ResNet-18: exact counts, x0, and the torch module against the papers' networks written out by hand."""
+"""AlexNet, VGG-19 and ResNet-18: exact counts, x0, and the torch module against the papers'
+networks written out by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from torch.nn import functional as F
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.layers import AvgPool2d, BatchNorm2d, Conv2d, Flatten, Layer, Linear, ReLU, Residual
-from fedbench.tasks.models import Model, make_model
+from fedbench.tasks.model_library import make_model
+from fedbench.tasks.models import Model
 from fedbench.tasks.tensors import Constant, Normal
 from fedbench.tasks.torch_model import build, flatten_buffers, flatten_parameters
 
@@ -95,7 +97,8 @@ def test_parameter_counts(name: str, classes: int, dim: int) -> None:
 
 @pytest.mark.parametrize("name", ["cnn_878538", "alexnet", "vgg19", "resnet18"])
 def test_forward_and_gradient_equal_plain_torch(name: str) -> None:
-    """In training for ResNet, whose buffers must move alike; in evaluation for the others, which have dropout."""
+    """In training for ResNet, whose buffers must move alike; in evaluation for the others, which
+    have dropout."""
     model = make_model(name, IMAGES, 10)
     ours, theirs = build(model), by_hand(name)
     flat, buffers = torch.from_numpy(model.x0(3)), torch.from_numpy(model.buffers0())

@@ -1,4 +1,5 @@
-"""Layer lists: counts, shapes, refusals, x0; and the torch module against a torch.nn.Sequential written out by hand."""
+"""Layer lists: counts, shapes, refusals, x0; and the torch module against a torch.nn.Sequential
+written out by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from torch import nn
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream
-from fedbench.tasks import models
+from fedbench.tasks import model_library
 from fedbench.tasks.layers import Conv2d, Dropout, Dropout2d, Flatten, Layer, Linear, MaxPool2d, ReLU
 from fedbench.tasks.models import Model
 from fedbench.tasks.tensors import Shape, Uniform
@@ -22,7 +23,8 @@ IMAGES: Shape = (1, 28, 28)
 
 
 def by_hand(name: str) -> nn.Sequential:
-    """The same networks in the papers' order of layers: ReLU directly after each convolution (evaluation: no dropout)."""
+    """The same networks in the papers' order of layers: ReLU directly after each convolution
+    (evaluation: no dropout)."""
     head: list[nn.Module]
     match name:
         case "softmax":
@@ -50,14 +52,14 @@ def batch(shape: Shape, n: int = 5) -> torch.Tensor:
     [("softmax", 7_850), ("mlp", 159_010), ("mlp_101770", 101_770), ("cnn_21840", 21_840), ("cnn_582026", 582_026)],
 )
 def test_parameter_counts(name: str, dim: int) -> None:
-    model = models.make_model(name, IMAGES, 10)
+    model = model_library.make_model(name, IMAGES, 10)
     assert model.dim == dim
     assert model.output_shape == (10,)
     assert sum(p.numel() for p in build(model).parameters()) == dim
 
 
 def test_parameters_of_the_small_cnn() -> None:
-    model = models.make_model("cnn_21840", IMAGES, 10)
+    model = model_library.make_model("cnn_21840", IMAGES, 10)
     layout = [(p.name, p.shape, p.offset) for p in model.parameters]
     assert [layer for layer in model.layers if isinstance(layer, Dropout)] == [Dropout2d(0.5), Dropout(0.5)]
     assert layout[:4] == [
@@ -75,7 +77,7 @@ def test_parameters_of_the_small_cnn() -> None:
 
 @pytest.mark.parametrize("name", ["softmax", "mlp", "mlp_101770", "cnn_21840", "cnn_582026"])
 def test_forward_and_gradient_equal_plain_torch(name: str) -> None:
-    model = models.make_model(name, IMAGES, 10)
+    model = model_library.make_model(name, IMAGES, 10)
     ours, theirs = build(model), by_hand(name)
     flat = torch.from_numpy(model.x0(3))
     gradient = flatten_parameters(ours, flat)
@@ -101,7 +103,7 @@ def test_stride_and_padding_reach_torch() -> None:
 
 
 def test_x0_is_bound_times_the_stream() -> None:
-    model = models.make_model("cnn_21840", IMAGES, 10)
+    model = model_library.make_model("cnn_21840", IMAGES, 10)
     x = model.x0(11, np.float64)
     for tensor, parameter in enumerate(model.parameters):
         part = x[parameter.offset :][: parameter.size]
@@ -115,7 +117,7 @@ def test_x0_is_bound_times_the_stream() -> None:
 
 
 def test_x0_dtype_and_seed() -> None:
-    model = models.make_model("mlp", (64,), 10)
+    model = model_library.make_model("mlp", (64,), 10)
     single, double = model.x0(5), model.x0(5, np.float64)
     assert (single.dtype, double.dtype) == (np.dtype(np.float32), np.dtype(np.float64))
     np.testing.assert_array_equal(single, double.astype(np.float32))
@@ -127,14 +129,14 @@ def test_x0_has_torchs_default_law() -> None:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         layer = nn.Conv2d(10, 20, 5)
-    bound = models.make_model("cnn_21840", IMAGES, 10).parameters[2].law.bound  # type: ignore[union-attr]
+    bound = model_library.make_model("cnn_21840", IMAGES, 10).parameters[2].law.bound  # type: ignore[union-attr]
     weight, bias = (parameter.detach().abs().max().item() for parameter in layer.parameters())
     assert weight == pytest.approx(bound, rel=0.01)
     assert 0.8 * bound < bias <= bound
 
 
 def test_flat_views_are_views() -> None:
-    model = models.make_model("mlp", (64,), 10)
+    model = model_library.make_model("mlp", (64,), 10)
     module, flat = build(model), torch.from_numpy(model.x0(0))
     gradient = flatten_parameters(module, flat)
     tensors = dict(module.named_parameters())
@@ -154,7 +156,7 @@ def test_flat_views_are_views() -> None:
 
 
 def test_flat_of_another_kind_is_refused() -> None:
-    module = build(models.make_model("softmax", (3,), 2))
+    module = build(model_library.make_model("softmax", (3,), 2))
     with pytest.raises(UsageError, match=r"must be a contiguous \(8,\), got \(7,\)"):
         flatten_parameters(module, torch.zeros(7))
     with pytest.raises(UsageError, match=r"1\.weight is torch\.float32 on cpu, flat is torch\.float64"):
@@ -163,7 +165,7 @@ def test_flat_of_another_kind_is_refused() -> None:
 
 def test_build_leaves_torchs_generator_alone() -> None:
     before = torch.get_rng_state()
-    module = build(models.make_model("cnn_21840", IMAGES, 10), torch.float64)
+    module = build(model_library.make_model("cnn_21840", IMAGES, 10), torch.float64)
     torch.testing.assert_close(torch.get_rng_state(), before)
     assert all(p.dtype == torch.float64 and not p.any() for p in module.parameters())
 
@@ -196,9 +198,9 @@ def test_layers_that_do_not_chain(layers: tuple[Layer, ...], message: str) -> No
         (lambda: MaxPool2d(2.0), r"kernel must be an integer >= 1, got 2\.0"),  # type: ignore[arg-type]
         (lambda: Dropout(1.0), r"Dropout\(p=1\.0\): p must be in \[0, 1\), got 1\.0"),
         (lambda: Dropout2d(math.nan), r"got nan"),
-        (lambda: models.make_model("cnn_21480", IMAGES, 10), r"unknown name 'cnn_21480'; did you mean 'cnn_21840'\?"),
+        (lambda: model_library.make_model("cnn_21480", IMAGES, 10), r"unknown name 'cnn_21480'; did you mean 'cnn_21840'\?"),
         (
-            lambda: models.make_model("cnn_582026", (3, 32, 32), 10),
+            lambda: model_library.make_model("cnn_582026", (3, 32, 32), 10),
             r"takes images \(1, 28, 28\) .* got \(3, 32, 32\) in 10; use softmax",
         ),
     ],

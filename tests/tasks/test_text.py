@@ -1,4 +1,5 @@
-"""Tasks of texts: small files in the form of MRPC and SST-2, files of one's own, and what is missing."""
+"""Tasks of texts: small files in the form of MRPC and SST-2, files of one's own, and what is
+missing."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def short(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tiny encoder has 40 positions; the small files have 3 rows, 2 of them of class 1, and 2 rows, 1 of class 1."""
+    """The tiny encoder has 40 positions; the small files have 3 rows, 2 of them of class 1, and 2
+    rows, 1 of class 1."""
     source = SOURCES[name]
     monkeypatch.setitem(SOURCES, name, dataclasses.replace(source, tokens=16, counts=((3, 2), (2, 1))))
 
@@ -62,7 +64,8 @@ def test_sst2(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_files_of_ones_own(root: Path) -> None:
-    """As many classes as there are labels; a model of another way to train has the same examples."""
+    """As many classes as there are labels; a model of another way to train has the same
+    examples."""
     task = text.load("encoder_full", "encoders/tiny", MINE)
     assert (len(task.dataset.train), len(task.dataset.test), task.dataset.classes) == (120, 40, 2)
     write_tsv(root / "mine" / "train.tsv", [(words, i % 4) for i, (words, _) in enumerate(sentences(20))])

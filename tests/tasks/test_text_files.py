@@ -33,7 +33,8 @@ def write(folder: Path, ending: str, rows: dict[str, Any] = ROWS) -> Path:
 
 @pytest.mark.parametrize("ending", ["tsv", "txt", "parquet", "arrow"])
 def test_the_same_rows_of_every_kind(tmp_path: Path, ending: str) -> None:
-    """TSV as in MRPC: a byte order mark, lines that end as on Windows, quotes that are part of the text."""
+    """TSV as in MRPC: a byte order mark, lines that end as on Windows, quotes that are part of the
+    text."""
     found = read_texts(write(tmp_path, ending), ["b", "a"], "label")
     assert [list(column) for column in found.columns] == [ROWS["b"], ROWS["a"]]
     assert (found.labels.tolist(), found.labels.dtype) == ([1, 0], np.int64)

@@ -124,7 +124,8 @@ def fill(table: ClientTable, rows: Any) -> None:
 
 
 def test_spilling_keeps_the_content() -> None:
-    """Blocks of 64 rows of 100 float32: 25600 bytes each; after two of them new ones are mapped files."""
+    """Blocks of 64 rows of 100 float32: 25600 bytes each; after two of them new ones are mapped
+    files."""
     rows = np.random.default_rng(0).standard_normal((300, 100)).astype(np.float32)
     spilled, plain = (ClientTable(300, np.zeros(100, np.float32), spill_bytes=size) for size in (50_000, 1 << 30))
     fill(spilled, rows)

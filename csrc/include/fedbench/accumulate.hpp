@@ -4,7 +4,8 @@
 //   weighted_sum   out[i] = fma(w[K-1], v[K-1][i], .. fma(w[0], v[0][i], 0)), weights rounded to the vectors' type first
 //   dot            products and sums in float64; element i of a block goes to lane i % 8 with one fma, the lanes are added
 //                  as ((0+4)+(2+6)) + ((1+5)+(3+7)), the blocks one after another
-// NaN and infinity propagate as IEEE arithmetic has it. Nothing is allocated. Thread-safe: no state.
+// NaN and infinity propagate as IEEE arithmetic has it. Nothing is allocated. Thread-safe: no
+// state.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@ namespace lanes {
 inline constexpr std::size_t kLanes = 8, kBlock = 4096;  // of a sum of products in float64
 }
 
-/// Weighted sum of K vectors of length d, one pass over memory; returns the squared L2 norm of the result.
-/// `out` may not alias a vector. O(K d).
+/// Weighted sum of K vectors of length d, one pass over memory; returns the squared L2 norm of the
+/// result. `out` may not alias a vector. O(K d).
 template <typename Real>
 double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out,
                     InstructionSet isa = instruction_set());
@@ -33,7 +34,8 @@ struct Movement {
     double x2, moved2, delta2, product;  // |x|^2, |u|^2, |delta|^2, u . delta
 };
 
-/// How far the server has moved since `base`, and how well `delta` agrees with it, in one pass [FedAC]; each sum as in `dot`. O(d).
+/// How far the server has moved since `base`, and how well `delta` agrees with it, in one pass
+/// [FedAC]; each sum as in `dot`. O(d).
 template <typename Real>
 Movement movement(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta, InstructionSet isa = instruction_set());
 

@@ -1,7 +1,8 @@
 // When clients are there: on and off windows as a pure function of (seed, client).
 //
-// A client is there on half-open windows [from, until) of virtual time, in nanoseconds from time 0. What ends at the very instant
-// at which its client leaves has ended in time. Nothing is kept but one cursor per client: a question about a later time copies it.
+// A client is there on half-open windows [from, until) of virtual time, in nanoseconds from time 0.
+// What ends at the very instant at which its client leaves has ended in time. Nothing is kept but
+// one cursor per client: a question about a later time copies it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace fedbench {
 
 inline constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 
-/// One stay of a client, on [from, until); the k-th in its own count. A client that does not come back has from = until = kForever.
+/// One stay of a client, on [from, until); the k-th in its own count. A client that does not come
+/// back has from = until = kForever.
 struct Window {
     std::int64_t from = 0;
     std::int64_t until = kForever;
@@ -36,19 +38,21 @@ enum class WhenOffline {
     paused,  ///< download, computing and upload stop, and go on when the client is back; lost only if it has left for good
 };
 
-/// The windows of all clients, as data. Parameters hold one value for all clients or one per client. Throws std::invalid_argument on
-/// values out of range, windows of no length, and clients that are never there.
+/// The windows of all clients, as data. Parameters hold one value for all clients or one per
+/// client. Throws std::invalid_argument on values out of range, windows of no length, and clients
+/// that are never there.
 class Availability {
 public:
     /// Everybody is always there.
     Availability() = default;
-    /// On in the first `on_fraction` (0, 1] of every period. At time 0 a client is the fraction `phase` [0, 1) into its period; no
-    /// phases: drawn uniformly.
+    /// On in the first `on_fraction` (0, 1] of every period. At time 0 a client is the fraction
+    /// `phase` [0, 1) into its period; no phases: drawn uniformly.
     static Availability periodic(std::vector<double> period_seconds, std::vector<double> on_fraction, std::vector<double> phase);
-    /// Independent exponential stays and absences with these means, in the stationary state: on at time 0 with probability
-    /// mean_on / (mean_on + mean_off). mean_off = 0: always there.
+    /// Independent exponential stays and absences with these means, in the stationary state: on at
+    /// time 0 with probability mean_on / (mean_on + mean_off). mean_off = 0: always there.
     static Availability alternating(std::vector<double> mean_on_seconds, std::vector<double> mean_off_seconds);
-    /// Row i holds on_from, off_at, on_from, .. of client i in seconds, ascending. With period > 0 the rows repeat.
+    /// Row i holds on_from, off_at, on_from, .. of client i in seconds, ascending. With period > 0
+    /// the rows repeat.
     static Availability table(const Table<double>& rows, double period_seconds);
 
     bool is_always() const { return kind_ == AvailabilityKind::always; }
@@ -56,7 +60,8 @@ public:
 
     /// The stay at time 0, or else the first one after it.
     Window first(std::uint64_t seed, std::uint32_t client) const;
-    /// Makes `window` the first stay that ends after `time`, if it is not. O(1) amortised over a client's stays.
+    /// Makes `window` the first stay that ends after `time`, if it is not. O(1) amortised over a
+    /// client's stays.
     void advance(Window& window, std::uint64_t seed, std::uint32_t client, std::int64_t time) const;
     /// End of the client's last stay; kForever if it always comes back.
     std::int64_t last_leave(std::uint32_t client) const;
@@ -90,7 +95,8 @@ public:
 
     const Availability& availability() const { return availability_; }
 
-    /// Is the client there at `now`? Moves its cursor; the other questions, about times >= now, do not.
+    /// Is the client there at `now`? Moves its cursor; the other questions, about times >= now, do
+    /// not.
     bool is_on(std::uint32_t client, std::int64_t now);
     /// The stay at `time`, or else the next one.
     Window at(std::uint32_t client, std::int64_t time) const;
@@ -98,7 +104,8 @@ public:
     std::int64_t next_on(std::uint32_t client, std::int64_t time) const;
     /// End of the stay at `time`; `time` itself if the client is away then.
     std::int64_t leaves(std::uint32_t client, std::int64_t time) const;
-    /// When work of `duration` that begins at `time` is done if it rests while the client is away; kForever: never.
+    /// When work of `duration` that begins at `time` is done if it rests while the client is away;
+    /// kForever: never.
     std::int64_t finish(std::uint32_t client, std::int64_t time, std::int64_t duration) const;
     /// Time that the client is there between `begin` and `end`; `window` was at(client, begin).
     std::int64_t online(std::uint32_t client, Window window, std::int64_t begin, std::int64_t end) const;

@@ -1,12 +1,15 @@
-// The kernels of accumulate.hpp, optimise.hpp, cache.hpp and distill.hpp on a GPU: the same functions, the same contracts, the same bits.
+// The kernels of accumulate.hpp, optimise.hpp, cache.hpp and distill.hpp on a GPU: the same
+// functions, the same contracts, the same bits.
 //
-// Spans are device memory of the current device; weights and lists of vectors lie on the host. Every result has the bits of the CPU's,
-// sums included, for any grid: a block of threads takes a block of accumulate.hpp, eight of them add its eight lanes in order, and the
-// host adds the blocks; a thread that sums a row is a lane of distill.hpp's packs. There is no atomic operation. The one exception is
-// which NaN a NaN is.
-// A call works on `stream` and returns when the stream has finished, so its results may be used on any stream; order with earlier work
-// elsewhere is `wait_for`. Temporary memory is taken from the stream's pool. Any number of elements, also more than 2^31.
-// Throws CudaError, which names the call or the kernel, and std::invalid_argument as the CPU's functions do. Thread-safe: no state.
+// Spans are device memory of the current device; weights and lists of vectors lie on the host.
+// Every result has the bits of the CPU's, sums included, for any grid: a block of threads takes a
+// block of accumulate.hpp, eight of them add its eight lanes in order, and the host adds the
+// blocks; a thread that sums a row is a lane of distill.hpp's packs. There is no atomic operation.
+// The one exception is which NaN a NaN is. A call works on `stream` and returns when the stream has
+// finished, so its results may be used on any stream; order with earlier work elsewhere is
+// `wait_for`. Temporary memory is taken from the stream's pool. Any number of elements, also more
+// than 2^31. Throws CudaError, which names the call or the kernel, and std::invalid_argument as the
+// CPU's functions do. Thread-safe: no state.
 #pragma once
 
 #include <stdexcept>

@@ -6,13 +6,15 @@
 //   loss = mean_u alpha KL(P_u || Q_u) + (1 - alpha) CE(Q_u, label_u)
 //   grad = (Q - alpha P - (1 - alpha) onehot(label)) / B
 //
-// label is the argmax of what the teacher is given as (logits or probabilities), the lowest index on ties.
+// label is the argmax of what the teacher is given as (logits or probabilities), the lowest index
+// on ties.
 //
-// Contract: the same bits on every instruction set; exponentials are of the vectors' type, sums of a row are float64 over packs of
-// 64 bytes, whose lanes add up to 32 terms in the vectors' type first; sums over rows are float64 in row order. The maximum is
-// subtracted first, so finite logits of any size are fine. A NaN or infinite logit makes its row NaN; in the teacher it makes Hhat and
-// so everything NaN. Labels are below C even then. Nothing is allocated, no libm. O(B C). Thread-safe: no state.
-// No output or workspace may overlap an input or another output.
+// Contract: the same bits on every instruction set; exponentials are of the vectors' type, sums of
+// a row are float64 over packs of 64 bytes, whose lanes add up to 32 terms in the vectors' type
+// first; sums over rows are float64 in row order. The maximum is subtracted first, so finite logits
+// of any size are fine. A NaN or infinite logit makes its row NaN; in the teacher it makes Hhat and
+// so everything NaN. Labels are below C even then. Nothing is allocated, no libm. O(B C).
+// Thread-safe: no state. No output or workspace may overlap an input or another output.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +66,8 @@ struct DistillRule {
     Teacher kind = Teacher::logits;
 };
 
-/// B >= 1 rows of C >= 2 classes; `teacher` holds logits, or probabilities that are used as they are.
-/// Throws std::invalid_argument if a size does not fit.
+/// B >= 1 rows of C >= 2 classes; `teacher` holds logits, or probabilities that are used as they
+/// are. Throws std::invalid_argument if a size does not fit.
 template <typename Real>
 Distilled distill(std::span<const Real> student, std::span<const Real> teacher, const DistillRule& rule, const DistillRows<Real>& out,
                   const DistillWorkspace<Real>& workspace, InstructionSet isa = instruction_set());

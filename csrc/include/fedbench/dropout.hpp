@@ -9,8 +9,8 @@
 
 namespace fedbench {
 
-/// The probability that a job is lost, one for all clients or one per client. Throws std::invalid_argument unless all are in [0, 1]
-/// and some client has less than 1.
+/// The probability that a job is lost, one for all clients or one per client. Throws
+/// std::invalid_argument unless all are in [0, 1] and some client has less than 1.
 class Dropout {
 public:
     /// No job is lost.
@@ -20,8 +20,8 @@ public:
     bool is_off() const { return probability_.empty(); }
     void check_clients(std::uint32_t clients) const;
 
-    /// Nanoseconds from its start at which job k of `client` is lost, if it is: u * run, u uniform on [0, 1), where `run` is how long
-    /// it would take. Keyed by (seed, client, k).
+    /// Nanoseconds from its start at which job k of `client` is lost, if it is: u * run, u uniform
+    /// on [0, 1), where `run` is how long it would take. Keyed by (seed, client, k).
     std::optional<std::int64_t> draw(std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::int64_t run) const;
 
 private:

@@ -1,4 +1,5 @@
-// How long things take and how many local steps a job has: distributions as data, drawn per (client, job).
+// How long things take and how many local steps a job has: distributions as data, drawn per
+// (client, job).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ inline constexpr double kLongestSeconds = 1e9;  ///< about 31 years; keeps sums 
 
 __extension__ using Wide = __int128;  ///< nanoseconds times gradients
 
-/// Seconds to nanoseconds, rounded to nearest, ties to even. Throws std::invalid_argument unless 0 <= seconds <= 1e9.
+/// Seconds to nanoseconds, rounded to nearest, ties to even. Throws std::invalid_argument unless 0
+/// <= seconds <= 1e9.
 std::int64_t to_nanoseconds(double seconds, const std::string& what);
 
 /// Rows of different length behind one another; row i is values[offsets[i] .. offsets[i + 1]).
@@ -37,17 +39,19 @@ enum class DurationKind {
     table,        ///< scripted, one row per client, one entry per job
 };
 
-/// A duration for every (client, job). `a` and `b` hold one value for all clients or one per client. With `per_step` the value is the
-/// duration of one local step and a job of K steps takes K times it (drawn once per job). Throws std::invalid_argument on
-/// parameters outside the distribution's range and on durations outside [0, 1e9] seconds.
+/// A duration for every (client, job). `a` and `b` hold one value for all clients or one per
+/// client. With `per_step` the value is the duration of one local step and a job of K steps takes K
+/// times it (drawn once per job). Throws std::invalid_argument on parameters outside the
+/// distribution's range and on durations outside [0, 1e9] seconds.
 class Durations {
 public:
     Durations(std::string name, DurationKind kind, std::vector<double> a, std::vector<double> b, bool per_step, Table<double> table);
 
     /// Nanoseconds of one unit (job or step) of job k of `client`.
     std::int64_t unit(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k) const;
-    /// Nanoseconds of a whole job of `steps` steps that computes so many mini-batch gradients. The durations are those of one gradient a
-    /// step: a job with more takes longer in proportion, rounded down. Throws std::invalid_argument beyond 1e9 seconds.
+    /// Nanoseconds of a whole job of `steps` steps that computes so many mini-batch gradients. The
+    /// durations are those of one gradient a step: a job with more takes longer in proportion,
+    /// rounded down. Throws std::invalid_argument beyond 1e9 seconds.
     std::int64_t job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int32_t steps,
                      std::int64_t gradients) const;
 
@@ -72,7 +76,8 @@ private:
     Table<std::int64_t> table_ns_;
 };
 
-/// Mini-batch gradients that a job computes: `per_step` in each of its local steps, and `beside` them, one number per client (empty: none).
+/// Mini-batch gradients that a job computes: `per_step` in each of its local steps, and `beside`
+/// them, one number per client (empty: none).
 struct GradientWork {
     std::int32_t per_step = 1;
     std::vector<std::int32_t> beside = {};
@@ -81,7 +86,8 @@ struct GradientWork {
     std::int64_t of(std::uint32_t client, std::int32_t steps) const { return std::int64_t{steps} * per_step + beside_of(client); }
     std::int32_t beside_of(std::uint32_t client) const { return beside.empty() ? 0 : beside[client]; }
     bool is_one_per_step() const { return per_step == 1 && beside.empty(); }
-    /// Throws std::invalid_argument unless per_step >= 1, everything beside is >= 0, and there is one number per client or none.
+    /// Throws std::invalid_argument unless per_step >= 1, everything beside is >= 0, and there is
+    /// one number per client or none.
     void check_clients(std::uint32_t clients) const;
 };
 

@@ -1,4 +1,5 @@
-// Looking back on a plan: what its columns do not tell about jobs that did not end, and about absences.
+// Looking back on a plan: what its columns do not tell about jobs that did not end, and about
+// absences.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,21 @@ public:
     /// Keeps a copy of what it needs; the scheduler may go on.
     explicit Hindsight(const Scheduler& scheduler);
 
-    /// Time of work in nanoseconds, whole local steps, and mini-batch gradients; those beside the steps come first.
+    /// Time of work in nanoseconds, whole local steps, and mini-batch gradients; those beside the
+    /// steps come first.
     struct Done {
         std::int64_t worked;
         std::int32_t steps;
         std::int64_t gradients;
     };
-    /// What job k of `client` did of its `steps` if it began to compute at `begin` and was stopped at `end`, unless it was done before.
+    /// What job k of `client` did of its `steps` if it began to compute at `begin` and was stopped
+    /// at `end`, unless it was done before.
     Done done(std::uint32_t client, std::uint32_t k, std::int32_t steps, std::int64_t begin, std::int64_t end);
-    /// Is it by leaving that the client lost what it had at `time`: does a stay (the last one, if work pauses) end there?
+    /// Is it by leaving that the client lost what it had at `time`: does a stay (the last one, if
+    /// work pauses) end there?
     bool is_left(std::uint32_t client, std::int64_t time);
-    /// Time in [begin, end) that the client is there. Any order of questions; O(1) amortised if they ascend per client.
+    /// Time in [begin, end) that the client is there. Any order of questions; O(1) amortised if
+    /// they ascend per client.
     std::int64_t there(std::uint32_t client, std::int64_t begin, std::int64_t end);
     /// The client's stays that begin before `until`, cut to [0, until).
     std::vector<Window> stays(std::uint32_t client, std::int64_t until) const;

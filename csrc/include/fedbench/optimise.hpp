@@ -1,4 +1,5 @@
-// Optimiser steps on flat vectors, in place, one pass over memory for the step (and one for the norm where it clips).
+// Optimiser steps on flat vectors, in place, one pass over memory for the step (and one for the
+// norm where it clips).
 //
 //   clip           norm = |g|_2 over the whole vector (float64), factor = 1 if norm <= bound, else bound / norm; g' = factor g
 //   clip_sgd       x -= rate g'
@@ -8,12 +9,13 @@
 //   ahead          m looks one step further: b1 m + (1 - b1) D of the new m takes the place of m^ [FedAC]; without bias correction
 //   hats           m^ = m / (1 - beta1^t), sqrt(u)^ = sqrt(u) / sqrt(1 - beta2^t) with bias correction, t = 1, 2, ..; else m, sqrt(u)
 //
-// Contract: elementwise in the vectors' type, in the order (beta1 m) + ((1 - beta1) g), (beta2 v) + (((1 - beta2) g) g),
-// x + (c m) / (sqrt(u) s + epsilon) with c = +-rate / (1 - beta1^t) and s = 1 / sqrt(1 - beta2^t) rounded once; no fma: the same bits
-// on every instruction set and in numpy. The norm is that of accumulate.hpp.
-// NaN: a NaN or infinite element of g stays in its place without a bound; with one, a NaN makes the factor and so all of x NaN, an
-// infinity makes the factor 0 and its own element NaN. max keeps a NaN of v.
-// Vectors of one call have one length and may not overlap. Nothing is allocated. Thread-safe: no state. O(d).
+// Contract: elementwise in the vectors' type, in the order (beta1 m) + ((1 - beta1) g), (beta2 v) +
+// (((1 - beta2) g) g), x + (c m) / (sqrt(u) s + epsilon) with c = +-rate / (1 - beta1^t) and s = 1
+// / sqrt(1 - beta2^t) rounded once; no fma: the same bits on every instruction set and in numpy.
+// The norm is that of accumulate.hpp. NaN: a NaN or infinite element of g stays in its place
+// without a bound; with one, a NaN makes the factor and so all of x NaN, an infinity makes the
+// factor 0 and its own element NaN. max keeps a NaN of v. Vectors of one call have one length and
+// may not overlap. Nothing is allocated. Thread-safe: no state. O(d).
 #pragma once
 
 #include <cstdint>
@@ -50,7 +52,8 @@ template <typename Real>
 Clip clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const Real> g, const AdamRule& rule, double bound,
                InstructionSet isa = instruction_set());
 
-/// `use_maximum`: u = vhat (AMSGrad), which must not be empty; else u = v, and vhat is kept up to date if it is there.
+/// `use_maximum`: u = vhat (AMSGrad), which must not be empty; else u = v, and vhat is kept up to
+/// date if it is there.
 template <typename Real>
 void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<const Real> direction, const AdamRule& rule, bool use_maximum,
                    InstructionSet isa = instruction_set());

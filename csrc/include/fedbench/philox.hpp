@@ -3,8 +3,9 @@
 // Layout, part of the determinism contract. Every number is a function of
 //     key     = (seed low word, seed high word)
 //     counter = (draw, k, client, purpose)         four 32-bit words, in this order
-// so no draw depends on what else was drawn, in which order or by which thread. `draw` counts blocks of four 32-bit words inside
-// one stream; `k` is the client's job counter (or a round, a tensor, ...: see Purpose); a stream hands out its words in order.
+// so no draw depends on what else was drawn, in which order or by which thread. `draw` counts
+// blocks of four 32-bit words inside one stream; `k` is the client's job counter (or a round, a
+// tensor, ...: see Purpose); a stream hands out its words in order.
 #pragma once
 
 #include <array>
@@ -21,7 +22,8 @@
 
 namespace fedbench {
 
-/// What a stream is for: the fourth counter word. Values are frozen: changing one changes every published run.
+/// What a stream is for: the fourth counter word. Values are frozen: changing one changes every
+/// published run.
 enum class Purpose : std::uint32_t {
     partition = 1,      ///< client 0, k = step of the partition
     speed = 2,          ///< per client, k 0
@@ -61,7 +63,8 @@ inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> coun
     return counter;
 }
 
-/// A stream of words for one (seed, purpose, client, k). Cheap to construct, copyable; a copy continues independently.
+/// A stream of words for one (seed, purpose, client, k). Cheap to construct, copyable; a copy
+/// continues independently.
 class RandomStream {
 public:
     RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t client = 0, std::uint32_t k = 0)
@@ -84,7 +87,8 @@ public:
         return static_cast<double>((high << 32 | low) >> 11) * 0x1p-53;
     }
 
-    /// Uniform on {0, .., n - 1} for n >= 1, unbiased (Lemire's multiply-and-reject on 32-bit words).
+    /// Uniform on {0, .., n - 1} for n >= 1, unbiased (Lemire's multiply-and-reject on 32-bit
+    /// words).
     std::uint32_t below(std::uint32_t n) {
         std::uint64_t product = std::uint64_t{word()} * n;
         if (static_cast<std::uint32_t>(product) < n) {
@@ -97,7 +101,8 @@ public:
     /// Exponential with mean 1: -ln(1 - u).
     double exponential() { return -portable_log(1 - uniform()); }
 
-    /// Standard normal by Marsaglia's polar method; the second value of a pair is discarded, so one call uses whole pairs.
+    /// Standard normal by Marsaglia's polar method; the second value of a pair is discarded, so one
+    /// call uses whole pairs.
     double normal() {
         for (;;) {
             const double a = 2 * uniform() - 1;
@@ -121,18 +126,21 @@ private:
     std::uint32_t used_ = 4;
 };
 
-/// What one call draws at most: 2 GiB of rows, in a few seconds. A call that draws cannot be interrupted.
+/// What one call draws at most: 2 GiB of rows, in a few seconds. A call that draws cannot be
+/// interrupted.
 inline constexpr std::int64_t kMostDraws = std::int64_t{1} << 28;
 
-/// Mini-batches of one job: consecutive slices of a permutation of the client's n examples; the short last slice is used, then a
-/// new permutation follows from the same stream. A batch larger than n becomes n. `offsets` has steps + 1 entries into `rows`.
+/// Mini-batches of one job: consecutive slices of a permutation of the client's n examples; the
+/// short last slice is used, then a new permutation follows from the same stream. A batch larger
+/// than n becomes n. `offsets` has steps + 1 entries into `rows`.
 struct Batches {
     std::vector<std::int64_t> rows;
     std::vector<std::int64_t> offsets;
 };
 
 ///
-/// Throws std::invalid_argument for no examples, batches of none, a negative number of steps, and more rows than kMostDraws.
+/// Throws std::invalid_argument for no examples, batches of none, a negative number of steps, and
+/// more rows than kMostDraws.
 inline Batches draw_batches(RandomStream stream, std::uint32_t n, std::uint32_t batch, std::int64_t steps) {
     if (n == 0) throw std::invalid_argument("data order: a client needs at least one example, got 0");
     if (batch == 0) throw std::invalid_argument("data order: batch_size must be >= 1, got 0");

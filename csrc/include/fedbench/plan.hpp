@@ -27,8 +27,8 @@ struct Job {
     }
 };
 
-/// Jobs as columns, in the order in which they were closed: consumed, lost, discarded, called off, or still open when the plan ended;
-/// these show what was still to come.
+/// Jobs as columns, in the order in which they were closed: consumed, lost, discarded, called off,
+/// or still open when the plan ended; these show what was still to come.
 struct JobColumns {
     std::vector<std::int32_t> client, k, base, steps;
     std::vector<std::int32_t> consumed_by;  ///< the update (0, 1, ..) that consumed the job, or kNotConsumed
@@ -38,8 +38,9 @@ struct JobColumns {
     void append(const Job& job, std::int32_t update);
 };
 
-/// Server updates as columns. Update u turns version first_version + u into the next one at `time[u]` and consumes the jobs
-/// `entries[offsets[u] .. offsets[u + 1])` (indices into the chunk's jobs, arrival order, repeated by multiplicity).
+/// Server updates as columns. Update u turns version first_version + u into the next one at
+/// `time[u]` and consumes the jobs `entries[offsets[u] .. offsets[u + 1])` (indices into the
+/// chunk's jobs, arrival order, repeated by multiplicity).
 struct UpdateColumns {
     std::vector<std::int64_t> time;
     std::vector<std::int64_t> offsets{0};

@@ -1,4 +1,5 @@
-// Dispatch policies: who starts when, and which arrivals make a server update. Plain data; scheduler.hpp runs them.
+// Dispatch policies: who starts when, and which arrivals make a server update. Plain data;
+// scheduler.hpp runs them.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,10 @@ enum class Select {
 
 /// Synchronous rounds: a round ends at its last arrival, the next one starts at that instant.
 ///
-/// Cohorts are made of the clients that are there: drawn among them, or without those of the script that are away; a round of which
-/// nobody is there starts when somebody returns. Lost jobs leave the round. A round of which nothing arrived makes no update, and
-/// the next one starts, so cohorts are numbered by rounds begun.
+/// Cohorts are made of the clients that are there: drawn among them, or without those of the script
+/// that are away; a round of which nobody is there starts when somebody returns. Lost jobs leave
+/// the round. A round of which nothing arrived makes no update, and the next one starts, so cohorts
+/// are numbered by rounds begun.
 struct Rounds {
     Select select = Select::all;
     std::uint32_t cohort = 0;
@@ -44,13 +46,15 @@ enum class DispatchOrder {
 
 inline constexpr std::int64_t kAnyStaleness = -1;
 
-/// Buffered asynchronous: `concurrency` clients work at any time, `buffer` arrivals make an update. A lost job frees its client's place
-/// like an arrival. Places go to drawn clients that are there, and stay vacant until one is; a place for a given client (itself,
-/// scripted, or one of the first who restart themselves) is kept until that client is back.
+/// Buffered asynchronous: `concurrency` clients work at any time, `buffer` arrivals make an update.
+/// A lost job frees its client's place like an arrival. Places go to drawn clients that are there,
+/// and stay vacant until one is; a place for a given client (itself, scripted, or one of the first
+/// who restart themselves) is kept until that client is back.
 ///
-/// An arrival of staleness above `max_staleness` is discarded, which frees its place like any other. With `stop_stale`, jobs under way
-/// that have become so stale are called off after the arrivals of the instant; their places come after those of the arrivals, in the
-/// order of the clients.
+/// An arrival of staleness above `max_staleness` is discarded, which frees its place like any
+/// other. With `stop_stale`, jobs under way that have become so stale are called off after the
+/// arrivals of the instant; their places come after those of the arrivals, in the order of the
+/// clients.
 struct StreamPolicy {
     std::uint32_t concurrency = 1;
     std::uint32_t buffer = 1;
@@ -64,7 +68,8 @@ struct StreamPolicy {
     double harmonic = 0;  ///< > 0: the buffer is full when the harmonic mean of the clients' shares of it is >= harmonic / clients
 };
 
-/// Draws clients with given probabilities r_i. Throws std::invalid_argument unless all r_i > 0 and they sum to 1 within 1e-9.
+/// Draws clients with given probabilities r_i. Throws std::invalid_argument unless all r_i > 0 and
+/// they sum to 1 within 1e-9.
 class Routing {
 public:
     explicit Routing(const std::vector<double>& probabilities);
@@ -76,9 +81,10 @@ private:
     std::vector<std::uint32_t> guide_;  ///< for every k < N the client at k/N, from where a few steps are enough [Chen and Asau 1974]
 };
 
-/// Generalized AsyncSGD: `tasks` tasks circulate. Each that is done is routed to a client drawn with `routing`, busy or not, with the
-/// newest version, when the arrivals of the instant are over. A client works on its tasks one after another, in the order in which they
-/// were given to it; the download begins at once, the upload occupies it. Everybody is always there, and no job is lost.
+/// Generalized AsyncSGD: `tasks` tasks circulate. Each that is done is routed to a client drawn
+/// with `routing`, busy or not, with the newest version, when the arrivals of the instant are over.
+/// A client works on its tasks one after another, in the order in which they were given to it; the
+/// download begins at once, the upload occupies it. Everybody is always there, and no job is lost.
 struct Routed {
     std::uint32_t tasks = 1;
     std::uint32_t buffer = 1;
@@ -93,8 +99,9 @@ enum class Receive {
     peek,  ///< it keeps it: the client may train again on the same version
 };
 
-/// DeFedAvg-IID: every version goes to every client; idle clients with a model start at once. Downloads go on while a client is away;
-/// when it is back it starts from the newest version that it has. After a lost job it is idle.
+/// DeFedAvg-IID: every version goes to every client; idle clients with a model start at once.
+/// Downloads go on while a client is away; when it is back it starts from the newest version that
+/// it has. After a lost job it is idle.
 struct Broadcast {
     std::uint32_t buffer = 1;
     Receive receive = Receive::pop;
@@ -105,13 +112,15 @@ enum class Send {
     on_demand,   ///< it stays idle until the server has taken the result
 };
 
-/// DeFedAvg-nIID: clients run as under Broadcast into a send buffer each; a round takes the results of its cohort, waiting for those
-/// that are not there, and ends at the last arrival. The uplink does not occupy the client.
+/// DeFedAvg-nIID: clients run as under Broadcast into a send buffer each; a round takes the results
+/// of its cohort, waiting for those that are not there, and ends at the last arrival. The uplink
+/// does not occupy the client.
 ///
-/// Skipped are drawn clients that are away, that leave or lose their run while the server waits, and that have no result, no run and
-/// no version left to start from. A round of which all are skipped makes no update, and
-/// the next cohort is drawn after the next event of any kind; cohorts are numbered by draws. A client that leaves loses the result in
-/// its send buffer too, unless work pauses.
+/// Skipped are drawn clients that are away, that leave or lose their run while the server waits,
+/// and that have no result, no run and no version left to start from. A round of which all are
+/// skipped makes no update, and the next cohort is drawn after the next event of any kind; cohorts
+/// are numbered by draws. A client that leaves loses the result in its send buffer too, unless work
+/// pauses.
 struct Mailbox {
     std::uint32_t cohort = 1;  ///< draws with replacement, uniform; unless scripted
     Send send = Send::continuous;
@@ -119,13 +128,15 @@ struct Mailbox {
     Table<std::int32_t> selections;  ///< round t takes row t; no rows: drawn
 };
 
-/// FAVANO, QuAFL: all clients work at any time, for up to max_steps steps; a poll takes what its cohort has done by then, and they
-/// start again from the version that results. Polls lie on multiples of the period, counted from the first dispatch: the next one
-/// is the first multiple after the last poll that is not earlier than the last update.
+/// FAVANO, QuAFL: all clients work at any time, for up to max_steps steps; a poll takes what its
+/// cohort has done by then, and they start again from the version that results. Polls lie on
+/// multiples of the period, counted from the first dispatch: the next one is the first multiple
+/// after the last poll that is not earlier than the last update.
 ///
-/// Polled clients that are away, or do not work because they have just come back, are skipped; a poll of which all are makes no
-/// update. A client whose job is lost starts again from the newest version: at once, or when it is back. Drop-out lies on the time that
-/// max_steps take, so a job polled before is not lost.
+/// Polled clients that are away, or do not work because they have just come back, are skipped; a
+/// poll of which all are makes no update. A client whose job is lost starts again from the newest
+/// version: at once, or when it is back. Drop-out lies on the time that max_steps take, so a job
+/// polled before is not lost.
 struct Poll {
     std::int64_t period_ns = 0;
     std::int32_t max_steps = 1;
@@ -138,14 +149,15 @@ enum class Resend {
     newest,  ///< it goes to every client that has arrived, unless the client holds it already
 };
 
-/// Ringleader ASGD: all clients work at any time, and updates come in rounds of as many as there are clients, each of which has its turn
-/// in one of them. The first update of a round waits until everybody has arrived, and consumes all that has; the client that came last
-/// has its turn. Of every other client the next arrival makes an update alone, and is its turn. What clients send after their turn is
-/// collected for the next round.
+/// Ringleader ASGD: all clients work at any time, and updates come in rounds of as many as there
+/// are clients, each of which has its turn in one of them. The first update of a round waits until
+/// everybody has arrived, and consumes all that has; the client that came last has its turn. Of
+/// every other client the next arrival makes an update alone, and is its turn. What clients send
+/// after their turn is collected for the next round.
 ///
-/// A job on a version that its client holds begins at once, with no download. A client whose job is lost starts again from the version
-/// that it holds, at once or when it is back. One that was away before its turn's version, or the first one, had come is sent the
-/// newest.
+/// A job on a version that its client holds begins at once, with no download. A client whose job is
+/// lost starts again from the version that it holds, at once or when it is back. One that was away
+/// before its turn's version, or the first one, had come is sent the newest.
 struct Turns {
     Resend resend = Resend::turn;
 };
@@ -155,7 +167,8 @@ using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll
 class Scheduler;
 struct Event;
 
-/// A running policy. It reacts to events by calling the Scheduler's verbs; all its state is its own.
+/// A running policy. It reacts to events by calling the Scheduler's verbs; all its state is its
+/// own.
 class Policy {
 public:
     virtual ~Policy() = default;
@@ -163,9 +176,11 @@ public:
     virtual void on_event(Scheduler& scheduler, const Event& event) = 0;
     /// The plan has ended: last words about jobs still open.
     virtual void end(Scheduler&) {}
-    /// Oldest version that a job may still start from although none has yet (receive buffers, downloads under way).
+    /// Oldest version that a job may still start from although none has yet (receive buffers,
+    /// downloads under way).
     virtual std::int32_t oldest_startable(const Scheduler& scheduler) const;
-    /// Versions before that one which jobs may still start from, since clients without a job hold them. Ascending, none twice.
+    /// Versions before that one which jobs may still start from, since clients without a job hold
+    /// them. Ascending, none twice.
     virtual std::vector<std::int32_t> held(const Scheduler&) const { return {}; }
     /// Clients that the policy waits for; what `stalled` reports.
     virtual std::vector<std::int32_t> missing(const Scheduler&) const { return {}; }

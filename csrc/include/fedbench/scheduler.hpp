@@ -1,7 +1,9 @@
-// Phase one of a run: play the virtual clock and write down all jobs and server updates. Needs no model values.
+// Phase one of a run: play the virtual clock and write down all jobs and server updates. Needs no
+// model values.
 //
-// The plan is a pure function of the arguments, bit for bit, on every machine, however it is cut into chunks.
-// A scheduler serves one caller at a time, and refuses others; different schedulers are independent.
+// The plan is a pure function of the arguments, bit for bit, on every machine, however it is cut
+// into chunks. A scheduler serves one caller at a time, and refuses others; different schedulers
+// are independent.
 #pragma once
 
 #include <cstdint>
@@ -42,23 +44,26 @@ struct SystemModel {
 
 class Scheduler {
 public:
-    /// Throws std::invalid_argument for arguments out of range and for configurations that provably never update.
+    /// Throws std::invalid_argument for arguments out of range and for configurations that provably
+    /// never update.
     Scheduler(SystemModel system, PolicyConfig policy, Budget budget);
 
-    /// For callers that may not be alone: next and select take it, the others do not look. Throws std::logic_error while a call
-    /// is under way.
+    /// For callers that may not be alone: next and select take it, the others do not look. Throws
+    /// std::logic_error while a call is under way.
     OneCaller::Call enter(const char* call) const { return caller_.enter(call); }
 
-    /// Plans up to max_updates (>= 1) further updates. O(log pending) per event; memory grows with the open jobs and the chunk only.
-    /// Returns early where a policy asks for a selection. Throws std::invalid_argument while one is awaited.
+    /// Plans up to max_updates (>= 1) further updates. O(log pending) per event; memory grows with
+    /// the open jobs and the chunk only. Returns early where a policy asks for a selection. Throws
+    /// std::invalid_argument while one is awaited.
     PlanChunk next(std::int32_t max_updates);
 
     /// Does a round wait for select()? (Select::external)
     bool is_asking() const { return is_asking_; }
     /// The clients that are there now, ascending. O(clients).
     std::vector<std::int32_t> available() const;
-    /// The clients of the round that is asked for, with multiplicity; those that are away are dropped. Throws std::invalid_argument,
-    /// and asks on, if nothing is asked, or the selection is empty or names a client that does not exist.
+    /// The clients of the round that is asked for, with multiplicity; those that are away are
+    /// dropped. Throws std::invalid_argument, and asks on, if nothing is asked, or the selection is
+    /// empty or names a client that does not exist.
     void select(const std::vector<std::int32_t>& clients);
 
     Outcome outcome() const { return outcome_; }
@@ -83,10 +88,11 @@ public:
     Slot open(std::uint32_t client, std::int32_t base, std::int64_t t_dispatch);
     /// Fixes steps, start and finish of an open job.
     void run(Slot slot, std::int64_t start);
-    /// Newest model to one client now, which is there: download, run, upload and the event that ends the job in one go. The run does not
-    /// start before `free_from`.
+    /// Newest model to one client now, which is there: download, run, upload and the event that
+    /// ends the job in one go. The run does not start before `free_from`.
     Slot dispatch(std::uint32_t client, std::int64_t free_from = 0);
-    /// As dispatch, from a version that the client holds: nothing is sent to it, and the run starts now.
+    /// As dispatch, from a version that the client holds: nothing is sent to it, and the run starts
+    /// now.
     Slot resume(std::uint32_t client, std::int32_t held);
     /// The upload begins at `from` (>= now): arrival event, or loss.
     void send(Slot slot, std::int64_t from);
@@ -96,7 +102,8 @@ public:
     void draw_loss(Job& job, std::int64_t finish) const;
     /// The job will never be consumed.
     void discard(Slot slot) { close(slot, kNotConsumed); }
-    /// The server does not want the job any more: as discard, and what has not happened by now never does.
+    /// The server does not want the job any more: as discard, and what has not happened by now
+    /// never does.
     void call_off(Slot slot);
     /// As call_off, of a job under way whose arrival or loss lies ahead: that event never happens.
     void stop(Slot slot);
@@ -116,7 +123,8 @@ public:
     std::int64_t returns(std::uint32_t client) const { return presence_.next_on(client, now_); }
     /// A `returned` event when the absent client is there again, if it ever is.
     void await_return(std::uint32_t client);
-    /// When the client's absence loses its work: it leaves, or, if work pauses, it leaves for good. `now` if it is away already.
+    /// When the client's absence loses its work: it leaves, or, if work pauses, it leaves for good.
+    /// `now` if it is away already.
     std::int64_t leaves(std::uint32_t client) const;
     /// When work of `client` that begins at `from` is done.
     std::int64_t later(std::uint32_t client, std::int64_t from, std::int64_t duration) const {

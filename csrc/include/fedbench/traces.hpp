@@ -1,6 +1,8 @@
-// Measured links: throughput and latency that change with time, one trace per client, repeated for ever.
+// Measured links: throughput and latency that change with time, one trace per client, repeated for
+// ever.
 //
-// All numbers are integers (nanoseconds, bits, bits per second), so the end of a transfer is exact and the same on every machine.
+// All numbers are integers (nanoseconds, bits, bits per second), so the end of a transfer is exact
+// and the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +29,21 @@ struct Message {
     std::int64_t more_ns = 0;    ///< added to every transfer
 };
 
-/// One message over the link of every client. A transfer that starts at `from` has sent its bits at the first nanosecond by which the
-/// integral of the throughput since `from` reaches them; the latency of the part in which it starts is added once for each exchange.
-/// Transfers do not share a link. Throws std::invalid_argument for values out of range and for a trace whose throughput is 0 for ever.
+/// One message over the link of every client. A transfer that starts at `from` has sent its bits at
+/// the first nanosecond by which the integral of the throughput since `from` reaches them; the
+/// latency of the part in which it starts is added once for each exchange. Transfers do not share a
+/// link. Throws std::invalid_argument for values out of range and for a trace whose throughput is 0
+/// for ever.
 class Traces {
 public:
-    /// `trace_of` and `shift_ns` have one entry for all clients or one per client: the trace that the client has, and how far it is into
-    /// it at time 0, less than the trace's length. `name` is the name in messages.
+    /// `trace_of` and `shift_ns` have one entry for all clients or one per client: the trace that
+    /// the client has, and how far it is into it at time 0, less than the trace's length. `name` is
+    /// the name in messages.
     Traces(std::string name, const TraceParts& parts, std::vector<std::int32_t> trace_of, std::vector<std::int64_t> shift_ns,
            Message message);
 
-    /// Nanoseconds of a transfer that starts at `from` >= 0. O(log parts) for a message of any size. Throws std::invalid_argument
-    /// beyond 1e9 seconds.
+    /// Nanoseconds of a transfer that starts at `from` >= 0. O(log parts) for a message of any
+    /// size. Throws std::invalid_argument beyond 1e9 seconds.
     std::int64_t takes(std::uint32_t client, std::int64_t from) const;
 
     /// Is the latency the same in all parts of every trace? Then who starts later arrives later.

@@ -1,9 +1,12 @@
-// Local training of small classifiers: SGD on the softmax cross-entropy of a list of layers, over one flat parameter vector.
+// Local training of small classifiers: SGD on the softmax cross-entropy of a list of layers, over
+// one flat parameter vector.
 //
-// A result depends on its job only: not on threads, on other jobs, on what a worker did before or on the instruction set. A product of two
-// vectors, and the sum of a convolution's slopes, is one of as many chains of multiply-adds (one rounding each) as 32 bytes have numbers,
-// number i in chain i modulo their count; eight chains are added as ((0+1)+(2+3)) + ((4+5)+(6+7)), four as (0+2) + (1+3). All other sums
-// are one chain, whose order train/*.hpp state; a slope of 0 behind a convolution adds nothing. Nothing is allocated while a job steps.
+// A result depends on its job only: not on threads, on other jobs, on what a worker did before or
+// on the instruction set. A product of two vectors, and the sum of a convolution's slopes, is one
+// of as many chains of multiply-adds (one rounding each) as 32 bytes have numbers, number i in
+// chain i modulo their count; eight chains are added as ((0+1)+(2+3)) + ((4+5)+(6+7)), four as
+// (0+2) + (1+3). All other sums are one chain, whose order train/*.hpp state; a slope of 0 behind a
+// convolution adds nothing. Nothing is allocated while a job steps.
 #pragma once
 
 #include <atomic>
@@ -51,7 +54,8 @@ struct Traits {
     bool takes_symbols = false;  // whole numbers, which have no slopes
 };
 
-/// A layer with its place: shapes of one example, the numbers of its weight, and offsets of weight and bias in the flat vector.
+/// A layer with its place: shapes of one example, the numbers of its weight, and offsets of weight
+/// and bias in the flat vector.
 struct Stage {
     Layer layer;
     Shape in, out;
@@ -59,14 +63,17 @@ struct Stage {
     std::size_t weights = 0, weight = 0, bias = 0;
 };
 
-/// Layers that fit together. Parameters: layer by layer, weight then bias, in C order; linear (outputs, inputs), conv2d (outputs,
-/// inputs, kernel, kernel), embedding (inputs, outputs) without a bias. The last layer must give a vector: the logits.
+/// Layers that fit together. Parameters: layer by layer, weight then bias, in C order; linear
+/// (outputs, inputs), conv2d (outputs, inputs, kernel, kernel), embedding (inputs, outputs) without
+/// a bias. The last layer must give a vector: the logits.
 ///
-/// `last` gives the last `outputs` numbers of a vector. `embedding` takes symbols, whole numbers 0 .. inputs - 1, and gives for each,
-/// one after the other, its row of the weight; only flatten and last may come before it.
+/// `last` gives the last `outputs` numbers of a vector. `embedding` takes symbols, whole numbers 0
+/// .. inputs - 1, and gives for each, one after the other, its row of the weight; only flatten and
+/// last may come before it.
 class Network {
 public:
-    /// Throws std::invalid_argument, naming the layer, if a layer does not take what it gets or is of an unknown kind.
+    /// Throws std::invalid_argument, naming the layer, if a layer does not take what it gets or is
+    /// of an unknown kind.
     Network(std::span<const Layer> layers, Shape input);
 
     const std::vector<Stage>& stages() const { return stages_; }
@@ -100,7 +107,8 @@ struct Rule {
     const Real* anchor = nullptr;      // (dim), or nothing; on the same mini-batch, with dropout words of its own
 };
 
-/// One local training. Outputs are (dim) and may be absent. With no steps, end is start and the others are 0.
+/// One local training. Outputs are (dim) and may be absent. With no steps, end is start and the
+/// others are 0.
 template <typename Real>
 struct Job {
     std::uint32_t client = 0, k = 0;
@@ -126,16 +134,17 @@ public:
     virtual void train(const Job<Real>& job, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
                        const std::atomic<bool>& cancelled) = 0;
 
-    /// Gradient (dim) of the mean loss over the rows, without dropout; summed in float64 over parts of fixed size. Stops early, with
-    /// `out` not set, once `cancelled`.
+    /// Gradient (dim) of the mean loss over the rows, without dropout; summed in float64 over parts
+    /// of fixed size. Stops early, with `out` not set, once `cancelled`.
     virtual void gradient(const Real* x, const Examples<Real>& data, std::span<const std::int64_t> rows, Real* out,
                           const std::atomic<bool>& cancelled) = 0;
 
     /// Logits (n, classes) of n rows of features under the model x, without dropout.
     virtual void logits(const Real* x, std::span<const Real* const> rows, Real* out) = 0;
 
-    /// Logits (n, classes) like `logits`, kept for one `pullback`; with dropout masks if a stream is given, which is (seed, client,
-    /// k) of Purpose::dropout from word `skip` on; returns how many words were used.
+    /// Logits (n, classes) like `logits`, kept for one `pullback`; with dropout masks if a stream
+    /// is given, which is (seed, client, k) of Purpose::dropout from word `skip` on; returns how
+    /// many words were used.
     struct Masks {
         std::uint64_t seed;
         std::uint32_t client, k;
@@ -148,7 +157,8 @@ public:
     virtual void pullback(const Real* dlogits, Real* out) = 0;
 };
 
-/// A worker for batches of at most `largest` examples, and for `threads` threads together with its helpers.
+/// A worker for batches of at most `largest` examples, and for `threads` threads together with its
+/// helpers.
 template <typename Real>
 std::unique_ptr<Worker<Real>> make_worker(const Network& network, std::size_t largest, InstructionSet isa = instruction_set(),
                                           std::size_t threads = 1);
@@ -163,9 +173,10 @@ public:
 
     std::size_t size() const { return threads_.size(); }
 
-    /// task(i, thread) for i = 0 .. count - 1, in this order as threads get free. The calling thread waits and calls `watch`, if there
-    /// is one, with the number of tasks done, ten times a second; what it throws stops the rest, sets `cancelled` and is thrown on,
-    /// as is the first exception of a task.
+    /// task(i, thread) for i = 0 .. count - 1, in this order as threads get free. The calling
+    /// thread waits and calls `watch`, if there is one, with the number of tasks done, ten times a
+    /// second; what it throws stops the rest, sets `cancelled` and is thrown on, as is the first
+    /// exception of a task.
     void run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& task,
              const std::function<void(std::size_t)>& watch = {});
 
@@ -185,33 +196,36 @@ private:
     std::atomic<bool> cancelled_{false};
 };
 
-/// Workers of one network over one set of examples, shared out to a team. All results are those of one worker alone.
+/// Workers of one network over one set of examples, shared out to a team. All results are those of
+/// one worker alone.
 ///
-/// The team serves one caller at a time, and the student (forward, pullback) another one: std::logic_error while a call of the same
-/// kind is under way.
+/// The team serves one caller at a time, and the student (forward, pullback) another one:
+/// std::logic_error while a call of the same kind is under way.
 template <typename Real>
 class Crew {
 public:
     using Watch = std::function<void(std::size_t)>;
 
-    /// `data` must outlive the crew. Throws std::invalid_argument if batch is 0, a label is not a class, or the network takes symbols
-    /// and a feature is none.
+    /// `data` must outlive the crew. Throws std::invalid_argument if batch is 0, a label is not a
+    /// class, or the network takes symbols and a feature is none.
     Crew(Network network, Examples<Real> data, std::uint64_t seed, std::size_t batch, std::size_t threads, InstructionSet isa);
 
     const Network& network() const { return network_; }
     InstructionSet isa() const { return isa_; }
     std::size_t threads() const { return team_.size(); }
 
-    /// The longest jobs first; where there are fewer than threads, several work on one. Throws std::out_of_range, before any job starts, if
-    /// a shard names no example or is empty.
+    /// The longest jobs first; where there are fewer than threads, several work on one. Throws
+    /// std::out_of_range, before any job starts, if a shard names no example or is empty.
     void train(std::span<const Job<Real>> jobs, const Watch& watch = {});
     void gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch = {});
 
-    /// Logits (n, classes) of n rows of features. Like `forward`, throws std::invalid_argument for a feature that should be a symbol.
+    /// Logits (n, classes) of n rows of features. Like `forward`, throws std::invalid_argument for
+    /// a feature that should be a symbol.
     void logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch = {});
 
-    /// See Worker: it may go on while jobs are trained. No rows are fine, and their pullback is 0. Throws std::logic_error for a
-    /// pullback without a forward before it, or after another thread's; std::invalid_argument for slopes of another number of rows.
+    /// See Worker: it may go on while jobs are trained. No rows are fine, and their pullback is 0.
+    /// Throws std::logic_error for a pullback without a forward before it, or after another
+    /// thread's; std::invalid_argument for slopes of another number of rows.
     std::uint64_t forward(const Real* x, std::span<const Real> features, const typename Worker<Real>::Masks* masks, Real* out);
     void pullback(std::span<const Real> dlogits, Real* out);
     /// Rows of the last forward; 0 before the first one.
@@ -221,7 +235,8 @@ private:
     void check_rows(std::span<const std::int64_t> rows) const;
     void check_symbols(const char* name, std::span<const Real> features) const;
 
-    /// work(i, worker) for i = 0 .. count - 1; threads that find nothing more to begin help the others.
+    /// work(i, worker) for i = 0 .. count - 1; threads that find nothing more to begin help the
+    /// others.
     void share(std::size_t count, const std::function<void(std::size_t, Worker<Real>&)>& work, const Watch& watch);
     void help(const std::atomic<std::size_t>& working);
 
@@ -240,7 +255,8 @@ private:
     Team team_;
 };
 
-/// Per row of logits: cross-entropy, and whether the first of the largest logits is the label's. In float64.
+/// Per row of logits: cross-entropy, and whether the first of the largest logits is the label's. In
+/// float64.
 template <typename Real>
 void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right,
            InstructionSet isa = instruction_set());

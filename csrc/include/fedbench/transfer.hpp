@@ -10,19 +10,22 @@
 
 namespace fedbench {
 
-/// A duration for every (client, job), or a message over measured links, where it matters when the transfer starts.
+/// A duration for every (client, job), or a message over measured links, where it matters when the
+/// transfer starts.
 class Transfer {
 public:
     Transfer(Durations durations) : way_(std::move(durations)) {}
     Transfer(Traces traces) : way_(std::move(traces)) {}
 
-    /// Nanoseconds of the transfer of job k of `client` that starts at `from`. Throws as Durations::unit and Traces::takes do.
+    /// Nanoseconds of the transfer of job k of `client` that starts at `from`. Throws as
+    /// Durations::unit and Traces::takes do.
     std::int64_t takes(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int64_t from) const {
         if (const auto* durations = std::get_if<Durations>(&way_)) return durations->unit(seed, purpose, client, k);
         return std::get_if<Traces>(&way_)->takes(client, from);
     }
 
-    /// Does of two transfers of a client the one that starts later always arrive later, or at the same time?
+    /// Does of two transfers of a client the one that starts later always arrive later, or at the
+    /// same time?
     bool is_in_order() const {
         const auto* traces = std::get_if<Traces>(&way_);
         return traces != nullptr ? traces->is_in_order() : is_constant();

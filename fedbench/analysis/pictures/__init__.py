@@ -1,6 +1,8 @@
-"""What pictures show, as plain data: frozen dataclasses of numbers and texts, which `dataclasses.asdict` turns into JSON.
+"""What pictures show, as plain data: frozen dataclasses of numbers and texts, which
+`dataclasses.asdict` turns into JSON.
 
-A picture on a page and a picture in a paper are drawn from the same data, so they cannot say different things.
+A picture on a page and a picture in a paper are drawn from the same data, so they cannot say
+different things.
 """
 
 from __future__ import annotations

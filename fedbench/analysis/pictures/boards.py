@@ -1,4 +1,5 @@
-"""What boards of several points say together: who reaches how many targets by when, and who is how fast where."""
+"""What boards of several points say together: who reaches how many targets by when, and who is how
+fast where."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ class Profile:
 
 @dataclass(frozen=True)
 class Profiles:
-    """at: factors of the frozen reference times, or shares of the budgets if there is no reference; `relative` says which. problems:
-    targets of all points."""
+    """at: factors of the frozen reference times, or shares of the budgets if there is no reference;
+    `relative` says which. problems: targets of all points."""
 
     relative: bool
     at: tuple[float, ...]
@@ -41,11 +42,11 @@ class Profiles:
 
 
 def solved_profiles(boards: Boards, reference: Reference | None) -> Profiles:
-    """Returns the profile of every row, from the row that reaches the largest share of its targets to the one that reaches least.
+    """Returns the profile of every row, from the row that reaches the largest share of its targets
+    to the one that reaches least.
 
-    Args:
-        boards: by point.
-        reference: frozen times, see `fedbench.analysis.profiles`. A row that was not run at one of its points has solved nothing there.
+    Args: boards: by point. reference: frozen times, see `fedbench.analysis.profiles`. A row that
+        was not run at one of its points has solved nothing there.
 
     Raises:
         UsageError: without boards, or for a reference without times.
@@ -66,11 +67,11 @@ def solved_profiles(boards: Boards, reference: Reference | None) -> Profiles:
 class Cell:
     """One row at one point.
 
-    mean: virtual seconds to the targets, a miss with the budget. half_width: of its 95 % interval, None with one seed.
-    ratio: the mean over that of the earliest ranked row of the point.
-    hits: pairs of a seed and a target that it reaches, of `attempts`; with fewer, mean and ratio are lower bounds.
-    first: it is the earliest ranked row, or the seeds cannot tell it from the earliest.
-    first_alike: the same among the rows without an advantage.
+    mean: virtual seconds to the targets, a miss with the budget. half_width: of its 95 % interval,
+    None with one seed. ratio: the mean over that of the earliest ranked row of the point. hits:
+    pairs of a seed and a target that it reaches, of `attempts`; with fewer, mean and ratio are
+    lower bounds. first: it is the earliest ranked row, or the seeds cannot tell it from the
+    earliest. first_alike: the same among the rows without an advantage.
     """
 
     mean: float
@@ -84,7 +85,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class HeatRow:
-    """One row, with a cell for each point, None where it was not run. `ranked`: it is no reference."""
+    """One row, with a cell for each point, None where it was not run. `ranked`: it is no
+    reference."""
 
     row: str
     ranked: bool
@@ -102,10 +104,9 @@ class Heat:
 def heat(boards: Boards, alike: Boards | None = None, *, only: Collection[str] = ()) -> Heat:
     """Returns every row at every point. Ranked rows come first, in the order of `order`.
 
-    Args:
-        boards: by point.
-        alike: the boards of the rows without an advantage, if there are others.
-        only: rows to be shown; all if there is none. Ratios are to the earliest row of the whole board.
+    Args: boards: by point. alike: the boards of the rows without an advantage, if there are others.
+        only: rows to be shown; all if there is none. Ratios are to the earliest row of the whole
+        board.
 
     Raises:
         UsageError: without boards.
@@ -120,8 +121,9 @@ def heat(boards: Boards, alike: Boards | None = None, *, only: Collection[str] =
 
 
 def order(boards: Boards) -> list[str]:
-    """Returns all rows, from the one that reaches the largest share of its targets to the one that reaches least; among equals those come
-    first that need the least time compared with the earliest rows."""
+    """Returns all rows, from the one that reaches the largest share of its targets to the one that
+    reaches least; among equals those come first that need the least time compared with the earliest
+    rows."""
 
     def key(row: str) -> tuple[float, float, str]:
         at = [(board, found) for board in boards.values() if (found := board.of(row)) is not None]
@@ -132,13 +134,15 @@ def order(boards: Boards) -> list[str]:
 
 
 def ratio_to_earliest(board: Board, standing: Standing) -> float:
-    """Returns a row's mean time over that of the earliest ranked row; of the earliest row if none is ranked."""
+    """Returns a row's mean time over that of the earliest ranked row; of the earliest row if none
+    is ranked."""
     earliest = (board.ranked or list(board.standings))[0]
     return max(_mean(standing), CLOCK) / max(_mean(earliest), CLOCK)
 
 
 def _mean(standing: Standing) -> float:
-    """Returns the mean over seeds, of which every standing has one: a miss counts with the budget."""
+    """Returns the mean over seeds, of which every standing has one: a miss counts with the
+    budget."""
     return math.inf if standing.mean.mean is None else standing.mean.mean
 
 

@@ -1,4 +1,5 @@
-"""How a metric moves along an axis: the mean or the median over seeds of every row, with its band."""
+"""How a metric moves along an axis: the mean or the median over seeds of every row, with its
+band."""
 
 from __future__ import annotations
 
@@ -19,11 +20,12 @@ from fedbench.results.record import Record
 class Line:
     """The curve of one row.
 
-    at: places on the axis, ascending. middle, low, high: there. All are empty if a seed has no value.
-    band: what low and high are: `t`, a 95 % interval; `range`, the least and the largest seed; `none`, one seed, each of them about the
-    mean; or `quartiles` about the median.
-    seeds: runs of the row. unfinished: those of them that diverged, stalled or failed; the line ends where the first one ends.
-    hits: for every target the number of seeds that reach it; a run that did not finish reaches none.
+    at: places on the axis, ascending. middle, low, high: there. All are empty if a seed has no
+    value. band: what low and high are: `t`, a 95 % interval; `range`, the least and the largest
+    seed; `none`, one seed, each of them about the mean; or `quartiles` about the median. seeds:
+    runs of the row. unfinished: those of them that diverged, stalled or failed; the line ends where
+    the first one ends. hits: for every target the number of seeds that reach it; a run that did not
+    finish reaches none.
     """
 
     row: str
@@ -39,7 +41,8 @@ class Line:
 
 @dataclass(frozen=True)
 class LearningCurves:
-    """The lines of one scenario in the order of its rows. targets: those of the metric, ascending."""
+    """The lines of one scenario in the order of its rows. targets: those of the metric,
+    ascending."""
 
     axis: str
     axis_title: str
@@ -54,11 +57,9 @@ def learning_curves(
 ) -> LearningCurves:
     """Returns the curve of every row, see `fedbench.analysis.curves`.
 
-    Args:
-        rows: the runs of one scenario by row.
-        axis: seconds, updates, gradient_evaluations, steps or bytes.
-        metric: test_accuracy, test_loss or train_loss.
-        quartiles: the median over seeds and its quartiles in the place of the mean and its interval.
+    Args: rows: the runs of one scenario by row. axis: seconds, updates, gradient_evaluations, steps
+        or bytes. metric: test_accuracy, test_loss or train_loss. quartiles: the median over seeds
+        and its quartiles in the place of the mean and its interval.
 
     Raises:
         UsageError: for an unknown axis or metric.

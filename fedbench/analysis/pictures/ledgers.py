@@ -17,9 +17,9 @@ from fedbench.results.record import Record
 class Staleness:
     """How old the results of one row are when they are used.
 
-    shares: of the used results of all seeds, those with staleness 0, 1, 2, ..; `beyond` is the share of those that are older than the
-    ledger counts one by one. The sum of all is 1, unless no result was used.
-    mean: over seeds. largest: of any seed.
+    shares: of the used results of all seeds, those with staleness 0, 1, 2, ..; `beyond` is the
+    share of those that are older than the ledger counts one by one. The sum of all is 1, unless no
+    result was used. mean: over seeds. largest: of any seed.
     """
 
     row: str
@@ -33,8 +33,9 @@ class Staleness:
 class Participation:
     """How unequally the clients of one row take part.
 
-    least, mean, most: used results of the client that gives fewest, of the mean client and of the one that gives most, each the mean
-    over seeds. gini: 0 if all give the same, towards 1 if one gives all.
+    least, mean, most: used results of the client that gives fewest, of the mean client and of the
+    one that gives most, each the mean over seeds. gini: 0 if all give the same, towards 1 if one
+    gives all.
     """
 
     row: str
@@ -46,13 +47,14 @@ class Participation:
 
 
 def staleness(rows: Rows) -> tuple[Staleness, ...]:
-    """Returns the staleness of every row, in their order. RecordError for a record whose ledger has no histogram."""
+    """Returns the staleness of every row, in their order. RecordError for a record whose ledger has
+    no histogram."""
     return tuple(_staleness(row, runs) for row, runs in rows.items())
 
 
 def participation(rows: Rows) -> tuple[Participation, ...]:
-    """Returns the participation of every row but the references, which are one worker with everybody's data. RecordError for a record
-    whose ledger lacks it."""
+    """Returns the participation of every row but the references, which are one worker with
+    everybody's data. RecordError for a record whose ledger lacks it."""
     return tuple(_participation(row, runs) for row, runs in rows.items() if not is_reference(runs))
 
 
@@ -72,8 +74,8 @@ def _participation(row: str, runs: Sequence[Record]) -> Participation:
 
 
 def _used(run: Record) -> int:
-    """Returns how many results a run used. One that is drawn several times counts as often, and is counted in the histogram; very old
-    ones are not."""
+    """Returns how many results a run used. One that is drawn several times counts as often, and is
+    counted in the histogram; very old ones are not."""
     return int(max(_of(run, "jobs_consumed"), sum(_of(run, "staleness_histogram"))))
 
 

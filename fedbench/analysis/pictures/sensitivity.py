@@ -1,4 +1,5 @@
-"""How much the options of an algorithm matter at one point: what was tried, and what became of it."""
+"""How much the options of an algorithm matter at one point: what was tried, and what became of
+it."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ class Sought:
 class Tried:
     """One trial.
 
-    options: the values of the options that were looked for; one that is no number, such as a published default that depends on the
-    scenario, is left out.
-    seconds: its restricted mean time to the targets over the tuning seeds.
-    misses: pairs of a seed and a target that it does not reach, of `attempts`; with any, `seconds` is a lower bound.
-    unfinished: runs that diverged, stalled or failed.
+    options: the values of the options that were looked for; one that is no number, such as a
+    published default that depends on the scenario, is left out. seconds: its restricted mean time
+    to the targets over the tuning seeds. misses: pairs of a seed and a target that it does not
+    reach, of `attempts`; with any, `seconds` is a lower bound. unfinished: runs that diverged,
+    stalled or failed.
     """
 
     trial: int
@@ -37,7 +38,8 @@ class Tried:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """All trials of one row at one point, the published options first. `chosen`: the number of the one that the rule chose."""
+    """All trials of one row at one point, the published options first. `chosen`: the number of the
+    one that the rule chose."""
 
     row: str
     point: str

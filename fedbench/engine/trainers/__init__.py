@@ -1,1 +1,2 @@
-"""Trainers: they turn jobs into work. All of them compute the same thing; they differ in speed and in the models they know."""
+"""Trainers: they turn jobs into work. All of them compute the same thing; they differ in speed and
+in the models they know."""

@@ -1,4 +1,5 @@
-"""What the engine asks of the backend that trains, what it lets through to one, and the wrapping of a client's failure."""
+"""What the engine asks of the backend that trains, what it lets through to one, and the wrapping of
+a client's failure."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class Assignment:
 
 
 class Places(NamedTuple):
-    """Rows for the progress of jobs: that of job j goes to row `row[j]` of `matrices[matrix[j]]` (jobs, d)."""
+    """Rows for the progress of jobs: that of job j goes to row `row[j]` of `matrices[matrix[j]]`
+    (jobs, d)."""
 
     matrices: Sequence[npt.NDArray[Any]]
     matrix: npt.NDArray[np.int64]
@@ -37,8 +39,8 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A wave of jobs that send one vector: int32 columns (n,), for every job which of the `rules` is its own, and what `Algorithm.sends`
-    names."""
+    """A wave of jobs that send one vector: int32 columns (n,), for every job which of the `rules`
+    is its own, and what `Algorithm.sends` names."""
 
     client: npt.NDArray[np.int32]
     k: npt.NDArray[np.int32]
@@ -83,8 +85,9 @@ class Workload:
 
 
 class Backend(Protocol):
-    """Computes with one model on one device: it trains jobs, differentiates and tells logits. The result of a job depends on its
-    Assignment and the seed only: not on the wave, its order or the workers. `PublicData` and `Evaluator` stand on top of it."""
+    """Computes with one model on one device: it trains jobs, differentiates and tells logits. The
+    result of a job depends on its Assignment and the seed only: not on the wave, its order or the
+    workers. `PublicData` and `Evaluator` stand on top of it."""
 
     name: str
     device: str
@@ -98,7 +101,8 @@ class Backend(Protocol):
         ...
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
-        """Full-batch gradients (d,) at x with the model's buffers (m,), as in evaluation, client by client."""
+        """Full-batch gradients (d,) at x with the model's buffers (m,), as in evaluation, client by
+        client."""
         ...
 
     @property
@@ -109,10 +113,11 @@ class Backend(Protocol):
     def public_logits(
         self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None
     ) -> tuple[Logits, Pullback]:
-        """Logits (B, C) of public rows (B,) under a model, and their vector-Jacobian product, which holds until the next call.
+        """Logits (B, C) of public rows (B,) under a model, and their vector-Jacobian product, which
+        holds until the next call.
 
-        `training_version` None: as in evaluation; else as in training, with dropout masks keyed by seed and version: every call of a
-        version goes on in their stream."""
+        `training_version` None: as in evaluation; else as in training, with dropout masks keyed by
+        seed and version: every call of a version goes on in their stream."""
         ...
 
     def initial_buffers(self) -> Vector:
@@ -130,7 +135,8 @@ TRAIN_LOSS_EXAMPLES = 2000
 
 
 class ScoringBackend(Backend, Protocol):
-    """A backend of a Task, which says how well a model does on the task's examples. Scoring draws nothing and changes nothing."""
+    """A backend of a Task, which says how well a model does on the task's examples. Scoring draws
+    nothing and changes nothing."""
 
     workload: Workload
 
@@ -144,7 +150,8 @@ class ScoringBackend(Backend, Protocol):
 
 
 def train_loss_sample(seed: int, examples: int) -> RowIndices:
-    """The training examples, at most 2,000 and ascending, on which the training loss is measured."""
+    """The training examples, at most 2,000 and ascending, on which the training loss is
+    measured."""
     return np.sort(RandomStream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
 
 
@@ -171,7 +178,8 @@ _NUMBERS = (float, int, np.floating, np.integer)
 
 
 def checked_rule(rule: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> LocalRule:
-    """The rule, if it is one for a model of this dtype and shape (d,). TypeError or ValueError, naming the field, if it is not."""
+    """The rule, if it is one for a model of this dtype and shape (d,). TypeError or ValueError,
+    naming the field, if it is not."""
     if not isinstance(rule, LocalRule):
         raise TypeError(f"must be a LocalRule, got {type(rule).__name__}")
     for name in ("start", "correction", "anchor"):
@@ -201,8 +209,8 @@ def place(job: Job) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of the work of a job: what fails inside is a ClientError with client, job and stage in front, unless it is an error for
-    users already."""
+    """A part of the work of a job: what fails inside is a ClientError with client, job and stage in
+    front, unless it is an error for users already."""
 
     job: Job
     name: str

@@ -16,12 +16,14 @@ from fedbench.tasks.sequences import LSTM
 TRAINERS = ("auto", "native", "torch")
 CPU = "cpu"
 LARGEST_NATIVE = 2_000_000
-"""Parameters of the largest model that is native by itself: kernels beyond it are torch's strength."""
+"""Parameters of the largest model that is native by itself: kernels beyond it are torch's
+strength."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A trainer's name, the reason in words for plan and record, and the device that it computes on: cpu, cuda or cuda:N."""
+    """A trainer's name, the reason in words for plan and record, and the device that it computes
+    on: cpu, cuda or cuda:N."""
 
     name: str
     reason: str
@@ -48,8 +50,9 @@ def require_device(device: str) -> None:
 
 
 def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str = CPU) -> Choice:
-    """The trainer for a task and an algorithm. `wish` other than auto is that trainer, or a UsageError if it cannot compute the run
-    on the device. Whether this machine has the device is not asked: see require_device."""
+    """The trainer for a task and an algorithm. `wish` other than auto is that trainer, or a
+    UsageError if it cannot compute the run on the device. Whether this machine has the device is
+    not asked: see require_device."""
     check_wish(wish, device)
     if device != CPU:
         _check_side_by_side(task.model, device)

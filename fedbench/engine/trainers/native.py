@@ -1,6 +1,8 @@
-"""The native trainer: small models as layer lists in C++, jobs shared out to threads. No torch is needed.
+"""The native trainer: small models as layer lists in C++, jobs shared out to threads. No torch is
+needed.
 
-It takes LocalRules of plain SGD with weight decay, an l2 prox, a correction and an anchor; `choose` says when that is enough.
+It takes LocalRules of plain SGD with weight decay, an l2 prox, a correction and an anchor; `choose`
+says when that is enough.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ from fedbench.types import Job, LocalRule, Vector, Work
 
 
 class NativeTrainer:
-    """Trains a Task in the dtype of its examples, on `workers` threads; `isa` as in kernels.train."""
+    """Trains a Task in the dtype of its examples, on `workers` threads; `isa` as in
+    kernels.train."""
 
     name, device = "native", "cpu"
 
@@ -97,8 +100,9 @@ class NativeTrainer:
             raise
 
     def _name_the_refused(self, wave: Sequence[Assignment], jobs: Sequence[LocalJob]) -> None:
-        """ClientError if the core refuses one of the jobs: it looks at a whole wave before it starts and does not say whose job it
-        did not like, so each is given to it again, alone and without steps."""
+        """ClientError if the core refuses one of the jobs: it looks at a whole wave before it
+        starts and does not say whose job it did not like, so each is given to it again, alone and
+        without steps."""
         for assignment, job in zip(wave, jobs, strict=True):
             with Stage(assignment.job, "local training"):
                 self.core.train([dataclasses.replace(job, steps=0, full_gradient=None)])
@@ -142,7 +146,8 @@ class NativeTrainer:
         return Work(delta=delta, end=job.end, buffers=assignment.buffers, server_seconds=seconds, **by_products)
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
-        """Yields full gradients, of as many clients at a time as there are workers. Each is that of a job without steps."""
+        """Yields full gradients, of as many clients at a time as there are workers. Each is that of
+        a job without steps."""
         x, left = np.ascontiguousarray(x), iter(clients)
         while part := list(itertools.islice(left, self.workers)):
             full = [np.empty(self.dim, self.dtype) for _ in part]
@@ -209,8 +214,8 @@ def _vector(given: Vector | None) -> Vector | None:
 
 
 def terms_of(rule: LocalRule) -> frozenset[str]:
-    """What a LocalRule uses beyond plain SGD with weight decay, an l2 prox, a correction and an anchor; the words of
-    Algorithm.rule_terms."""
+    """What a LocalRule uses beyond plain SGD with weight decay, an l2 prox, a correction and an
+    anchor; the words of Algorithm.rule_terms."""
     used = {
         "momentum": bool(rule.momentum),
         "adamw": rule.optimizer == "adamw",
@@ -220,7 +225,8 @@ def terms_of(rule: LocalRule) -> frozenset[str]:
 
 
 def layer_specs(model: Model | EncoderModel) -> list[LayerSpec]:
-    """The model's layers as the core takes them. UsageError, naming the first, if it has one that is not native."""
+    """The model's layers as the core takes them. UsageError, naming the first, if it has one that
+    is not native."""
     if isinstance(model, EncoderModel):
         raise UsageError("it is a pretrained encoder, which has no layers here")
     specs = []

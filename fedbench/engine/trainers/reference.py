@@ -1,4 +1,5 @@
-"""The reference trainer: local runs in numpy, in any precision, for conformance, theory and tests."""
+"""The reference trainer: local runs in numpy, in any precision, for conformance, theory and
+tests."""
 
 from __future__ import annotations
 
@@ -110,7 +111,8 @@ class ReferenceTrainer:
 
 
 class Direction:
-    """The direction of a step from its gradient h and the iterate y, with the optimiser's state of one job."""
+    """The direction of a step from its gradient h and the iterate y, with the optimiser's state of
+    one job."""
 
     def __init__(self, rule: LocalRule) -> None:
         if rule.optimizer == "adamw" and rule.momentum:

@@ -1,4 +1,5 @@
-"""What a table of boards shows, before it is LaTeX or Markdown: heads, cells and notes as plain parts."""
+"""What a table of boards shows, before it is LaTeX or Markdown: heads, cells and notes as plain
+parts."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ FIRST, FIRST_ALIKE, AT_LEAST = "●", "○", "≥"
 
 @dataclass(frozen=True)
 class Cell:
-    """mean: seconds; half_width: of their interval, None if there is none. is_bound: the mean is a lower bound. missed: what was missed of
-    `attempts`, where something was. first, first_alike: marks. A cell without a mean has `words` instead."""
+    """mean: seconds; half_width: of their interval, None if there is none. is_bound: the mean is a
+    lower bound. missed: what was missed of `attempts`, where something was. first, first_alike:
+    marks. A cell without a mean has `words` instead."""
 
     mean: float | None = None
     half_width: float | None = None
@@ -63,8 +65,8 @@ class Grid:
 
 
 def over_targets(lines: Sequence[BoardLine], advantages: Mapping[str, Sequence[str]]) -> Grid:
-    """Returns the table of one point: rows x targets, the time to all of them first; a single target has one column. Rows are in the order
-    of the board."""
+    """Returns the table of one point: rows x targets, the time to all of them first; a single
+    target has one column. Rows are in the order of the board."""
     targets = list(dict.fromkeys(line.target for line in lines))
     heads = tuple(ALL_TARGETS if target is None else f"{100 * target:g} %" for target in targets)
     if len(targets) == 2:
@@ -74,8 +76,8 @@ def over_targets(lines: Sequence[BoardLine], advantages: Mapping[str, Sequence[s
 
 
 def over_points(lines: Sequence[BoardLine], rows: Sequence[str], advantages: Mapping[str, Sequence[str]]) -> Grid:
-    """Returns the table of several points: rows x points, each cell with the time to all targets of the point. `rows`: their order, behind
-    which references stand last."""
+    """Returns the table of several points: rows x points, each cell with the time to all targets of
+    the point. `rows`: their order, behind which references stand last."""
     points = list(dict.fromkeys(line.point for line in lines))
     found: dict[tuple[str, Column], BoardLine] = {(line.row, line.point): line for line in lines if line.target is None}
     ranked = {line.row for line in lines if line.place is not None}

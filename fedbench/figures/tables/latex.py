@@ -33,12 +33,14 @@ BEGIN, END = r"\begingroup\footnotesize\setlength{\parindent}{0pt}", r"\endgroup
 
 
 def escaped(text: str) -> str:
-    """Returns a text as LaTeX shows it; letters that pdflatex does not know become question marks."""
+    """Returns a text as LaTeX shows it; letters that pdflatex does not know become question
+    marks."""
     return "".join(ESCAPES.get(one) or (one if one.isascii() and one.isprintable() else "?") for one in text)
 
 
 def latex(grid: Grid, head: Sequence[str], letters: int = LETTERS) -> str:
-    """Returns one `tabular`, or several below each other where one would be too wide, and the notes below them.
+    """Returns one `tabular`, or several below each other where one would be too wide, and the notes
+    below them.
 
     Args:
         grid: the table.
@@ -63,7 +65,8 @@ def _packed(grid: Grid, letters: int) -> list[list[int]]:
 
 
 def _block(grid: Grid, picked: Sequence[int]) -> str:
-    """A number and what was missed are columns of their own, so that numbers stand below each other."""
+    """A number and what was missed are columns of their own, so that numbers stand below each
+    other."""
     heads = [rf"\multicolumn{{2}}{{c}}{{{escaped(grid.heads[i])}}}" for i in picked]
     rows = [[_name(row), *(_cell(row.cells[i]) for i in picked)] for row in grid.rows]
     return "\n".join(

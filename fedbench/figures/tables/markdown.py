@@ -18,7 +18,8 @@ def markdown(grid: Grid, head: Sequence[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Returns a text as Markdown shows it, without a line's end and without what would be a tag, a link or the end of a cell."""
+    """Returns a text as Markdown shows it, without a line's end and without what would be a tag, a
+    link or the end of a cell."""
     return "".join(f"\\{one}" if one in r"\`*_{}[]<>|#!&~" else " " if one in "\r\n" else one for one in text)
 
 

@@ -43,7 +43,8 @@ def entry(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def render(algorithms: Sequence[Mapping[str, Any]], version: str) -> str:
-    """The page of descriptions as `fedbench info --json` gives them; the same ones give the same bytes."""
+    """The page of descriptions as `fedbench info --json` gives them; the same ones give the same
+    bytes."""
     style = Markup(
         (files("fedbench.leaderboard") / "assets" / "style.css").read_text(encoding="utf-8")
     )  # one file, to be sent around

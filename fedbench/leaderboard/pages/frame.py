@@ -1,4 +1,5 @@
-"""What all pages have in common: the templates, the way around the site, and links that hold in any folder."""
+"""What all pages have in common: the templates, the way around the site, and links that hold in any
+folder."""
 
 from __future__ import annotations
 
@@ -25,11 +26,11 @@ PLAIN_MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(["image", "li
 class Site:
     """What a site is made from.
 
-    documents: of suites and stores; the first one is the front page.
-    speed: the suite's own speed commit by commit, see `speed`; None: there is no such page.
-    changes: what changed, oldest first; empty: there is no such page.
-    submissions: what others handed in; empty: there is no such page.
-    papers: what is said of papers whose printed numbers were made again; empty: there are no such pages.
+    documents: of suites and stores; the first one is the front page. speed: the suite's own speed
+    commit by commit, see `speed`; None: there is no such page. changes: what changed, oldest first;
+    empty: there is no such page. submissions: what others handed in; empty: there is no such page.
+    papers: what is said of papers whose printed numbers were made again; empty: there are no such
+    pages.
     """
 
     documents: Sequence[Mapping[str, Any]]

@@ -1,5 +1,5 @@
-"""A paper: its tables cell by cell with verdicts, the orders of its numbers, what was varied, what its theorems give, and where its
-equations are in the code."""
+"""A paper: its tables cell by cell with verdicts, the orders of its numbers, what was varied, what
+its theorems give, and where its equations are in the code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def render(site: Site, paper: Mapping[str, Any]) -> str:
 
 
 def _table(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what the template needs of a table. Notes are said once: those of all cells without a mark, the others with letters."""
+    """Returns what the template needs of a table. Notes are said once: those of all cells without a
+    mark, the others with letters."""
     notes = _notes(table["cells"])
     marks = {text: mark for text, mark, _ in notes if mark}
     rows = _rows(table["cells"], marks)
@@ -75,7 +76,8 @@ def _of_cell(cell: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _notes(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """Returns text, mark and kind of every remark, in the order of the cells; the mark is empty where it holds for all of them."""
+    """Returns text, mark and kind of every remark, in the order of the cells; the mark is empty
+    where it holds for all of them."""
     counts: dict[tuple[str, str], int] = {}
     for cell in cells:
         for one in dict.fromkeys(_of_cell(cell)):
@@ -97,7 +99,8 @@ def _letters(number: int) -> str:
 
 
 def _rows(cells: Sequence[Mapping[str, Any]], marks: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Returns the rows. A setting that is the same as in the row above is `again`, as all before it are."""
+    """Returns the rows. A setting that is the same as in the row above is `again`, as all before it
+    are."""
     rows, above = [], None
     for cell in cells:
         same = [above is not None and cell["setting"][: i + 1] == above[: i + 1] for i in range(len(cell["setting"]))]
@@ -129,7 +132,8 @@ def _two(value: float) -> str:
 
 
 def _orders(orders: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the orders of one place below each other; a place that is the same as in the row above is `again`."""
+    """Returns the orders of one place below each other; a place that is the same as in the row
+    above is `again`."""
     places = list(dict.fromkeys(one["where"] for one in orders))
     above, found = None, []
     for one in sorted(orders, key=lambda order: places.index(order["where"])):
@@ -139,8 +143,8 @@ def _orders(orders: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _varied(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns, of every cell of which something was varied, its setting, both numbers, and what each variation gives: None for a variation
-    of other cells."""
+    """Returns, of every cell of which something was varied, its setting, both numbers, and what
+    each variation gives: None for a variation of other cells."""
     given = [{one["number"]: one["seeds"] for one in variation["cells"]} for variation in table["variations"]]
     concerned = [cell for cell in table["cells"] if any(cell["number"] in of_cells for of_cells in given)]
     return [

@@ -1,4 +1,5 @@
-"""The papers whose printed numbers were made again: what their tables say of our code, and our code of them."""
+"""The papers whose printed numbers were made again: what their tables say of our code, and our code
+of them."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def count(paper: Mapping[str, Any]) -> int:
 
 
 def using(site: Site, label: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the papers that an algorithm is from, or whose tables have it, as {paper, tables}: the tables that name it."""
+    """Returns the papers that an algorithm is from, or whose tables have it, as {paper, tables}:
+    the tables that name it."""
     name = label.partition("[")[0]
     keys = {source.get("key") for source in given["facts"]["sources"]} if given["facts"] else set()
     found = []

@@ -1,4 +1,5 @@
-"""A row: the records behind it, seed by seed, with all that is needed to run and to check them again."""
+"""A row: the records behind it, seed by seed, with all that is needed to run and to check them
+again."""
 
 from __future__ import annotations
 

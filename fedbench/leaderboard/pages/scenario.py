@@ -23,7 +23,8 @@ BANDS = {
     "none": "one seed: no band",
 }
 BOLD = 8
-"""Lines that stand out at first: more cannot be told apart. The others are grey, and a click brings one out."""
+"""Lines that stand out at first: more cannot be told apart. The others are grey, and a click brings
+one out."""
 
 
 def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) -> str:
@@ -60,7 +61,8 @@ def parts(site: Site, document: Mapping[str, Any], point: str) -> list[dict[str,
 
 
 def _ordered(document: Mapping[str, Any], point: str, kind: str) -> list[Mapping[str, Any]]:
-    """Returns the rows as the board has them, the references last, so that the first ones are drawn in colours of their own."""
+    """Returns the rows as the board has them, the references last, so that the first ones are drawn
+    in colours of their own."""
     rows, board = document["sections"][kind][point]["rows"], document["boards"][kind].get(point, [])
     place = {row["label"]: i for i, row in enumerate(board)}
     return sorted(rows, key=lambda row: (bool(row["algorithm"].get("reference")), place.get(row["label"], 0)))
@@ -116,7 +118,8 @@ def _figure(
     on: Axis,
     compared_on: str,
 ) -> dict[str, Any]:
-    """Returns the picture of all rows against one axis; on the one on which accuracies are compared it says where."""
+    """Returns the picture of all rows against one axis; on the one on which accuracies are compared
+    it says where."""
     lines = [chart.series(row["label"], looks[row["label"]], row["curves"][on.name]) for row in rows]
     drawn = [line for line in lines if line.at]
     end = max((line.at[-1] for line in drawn), default=0.0)

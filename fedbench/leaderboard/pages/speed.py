@@ -22,8 +22,9 @@ LARGEST = 16 << 20
 def read(folder: Path) -> dict[str, Any]:
     """Returns the history in a folder of asv's results.
 
-    It is {machines: [{label, cpu, commits, days, cases: [{name, values}]}]}: seconds of a case at every commit, in order of time, None
-    where it was not timed. UsageError for a file that is none of asv's, or if there is no history.
+    It is {machines: [{label, cpu, commits, days, cases: [{name, values}]}]}: seconds of a case at
+    every commit, in order of time, None where it was not timed. UsageError for a file that is none
+    of asv's, or if there is no history.
     """
     machines = [_machine(file.parent) for file in sorted(folder.glob("*/machine.json"))]
     known = [one for one in machines if one["cases"]]
@@ -56,7 +57,8 @@ def _load(file: Path) -> Any:
 
 
 def _cases(result: Mapping[str, Any]) -> dict[str, float]:
-    """Returns the seconds of every case that was timed; a case is a benchmark, or one value of its parameter."""
+    """Returns the seconds of every case that was timed; a case is a benchmark, or one value of its
+    parameter."""
     found = {}
     columns = result["result_columns"]
     for name, row in result["results"].items():

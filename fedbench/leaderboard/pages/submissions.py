@@ -6,7 +6,8 @@ from fedbench.leaderboard.pages.frame import Site
 
 
 def render(site: Site) -> str:
-    """Returns the page, the newest submission first. A submission is {name, title, authors, date, suite, validity, reason, document, rows,
-    points}: `document` is the name of the one that has its rows, None for one that has none, such as one that was retracted."""
+    """Returns the page, the newest submission first. A submission is {name, title, authors, date,
+    suite, validity, reason, document, rows, points}: `document` is the name of the one that has its
+    rows, None for one that has none, such as one that was retracted."""
     newest = sorted(site.submissions, key=lambda one: (one["date"], one["name"]), reverse=True)
     return site.page("submissions.html", "submissions.html", submissions=newest)

@@ -1,4 +1,5 @@
-"""The table of all rows and the comparison of a few: what a script fills, and what there is without one."""
+"""The table of all rows and the comparison of a few: what a script fills, and what there is without
+one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A time with its interval as a small bar; bars below each other have one scale, so they can be compared."""
+"""A time with its interval as a small bar; bars below each other have one scale, so they can be
+compared."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ def end_of(rows: Iterable[Mapping[str, Any]]) -> float:
 
 
 def bar(row: Mapping[str, Any], end: float) -> Markup:
-    """Returns the picture of a board's row: a dot at the mean, a line over its 95 % interval; hollow if it misses targets, so that the dot
-    stands for a lower bound. Nothing for a row that reaches no target. `end`: of the scale, which begins at 0 s."""
+    """Returns the picture of a board's row: a dot at the mean, a line over its 95 % interval;
+    hollow if it misses targets, so that the dot stands for a lower bound. Nothing for a row that
+    reaches no target. `end`: of the scale, which begins at 0 s."""
     if row["solved"] == 0 or end <= 0:
         return Markup("")
     half = row["half_width"] or 0.0

@@ -1,8 +1,9 @@
 """Test accuracy against an axis as an inline SVG, without a drawing library.
 
-The picture has no viewBox: x is in per cent of the width that the page gives it, y in pixels of a fixed height, and the curves
-sit in a nested SVG that is stretched in x alone. So text keeps its size from a phone to a wide screen. Colours come from the
-page's style sheet (classes s0, s1, ..), so that they follow the light or dark scheme.
+The picture has no viewBox: x is in per cent of the width that the page gives it, y in pixels of a
+fixed height, and the curves sit in a nested SVG that is stretched in x alone. So text keeps its
+size from a phone to a wide screen. Colours come from the page's style sheet (classes s0, s1, ..),
+so that they follow the light or dark scheme.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Look:
 
 
 def look_of(index: int) -> Look:
-    """Distinct for 42 series: colour and dash pattern change together, so either alone tells neighbours apart."""
+    """Distinct for 42 series: colour and dash pattern change together, so either alone tells
+    neighbours apart."""
     return Look(index % COLOURS, DASHES[(index % COLOURS + index // COLOURS) % len(DASHES)])
 
 
@@ -49,7 +51,8 @@ class Series:
 
 
 def series(name: str, drawn_as: Look, curve: Mapping[str, Any]) -> Series:
-    """Returns the series of the document's curve. A very long one keeps every k-th point and the last."""
+    """Returns the series of the document's curve. A very long one keeps every k-th point and the
+    last."""
     keep = kept(len(curve["at"]), MOST_POINTS)
     return Series(name, drawn_as, *([curve[column][i] for i in keep] for column in ("at", "mean", "low", "high")))
 
@@ -62,8 +65,9 @@ def kept(length: int, most: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Picture:
-    """What is around the lines. ident: of the element, unique on the page. title: in words. targets: accuracies. axis: title and
-    unit, as the document has them. horizon: where on the axis accuracies are compared, None: nowhere."""
+    """What is around the lines. ident: of the element, unique on the page. title: in words.
+    targets: accuracies. axis: title and unit, as the document has them. horizon: where on the axis
+    accuracies are compared, None: nowhere."""
 
     ident: str
     title: str
@@ -126,8 +130,9 @@ def value_scale(lines: Sequence[Series], targets: Sequence[float]) -> Scale:
 
 
 def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None) -> str:
-    """The SVG element. Lines without points are left out; an empty string if nothing can be drawn. `bold`: the names of the lines that
-    stand out, None: all; the others are thin and grey, behind them and without a band."""
+    """The SVG element. Lines without points are left out; an empty string if nothing can be drawn.
+    `bold`: the names of the lines that stand out, None: all; the others are thin and grey, behind
+    them and without a band."""
     drawn = sorted((line for line in lines if line.at), key=lambda line: bold is not None and line.name in bold)
     if not drawn:
         return ""

@@ -1,4 +1,5 @@
-"""How an algorithm fares when one thing is changed: at every point its time over its own time at the base, one small picture each."""
+"""How an algorithm fares when one thing is changed: at every point its time over its own time at
+the base, one small picture each."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ class _Dot:
 
 
 def pictures(document: Mapping[str, Any], kind: str, labels: Sequence[str]) -> list[Small]:
-    """Returns a picture for each label that reaches a target at the first point, which is the base, and has other points. The first one
-    brings the grey dots of all, which the others use."""
+    """Returns a picture for each label that reaches a target at the first point, which is the base,
+    and has other points. The first one brings the grey dots of all, which the others use."""
     points = [point["name"] for point in document["points"]]
     dots = {label: found for label in labels if (found := _dots(document["boards"][kind], points, label))}
     if len(points) < 2 or not dots:

@@ -13,7 +13,8 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 8, 8, 34
 
 
 def histogram(shares: Sequence[float], title: str) -> Markup:
-    """Returns the picture of shares by staleness 0, 1, ..; nothing without any. What is missing from 1 is said in words."""
+    """Returns the picture of shares by staleness 0, 1, ..; nothing without any. What is missing
+    from 1 is said in words."""
     if not shares:
         return Markup("")
     most, rest = max(shares), 1 - sum(shares)

@@ -1,5 +1,5 @@
-"""Who has which labels: clients from the fastest to the slowest, classes below each other, the darker the larger the share of a client's
-examples."""
+"""Who has which labels: clients from the fastest to the slowest, classes below each other, the
+darker the larger the share of a client's examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How many targets every algorithm reaches within a factor of the reference times: one small picture each, the others in grey behind it."""
+"""How many targets every algorithm reaches within a factor of the reference times: one small
+picture each, the others in grey behind it."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ class Small:
 
 
 def pictures(profiles: Mapping[str, Any], kind: str, labels: Sequence[str]) -> list[Small]:
-    """Returns a picture for each of the labels that have a profile; none if there are no reference times. The first one brings the grey
-    lines, which the others use."""
+    """Returns a picture for each of the labels that have a profile; none if there are no reference
+    times. The first one brings the grey lines, which the others use."""
     factors, shares = profiles["factors"], profiles["shares"][kind]
     known = [label for label in labels if label in shares]
     if not factors or not known:

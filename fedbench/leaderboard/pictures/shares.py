@@ -1,4 +1,5 @@
-"""How many of some numbers have which verdict, as one bar. The counts stand beside it in words, so it says nothing to a screen reader."""
+"""How many of some numbers have which verdict, as one bar. The counts stand beside it in words, so
+it says nothing to a screen reader."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ HEIGHT = 12
 
 
 def shares(counts: Mapping[str, int]) -> Markup:
-    """Returns the bar, in the order of the verdicts; nothing without numbers. It is as wide as the page gives it."""
+    """Returns the bar, in the order of the verdicts; nothing without numbers. It is as wide as the
+    page gives it."""
     whole = sum(counts.values())
     if not whole:
         return Markup()

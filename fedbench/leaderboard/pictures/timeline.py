@@ -1,4 +1,5 @@
-"""What some clients do at the beginning of a run: a bar a job, coloured by what becomes of it, over the server's updates."""
+"""What some clients do at the beginning of a run: a bar a job, coloured by what becomes of it, over
+the server's updates."""
 
 from __future__ import annotations
 

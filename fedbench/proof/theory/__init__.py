@@ -1,1 +1,2 @@
-"""What the papers prove, measured on quadratic problems: exact moments, bounds, orders as slopes with intervals, limits, laws."""
+"""What the papers prove, measured on quadratic problems: exact moments, bounds, orders as slopes
+with intervals, limits, laws."""

@@ -1,7 +1,9 @@
-"""The orders of FedAvg and FedAsync, with which Toghani and Uribe compare FedBuff in table I, measured as in `orders`.
+"""The orders of FedAvg and FedAsync, with which Toghani and Uribe compare FedBuff in table I,
+measured as in `orders`.
 
-A FedAsync update moves x by its mixing weight alpha towards the end of a job that started tau versions ago. So it also moves back to the
-model of that time, and a steady path is 1 + alpha tau times as slow as without delay.
+A FedAsync update moves x by its mixing weight alpha towards the end of a job that started tau
+versions ago. So it also moves back to the model of that time, and a steady path is 1 + alpha tau
+times as slow as without delay.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The quadratic problems of the theory checks, with gradient noise of a known size, and runs on them by the engine itself."""
+"""The quadratic problems of the theory checks, with gradient noise of a known size, and runs on
+them by the engine itself."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ EXAMPLES = 1024  # noises to draw from; a job takes K of them without replacemen
 
 @dataclass(frozen=True)
 class Noisy(Quadratic):
-    """Stochastic gradient grad F_i(x) + z with z from `noise` (m, d), whose rows have mean 0 and mean square norm sigma^2 exactly.
+    """Stochastic gradient grad F_i(x) + z with z from `noise` (m, d), whose rows have mean 0 and
+    mean square norm sigma^2 exactly.
 
     `largest` is the largest |grad F_i|^2 that was asked for: G^2 of the theorems.
     """
@@ -62,7 +64,8 @@ class Noisy(Quadratic):
 
 @dataclass(frozen=True)
 class Observed(Noisy):
-    """Beside it, public data for distillation: features (P, C d), which give a row the C logits that are linear in the model."""
+    """Beside it, public data for distillation: features (P, C d), which give a row the C logits
+    that are linear in the model."""
 
     public: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     classes: int = 3
@@ -160,7 +163,8 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Clients:
-    """What the clock needs: local `steps`, one number for all or one each, and `seconds` of virtual time a job, one or one each."""
+    """What the clock needs: local `steps`, one number for all or one each, and `seconds` of virtual
+    time a job, one or one each."""
 
     steps: int | list[int] = 1
     seconds: float | Weights = 1.0
@@ -177,7 +181,8 @@ class Clients:
 
 
 def largest_staleness(algorithm: Algorithm, on: Noisy, updates: int, clients: Clients, seeds: int) -> int:
-    """Returns the largest over all arrivals of all seeds. Plans do not depend on the model, so it is known before anything is trained."""
+    """Returns the largest over all arrivals of all seeds. Plans do not depend on the model, so it
+    is known before anything is trained."""
     largest = 0
     for seed in range(seeds):
         chunk = clients.scheduler(algorithm, on, updates, seed).next()
@@ -195,8 +200,8 @@ def play(
     seed: int = 0,
     start: Vector | None = None,
 ) -> Outcome:
-    """Run `updates` updates from `start` (None: `start_of`). Without `noise` gradients are exact. Of a run that diverges the model is
-    NaN."""
+    """Run `updates` updates from `start` (None: `start_of`). Without `noise` gradients are exact.
+    Of a run that diverges the model is NaN."""
     trainer = ReferenceTrainer(on, dtype="float64", seed=seed, batch_size=1 if noise else None)
     execution = Execution(
         algorithm,

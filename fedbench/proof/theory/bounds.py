@@ -1,9 +1,11 @@
-"""The papers' theorems as formulas: every term of a bound by its name, with all constants. Errata are corrected as noted at each.
+"""The papers' theorems as formulas: every term of a bound by its name, with all constants. Errata
+are corrected as noted at each.
 
-A0 = F(x^0) - F*; L smoothness; sigma2 the variance of one stochastic gradient; el, eg the local and the server's rate; K local steps;
-n clients an update; T updates; lam the largest staleness, at least 1 in Wang et al. The term `transient` is what the start leaves.
-Wang et al.: Achieving Linear Speedup in Asynchronous Federated Learning with Heterogeneous Clients (DeFedAvg). Toghani and Uribe 2022:
-Unbounded Gradients in Federated Learning with Buffered Asynchronous Aggregation.
+A0 = F(x^0) - F*; L smoothness; sigma2 the variance of one stochastic gradient; el, eg the local and
+the server's rate; K local steps; n clients an update; T updates; lam the largest staleness, at
+least 1 in Wang et al. The term `transient` is what the start leaves. Wang et al.: Achieving Linear
+Speedup in Asynchronous Federated Learning with Heterogeneous Clients (DeFedAvg). Toghani and Uribe
+2022: Unbounded Gradients in Federated Learning with Buffered Asynchronous Aggregation.
 """
 
 from __future__ import annotations
@@ -31,15 +33,16 @@ class Setting:
 
 
 def defedavg_niid_rates(s: Setting) -> tuple[float, float]:
-    """(el, eg) as large as (11) of Wang et al., Theorem 1, allows, for sampling with replacement."""
+    """(el, eg) as large as (11) of Wang et al., Theorem 1, allows, for sampling with
+    replacement."""
     el = 1 / (8 * s.L * s.K)
     R = (2 * s.sigma2 + s.G2 * s.K) / (8 * s.sigma2 * s.L * s.K * s.lam + 4 * s.L * s.G2 * s.K**2 * s.lam**2)
     return el, min(1 / (4 * s.L * s.K * s.lam), R) / el
 
 
 def defedavg_niid_prescribed(s: Setting) -> tuple[float, float]:
-    """(el, eg) of Wang et al., Theorem 1: eg = sqrt(4 n K A0), el = 1 / (K sqrt(S T)), S = 4 sigma2 L + 2 L K G2. The theorem prints K
-    under the root; its proof needs it outside."""
+    """(el, eg) of Wang et al., Theorem 1: eg = sqrt(4 n K A0), el = 1 / (K sqrt(S T)), S = 4 sigma2
+    L + 2 L K G2. The theorem prints K under the root; its proof needs it outside."""
     S = 4 * s.sigma2 * s.L + 2 * s.L * s.K * s.G2
     return 1 / (s.K * math.sqrt(S * s.T)), math.sqrt(4 * s.n * s.K * s.A0)
 
@@ -55,7 +58,8 @@ def defedavg_niid(s: Setting, el: float, eg: float) -> dict[str, float]:
 
 
 def defedavg_iid_rates(s: Setting) -> tuple[float, float]:
-    """(el, eg) of Wang et al., Theorem 2, as prescribed: eg = sqrt(n K A0 / 2), el = 1 / (K sqrt(sigma2 L T))."""
+    """(el, eg) of Wang et al., Theorem 2, as prescribed: eg = sqrt(n K A0 / 2), el = 1 / (K
+    sqrt(sigma2 L T))."""
     return 1 / (s.K * math.sqrt(s.sigma2 * s.L * s.T)), math.sqrt(s.n * s.K * s.A0 / 2)
 
 
@@ -65,7 +69,8 @@ def defedavg_iid_allows(s: Setting, el: float, eg: float) -> bool:
 
 
 def defedavg_iid(s: Setting, el: float, eg: float) -> dict[str, float]:
-    """Wang et al., Theorem 2 in its general form; (14) prints it with one root over both terms and without L and sigma2."""
+    """Wang et al., Theorem 2 in its general form; (14) prints it with one root over both terms and
+    without L and sigma2."""
     return {
         "transient": 4 * s.A0 / (s.K * s.T * eg * el),
         "noise": 8 * s.L * s.sigma2 * eg * el / s.n,
@@ -74,7 +79,8 @@ def defedavg_iid(s: Setting, el: float, eg: float) -> dict[str, float]:
 
 
 def fedbuff_shares(s: Setting, el: float) -> tuple[float, float, float, float]:
-    """a1, a2, a3 and e phi of Toghani and Uribe, Theorem 1, with beta M = 1: their sum must stay below 1. (34) has one Q too many in a2."""
+    """a1, a2, a3 and e phi of Toghani and Uribe, Theorem 1, with beta M = 1: their sum must stay
+    below 1. (34) has one Q too many in a2."""
     phi = 8 * el**2 * s.K**2 * (1 + 2 * s.K) * 2
     e = 1 + 4 * el * s.L
     a2, a3 = s.L**2 * (s.lam**2 + 1) * e * phi, s.L**2 * e * s.lam * (s.lam + 1) ** 2 * phi
@@ -86,8 +92,8 @@ def fedbuff_allows(s: Setting, el: float) -> bool:
 
 
 def fedbuff(s: Setting, el: float) -> dict[str, float]:
-    """Toghani and Uribe, Theorem 1 in its general form, from (36) with the 1/T of its first term; beta = 1/M on the sum, so server_lr
-    is 1."""
+    """Toghani and Uribe, Theorem 1 in its general form, from (36) with the 1/T of its first term;
+    beta = 1/M on the sum, so server_lr is 1."""
     a1, a2, a3, e_phi = fedbuff_shares(s, el)
     third = 2 * s.L**2 * e_phi * (s.sigma2 + s.clients * s.gamma2)
     terms = {

@@ -1,7 +1,9 @@
-"""FedaGrac with full calibration: its orders in M, Kbar and T, and the noise of its reference with unequal local steps.
+"""FedaGrac with full calibration: its orders in M, Kbar and T, and the noise of its reference with
+unequal local steps.
 
-With one Hessian and equal steps the corrections nu - nu_i cancel in the mean over the clients, so the server's model has exactly the
-moments of rounds of all clients. That gives every point of a sweep an exact value, within 5 % of which it must lie.
+With one Hessian and equal steps the corrections nu - nu_i cancel in the mean over the clients, so
+the server's model has exactly the moments of rounds of all clients. That gives every point of a
+sweep an exact value, within 5 % of which it must lie.
 """
 
 from __future__ import annotations
@@ -73,8 +75,9 @@ def convex() -> Iterator[Row]:
 
 
 def reference_noise() -> Iterator[Row]:
-    """Four clients with w_i = 1/4. The theorems hide Kbar mean(1/K_i), the noise of nu over that of a client who does Kbar steps: 1 with
-    equal K_i. By default the fast send their first gradient, which is as noisy as if they did one step."""
+    """Four clients with w_i = 1/4. The theorems hide Kbar mean(1/K_i), the noise of nu over that of
+    a client who does Kbar steps: 1 with equal K_i. By default the fast send their first gradient,
+    which is as noisy as if they did one step."""
 
     def error(variant: str, which: int, seed: int) -> float:
         return run(variant, SETS[which], decaying(8, UPDATES), UPDATES, seed).late_gap

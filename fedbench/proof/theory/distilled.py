@@ -1,8 +1,10 @@
-"""FedEcho's distillation: one step by its formula, what an informative teacher does, and the theorem's orders with a random one.
+"""FedEcho's distillation: one step by its formula, what an informative teacher does, and the
+theorem's orders with a random one.
 
-The public data's logits are linear in the model, so the loss of the docstring of `FedEcho` is a formula here, and its gradient is taken
-by central differences: nothing of the distillation kernel is used. A run with one step of distillation is compared with the same run
-without it; all noise is alike, so the difference is the step.
+The public data's logits are linear in the model, so the loss of the docstring of `FedEcho` is a
+formula here, and its gradient is taken by central differences: nothing of the distillation kernel
+is used. A run with one step of distillation is compared with the same run without it; all noise is
+alike, so the difference is the step.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ STILL = 1e-9  # a local rate with which clients hardly move
 
 
 class RandomTeacher(FedEcho):
-    """FedEcho whose clients say of the public data what has nothing to do with their models; the theorem holds for any teacher."""
+    """FedEcho whose clients say of the public data what has nothing to do with their models; the
+    theorem holds for any teacher."""
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
         shape = np.shape(work.public_logits)
@@ -69,7 +72,8 @@ def _log_softmax(z: Table) -> Table:
 
 
 def one_step() -> Iterator[Row]:
-    """SGD on all public rows at once, so that G of the step is the gradient by central differences."""
+    """SGD on all public rows at once, so that G of the step is the gradient by central
+    differences."""
     on = with_public_data(problem(clients=8), rows=40)
     start = near_optimum(on, 1.0)
     teacher = 3 * np.random.default_rng(1).standard_normal((40, on.classes))
@@ -98,7 +102,8 @@ def one_step() -> Iterator[Row]:
 
 
 def teaching() -> Iterator[Row]:
-    """The teacher is a model whose logits the student can reach. Clients hardly move, so that all that happens is distillation."""
+    """The teacher is a model whose logits the student can reach. Clients hardly move, so that all
+    that happens is distillation."""
     on = with_public_data(problem(clients=8), rows=60)
     random = np.random.default_rng(2)
     wise, start = 2 * random.standard_normal(on.dim), random.standard_normal(on.dim)
@@ -128,7 +133,8 @@ def teaching() -> Iterator[Row]:
 
 
 def orders() -> Iterator[Row]:
-    """At the theorem's rates, with a random teacher, which does not help; its steps are clipped at 0.1."""
+    """At the theorem's rates, with a random teacher, which does not help; its steps are clipped at
+    0.1."""
     on, K, Q, gap = with_public_data(problem(dim=30)), 2, 2, 1.0
     clients, start = Clients(steps=K, seconds=np.linspace(1.0, 1.73, on.clients)), near_optimum(on, gap)
     size = 1 + K * setting(on, 4, 1, lam=2).gamma2  # sigma_l^2 + K sigma_g^2
@@ -149,7 +155,8 @@ def orders() -> Iterator[Row]:
         return play(algorithm, on, T, clients, seed=seed, start=start)
 
     def measure(M: int, T: int, seed: int) -> Point:
-        """The exact value is that without distillation, which changes it by less than a per cent."""
+        """The exact value is that without distillation, which changes it by less than a per
+        cent."""
         found = echo(M, T, seed)
         schedule = from_plan(clients.scheduler(FedBuff(buffer_size=M, concurrency=2 * M), on, T, seed).next())
         return found.measured.mean_square_gradient, float(moments(on, schedule, start, step_of(M, T)).squares.mean())

@@ -1,12 +1,15 @@
-"""The exact mean and variance of the models of a run on a quadratic problem, for a schedule of updates that is known beforehand.
+"""The exact mean and variance of the models of a run on a quadratic problem, for a schedule of
+updates that is known beforehand.
 
-With one diagonal Hessian for all clients a local run of K steps of rate r from x ends at x - b (x - c_i) - e, coordinate by coordinate:
+With one diagonal Hessian for all clients a local run of K steps of rate r from x ends at x - b (x -
+c_i) - e, coordinate by coordinate:
 
     b = 1 - (1 - r a)^K,   e = r sum_j (1 - r a)^(K-1-j) z_j,   so e has mean 0 and a known variance V
 
-An update is x^(t+1) = x^t + s sum_k w_k Delta_k, where Delta_k started from the version that the schedule names, or with `mixes`
-x^(t+1) = (1 - s) x^t + s sum_k w_k y_k, where y_k is the job's end. Mean and variance of x^t therefore follow linear recursions; the
-variance needs the covariances of all versions from which jobs may still start. Nothing here uses the engine, the scheduler or the
+An update is x^(t+1) = x^t + s sum_k w_k Delta_k, where Delta_k started from the version that the
+schedule names, or with `mixes` x^(t+1) = (1 - s) x^t + s sum_k w_k y_k, where y_k is the job's end.
+Mean and variance of x^t therefore follow linear recursions; the variance needs the covariances of
+all versions from which jobs may still start. Nothing here uses the engine, the scheduler or the
 algorithms.
 """
 
@@ -27,7 +30,8 @@ Table = npt.NDArray[np.float64]
 
 
 class Update(NamedTuple):
-    """The jobs that an update consumes: their clients and base versions, and each one's share of the average."""
+    """The jobs that an update consumes: their clients and base versions, and each one's share of
+    the average."""
 
     clients: Integers
     bases: Integers
@@ -36,8 +40,9 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """What every job and every update does: K local `steps` of size `rate`, and the server's rate. If it `mixes`, the server moves by
-    this rate towards the ends of the jobs, as FedAsync does, else by their progress."""
+    """What every job and every update does: K local `steps` of size `rate`, and the server's rate.
+    If it `mixes`, the server moves by this rate towards the ends of the jobs, as FedAsync does,
+    else by their progress."""
 
     rate: float
     steps: int
@@ -49,7 +54,8 @@ class Step:
         return np.asarray(1 - (1 - self.rate * a) ** self.steps)
 
     def noise(self, a: Weights, noise: Table) -> Weights:
-        """V (d,): the variance of a job's end. The K rows of `noise` are drawn without replacement, so two of them are correlated."""
+        """V (d,): the variance of a job's end. The K rows of `noise` are drawn without replacement,
+        so two of them are correlated."""
         powers = (1 - self.rate * a) ** np.arange(self.steps)[:, None]
         squares, together = (powers**2).sum(axis=0), powers.sum(axis=0) ** 2
         pairs = (together - squares) / (len(noise) - 1)
@@ -58,7 +64,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Moments:
-    """`mean` and `variance` (T, d) of x^t - x* for t = 0 .. T - 1, and the Hessian's diagonal `a` (d,)."""
+    """`mean` and `variance` (T, d) of x^t - x* for t = 0 .. T - 1, and the Hessian's diagonal `a`
+    (d,)."""
 
     mean: Table
     variance: Table
@@ -106,7 +113,8 @@ def moments(on: Noisy, schedule: Sequence[Update], start: Vector, step: Step) ->
 
 
 def sampled(on: Noisy, updates: int, start: Vector, step: Step, cohort: int, *, replacement: bool) -> Moments:
-    """Over the draws of cohorts too, for rounds: every update averages `cohort` clients drawn alike, each from the newest version.
+    """Over the draws of cohorts too, for rounds: every update averages `cohort` clients drawn
+    alike, each from the newest version.
 
     A client that is drawn r times runs once and counts r times.
     """
@@ -130,7 +138,8 @@ def diagonal(on: Noisy) -> Weights:
     return np.asarray(a)
 
 
-# ---- schedules, played without the scheduler: every client trains all the time, an update takes the next `buffer` arrivals ----
+# ---- schedules, played without the scheduler: every client trains all the time, an update takes
+# the next `buffer` arrivals ----
 
 
 def restarting(seconds: Weights, buffer: int, updates: int) -> list[Update]:
@@ -139,7 +148,8 @@ def restarting(seconds: Weights, buffer: int, updates: int) -> list[Update]:
 
 
 def broadcasting(seconds: Weights, buffer: int, updates: int) -> list[Update]:
-    """DeFedAvg-IID: who arrives starts again from the newest version, but waits for one that it has not used."""
+    """DeFedAvg-IID: who arrives starts again from the newest version, but waits for one that it has
+    not used."""
     return _play(seconds, buffer, updates, waits=True)
 
 

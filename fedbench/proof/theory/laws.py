@@ -1,7 +1,8 @@
-"""Laws of schedules and of sums: staleness is conserved, draws are alike and independent, what is normalised has no bias.
+"""Laws of schedules and of sums: staleness is conserved, draws are alike and independent, what is
+normalised has no bias.
 
-The problems of the last two claims have constant gradients g_i, so that every job of a client moves by the same -local_lr K g_i from
-wherever it starts, and a biased sum shows at once.
+The problems of the last two claims have constant gradients g_i, so that every job of a client moves
+by the same -local_lr K g_i from wherever it starts, and a biased sum shows at once.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ RATE = 0.1
 
 
 class Sloped(Noisy):
-    """F_i(x) = c_i . x: its gradient is c_i everywhere. There is no optimum; distances are from 0."""
+    """F_i(x) = c_i . x: its gradient is c_i everywhere. There is no optimum; distances are from
+    0."""
 
     def gradient(self, client: int, x: Vector, rows: npt.NDArray[np.int64] | None = None) -> Vector:
         return np.asarray(self.c[client])
@@ -42,8 +44,8 @@ def sloped(clients: int, common: float) -> Sloped:
 
 
 def staleness() -> Iterator[Row]:
-    """(M_c - 1) / M on average whatever the speeds; M_c / M if replacements start before the update. 4000 updates, without the first
-    arrivals."""
+    """(M_c - 1) / M on average whatever the speeds; M_c / M if replacements start before the
+    update. 4000 updates, without the first arrivals."""
     on = problem()
     slow = np.random.default_rng(1).lognormal(0.0, 1.0, on.clients)
     for concurrency, M, before in ((10, 1, False), (10, 5, False), (25, 5, False), (25, 5, True)):
@@ -57,7 +59,8 @@ def staleness() -> Iterator[Row]:
 
 
 def selection(seeds: int = 40, n: int = 20, updates: int = 500) -> Iterator[Row]:
-    """Draws are multinomial(n, 1/N), N = 2 n, so that draws without replacement, whose chi-squared is half as large, are noticed."""
+    """Draws are multinomial(n, 1/N), N = 2 n, so that draws without replacement, whose chi-squared
+    is half as large, are noticed."""
     on = problem()
     algorithm = registry.algorithm(f"defedavg_niid[cohort_size={n}]")
     slow = np.random.default_rng(2).lognormal(0.0, 0.5, on.clients)
@@ -82,8 +85,9 @@ def _chi2(plan: Chunk, clients: int) -> float:
 
 
 def favano() -> Iterator[Row]:
-    """Steps take exponential times, and the slowest client's are five times as long as the fastest's. The slowest does two or more steps a
-    poll almost always, since alpha is at least 1 here, which a client with few steps a poll would feel as a bias."""
+    """Steps take exponential times, and the slowest client's are five times as long as the
+    fastest's. The slowest does two or more steps a poll almost always, since alpha is at least 1
+    here, which a client with few steps a poll would feel as a bias."""
     on, cohort, polls, seeds = sloped(6, common=0.2), 3, 400, 16
     sums: list[tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.floating[Any]]]] = []
 
@@ -130,7 +134,8 @@ class Steps(Clients):
 
 
 def ca2fl() -> Iterator[Row]:
-    """The fastest client arrives eight times as often as the slowest. Once all have arrived, every update is -local_lr K mean g_i."""
+    """The fastest client arrives eight times as often as the slowest. Once all have arrived, every
+    update is -local_lr K mean g_i."""
     on, K, first, last = sloped(4, common=1.0), 2, 40, 240
     clients = Clients(steps=K, seconds=UNEQUAL)
     g = on.c.mean(axis=0)
@@ -140,7 +145,8 @@ def ca2fl() -> Iterator[Row]:
             start, end = (_model(selector, on, updates, clients) for updates in (first, last))
             wanted = -0.5 * RATE * K * g * (last - first)
             off = float(np.linalg.norm(end - start - wanted) / np.linalg.norm(wanted))
-            # A client that comes twice in a buffer has sent the same twice, so both caches are unbiased here.
+            # A client that comes twice in a buffer has sent the same twice, so both caches are
+            # unbiased here.
             yield value(f"{cache}, M = {M}: distance from the mean of all clients, relative", off, 0.0, 1e-9)
     selector = f"fedbuff[buffer_size=1,restart=self,local_lr={RATE},server_lr=0.5]"
     way = _model(selector, on, last, clients) - _model(selector, on, first, clients)
@@ -157,8 +163,8 @@ def _model(selector: str, on: Noisy, updates: int, clients: Clients) -> Vector:
 
 
 def queues() -> Iterator[Row]:
-    """Exponential computing times and constant downloads; nobody works for more than 0.8 of the time. 200,000 updates of every seed,
-    without the first tenth."""
+    """Exponential computing times and constant downloads; nobody works for more than 0.8 of the
+    time. 200,000 updates of every seed, without the first tenth."""
     mu, r, delay = np.array([1.0, 0.5, 2.0, 0.8]), np.array([0.3, 0.15, 0.35, 0.2]), np.array([0.5, 0.2, 0.0, 1.0])
     seeds, tasks, updates, first = range(1, 6), 6, 200_000, 20_000
     algorithm = registry.find("algorithm", "generalized_async").make({"concurrency": tasks, "routing": tuple(r.tolist())})

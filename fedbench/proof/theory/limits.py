@@ -1,6 +1,8 @@
-"""Where algorithms end when clients do unequal numbers of local steps, or arrive unequally often: closed forms of quadratic problems.
+"""Where algorithms end when clients do unequal numbers of local steps, or arrive unequally often:
+closed forms of quadratic problems.
 
-There is no noise: what is measured is the last model of a run, and it must be the closed form to 8 digits, relative to x*.
+There is no noise: what is measured is the last model of a run, and it must be the closed form to 8
+digits, relative to x*.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ def weighted_mean(B: Matrices, c: Matrices) -> Vector:
 
 
 def reach(on: Noisy, rate: float, prox: float = 0.0) -> Matrices:
-    """B_i = [I - (I - rate (A_i + prox))^K_i] (A_i + prox)^-1 A_i: a local run from x moves by -B_i (x - c_i)."""
+    """B_i = [I - (I - rate (A_i + prox))^K_i] (A_i + prox)^-1 A_i: a local run from x moves by -B_i
+    (x - c_i)."""
     eye = np.eye(on.dim)
     bent = [A + prox * eye for A in on.A]
     powers = [np.linalg.matrix_power(eye - rate * H, steps) for H, steps in zip(bent, STEPS, strict=True)]
@@ -69,7 +72,8 @@ def inconsistent() -> Iterator[Row]:
 
 
 def bias() -> Iterator[Row]:
-    """How the bias depends on the rate, and FedAvg's error against the theorem's, of runs at a small rate."""
+    """How the bias depends on the rate, and FedAvg's error against the theorem's, of runs at a
+    small rate."""
     on = four_clients()
     optimum, K = on.minimiser(), np.array(STEPS, float)
 
@@ -100,7 +104,8 @@ def calibrated() -> Iterator[Row]:
 
 
 def partly_calibrated() -> Iterator[Row]:
-    """One Hessian, a small rate: x = (1 - lambda) c_K + lambda cbar, c_K = sum p_i K_i c_i / Kbar; the part (1 - lambda) stays."""
+    """One Hessian, a small rate: x = (1 - lambda) c_K + lambda cbar, c_K = sum p_i K_i c_i / Kbar;
+    the part (1 - lambda) stays."""
     on, rate = four_clients(spread=0.0), RATE / 10
     K = np.array(STEPS, float)
     skewed, middle = K @ on.c / K.sum(), on.c.mean(axis=0)
@@ -134,7 +139,8 @@ def arrival_shares() -> Iterator[Row]:
 
 
 def everybody_remembered() -> Iterator[Row]:
-    """With the newest result of every client in each update the end is that of rounds of all clients, whoever arrives how often."""
+    """With the newest result of every client in each update the end is that of rounds of all
+    clients, whoever arrives how often."""
     on, clients = four_clients(), Clients(steps=STEPS, seconds=UNEQUAL)
     limit = weighted_mean(reach(on, RATE), on.c)
     scale = float(np.linalg.norm(limit))

@@ -69,7 +69,8 @@ def compared(name: str, algorithm: Algorithm, clients: Clients, expected: Callab
 
 
 def fedavg() -> Iterator[Row]:
-    """Half of the clients take part in a round, so that how they are drawn is a large part of the variance."""
+    """Half of the clients take part in a round, so that how they are drawn is a large part of the
+    variance."""
     on = ground()
     start = near_optimum(on, 0.5)
     for sampling, replacement in (("without_replacement", False), ("with_replacement", True)):

@@ -1,8 +1,9 @@
 """The orders of the theorems, as exponents of what was measured in the sizes that they name.
 
-Every exponent's 95 % interval over the seeds must lie within 0.1 of what is proven; terms of higher order do not vanish. An exponent
-alone would not notice a wrong constant, so where the model follows a linear recursion all points of a sweep are also compared with
-their exact values, within 5 %. Clients are unequally fast wherever the algorithm is asynchronous.
+Every exponent's 95 % interval over the seeds must lie within 0.1 of what is proven; terms of higher
+order do not vanish. An exponent alone would not notice a wrong constant, so where the model follows
+a linear recursion all points of a sweep are also compared with their exact values, within 5 %.
+Clients are unequally fast wherever the algorithm is asynchronous.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def nearly_alike(clients: int) -> Weights:
 
 
 def defedavg_iid() -> Iterator[Row]:
-    """At the prescribed rates. Twice as many clients as an update takes, the slowest 1.7 times as slow as the fastest."""
+    """At the prescribed rates. Twice as many clients as an update takes, the slowest 1.7 times as
+    slow as the fastest."""
 
     @functools.cache  # sweeps meet
     def measure(n: int, steps: int, T: int, seed: int) -> Point:
@@ -101,7 +103,8 @@ def defedavg_niid() -> Iterator[Row]:
 
 
 def fedbuff() -> Iterator[Row]:
-    """At the theorem's rates, 1 / (Q sqrt(L T)) and the mean of the buffer: 1 / sqrt(T) alone, nothing from Q."""
+    """At the theorem's rates, 1 / (Q sqrt(L T)) and the mean of the buffer: 1 / sqrt(T) alone,
+    nothing from Q."""
 
     @functools.cache  # sweeps meet
     def measure(steps: int, T: int, seed: int) -> Point:
@@ -144,9 +147,9 @@ def fedbuff_delay() -> Iterator[Row]:
 
 
 def delay_boundary() -> Iterator[Row]:
-    """n = 1 of lambda + 1 clients, which arrive in turns, so that every model is lambda versions old. Without noise the model of one
-    dimension, where a = L = 1, follows x^(t+1) = x^t - g x^(t-lambda), which is stable if and only if
-    g < 2 sin(pi / (2 (2 lambda + 1)))."""
+    """n = 1 of lambda + 1 clients, which arrive in turns, so that every model is lambda versions
+    old. Without noise the model of one dimension, where a = L = 1, follows x^(t+1) = x^t - g
+    x^(t-lambda), which is stable if and only if g < 2 sin(pi / (2 (2 lambda + 1)))."""
     delays, el, steps = [1, 3, 7, 15], 0.05, 2
     b = 1 - (1 - el) ** steps
     found = []
@@ -160,7 +163,8 @@ def delay_boundary() -> Iterator[Row]:
 
 
 def _largest_stable(lam: int, el: float, steps: int, about: float) -> float:
-    """The server's rate at which growth begins, by bisection between 0.5 and 2 times `about`, to 0.5 %."""
+    """The server's rate at which growth begins, by bisection between 0.5 and 2 times `about`, to
+    0.5 %."""
     eigenvalue = problem(clients=lam + 1, dim=1, heterogeneity=0.0)
     on = Noisy(
         eigenvalue.examples, eigenvalue.weights, 1, np.ones((lam + 1, 1, 1)), np.zeros((lam + 1, 1)), eigenvalue.noise

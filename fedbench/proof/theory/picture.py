@@ -1,4 +1,5 @@
-"""The picture of the theory table: one panel for each claim, with what was measured beside what was proven."""
+"""The picture of the theory table: one panel for each claim, with what was measured beside what was
+proven."""
 
 from __future__ import annotations
 
@@ -38,8 +39,9 @@ STYLE: Any = {
 
 
 def draw(found: Sequence[tuple[Claim, Row]], path: Path) -> None:
-    """PNG or SVG by the suffix; folders are made. Claims with exponents show what was measured against the size, claims with bounds show
-    the terms of the bound, the others the distance of every line from its exact value in units of what is allowed."""
+    """PNG or SVG by the suffix; folders are made. Claims with exponents show what was measured
+    against the size, claims with bounds show the terms of the bound, the others the distance of
+    every line from its exact value in units of what is allowed."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -143,7 +145,8 @@ def _bounds(place: Place, rows: Sequence[Row]) -> None:
 
 
 def _distances(place: Place, rows: Sequence[Row]) -> None:
-    """Each line's distance from its exact value, over what is allowed. A bound of one term is written, not drawn."""
+    """Each line's distance from its exact value, over what is allowed. A bound of one term is
+    written, not drawn."""
     axes = place.axes(2.75, 2.5)
     for line, row in enumerate(rows):
         if row.kind != "bound":

@@ -1,8 +1,11 @@
-"""Runs against the exact bounds, in settings whose bounds are not their transient, and against the exact value below each bound.
+"""Runs against the exact bounds, in settings whose bounds are not their transient, and against the
+exact value below each bound.
 
-Settings: x^0 is close to x* (F(x^0) - F* = 0.05), so that noise, different clients and delay make most of a bound: its `shares` say how
-much, and a transient of more than half fails. The bound alone would hold for many wrong algorithms, since measured values lie far
-below it. So each run is also compared, within 5 %, with what the linear recursion of its schedule gives exactly. Seeds are 0 .. 11.
+Settings: x^0 is close to x* (F(x^0) - F* = 0.05), so that noise, different clients and delay make
+most of a bound: its `shares` say how much, and a transient of more than half fails. The bound alone
+would hold for many wrong algorithms, since measured values lie far below it. So each run is also
+compared, within 5 %, with what the linear recursion of its schedule gives exactly. Seeds are 0 ..
+11.
 """
 
 from __future__ import annotations
@@ -112,7 +115,8 @@ def defedavg_iid() -> Iterator[Row]:
 
 
 def adversarial() -> Iterator[Row]:
-    """Clients are alike, so nobody's absence matters; that it would matter if they differed is the last line."""
+    """Clients are alike, so nobody's absence matters; that it would matter if they differed is the
+    last line."""
     for name, seconds in (("the same two always", TWO_FAST), ("stale bursts", BURSTS)):
         yield from _iid(name, 2, seconds)
     on = problem(clients=12, dim=10)

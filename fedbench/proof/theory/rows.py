@@ -61,7 +61,8 @@ class Claim:
 
 
 def bound(check: str, measured: float, terms: dict[str, float], *, conditions: bool = True) -> Row:
-    """`terms` of the bound by name, `transient` among them; `conditions`: were the theorem's assumptions met by what was measured?"""
+    """`terms` of the bound by name, `transient` among them; `conditions`: were the theorem's
+    assumptions met by what was measured?"""
     limit = sum(terms.values())
     shares = tuple((name, term / limit) for name, term in terms.items())
     has_power = dict(shares)["transient"] <= 0.5
@@ -85,8 +86,8 @@ def exact(check: str, measured: npt.ArrayLike, expected: npt.ArrayLike, allowed:
 
 
 def slope(check: str, x: Sequence[float], y: Table, expected: float, allowed: float) -> Row:
-    """Exponent of y in x by least squares on logarithms. y (seeds, points): one exponent a seed, which give an interval. y (points,):
-    of runs without chance, which need none."""
+    """Exponent of y in x by least squares on logarithms. y (seeds, points): one exponent a seed,
+    which give an interval. y (points,): of runs without chance, which need none."""
     logs, table = np.log(np.asarray(x, float)), np.atleast_2d(y)
     exponents = np.array([np.polyfit(logs, np.log(row), 1)[0] if (row > 0).all() else np.nan for row in table])
     middle, low, high = (float(exponents[0]),) * 3 if y.ndim == 1 else interval(check, exponents)
@@ -96,7 +97,8 @@ def slope(check: str, x: Sequence[float], y: Table, expected: float, allowed: fl
 
 
 def interval(check: str, values: Table) -> tuple[float, float, float]:
-    """Mean over the seeds and its 95 % t-interval; (nan, nan, nan), with which nothing holds, if a run has diverged."""
+    """Mean over the seeds and its 95 % t-interval; (nan, nan, nan), with which nothing holds, if a
+    run has diverged."""
     if len(values) < 2:
         raise ValueError(f"{check}: expected at least two seeds for an interval, got {len(values)}")
     found = estimate(values.tolist())

@@ -1,4 +1,5 @@
-"""What the boards of a suite hold, as plain data: the site's overview is made from this document alone."""
+"""What the boards of a suite hold, as plain data: the site's overview is made from this document
+alone."""
 
 from __future__ import annotations
 
@@ -24,10 +25,12 @@ Document = dict[str, Any]
 
 
 def document(results: Results, reference: Reference | None) -> Document:
-    """Returns the suite, its points, its algorithms and, by kind of row and by point, the rows of every board; JSON values only, no NaN.
+    """Returns the suite, its points, its algorithms and, by kind of row and by point, the rows of
+    every board; JSON values only, no NaN.
 
-    Rows are those of `analysis.plain`; `first_alike` is among the tuned rows without an advantage. `profiles`: for factors of the frozen
-    reference times, the share of targets and seeds that a row reaches within them.
+    Rows are those of `analysis.plain`; `first_alike` is among the tuned rows without an advantage.
+    `profiles`: for factors of the frozen reference times, the share of targets and seeds that a row
+    reaches within them.
     """
     suite = results.suite
     return {
@@ -56,8 +59,8 @@ def document(results: Results, reference: Reference | None) -> Document:
 
 
 def _boards(boards: Mapping[str, Board], alike: Mapping[str, Board], base: str) -> Document:
-    """Returns the rows of boards by point. `over_base`: the 95 % interval of the time over the row's own time at the base, seeds paired;
-    None where that is not known."""
+    """Returns the rows of boards by point. `over_base`: the 95 % interval of the time over the
+    row's own time at the base, seeds paired; None where that is not known."""
     return {
         point: [
             {**row, "over_base": _over_base(boards, point, base, row["label"])} for row in plain.rows(found, alike.get(point))

@@ -19,7 +19,8 @@ def seconds(value: float | None) -> str:
 
 
 def interval(found: Interval | None, scale: float = 1, bound: str = "") -> str:
-    """Returns a value and its interval with two digits, or scaled with none; nothing for None. `bound`: what it is a bound of."""
+    """Returns a value and its interval with two digits, or scaled with none; nothing for None.
+    `bound`: what it is a bound of."""
     if found is None:
         return ""
     digits = 2 if scale == 1 else 0

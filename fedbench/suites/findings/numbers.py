@@ -27,7 +27,8 @@ def points_of(boards: Boards, row: str) -> list[str]:
 
 
 def solved(boards: Boards, row: str) -> Interval:
-    """Returns the share of targets and seeds that a row reaches within the budgets, every point where it is alike."""
+    """Returns the share of targets and seeds that a row reaches within the budgets, every point
+    where it is alike."""
     strata = {
         point: np.isfinite([list(arrival.reached.values()) for arrival in found.arrivals]).T.astype(np.float64)
         for point, one in boards.items()
@@ -37,8 +38,9 @@ def solved(boards: Boards, row: str) -> Interval:
 
 
 def ratio(first: Boards, a: str, second: Boards, b: str) -> Interval | None:
-    """Returns the time to the targets of row b of `second` over that of row a of `first`: the geometric mean over the points that both
-    are at, seeds paired. None if there is no such point."""
+    """Returns the time to the targets of row b of `second` over that of row a of `first`: the
+    geometric mean over the points that both are at, seeds paired. None if there is no such
+    point."""
     strata = {}
     for point in sorted(first.keys() & second.keys()):
         one, other = first[point].of(a), second[point].of(b)
@@ -53,8 +55,9 @@ def _ratio(means: Strata) -> Floats:
 
 
 def gap(board: Board) -> Interval | None:
-    """Returns the baseline's time to the targets over the earliest ranked row's, where every draw of seeds has its own earliest row. None
-    if the board lacks the baseline, or no ranked row reaches a target."""
+    """Returns the baseline's time to the targets over the earliest ranked row's, where every draw
+    of seeds has its own earliest row. None if the board lacks the baseline, or no ranked row
+    reaches a target."""
     base = board.of(BASELINE)
     if base is None or not board.first:
         return None
@@ -67,8 +70,9 @@ def gap_bound(board: Board) -> str:
 
 
 def family_gap(board: Board, synchronous: Collection[str]) -> Interval | None:
-    """Returns the earliest synchronous row's time to the targets over that of the earliest other ranked row, where every draw of seeds has
-    its own earliest rows. None if a side has no row, or none that reaches a target."""
+    """Returns the earliest synchronous row's time to the targets over that of the earliest other
+    ranked row, where every draw of seeds has its own earliest rows. None if a side has no row, or
+    none that reaches a target."""
     first, second = _sides(board, synchronous)
     if not all(any(one.solved > 0 for one in side) for side in (first, second)):
         return None
@@ -89,8 +93,9 @@ def _sides(board: Board, synchronous: Collection[str]) -> tuple[list[Standing], 
 
 
 def bound(first: Standing | None, second: Standing | None) -> str:
-    """Returns what a ratio of two rows' times is, since a missed target counts with the budget: `≥` if the first row misses targets, `≤` if
-    the second one does, `?` if both do, and nothing if none does."""
+    """Returns what a ratio of two rows' times is, since a missed target counts with the budget: `≥`
+    if the first row misses targets, `≤` if the second one does, `?` if both do, and nothing if none
+    does."""
     misses = (first is not None and first.solved < 1, second is not None and second.solved < 1)
     return {(True, False): "≥", (False, True): "≤", (True, True): "?"}.get(misses, "")
 
@@ -102,8 +107,9 @@ def common(first: Board, second: Board) -> tuple[list[Standing], list[Standing]]
 
 
 def agreement(first: Board, second: Board) -> Interval | None:
-    """Returns Kendall's tau-b between the orders of the rows that both boards rank, by their mean times: 1 for the same order, -1 for the
-    opposite one. A draw of seeds in which all rows of a board are alike counts as 0. None with fewer than three such rows.
+    """Returns Kendall's tau-b between the orders of the rows that both boards rank, by their mean
+    times: 1 for the same order, -1 for the opposite one. A draw of seeds in which all rows of a
+    board are alike counts as 0. None with fewer than three such rows.
 
     Source: Kendall 1945.
     """
@@ -122,5 +128,6 @@ def _tau(means: Strata) -> Floats:
 
 
 def _seconds(rows: Sequence[Standing]) -> Floats:
-    """Returns (seeds, rows), none below the resolution of the virtual clock, so that a target that is met at once has a ratio too."""
+    """Returns (seeds, rows), none below the resolution of the virtual clock, so that a target that
+    is met at once has a ratio too."""
     return np.maximum([[one.seconds[seed] for one in rows] for seed in sorted(rows[0].seconds)], CLOCK)

@@ -1,4 +1,5 @@
-"""The page of findings in Markdown: what the runs of suites say, with intervals, and what they do not say."""
+"""The page of findings in Markdown: what the runs of suites say, with intervals, and what they do
+not say."""
 
 from __future__ import annotations
 
@@ -104,7 +105,8 @@ def _head(results: Results) -> str:
 
 
 def _by_point(results: Results) -> str:
-    """Returns the table of points. The columns of like for like are left out if no row has an advantage."""
+    """Returns the table of points. The columns of like for like are left out if no row has an
+    advantage."""
     has_groups = bool(results.advantaged)
     head = ["point", "first", "seconds"]
     head += ["first, like for like", "seconds"] if has_groups else []

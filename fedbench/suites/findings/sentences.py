@@ -27,7 +27,8 @@ DEFINITIONS = (
 
 
 def short_lines(results: Results) -> list[str]:
-    """Returns what a visitor should know first, a sentence each, in Markdown; none without tuned rows."""
+    """Returns what a visitor should know first, a sentence each, in Markdown; none without tuned
+    rows."""
     return [*_leaders(results), *_gaps(results), *_families(results), *_options(results), *_broken(results)]
 
 
@@ -116,7 +117,8 @@ def _broken(results: Results) -> Iterator[str]:
 
 
 def of_point(results: Results, point: str) -> str:
-    """Returns who is first at a point with tuned options, by how much, and what rounds cost there, in Markdown; nothing without rows."""
+    """Returns who is first at a point with tuned options, by how much, and what rounds cost there,
+    in Markdown; nothing without rows."""
     board, alike = results.tuned.get(point), results.like_for_like.get(point)
     if board is None:
         return ""

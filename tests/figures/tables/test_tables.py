@@ -1,4 +1,5 @@
-"""Tables: escaped, with misses and lower bounds seen, and with all digits where they are for machines."""
+"""Tables: escaped, with misses and lower bounds seen, and with all digits where they are for
+machines."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ ALGORITHMS = (
 
 
 def board() -> list[Record]:
-    """Ten algorithms under three scenarios with five seeds: one that misses with some seeds, one with all, one that diverges."""
+    """Ten algorithms under three scenarios with five seeds: one that misses with some seeds, one
+    with all, one that diverges."""
     draw = np.random.Generator(np.random.Philox(7))
     runs = []
     for place, scenario in enumerate(SCENARIOS):
@@ -101,8 +102,8 @@ Open = Callable[..., Page]
 
 @pytest.fixture(name="visit")
 def _visit(browser: Browser) -> Iterator[Open]:
-    """Opens a page of a site from its file. Whatever the console says, every error of a script and every request beyond the folder makes
-    the test fail."""
+    """Opens a page of a site from its file. Whatever the console says, every error of a script and
+    every request beyond the folder makes the test fail."""
     contexts, wrong = [], []
 
     def visit(folder: Path, address: str = "index.html", **more: object) -> Page:

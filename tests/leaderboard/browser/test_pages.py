@@ -1,4 +1,5 @@
-"""Every page in a real browser: no error, nothing from elsewhere, readable without scripts, and fit for keyboards and screen readers."""
+"""Every page in a real browser: no error, nothing from elsewhere, readable without scripts, and fit
+for keyboards and screen readers."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ def test_the_prescribed_rates_give_the_closed_form_of_defedavg_iid() -> None:
 
 
 def test_the_prescribed_rates_give_the_closed_form_of_defedavg_niid() -> None:
-    """Wang et al. 2024, Theorem 1: 10 sqrt(A0 S / (n K T)) + 8 L^2 (sigma^2 + 8 K nu^2) / (S K T), S = 4 sigma^2 L + 2 L K G^2."""
+    """Wang et al. 2024, Theorem 1: 10 sqrt(A0 S / (n K T)) + 8 L^2 (sigma^2 + 8 K nu^2) / (S K T),
+    S = 4 sigma^2 L + 2 L K G^2."""
     el, eg = bounds.defedavg_niid_prescribed(S)
     big_s = 4 * S.sigma2 * S.L + 2 * S.L * S.K * S.G2
     closed = 10 * math.sqrt(S.A0 * big_s / (S.n * S.K * S.T)) + 8 * S.L**2 * (S.sigma2 + 8 * S.K * S.nu2) / (big_s * S.K * S.T)
@@ -40,8 +41,8 @@ def test_conditions_of_the_theorems() -> None:
 
 
 def test_the_printed_bound_of_fedbuff_is_not_smaller() -> None:
-    """Toghani and Uribe 2022, Theorem 1 at eta = 1 / (Q sqrt(L T)) and an admissible T; the general form without 1 / (1 - a) is below the
-    printed one."""
+    """Toghani and Uribe 2022, Theorem 1 at eta = 1 / (Q sqrt(L T)) and an admissible T; the general
+    form without 1 / (1 - a) is below the printed one."""
     T = int(160 * S.L * (S.K + 7) * (S.lam + 1) ** 3) + 1
     s = Setting(A0=3.0, L=2.0, sigma2=1.5, K=5, n=8, T=T, lam=2, gamma2=0.5, clients=40)
     el = 1 / (s.K * math.sqrt(s.L * T))

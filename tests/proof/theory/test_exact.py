@@ -19,7 +19,8 @@ def one_dimension(clients: int = 3, a: float = 0.5) -> Noisy:
 
 
 def test_one_client_and_no_delay() -> None:
-    """x^(t+1) - x* = (1 - s b)(x^t - x*) - s e, so the variance is (1 - s b)^2 times that before, plus s^2 V."""
+    """x^(t+1) - x* = (1 - s b)(x^t - x*) - s e, so the variance is (1 - s b)^2 times that before,
+    plus s^2 V."""
     on, step, T = one_dimension(1), Step(rate=0.2, steps=3, server=0.7), 5
     b, V = step.pull(np.array([0.5]))[0], step.noise(np.array([0.5]), on.noise)[0]
     rounds = [Update(np.array([0]), np.array([t]), np.array([1.0])) for t in range(T)]
@@ -35,7 +36,8 @@ def test_one_client_and_no_delay() -> None:
 
 
 def test_a_model_that_is_two_versions_old() -> None:
-    """x^1 = x^0 - s b x^0 - s e_0 and so on, written as combinations of the independent noises e_0 .. e_3."""
+    """x^1 = x^0 - s b x^0 - s e_0 and so on, written as combinations of the independent noises e_0
+    .. e_3."""
     on, step, bases = one_dimension(1), Step(rate=0.2, steps=2), [0, 0, 0, 1]
     b, V = step.pull(np.array([0.5]))[0], step.noise(np.array([0.5]), on.noise)[0]
     coefficients = [np.zeros(4)]

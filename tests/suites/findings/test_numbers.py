@@ -72,7 +72,8 @@ def test_tau_is_scipys() -> None:
 
 
 def test_the_gap_to_the_earliest_knows_that_it_was_chosen() -> None:
-    """Two rows alike: whichever is earlier in a draw counts, so the gap of the baseline to itself and its twin is never below 1."""
+    """Two rows alike: whichever is earlier in a draw counts, so the gap of the baseline to itself
+    and its twin is never below 1."""
     twins = results({"calm": {"fedavg": 4, "fedbuff": 4}}, {}).tuned["calm"]
     assert gap(twins) == (1, 1, 1)
     value, low, high = gap(results({"calm": {"fedavg": 8, "fedbuff": 4}}, {}).tuned["calm"]) or (0, 0, 0)

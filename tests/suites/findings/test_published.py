@@ -45,7 +45,8 @@ def test_the_page_is_of_the_records(found: list[Results]) -> None:
 
 @pytest.mark.slow
 def test_later_entrants_touched_no_row(found: list[Results]) -> None:
-    """The frozen reference says who was there at first: its times, and all runs of these algorithms, are what they were."""
+    """The frozen reference says who was there at first: its times, and all runs of these
+    algorithms, are what they were."""
     first = {}
     for one in found:
         reference = reference_for(one)

@@ -78,7 +78,8 @@ def test_families() -> None:
 
 
 def test_who_has_more_than_the_suite_gives() -> None:
-    """By definition, whatever they happen to do: FedLin waits for the slowest of all, and so for most of the time few of them work."""
+    """By definition, whatever they happen to do: FedLin waits for the slowest of all, and so for
+    most of the time few of them work."""
     found = results(
         {"calm": {"fedavg": 8, "asysg": 4, "fedlin": 12, "fedbuff": 4, "favano": 4, "fedecho": 3, "centralised": 1}}, {}
     )

@@ -10,9 +10,9 @@
 
 namespace fedbench {
 
-/// What happens inside one instant, in this order: that of the conformance format, section 2, with absence between. A run
-/// that ends when its client leaves has ended in time; a client that returns may replace a job lost at that instant; an arrival at
-/// a round's deadline counts.
+/// What happens inside one instant, in this order: that of the conformance format, section 2, with
+/// absence between. A run that ends when its client leaves has ended in time; a client that returns
+/// may replace a job lost at that instant; an arrival at a round's deadline counts.
 enum class Phase : std::uint32_t {
     downloaded = 0,
     run_end = 1,
@@ -23,8 +23,8 @@ enum class Phase : std::uint32_t {
     dispatch = 6,
 };
 
-/// 16 bytes. `order` holds phase (3 bits), client (31 bits) and the job's slot (30 bits), so that one comparison of
-/// (time, order) decides.
+/// 16 bytes. `order` holds phase (3 bits), client (31 bits) and the job's slot (30 bits), so that
+/// one comparison of (time, order) decides.
 struct Event {
     static constexpr std::uint32_t kMaxSlot = 0x3fffffff;
 
@@ -43,10 +43,11 @@ struct Event {
     }
 };
 
-/// Min-heap. push and pop are O(log n); two equal events are interchangeable, so the order of pops is unique.
+/// Min-heap. push and pop are O(log n); two equal events are interchangeable, so the order of pops
+/// is unique.
 ///
-/// A pop leaves a hole at the root that the next push fills: a simulation pops one event and pushes its successor, and this
-/// turns the pair into one walk down the heap.
+/// A pop leaves a hole at the root that the next push fills: a simulation pops one event and pushes
+/// its successor, and this turns the pair into one walk down the heap.
 class EventQueue {
 public:
     bool empty() const { return heap_.size() == (hole_ ? 1 : 0); }

@@ -1,7 +1,8 @@
 // Elementary functions with the same bits on every machine.
 //
-// libm's exp and log differ between libraries and instruction sets in the last bit; a plan must not. These use only IEEE
-// +, -, *, /, which round correctly everywhere (the build forbids contraction and fast-math). Accuracy: about 1 ulp.
+// libm's exp and log differ between libraries and instruction sets in the last bit; a plan must
+// not. These use only IEEE +, -, *, /, which round correctly everywhere (the build forbids
+// contraction and fast-math). Accuracy: about 1 ulp.
 #pragma once
 
 #include <cmath>

@@ -11,8 +11,8 @@
 
 namespace fedbench {
 
-/// An allocator of nodes of 16 bytes. Node 1 begins a cache line, so that any node's four children lie in one; large heaps ask for
-/// huge pages, since a walk down touches a page per level.
+/// An allocator of nodes of 16 bytes. Node 1 begins a cache line, so that any node's four children
+/// lie in one; large heaps ask for huge pages, since a walk down touches a page per level.
 template <typename Node>
 struct NodeMemory {
     using value_type = Node;

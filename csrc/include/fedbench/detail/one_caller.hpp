@@ -1,4 +1,5 @@
-// A guard of objects that serve one caller at a time: a second one, from another thread or from a callback, is told so.
+// A guard of objects that serve one caller at a time: a second one, from another thread or from a
+// callback, is told so.
 #pragma once
 
 #include <atomic>

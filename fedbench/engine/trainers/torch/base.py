@@ -1,4 +1,5 @@
-"""What the trainers that use torch share: data as tensors on one device, batches, full gradients, logits and metrics."""
+"""What the trainers that use torch share: data as tensors on one device, batches, full gradients,
+logits and metrics."""
 
 from __future__ import annotations
 
@@ -29,12 +30,13 @@ from fedbench.types import Job, Vector, Work
 
 EVALUATION_BATCH = 500
 ENCODER_BATCH = 50
-"""Examples of an evaluation or of a full gradient's part: the activations of 64 tokens in all layers of an encoder are large."""
+"""Examples of an evaluation or of a full gradient's part: the activations of 64 tokens in all
+layers of an encoder are large."""
 
 
 class TorchTask:
-    """A Workload on one device of torch. Threads, `workers` of them, have a module each. Computes in `dtype`: float32, or float64 in
-    tests."""
+    """A Workload on one device of torch. Threads, `workers` of them, have a module each. Computes
+    in `dtype`: float32, or float64 in tests."""
 
     name = "torch"
     channels_last_where_faster: ClassVar[bool] = False
@@ -94,7 +96,8 @@ class TorchTask:
     # ---- training ----
 
     def _draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
-        """Returns for all steps of a job the rows of the training set, where batches begin and end, and how every image is changed."""
+        """Returns for all steps of a job the rows of the training set, where batches begin and end,
+        and how every image is changed."""
         shard, how = torch.from_numpy(self.shards[job.client]), self.task.augmentation
         drawn, offsets = draw_batches(self.seed, job.client, job.k, len(shard), self.workload.batch_size, job.steps)
         changes = None
@@ -117,7 +120,8 @@ class TorchTask:
     def _work(
         self, replica: Replica, assignment: Assignment, end: Vector, end_buffers: Vector, by_products: dict[str, npt.NDArray[Any]]
     ) -> Work:
-        """The Work of a job that has come to `end`, with what its rule wants beyond the gradients of its steps."""
+        """The Work of a job that has come to `end`, with what its rule wants beyond the gradients
+        of its steps."""
         job, rule = assignment.job, assignment.rule
         if "full_gradient" in rule.wants:
             gradient = self._client_gradient(replica, job.client, rule.start, assignment.buffers)
@@ -130,7 +134,8 @@ class TorchTask:
         return Work(delta=end - rule.start, end=end, buffers=end_buffers, server_seconds=seconds, **by_products)
 
     def _client_gradient(self, replica: Replica, client: int, x: Vector, buffers: Vector) -> Vector:
-        """Gradient of the mean loss over all examples of a client, as in evaluation, summed in float64 over batches."""
+        """Gradient of the mean loss over all examples of a client, as in evaluation, summed in
+        float64 over batches."""
         rows = torch.from_numpy(self.shards[client]).to(self.at)
         replica.load(x, buffers)
         replica.module.eval()
@@ -194,7 +199,8 @@ class TorchTask:
         return self._scores(x, buffers, sample)
 
     def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:
-        """Per example: cross-entropy, and 1.0 where the prediction is right; fixed batches, so workers change no bit."""
+        """Per example: cross-entropy, and 1.0 where the prediction is right; fixed batches, so
+        workers change no bit."""
 
         def score(replica: Replica, batch: tuple[torch.Tensor, torch.Tensor]) -> Scores:
             replica.load(x, buffers)

@@ -13,7 +13,8 @@ from fedbench.tasks.augment import CropAndFlip
 
 
 def tensor(array: npt.NDArray[Any]) -> torch.Tensor:
-    """A tensor over the array, or over a copy if the array is read-only: torch knows no such memory. Nothing here writes into it."""
+    """A tensor over the array, or over a copy if the array is read-only: torch knows no such
+    memory. Nothing here writes into it."""
     return torch.from_numpy(array) if array.flags.writeable else torch.tensor(array)
 
 
@@ -31,8 +32,8 @@ def host(values: torch.Tensor) -> npt.NDArray[Any]:
 
 
 class Features:
-    """Features (n, *shape) in a dtype on a device. `channels_last`: images (n, c, h, w) are kept and handed out with c as the fastest
-    index."""
+    """Features (n, *shape) in a dtype on a device. `channels_last`: images (n, c, h, w) are kept
+    and handed out with c as the fastest index."""
 
     def __init__(
         self,

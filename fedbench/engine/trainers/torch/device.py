@@ -32,9 +32,10 @@ def name_of(device: str) -> str:
 
 @contextmanager
 def deterministic() -> Iterator[None]:
-    """Inside, operations that add in no fixed order are refused, cuDNN chooses kernels without trying them out, and nothing is rounded
-    to TF32. The settings are the process's; afterwards they are as before, but for CUBLAS_WORKSPACE_CONFIG: cuBLAS reads that
-    once, so it is set for good, unless it has a value."""
+    """Inside, operations that add in no fixed order are refused, cuDNN chooses kernels without
+    trying them out, and nothing is rounded to TF32. The settings are the process's; afterwards they
+    are as before, but for CUBLAS_WORKSPACE_CONFIG: cuBLAS reads that once, so it is set for good,
+    unless it has a value."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     strict, lenient = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     tf32 = torch.backends.cuda.matmul.allow_tf32

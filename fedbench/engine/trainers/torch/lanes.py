@@ -1,4 +1,5 @@
-"""Models side by side: one module, stacked parameters and buffers, the gradients of all lanes in one backward pass."""
+"""Models side by side: one module, stacked parameters and buffers, the gradients of all lanes in
+one backward pass."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ Tensors = dict[str, torch.Tensor]
 
 
 class Lanes:
-    """`count` models, or lanes, with parameters `flat` (count, d) and buffers (count, m), which are written in place."""
+    """`count` models, or lanes, with parameters `flat` (count, d) and buffers (count, m), which are
+    written in place."""
 
     def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device) -> None:
         self.count = count
@@ -34,12 +36,14 @@ class Lanes:
     ) -> torch.Tensor:
         """The gradients (lanes, d) of every lane's loss: cross-entropies weighted by `weights`.
 
-        features (lanes, b, ..), labels and weights (lanes, b); `draw` gives the dropout masks (lanes, b, ..) of a forward, in the
-        order of use. A lane's weights are 1 / n for its n examples and 0 for those that fill up the batch; its first is an example.
+        features (lanes, b, ..), labels and weights (lanes, b); `draw` gives the dropout masks
+        (lanes, b, ..) of a forward, in the order of use. A lane's weights are 1 / n for its n
+        examples and 0 for those that fill up the batch; its first is an example.
         """
         logits, averages = vmap(self._forward)(self.parameters, self.named_buffers, features, weights, draw())
         losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
-        # No lane's loss depends on another's parameters: the gradient of the sum is the stack of the gradients.
+        # No lane's loss depends on another's parameters: the gradient of the sum is the stack of
+        # the gradients.
         gradients = torch.autograd.grad((losses * weights.flatten()).sum(), list(self.parameters.values()))
         if averages:
             self.buffers.copy_(torch.cat(averages, 1))

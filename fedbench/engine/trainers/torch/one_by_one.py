@@ -1,6 +1,8 @@
-"""The torch trainer: any model as an nn.Module, job by job on the CPU, one intra-op thread per worker.
+"""The torch trainer: any model as an nn.Module, job by job on the CPU, one intra-op thread per
+worker.
 
-Workers are threads with a module of their own; a job's result depends on nothing but the job, so their number changes no bit.
+Workers are threads with a module of their own; a job's result depends on nothing but the job, so
+their number changes no bit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A module of one's own, with flat parameters: what trains a job, and what the server distils into."""
+"""A module of one's own, with flat parameters: what trains a job, and what the server distils
+into."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 
 class Replica:
-    """A worker's own module, with its parameters and gradients as views of two flat tensors (d,), its buffers of a third (m,)."""
+    """A worker's own module, with its parameters and gradients as views of two flat tensors (d,),
+    its buffers of a third (m,)."""
 
     def __init__(self, task: Task, dtype: torch.dtype, device: torch.device) -> None:
         self.module = _module(task.model, dtype).to(device)
@@ -37,7 +39,8 @@ class Replica:
         load(self.buffers, buffers)
 
     def gradients(self, features: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """The gradient of the mean cross-entropy over a batch at the loaded parameters, one tensor for each of them."""
+        """The gradient of the mean cross-entropy over a batch at the loaded parameters, one tensor
+        for each of them."""
         return torch.autograd.grad(F.cross_entropy(self.module(features), labels), self.parameters)
 
     def backward(self, features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -45,7 +48,8 @@ class Replica:
         return torch.cat([g.reshape(-1) for g in self.gradients(features, labels)], out=self.gradient)
 
     def descend(self, features: torch.Tensor, labels: torch.Tensor, lr: float, weight_decay: float) -> None:
-        """y <- y - lr * (g + weight_decay * y): what the flat vectors would give, bit by bit, without making them."""
+        """y <- y - lr * (g + weight_decay * y): what the flat vectors would give, bit by bit,
+        without making them."""
         gradients = self.gradients(features, labels)
         with torch.no_grad():
             if weight_decay:
@@ -62,14 +66,16 @@ def _module(model: Model | EncoderModel, dtype: torch.dtype) -> LayerStack | Enc
 
 
 class Student:
-    """The replica into which the server's model is distilled: one forward, then at most one pullback of it."""
+    """The replica into which the server's model is distilled: one forward, then at most one
+    pullback of it."""
 
     def __init__(self, replica: Replica, seed: int) -> None:
         self.replica, self.seed = replica, seed
         self.masked_version = -1
 
     def logits(self, x: Vector, buffers: Vector, features: torch.Tensor, training_version: int | None) -> tuple[Logits, Pullback]:
-        """See Backend.public_logits. What a forward in training does to the buffers is forgotten."""
+        """See Backend.public_logits. What a forward in training does to the buffers is
+        forgotten."""
         module, gradient = self.replica.module, self.replica.gradient
         self.replica.load(x, buffers)
         module.train(training_version is not None)

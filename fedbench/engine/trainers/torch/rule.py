@@ -15,7 +15,8 @@ ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 
 
 def is_plain(rule: LocalRule) -> bool:
-    """Is a step y <- y - lr * (g + weight_decay * y), and nobody wants to see a gradient? Then none needs to be a flat vector."""
+    """Is a step y <- y - lr * (g + weight_decay * y), and nobody wants to see a gradient? Then none
+    needs to be a flat vector."""
     if rule.optimizer != "sgd" or rule.momentum or rule.prox or rule.correction is not None or rule.anchor is not None:
         return False
     return not {"first_gradient", "mean_gradient"}.intersection(rule.wants)
@@ -31,12 +32,14 @@ class Differentiable(Protocol):
     def buffers(self) -> torch.Tensor: ...
 
     def backward(self, *batch: Any) -> torch.Tensor:
-        """The gradient (.., d) on a batch, valid until the next call; a step in training for the buffers."""
+        """The gradient (.., d) on a batch, valid until the next call; a step in training for the
+        buffers."""
         ...
 
 
 class Direction:
-    """The gradient h and the direction of every step of a job, with the optimiser's state and what the rule wants to see of h.
+    """The gradient h and the direction of every step of a job, with the optimiser's state and what
+    the rule wants to see of h.
 
     A rule whose vectors are stacked (lanes, d), each lane a job, gives stacked directions.
     """
@@ -55,8 +58,8 @@ class Direction:
         self.total: torch.Tensor | None = None
 
     def gradient(self, model: Differentiable, *batch: Any) -> torch.Tensor:
-        """h = g(y) - g(anchor) + weight_decay * y on one mini-batch, valid until the next call. The buffers are those that the forward
-        at y leaves."""
+        """h = g(y) - g(anchor) + weight_decay * y on one mini-batch, valid until the next call. The
+        buffers are those that the forward at y leaves."""
         rule, y, h = self.rule, model.flat, model.backward(*batch)
         if self.anchor is not None:
             at_y, here, buffers = h.clone(), y.clone(), model.buffers.clone()
@@ -89,8 +92,9 @@ class Direction:
         return self.u
 
     def _adamw(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """u <- b1 u + (1 - b1) h, v <- b2 v + (1 - b2) h h, and the direction u' / (sqrt(v') + eps) + weight_decay y of u' = u / (1 - b1^t)
-        and v' = v / (1 - b2^t). In place, rounding by rounding: fresh vectors of a large model cost more than the arithmetic."""
+        """u <- b1 u + (1 - b1) h, v <- b2 v + (1 - b2) h h, and the direction u' / (sqrt(v') + eps)
+        + weight_decay y of u' = u / (1 - b1^t) and v' = v / (1 - b2^t). In place, rounding by
+        rounding: fresh vectors of a large model cost more than the arithmetic."""
         self.count += 1
         if self.moments is None:
             self.moments = [torch.zeros_like(h) for _ in range(4)]
@@ -102,7 +106,8 @@ class Direction:
         return direction.add_(torch.mul(y, self.rule.weight_decay, out=second))
 
     def by_products(self, steps: int, lane: Any = ...) -> dict[str, npt.NDArray[Any]]:
-        """The gradients (d,) that the rule wants, after so many steps; `lane` says of which job, if they are stacked."""
+        """The gradients (d,) that the rule wants, after so many steps; `lane` says of which job, if
+        they are stacked."""
         wanted: dict[str, npt.NDArray[Any]] = {}
         for name, value, count in (("first_gradient", self.first, 1), ("mean_gradient", self.total, steps)):
             if name in self.rule.wants:

@@ -1,4 +1,5 @@
-"""The torch trainer of a device: the jobs of a wave side by side, as stacked tensors, step by step."""
+"""The torch trainer of a device: the jobs of a wave side by side, as stacked tensors, step by
+step."""
 
 from __future__ import annotations
 
@@ -33,13 +34,16 @@ VECTORS = ("start", "correction", "anchor")
 class StackedTrainer(TorchTask):
     """Trains a Task on one torch device, `lanes` jobs at a time.
 
-    A job sees the data order, dropout masks and changed images of TorchTrainer and gives its result to rounding. The result depends
-    on the Assignment and the seed only: there are always `lanes` lanes, idle ones among them, and batches are always filled up to
-    one size with examples that do not count, so no shape depends on the wave; nothing is drawn on the device; and the settings of
-    `deterministic` hold while it computes. Another number of lanes, device or library version may round otherwise.
+    A job sees the data order, dropout masks and changed images of TorchTrainer and gives its result
+    to rounding. The result depends on the Assignment and the seed only: there are always `lanes`
+    lanes, idle ones among them, and batches are always filled up to one size with examples that do
+    not count, so no shape depends on the wave; nothing is drawn on the device; and the settings of
+    `deterministic` hold while it computes. Another number of lanes, device or library version may
+    round otherwise.
 
-    Executed so far: on torch's CPU device, in tests. No GPU has run it; `pytest -m gpu tests/engine/test_stacked_trainer.py` is the
-    check that is still to be made, and LANES was not tuned.
+    Executed so far: on torch's CPU device, in tests. No GPU has run it; `pytest -m gpu
+    tests/engine/test_stacked_trainer.py` is the check that is still to be made, and LANES was not
+    tuned.
     """
 
     def __init__(
@@ -76,7 +80,8 @@ class StackedTrainer(TorchTask):
             return self._descend(block, replace(rule, **stacked), self._schedule([assignment.job for assignment in block]))
 
     def _descend(self, block: list[Assignment], rule: LocalRule, schedule: Schedule) -> list[Work]:
-        """All steps of all lanes. The result of a job is taken after its last step; then its lane is idle."""
+        """All steps of all lanes. The result of a job is taken after its last step; then its lane
+        is idle."""
         y, direction = self.lanes.flat, Direction(rule, self.at)
         works: dict[int, Work] = {}
         for step in range(schedule.steps + 1):
@@ -95,7 +100,8 @@ class StackedTrainer(TorchTask):
             return self._work(replica, assignment, end, end_buffers, by_products)
 
     def _stack(self, block: list[Assignment], field: str, like: torch.Tensor) -> npt.NDArray[Any]:
-        """A vector of every job, one a lane, in the shape of `like`; zeros in lanes without a job."""
+        """A vector of every job, one a lane, in the shape of `like`; zeros in lanes without a
+        job."""
         stack = np.zeros(like.shape, self.dtype)
         for lane, assignment in enumerate(block):
             with Stage(assignment.job, "local training"):
@@ -137,7 +143,8 @@ class StackedTrainer(TorchTask):
         return features, self.y[rows], schedule.weights[step], functools.partial(self._masks, schedule, step)
 
     def _masks(self, schedule: Schedule, step: int) -> list[torch.Tensor]:
-        """Words of a lane's stream are used forward by forward, layer by layer, example by example."""
+        """Words of a lane's stream are used forward by forward, layer by layer, example by
+        example."""
         masks = []
         for layer, shape in self.dropouts:
             stack = torch.zeros(self.lanes.count, *mask_shape(layer, (self.examples, *shape)), dtype=self.real)
@@ -151,8 +158,9 @@ class StackedTrainer(TorchTask):
 
 @dataclass(frozen=True)
 class Schedule:
-    """The batches of some jobs, one a lane. rows of the training set, weights of examples (see Lanes.backward) and changes of images
-    (steps, lanes, examples); sizes of batches (steps, lanes, 1); streams of dropout words."""
+    """The batches of some jobs, one a lane. rows of the training set, weights of examples (see
+    Lanes.backward) and changes of images (steps, lanes, examples); sizes of batches (steps, lanes,
+    1); streams of dropout words."""
 
     jobs: list[Job]
     streams: list[RandomStream]

@@ -1,5 +1,6 @@
-// The loops behind cache.hpp, plain ones that the compiler vectorises for what the file is compiled
-// for. Unnamed namespace on purpose: files for different instruction sets must not be merged.
+// The loops behind cache.hpp: plain ones, which the compiler vectorises for the instruction set of
+// the including file. The namespace is unnamed on purpose: code for different instruction sets must
+// not be merged.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the kernels refuse, on the CPU and on a GPU alike.
+// Checks of the kernels' arguments, on the CPU and on a GPU alike.
 #pragma once
 
 #include <stdexcept>

@@ -19,7 +19,7 @@ InstructionSet best() {
     return InstructionSet::portable;
 }
 
-/// `what` is the argument's name in the message.
+/// Returns the instruction set of this name; `what` names the argument in messages.
 InstructionSet parse(const std::string& name, InstructionSet limit, const char* what) {
     std::string known;
     for (InstructionSet isa : kAll) {

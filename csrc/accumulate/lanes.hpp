@@ -22,8 +22,8 @@ using simd::broadcast;
 using Sums = simd::Pack<double, kLanes>;
 using All = std::integral_constant<std::size_t, kLanes>;
 
-/// body(i, count) for the elements from i on, eight at a time: count is All{}, or a number where
-/// fewer are left.
+/// Calls body(i, count) for the elements from i on, eight at a time. `count` is All{}, or a number
+/// where fewer are left.
 template <typename Body>
 [[gnu::always_inline]] inline void in_lanes(std::size_t begin, std::size_t end, const Body& body) {
     for (; begin + kLanes <= end; begin += kLanes) body(begin, All{});
@@ -34,7 +34,7 @@ template <typename Real>
 [[gnu::always_inline]] inline simd::Pack<Real, kLanes> load(const Real* p, All) {
     return simd::load<kLanes>(p);
 }
-/// Lanes that are not there are 0, which adds nothing to a sum.
+/// Lanes that do not exist are 0, which adds nothing to a sum.
 template <typename Real>
 [[gnu::always_inline]] inline simd::Pack<Real, kLanes> load(const Real* p, std::size_t count) {
     return simd::load<kLanes>(p, count);
@@ -46,8 +46,8 @@ template <typename Real>
     return fma(widened(a), widened(b), sums);
 }
 
-/// Results that no cache keeps are stored past the caches: an ordinary store would first read what
-/// it overwrites.
+/// Stores results that no cache keeps past the caches: an ordinary store would first read what it
+/// overwrites.
 template <typename Real>
 bool goes_past_caches(std::span<const Real> out) {
     return simd::kCanStorePast && out.size_bytes() >= std::size_t{16} << 20 && reinterpret_cast<std::uintptr_t>(out.data()) % 16 == 0;
@@ -81,8 +81,8 @@ double weighted_sum_to(std::span<const double> weights, std::span<const Real* co
     return norm2;
 }
 
-/// Elements from, from + 1, .. of the vectors go to out[0], out[1], ..; returns the sum of their
-/// squares.
+/// Writes the weighted sum of elements from, from + 1, .. of the vectors to out[0], out[1], .., and
+/// returns the sum of its squares.
 template <typename Real>
 double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from) {
     if (goes_past_caches<Real>(out)) return weighted_sum_to<true>(weights, vectors, out, from);
@@ -134,8 +134,8 @@ double weighted_sum_avx2(std::span<const double> weights, std::span<const Real* 
 template <typename Real>
 double dot_avx2(std::span<const Real> a, std::span<const Real> b);
 
-/// weighted_sum of the vectors' elements from, from + 1, .. as many as `out` has; sizes are not
-/// checked.
+/// Returns weighted_sum of as many elements as `out` has, the first of which is `from`. Sizes are
+/// not checked.
 template <typename Real>
 double weighted_sum_from(std::span<const double> weights, std::span<const Real* const> vectors, std::size_t from, std::span<Real> out,
                          InstructionSet isa);

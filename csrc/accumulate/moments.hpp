@@ -1,6 +1,6 @@
-// The loops behind optimise.hpp, plain ones that the compiler vectorises for what the file is
-// compiled for; without fma the bits do not depend on it. Unnamed namespace on purpose: files for
-// different instruction sets must not be merged.
+// The loops behind optimise.hpp: plain ones, which the compiler vectorises for the instruction set
+// of the including file. They have no fma, so the bits do not depend on it. The namespace is
+// unnamed on purpose: code for different instruction sets must not be merged.
 #pragma once
 
 #include "../simd/prefetch.hpp"
@@ -47,7 +47,7 @@ void adaptive_loop(const Step<Real>& step, Factors<Real> f) {
     for (; i < step.d; ++i) advance(i);
 }
 
-/// body(maximum, momentum) with both of the step as types, so that the body's loop or kernel has no
+/// Calls body(maximum, momentum) with both as types, so that the body's loop or kernel has no
 /// branches.
 template <typename Real, typename Body>
 void with_kind_of(const Step<Real>& step, const Body& body) {

@@ -25,8 +25,8 @@ void adaptive_on(const Step<Real>& step, const Factors<Real>& factors, Instructi
     optimising::adaptive(step, factors);
 }
 
-/// part(begin, count) for blocks from the end to the beginning: after the norm's pass over g its
-/// end is still in a cache.
+/// Calls part(begin, count) for blocks from the end to the beginning: after the norm's pass over g,
+/// its end is still in a cache.
 template <typename Part>
 void backwards(std::size_t d, const Part& part) {
     constexpr std::size_t block = 1 << 16;

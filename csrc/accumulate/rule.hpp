@@ -1,11 +1,11 @@
-// The numbers of an optimiser's rule and its formula for one element: one text for the loops of the
-// CPU and the kernels of a GPU.
+// The numbers of an optimiser's rule and its formula for one element, written once for the loops of
+// the CPU and the kernels of a GPU.
 //
-// How one text serves both: everything is a constexpr template or function, and nvcc compiles those
-// for the device as well (--expt-relaxed-constexpr). So there is no macro, the host's compiler sees
-// plain C++, and whatever a formula calls (fma, sqrt) is correctly rounded on both sides, which
-// leaves no room for other bits: the device is compiled without contraction and fast-math. Unnamed
-// namespace on purpose: files for different instruction sets must not be merged.
+// Everything here is a constexpr template or function, which nvcc also compiles for the device
+// (--expt-relaxed-constexpr). So there is no macro, and the host's compiler sees plain C++. All
+// that a formula calls (fma, sqrt) is correctly rounded on both sides, and the device is compiled
+// without contraction and fast-math, so the bits are equal. The namespace is unnamed on purpose:
+// code for different instruction sets must not be merged.
 #pragma once
 
 #include <cmath>
@@ -27,7 +27,7 @@ struct Factors {
 enum class Maximum { none, kept, used };
 enum class Momentum { now, ahead };
 
-/// Vectors of an adaptive step; vhat is not read if there is no maximum.
+/// The vectors of an adaptive step; vhat is not read without a maximum.
 template <typename Real>
 struct Step {
     Real *x, *m, *v, *vhat;
@@ -45,7 +45,7 @@ struct Element {
 
 namespace {
 
-/// base^exponent by repeated squaring: no libm.
+/// Returns base^exponent by repeated squaring, without libm.
 constexpr double power(double base, std::int64_t exponent) {
     double result = 1;
     for (; exponent > 0; exponent >>= 1, base *= base)
@@ -62,7 +62,7 @@ constexpr Factors<Real> factors_of(const AdamRule& rule, double signed_rate, dou
             real(signed_rate / first), real(1 / std::sqrt(second)), real(rule.epsilon)};
 }
 
-/// What clipping to `bound` makes of a gradient whose squared norm is norm2.
+/// Returns the clipping of a gradient to `bound`, given its squared norm.
 constexpr Clip clip_of(double norm2, double bound) {
     const double norm = std::sqrt(norm2);
     const bool whole = norm <= bound || bound == std::numeric_limits<double>::infinity();
@@ -74,7 +74,7 @@ constexpr Real descended(Real x, Real g, Real scale, Real rate) {
     return x - rate * (scale * g);
 }
 
-/// The step that optimise.hpp states. `Maximum::none` leaves vhat as it is.
+/// Makes the step that optimise.hpp states. `Maximum::none` leaves vhat as it is.
 template <Maximum maximum, Momentum momentum, typename Real>
 constexpr Element<Real> adapted(const Element<Real>& now, Real g, const Factors<Real>& f) {
     const Real direction = f.scale * g;

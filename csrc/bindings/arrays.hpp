@@ -13,8 +13,8 @@ namespace fedbench::bindings {
 
 namespace py = pybind11;
 
-/// A numpy array itself: a masked array or another subclass may mean something else than its memory
-/// says.
+/// Whether an object is a numpy array itself: a masked array or another subclass may mean something
+/// else than its memory says.
 inline bool is_exact(const py::handle& object) {
     return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_);
 }
@@ -51,7 +51,7 @@ const char* type_name() {
     else return "int64";
 }
 
-/// A one-dimensional C-contiguous array of exactly this dtype.
+/// Returns a view of a one-dimensional C-contiguous array of exactly this dtype.
 template <typename T>
 std::span<const T> vector_of(const std::string& name, const py::handle& object) {
     if (!is_plain<T>(object, 1)) refuse(name, std::string(type_name<T>()) + " (d,) C-contiguous", object);
@@ -59,19 +59,19 @@ std::span<const T> vector_of(const std::string& name, const py::handle& object) 
     return {array.data(), static_cast<std::size_t>(array.size())};
 }
 
-/// The values of such an array, whatever becomes of it.
+/// Returns a copy of the values of such an array, which later changes of the array do not touch.
 template <typename T>
 std::vector<T> copied(const std::string& name, const py::handle& object) {
     const auto view = vector_of<T>(name, object);
     return {view.begin(), view.end()};
 }
 
-/// Arrays whose memory stays where it is for as long as this lives: they are held, and numpy does
-/// not resize an array to which a weak reference points. Made and ended with the interpreter's
-/// lock.
+/// Keeps the memory of arrays where it is for as long as this lives: the arrays are held, and numpy
+/// does not resize an array to which a weak reference points. It is made and destroyed under the
+/// interpreter's lock.
 class Pins {
 public:
-    /// The array and those of which it is a view.
+    /// Adds the array and those of which it is a view.
     void add(const py::object& array) {
         for (py::object link = array; py::isinstance<py::array>(link); link = py::reinterpret_borrow<py::array>(link).base()) {
             held_.push_back(link);
@@ -83,7 +83,8 @@ private:
     std::vector<py::object> held_;
 };
 
-/// A two-dimensional C-contiguous array of exactly this dtype, as its rows one after another.
+/// Returns a two-dimensional C-contiguous array of exactly this dtype, as its rows one after
+/// another.
 template <typename T>
 std::span<const T> matrix_of(const std::string& name, const py::handle& object) {
     if (!is_plain<T>(object, 2)) refuse(name, std::string(type_name<T>()) + " (B, C) C-contiguous", object);
@@ -91,7 +92,7 @@ std::span<const T> matrix_of(const std::string& name, const py::handle& object) 
     return {array.data(), static_cast<std::size_t>(array.size())};
 }
 
-/// The span, if the array that it views may be written.
+/// Returns the span if the array that it views may be written; throws if not.
 template <typename T>
 std::span<T> writeable(const std::string& name, const py::handle& object, std::span<const T> view) {
     if (!py::reinterpret_borrow<py::array>(object).writeable())
@@ -99,14 +100,28 @@ std::span<T> writeable(const std::string& name, const py::handle& object, std::s
     return {const_cast<T*>(view.data()), view.size()};
 }
 
-/// A vector that will be written.
+/// Returns the length of an axis of a numpy array.
+inline std::size_t side_of(const py::handle& array, int axis) {
+    return static_cast<std::size_t>(py::reinterpret_borrow<py::array>(array).shape(axis));
+}
+
+/// Returns a matrix (rows, columns) that will be written.
+template <typename T>
+std::span<T> matrix_out(const std::string& name, const py::handle& object, std::size_t rows, std::size_t columns) {
+    const auto view = matrix_of<T>(name, object);
+    if (side_of(object, 0) != rows || side_of(object, 1) != columns)
+        refuse(name, "shape (" + std::to_string(rows) + ", " + std::to_string(columns) + ")", object);
+    return writeable<T>(name, object, view);
+}
+
+/// Returns a view of a vector that will be written.
 template <typename T>
 std::span<T> output_of(const std::string& name, const py::handle& object) {
     const auto view = vector_of<T>(name, object);
     return writeable<T>(name, object, view);
 }
 
-/// A read-only numpy view of a column; `owner` keeps the memory alive.
+/// Returns a read-only numpy view of a column; `owner` keeps the memory alive.
 template <typename T>
 py::array column(const std::vector<T>& values, const py::object& owner) {
     py::array view(py::dtype::of<T>(), {static_cast<py::ssize_t>(values.size())}, {static_cast<py::ssize_t>(sizeof(T))}, values.data(),
@@ -115,7 +130,7 @@ py::array column(const std::vector<T>& values, const py::object& owner) {
     return view;
 }
 
-/// A numpy array that takes over a vector.
+/// Returns a numpy array that takes over a vector.
 template <typename T>
 py::array take(std::vector<T>&& values) {
     auto* heap = new std::vector<T>(std::move(values));

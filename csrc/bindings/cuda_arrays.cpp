@@ -26,8 +26,8 @@ std::string shape_text(const std::vector<py::ssize_t>& shape) {
     return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-/// Strides in elements or bytes, `item` to a step of the last axis; axes of one element may have
-/// any.
+/// Whether strides, in elements or bytes, are those of a C-contiguous array; `item` is the step of
+/// the last axis. Axes of one element may have any stride.
 template <typename Strides>
 bool is_contiguous(const std::vector<py::ssize_t>& shape, const Strides& strides, py::ssize_t item) {
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
@@ -58,7 +58,7 @@ bool has_dlpack(const py::handle& object) { return py::hasattr(object, "__dlpack
 
 bool is_cuda(int type) { return type == kDlCuda || type == kDlCudaManaged; }
 
-/// An array in the host's memory, or something else altogether.
+/// Describes an object that is an array in the host's memory, or no array at all.
 std::string describe_foreign(const py::handle& object) {
     if (!py::hasattr(object, "dtype") || !py::hasattr(object, "shape")) return describe(object);
     std::string type = py::str(object.attr("dtype"));

@@ -1,9 +1,9 @@
 // Checked views of device arrays, from any library: through DLPack, or else
 // __cuda_array_interface__. Nothing here copies.
 //
-// Order: DLPack's producer makes the call's stream wait for what it has under way; of the other
-// interface the call waits for the stream that it names. None named (version 2, or None): nothing
-// is waited for.
+// Order of work: a producer of DLPack makes the call's stream wait for its work under way. With
+// __cuda_array_interface__ the call waits for the stream that it names. If none is named (version
+// 2, or None), the call does not wait.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace fedbench::bindings {
 
-/// What an array says of itself.
+/// The description of a device array.
 struct DeviceView {
     std::string type;  // as numpy names it
     std::vector<py::ssize_t> shape;
@@ -30,8 +30,8 @@ struct DeviceView {
     std::string describe() const;
 };
 
-/// Device memory with a shape, for results that the caller gave no array for; other libraries read
-/// it by its interface.
+/// Device memory with a shape, for results for which the caller gave no array. Other libraries read
+/// it by __cuda_array_interface__.
 class DeviceArray {
 public:
     DeviceArray(std::string type, std::vector<py::ssize_t> shape);
@@ -51,13 +51,13 @@ private:
 /// the call's stream.
 class DeviceArguments {
 public:
-    /// `stream`: None or a handle as an integer; 1 is the legacy default stream, 2 that of the
+    /// `stream` is None or a handle as an integer; 1 is the legacy default stream, 2 that of the
     /// thread.
     explicit DeviceArguments(const py::object& stream);
 
     cuda::Stream stream() const { return reinterpret_cast<cuda::Stream>(stream_); }
 
-    /// An array of `type` and as many axes as `axes` has names, such as "(B, C)".
+    /// Returns an array of `type` and as many axes as `axes` has names, such as "(B, C)".
     DeviceView array(const std::string& name, const py::handle& object, const std::string& type, const std::string& axes);
 
     template <typename T>
@@ -71,7 +71,7 @@ public:
         if (view.size() != length) refuse(name, "length " + std::to_string(length), object);
         return view;
     }
-    /// A vector that will be written.
+    /// Returns a vector that will be written.
     template <typename T>
     std::span<T> output(const std::string& name, const py::handle& object, std::size_t length) {
         return writeable<T>(name, object, vector<T>(name, object, length));
@@ -82,11 +82,12 @@ public:
             throw py::type_error(name + ": expected a writeable array, got a read-only one");
         return {const_cast<T*>(view.data()), view.size()};
     }
-    /// Rows of a (K, d) array, or a sequence of K vectors; all of the first one's length.
+    /// Returns the rows of a (K, d) array, or of a sequence of K vectors; all have the first one's
+    /// length.
     template <typename Real>
     std::vector<std::span<const Real>> rows(const py::object& vectors);
 
-    /// body(std::type_identity<Real>) with the array's type.
+    /// Calls body(std::type_identity<Real>) with the array's type.
     template <typename Body>
     auto with_type(const std::string& name, const py::handle& object, const Body& body) {
         const DeviceView view = view_of(name, object, "float32 or float64 on a CUDA device");
@@ -97,7 +98,8 @@ public:
 
     [[noreturn]] static void refuse(const std::string& name, const std::string& wanted, const py::handle& got);
 
-    /// The array, made known to the stream; `wanted` is for the message.
+    /// Returns the view of an array, and orders the stream after its work; `wanted` is for the
+    /// message.
     DeviceView view_of(const std::string& name, const py::handle& object, const std::string& wanted);
 
 private:

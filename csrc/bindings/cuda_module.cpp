@@ -7,7 +7,7 @@ namespace py = pybind11;
 
 namespace {
 
-/// A CudaError becomes fedbench.errors.CudaError.
+/// Turns a CudaError into fedbench.errors.CudaError.
 void translate(std::exception_ptr pointer) {
     try {
         if (pointer) std::rethrow_exception(pointer);

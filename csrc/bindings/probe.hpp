@@ -1,4 +1,4 @@
-// What benchmarks need from inside: the hold model of the event queue, and a reader as fast as the
+// Functions for benchmarks only: the hold model of the event queue, and a reader as fast as the
 // memory.
 #pragma once
 
@@ -44,8 +44,8 @@ private:
     EventQueue queue_;
 };
 
-/// Exclusive or of all bits of K rows of d floats, a cache line of each row in turn: K streams, and
-/// no arithmetic to wait for.
+/// Returns the exclusive or of all bits of K rows of d floats. It reads a cache line of each row in
+/// turn: K streams, and no arithmetic to wait for.
 inline std::uint32_t read_rows(std::span<const float* const> rows, std::size_t d) {
     typedef std::uint32_t Quarter __attribute__((vector_size(16)));  // named ones: GCC keeps an array of them in memory
     constexpr std::size_t line = 16;

@@ -9,7 +9,7 @@ namespace fedbench::bindings {
 
 namespace {
 
-/// Rows to be overwritten; the same array may stand for several arrivals.
+/// Returns rows that will be overwritten; the same array may stand for several arrivals.
 template <typename Real>
 std::vector<Real*> rows_to_write(const py::sequence& rows, std::size_t d) {
     std::vector<Real*> pointers;

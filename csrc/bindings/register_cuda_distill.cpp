@@ -11,7 +11,7 @@ namespace {
 
 using Shape = std::vector<py::ssize_t>;
 
-/// (grad,) or (grad, probabilities, label, entropy, kl, ce), new ones.
+/// Returns new arrays (grad,) or (grad, probabilities, label, entropy, kl, ce).
 template <typename Real>
 py::tuple new_arrays(const Shape& shape, bool all) {
     const auto grid = [&] { return py::cast(DeviceArray(type_name<Real>(), shape)); };
@@ -47,8 +47,8 @@ DistillRows<Real> rows_out(DeviceArguments& arguments, const py::tuple& out, con
     return to;
 }
 
-/// (loss, relative entropy, alpha, arrays). `out`: arrays, or whether all six are wanted, or the
-/// gradient alone.
+/// Returns (loss, relative entropy, alpha, arrays). `out` holds arrays, or says whether all six are
+/// wanted, or the gradient alone.
 py::tuple distill_into(const py::object& student, const py::object& teacher, double alpha_min, double alpha_max, const py::object& out,
                        bool probabilities, const py::object& stream) {
     DeviceArguments arguments(stream);

@@ -17,7 +17,7 @@ using RuleTuple = std::tuple<double, double, double, double, bool, std::int64_t,
 
 AdamRule rule_of(const RuleTuple& rule) { return std::make_from_tuple<AdamRule>(rule); }
 
-/// Vectors on the device, what they lie in, and their common length.
+/// Vectors on the device, the memory in which they lie, and their common length.
 template <typename Real>
 struct Rows {
     std::vector<std::span<const Real>> views;
@@ -34,7 +34,7 @@ struct Rows {
     }
 };
 
-/// The array that tells the type of `vectors`.
+/// Returns the array that tells the type of `vectors`.
 py::object first_of(const py::object& vectors) {
     if (is_device_array(vectors)) return vectors;
     if (!py::isinstance<py::sequence>(vectors) || py::isinstance<py::array>(vectors))
@@ -43,7 +43,7 @@ py::object first_of(const py::object& vectors) {
     return vectors[py::int_(0)];
 }
 
-/// (out, squared norm); `out` None: a new array.
+/// Returns (out, squared norm); if `out` is None, it is a new array.
 std::pair<py::object, double> weighted_sum_into(const py::object& weights, const py::object& vectors, const py::object& out,
                                                 const py::object& stream) {
     DeviceArguments arguments(stream);
@@ -85,7 +85,7 @@ std::tuple<double, double, double, double> movement_of(const py::object& x, cons
     });
 }
 
-/// x and its moments (m, v) or (m, v, vhat), and what they lie in.
+/// x and its moments (m, v) or (m, v, vhat), and the memory in which they lie.
 template <typename Real>
 struct State {
     std::span<Real> x;
@@ -159,7 +159,7 @@ double sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::
     });
 }
 
-/// `order` by its name in CacheOrder.
+/// Returns the CacheOrder of this name.
 CacheOrder order_of(const std::string& order) {
     if (order == "deferred") return CacheOrder::deferred;
     if (order == "immediate") return CacheOrder::immediate;

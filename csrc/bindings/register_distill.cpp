@@ -12,30 +12,21 @@ namespace fedbench::bindings {
 
 namespace {
 
-template <typename Real>
-std::span<Real> grid_out(const char* name, const py::handle& object, py::ssize_t rows, py::ssize_t classes) {
-    const auto view = matrix_of<Real>(name, object);
-    const auto array = py::reinterpret_borrow<py::array>(object);
-    if (array.shape(0) != rows || array.shape(1) != classes)
-        refuse(name, "shape (" + std::to_string(rows) + ", " + std::to_string(classes) + ")", object);
-    return writeable<Real>(name, object, view);
-}
-
 template <typename T>
-std::span<T> column_out(const char* name, const py::handle& object, py::ssize_t rows) {
+std::span<T> column_out(const char* name, const py::handle& object, std::size_t rows) {
     const auto view = output_of<T>(name, object);
-    if (static_cast<py::ssize_t>(view.size()) != rows) refuse(name, "length " + std::to_string(rows), object);
+    if (view.size() != rows) refuse(name, "length " + std::to_string(rows), object);
     return view;
 }
 
 /// out = (grad,) or (grad, probabilities, label, entropy, kl, ce).
 template <typename Real>
-DistillRows<Real> rows_out(const py::tuple& out, py::ssize_t rows, py::ssize_t classes) {
+DistillRows<Real> rows_out(const py::tuple& out, std::size_t rows, std::size_t classes) {
     if (out.size() != 1 && out.size() != 6) throw py::value_error("out: expected (grad,) or (grad, probabilities, label, entropy, kl, ce)");
     DistillRows<Real> to{};
-    to.grad = grid_out<Real>("grad", out[0], rows, classes);
+    to.grad = matrix_out<Real>("grad", out[0], rows, classes);
     if (out.size() == 1) return to;
-    to.probabilities = grid_out<Real>("probabilities", out[1], rows, classes);
+    to.probabilities = matrix_out<Real>("probabilities", out[1], rows, classes);
     to.label = column_out<std::int64_t>("label", out[2], rows);
     to.entropy = column_out<double>("entropy", out[3], rows);
     to.kl = column_out<double>("kl", out[4], rows);
@@ -43,7 +34,8 @@ DistillRows<Real> rows_out(const py::tuple& out, py::ssize_t rows, py::ssize_t c
     return to;
 }
 
-/// Kept from call to call, one a thread: a fresh megabyte costs more than the arithmetic on it.
+/// Is kept from call to call, one per thread: a fresh megabyte costs more than the arithmetic on
+/// it.
 template <typename Real>
 DistillWorkspace<Real> workspace_for(std::size_t rows, std::size_t classes) {
     thread_local std::vector<TeacherRow> teacher;
@@ -58,10 +50,8 @@ template <typename Real>
 std::tuple<double, double, double> distill_into(const py::object& student, const py::object& teacher, double alpha_min, double alpha_max,
                                                 const py::tuple& out, bool probabilities, const std::string& isa) {
     const auto s = matrix_of<Real>("student", student), t = matrix_of<Real>("teacher", teacher);
-    const auto shape = py::reinterpret_borrow<py::array>(student);
-    const auto other = py::reinterpret_borrow<py::array>(teacher);
-    const py::ssize_t rows = shape.shape(0), classes = shape.shape(1);
-    if (other.shape(0) != rows || other.shape(1) != classes)
+    const std::size_t rows = side_of(student, 0), classes = side_of(student, 1);
+    if (side_of(teacher, 0) != rows || side_of(teacher, 1) != classes)
         refuse("teacher", "the student's shape (" + std::to_string(rows) + ", " + std::to_string(classes) + ")", teacher);
     const auto to = rows_out<Real>(out, rows, classes);
     const std::array<Extent, 8> extents{extent_of("grad", to.grad),   extent_of("probabilities", to.probabilities),
@@ -70,10 +60,9 @@ std::tuple<double, double, double> distill_into(const py::object& student, const
                                         extent_of("student", s),      extent_of("teacher", t)};
     refuse_overlap(extents, 6);
     const InstructionSet chosen = instruction_set_named(isa);
-    const DistillRule rule{
-        static_cast<std::size_t>(classes), {alpha_min, alpha_max}, probabilities ? Teacher::probabilities : Teacher::logits};
+    const DistillRule rule{classes, {alpha_min, alpha_max}, probabilities ? Teacher::probabilities : Teacher::logits};
     const py::gil_scoped_release release;
-    const auto workspace = workspace_for<Real>(static_cast<std::size_t>(rows), rule.classes);
+    const auto workspace = workspace_for<Real>(rows, classes);
     const Distilled result = distill<Real>(s, t, rule, to, workspace, chosen);
     return {result.loss, result.relative_entropy, result.alpha};
 }

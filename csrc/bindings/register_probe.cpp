@@ -9,8 +9,8 @@ namespace fedbench::bindings {
 
 namespace {
 
-/// (n,) int64, every value in [0, 2^62), so that no sum of a time and an increment of a benchmark's
-/// length overflows.
+/// Returns (n,) int64 with every value in [0, 2^62), so that no sum of a time and an increment of a
+/// benchmark's length overflows.
 std::span<const std::int64_t> nanoseconds(const char* name, const py::object& values) {
     const auto view = vector_of<std::int64_t>(name, values);
     if (std::ranges::any_of(view, [](std::int64_t v) { return v < 0 || v >> 62 != 0; }))
@@ -31,7 +31,7 @@ py::tuple run_hold(Hold& hold, const py::object& increments) {
 
 std::uint32_t read_all(const py::object& vectors) {
     if (!is_plain<float>(vectors, 2)) refuse("vectors", "float32 (K, d) C-contiguous", vectors);
-    const auto d = static_cast<std::size_t>(py::reinterpret_borrow<py::array>(vectors).shape(1));
+    const std::size_t d = side_of(vectors, 1);
     py::list kept;
     const auto rows = rows_of<float>(vectors, d, kept);
     const py::gil_scoped_release release;

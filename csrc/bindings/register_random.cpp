@@ -9,7 +9,7 @@ namespace fedbench::bindings {
 
 namespace {
 
-/// `count`, if one call may draw so many values.
+/// Returns `count` if one call may draw so many values; throws if not.
 template <typename Integer>
 py::ssize_t bounded(const char* name, Integer count) {
     if (static_cast<std::int64_t>(count) > kMostDraws)

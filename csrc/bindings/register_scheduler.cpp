@@ -25,7 +25,8 @@ py::array chunk_column(const py::object& chunk) {
     return column((chunk.cast<const PlanChunk&>().*Columns).*Column, chunk);
 }
 
-/// A property that is not read while a call of the same scheduler is under way in another thread.
+/// Defines a property that refuses to be read while a call of the same scheduler is under way in
+/// another thread.
 template <typename Read>
 auto property(const char* name, Read read) {
     return [name, read](const Scheduler& scheduler) {

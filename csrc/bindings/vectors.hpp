@@ -1,4 +1,5 @@
-// What the bindings of the numerical kernels share: the instruction set by name, rows, overlap.
+// Shared by the bindings of the numerical kernels: the instruction set by name, rows, and the check
+// for overlap.
 #pragma once
 
 #include "arrays.hpp"
@@ -6,7 +7,7 @@
 
 namespace fedbench::bindings {
 
-/// A vector of d elements.
+/// Returns a view of a vector of d elements.
 template <typename T>
 std::span<const T> vector_of(const std::string& name, const py::handle& object, std::size_t d) {
     const auto view = vector_of<T>(name, object);
@@ -14,7 +15,7 @@ std::span<const T> vector_of(const std::string& name, const py::handle& object, 
     return view;
 }
 
-/// A vector of d elements that will be written.
+/// Returns a view of a vector of d elements that will be written.
 template <typename T>
 std::span<T> output_of(const std::string& name, const py::handle& object, std::size_t d) {
     const auto view = output_of<T>(name, object);
@@ -22,8 +23,8 @@ std::span<T> output_of(const std::string& name, const py::handle& object, std::s
     return view;
 }
 
-/// Rows of a (K, d) array, or a sequence of K vectors of length d; `kept` holds what a lazy
-/// sequence hands out.
+/// Returns the rows of a (K, d) array, or of a sequence of K vectors of length d. `kept` holds what
+/// a lazy sequence hands out.
 template <typename Real>
 std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d, py::list& kept) {
     std::vector<const Real*> rows;
@@ -41,7 +42,7 @@ std::vector<const Real*> rows_of(const py::object& vectors, std::size_t d, py::l
     return rows;
 }
 
-/// Memory of one array of a call.
+/// The memory of one array of a call.
 struct Extent {
     const char* name;
     const void* begin;
@@ -53,7 +54,7 @@ Extent extent_of(const char* name, std::span<T> view) {
     return {name, view.data(), view.size_bytes()};
 }
 
-/// The first `outputs` arrays may overlap neither each other nor the rest.
+/// Throws if one of the first `outputs` arrays overlaps another of them or one of the rest.
 inline void refuse_overlap(std::span<const Extent> arrays, std::size_t outputs) {
     const auto start = [](const Extent& e) { return reinterpret_cast<std::uintptr_t>(e.begin); };
     for (std::size_t i = 0; i < outputs; ++i)

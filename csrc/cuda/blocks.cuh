@@ -1,6 +1,6 @@
-// Sums over vectors with the bits of accumulate/lanes.hpp: a block of threads takes a block of
-// kBlock elements. All its threads fetch and compute, tile by tile, into shared memory; eight of
-// them a sum add the lanes, each in order.
+// Sums over vectors with the bits of accumulate/lanes.hpp. A block of threads takes a block of
+// kBlock elements. All its threads fetch and compute, tile by tile, into shared memory; for each
+// sum eight of them add the lanes, each in order.
 #pragma once
 
 #include "../accumulate/rule.hpp"
@@ -17,9 +17,9 @@ struct Values {
     double of[n];
 };
 
-/// source.at(i) are the values of element i, and sum n is that of value left(n) times value
-/// right(n): kSums sums of kValues values. partial (kSums, blocks) receives what each block adds up
-/// to.
+/// Computes kSums sums of kValues values. source.at(i) has the values of element i, and sum n is
+/// that of value left(n) times value right(n). partial (kSums, blocks) receives the sum of each
+/// block.
 template <typename Source>
 __global__ void sum_blocks(Source source, std::size_t d, double* partial) {
     using lanes::kLanes;
@@ -57,7 +57,8 @@ struct DotSource {
     __device__ Values<2> at(std::size_t i) const { return {static_cast<double>(a[i]), static_cast<double>(b[i])}; }
 };
 
-/// x, x - base and delta; their squares, and the product of the latter two.
+/// The values x, x - base and delta; the sums of their squares, and of the product of the latter
+/// two.
 template <typename Real>
 struct MovementSource {
     static constexpr std::size_t kValues = 3, kSums = 4;
@@ -98,7 +99,7 @@ struct Write {
     __device__ void operator()(std::size_t i, Real value) const { out[i] = value; }
 };
 
-/// One element's step, in place.
+/// Makes one element's step, in place.
 template <typename Real, optimising::Maximum maximum, optimising::Momentum momentum>
 struct Adapt {
     optimising::Step<Real> step;

@@ -1,4 +1,4 @@
-// Kernels whose threads take an element each.
+// Kernels in which every thread takes one element.
 #pragma once
 
 #include "../accumulate/cached.hpp"

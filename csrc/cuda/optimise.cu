@@ -12,7 +12,7 @@ using optimising::Maximum;
 using optimising::Momentum;
 using optimising::Step;
 
-/// body(adapt) with the step's Adapt, of the type that its maximum and momentum give.
+/// Calls body(adapt) with the step's Adapt, whose type follows from its maximum and momentum.
 template <typename Real, typename Body>
 void with_adapt(const Step<Real>& step, const optimising::Factors<Real>& factors, const Body& body) {
     optimising::with_kind_of(step, [&](auto maximum, auto momentum) { body(Adapt<Real, maximum(), momentum()>{step, factors}); });

@@ -1,7 +1,7 @@
-// Kernels of distill.hpp. A first pass sums every row in the CPU's order: up to kFew classes a
-// thread is a lane that holds a row, else a few neighbouring threads are the lanes of a pack that
-// goes along the row. The second pass, once alpha is known, takes an element a thread; it computes
-// its exponentials again, which costs less than memory for them.
+// The kernels of distill.hpp. The first pass sums every row in the CPU's order: up to kFew classes
+// a thread is a lane that holds a row; else a few neighbouring threads are the lanes of a pack that
+// goes along the row. The second pass, once alpha is known, takes an element per thread; it
+// computes the exponentials again, which costs less than memory for them.
 #pragma once
 
 #include "../distill/formulas.hpp"
@@ -11,7 +11,7 @@ namespace fedbench::cuda {
 
 namespace formulas = distillation;
 
-/// Lanes of a CPU's pack of 64 bytes.
+/// The lanes of a CPU's pack of 64 bytes.
 template <typename Real>
 inline constexpr unsigned kWidth = 64 / sizeof(Real);
 
@@ -55,8 +55,8 @@ __device__ void finish_row(const DistillCall<Real>& call, std::size_t u, const R
     if (call.label != nullptr) call.label[u] = row.label;
 }
 
-/// distill/few.hpp for one lane. 1 / E of a float E is the same from E as a double: twice the
-/// digits and two more round innocuously.
+/// distill/few_classes.hpp for one lane. 1 / E of a float E is the same computed from E as a
+/// double, since two more roundings at twice the digits do no harm.
 template <typename Real>
 __global__ void sum_few_classes(DistillCall<Real> call) {
     const std::size_t u = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -91,7 +91,8 @@ struct Lanes {
     __device__ T from(unsigned other, T value) const {
         return __shfl_sync(mask, value, static_cast<int>(other), width);
     }
-    /// Lane j + lane j + width / 2, and so on: add_lanes of simd/tree.hpp, every lane gets it.
+    /// Adds the lanes as add_lanes of simd/tree.hpp does: lane j + width / 2 to lane j, and so on.
+    /// Every lane gets the sum.
     __device__ double sum(double value) const {
         for (unsigned step = width / 2; step > 0; step /= 2) value += __shfl_xor_sync(mask, value, static_cast<int>(step), width);
         return value;
@@ -105,7 +106,8 @@ struct Lanes {
     }
 };
 
-/// largest_of of distill/peaks.hpp: in the same order, so that a row with a NaN has the same label.
+/// Does what largest_of of distill/peaks.hpp does, in the same order, so that a row with a NaN has
+/// the same label.
 template <typename Real>
 __device__ Real largest_of(const Real* row, std::size_t classes, const Lanes<kWidth<Real>>& lanes) {
     constexpr std::size_t width = kWidth<Real>, chains = 4;
@@ -121,7 +123,7 @@ __device__ Real largest_of(const Real* row, std::size_t classes, const Lanes<kWi
     return lanes.from(0, mine);
 }
 
-/// First place of `value` in a row; 0 if it is not there (NaN).
+/// Returns the first place of `value` in a row; 0 if it is not there (NaN).
 template <typename Real>
 __device__ std::int64_t first_place_of(const Real* row, std::size_t classes, Real value, const Lanes<kWidth<Real>>& lanes) {
     std::size_t i = lanes.lane;
@@ -135,8 +137,8 @@ template <typename Real>
 struct Totals {
     double of[4] = {};
 
-    /// Elements first + lane, + width, .. before `end`, at most kTerms of them. A lane that is not
-    /// `used` adds zeros.
+    /// Adds the elements first + lane, + width, .. before `end`, at most kTerms of them. A lane
+    /// that is not `used` adds zeros.
     __device__ void add(const Real* t, const Real* s, Real t_max, Real s_max, std::size_t first, std::size_t end, bool used) {
         Real terms[4] = {};
         for (std::size_t i = first; i < end; i += kWidth<Real>) {
@@ -151,13 +153,13 @@ struct Totals {
     }
 };
 
-/// Row that this thread is a lane of; the threads of a row are neighbours.
+/// Returns the row of which this thread is a lane; the threads of a row are neighbours.
 template <typename Real>
 __device__ std::size_t my_row() {
     return (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWidth<Real>;
 }
 
-/// distill/many.hpp, both of its loops over a row in one.
+/// Both loops of distill/many_classes.hpp over a row, in one.
 template <typename Real>
 __global__ void sum_many_classes(DistillCall<Real> call) {
     const std::size_t u = my_row<Real>(), classes = call.classes;
@@ -183,8 +185,8 @@ struct Highest {
     std::int64_t place;
 };
 
-/// std::max_element: the first of the largest; place 0 if the first element is NaN, other NaNs
-/// count for nothing.
+/// Does what std::max_element does: finds the first of the largest; place 0 if the first element is
+/// NaN, while other NaNs are ignored.
 template <typename Real>
 __device__ Highest<Real> highest_of(const Real* row, std::size_t classes, const Lanes<kWidth<Real>>& lanes) {
     Highest<Real> mine{row[0], 0};
@@ -199,7 +201,7 @@ __device__ Highest<Real> highest_of(const Real* row, std::size_t classes, const 
     return best;
 }
 
-/// sum P log P, with the eight lanes of a pack of doubles.
+/// Returns sum P log P, with the eight lanes of a pack of doubles.
 template <typename Real>
 __device__ double negative_entropy(const Real* p, std::size_t classes, const Lanes<kWidth<Real>>& lanes) {
     double total = 0;
@@ -208,7 +210,7 @@ __device__ double negative_entropy(const Real* p, std::size_t classes, const Lan
     return lanes.sum(total);  // the other lanes, if there are any, are zeros
 }
 
-/// distill/given.hpp: any number of classes.
+/// distill/given_probabilities.hpp, for any number of classes.
 template <typename Real>
 __global__ void sum_given(DistillCall<Real> call) {
     const std::size_t u = my_row<Real>(), classes = call.classes;
@@ -229,7 +231,8 @@ __global__ void sum_given(DistillCall<Real> call) {
     if (lanes.lane == 0) finish_row<Real>(call, u, {1, entropy, normaliser, entropy - cross, mass, Real{0}, peak, label});
 }
 
-/// grad = (Q - alpha P) / B, (1 - alpha) / B less at the label; and P if it is wanted.
+/// Computes grad = (Q - alpha P) / B, with (1 - alpha) / B taken away at the label, and P if it is
+/// wanted.
 template <typename Real>
 __global__ void write_gradient(DistillCall<Real> call, formulas::Mix<Real> mix) {
     const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -1,5 +1,5 @@
-// The CUDA runtime as these kernels use it: checked calls, temporary memory of a stream, launches
-// that say whose they are.
+// The CUDA runtime as these kernels use it: checked calls, temporary memory of a stream, and
+// launches whose errors name the kernel.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +17,7 @@ inline void check(cudaError_t status, const char* what) {
     if (status != cudaSuccess) throw CudaError(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
-/// Memory of the stream's pool, given back in the stream's order.
+/// Memory of the stream's pool, which is given back in the stream's order.
 template <typename T>
 class Temporary {
 public:
@@ -35,7 +35,7 @@ public:
 
     T* data() const { return data_; }
 
-    /// What the stream has written here; waits for it.
+    /// Returns what the stream has written here, after waiting for it.
     std::vector<T> values() const {
         std::vector<T> host(count_);
         if (count_ > 0) check(cudaMemcpyAsync(host.data(), data_, bytes(), cudaMemcpyDeviceToHost, stream_), "copy from the device");
@@ -51,11 +51,11 @@ private:
     Stream stream_;
 };
 
-/// Blocks of `size` that cover `count` things.
+/// Returns how many blocks of `size` cover `count` things.
 constexpr std::size_t blocks_for(std::size_t count, std::size_t size) { return (count + size - 1) / size; }
 
-/// kernel(arguments...) on `blocks` blocks of `threads`; none, no launch (the runtime refuses an
-/// empty grid).
+/// Runs kernel(arguments...) on `blocks` blocks of `threads` threads. Without blocks nothing is
+/// launched, since the runtime refuses an empty grid.
 template <typename... Parameters, typename... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), std::size_t blocks, unsigned threads, Stream stream,
             const Arguments&... arguments) {

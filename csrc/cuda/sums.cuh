@@ -1,5 +1,5 @@
-// Launching sum_blocks, and adding the blocks up on the host, where the sums are wanted: one after
-// another, as the CPU does.
+// Launches sum_blocks, and adds the sums of the blocks on the host, where they are wanted: one
+// after another, as the CPU does.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ std::vector<Real> rounded(std::span<const double> weights) {
     return result;
 }
 
-/// use(i, sum) for every element of the weighted sum; returns its squared norm.
+/// Calls use(i, sum) for every element of the weighted sum, and returns its squared norm.
 template <typename Real, typename Use>
 double weighted(const char* name, std::span<const double> weights, std::span<const Real* const> vectors, std::size_t d, const Use& use,
                 Stream stream) {

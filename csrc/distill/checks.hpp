@@ -1,4 +1,4 @@
-// What `distill` refuses, on the CPU and on a GPU alike.
+// Checks of the arguments of `distill`, on the CPU and on a GPU alike.
 #pragma once
 
 #include <stdexcept>

@@ -1,11 +1,11 @@
-// Elementary functions of packs and of single numbers; the bits of every element depend on that
-// element only.
+// Elementary functions of packs and of single numbers. The bits of an element depend on no other
+// element.
 //
 // A formula is written once, over V: float, double, or a Pack of either. Besides the operators it
 // needs fma, where_greater, times_power and of<V>; they are below for numbers and in pack.hpp for
 // packs. A GPU's thread works on numbers (constexpr is also compiled for the device, see
-// accumulate/rule.hpp), so its exponentials and logarithms have the CPU's bits. Unnamed namespace
-// on purpose: see ../simd/registers.hpp.
+// accumulate/rule.hpp), so its exponentials and logarithms have the CPU's bits. The namespace is
+// unnamed on purpose: see ../simd/registers.hpp.
 #pragma once
 
 #include <bit>
@@ -39,7 +39,7 @@ template <typename V>
     return Value<V>::of(x);
 }
 
-/// a b + c with one rounding.
+/// Returns a b + c with one rounding.
 template <std::floating_point Real>
 constexpr Real fma(Real a, Real b, Real c) {
     return std::fma(a, b, c);
@@ -51,8 +51,8 @@ constexpr Real where_greater(Real a, Real b, Real yes, Real no) {
     return a > b ? yes : no;
 }
 
-/// x 2^n, where n + bias are the low bits of `shifted`, a number near 1.5 2^mantissa bits. V may be
-/// a register.
+/// Returns x 2^n, where n + bias are the low bits of `shifted`, a number near 1.5 2^mantissa bits.
+/// V may be a register.
 template <int mantissa, typename Bits, typename V>
 [[gnu::always_inline]] constexpr V times_power(V x, V shifted) {
     return x * std::bit_cast<V>(std::bit_cast<Bits>(shifted) << mantissa);
@@ -60,9 +60,10 @@ template <int mantissa, typename Bits, typename V>
 constexpr float times_power(float x, float shifted) { return times_power<23, std::uint32_t>(x, shifted); }
 constexpr double times_power(double x, double shifted) { return times_power<52, std::uint64_t>(x, shifted); }
 
-/// e^d for d <= 0, at most 1.2e-7 off (relative); 0 below -87.3, where float32 has no normal
-/// numbers; NaN stays. d = n ln 2 + r, e^r = 1 + r + r^2 p(r) with the minimax p of degree 4, 3e-9
-/// off; adding 1.5 2^23 + 127 rounds to an integer and leaves n + 127 in the low bits.
+/// Returns e^d for d <= 0, with a relative error of at most 1.2e-7. It is 0 below -87.3, where
+/// float32 has no normal numbers; NaN stays. d = n ln 2 + r, e^r = 1 + r + r^2 p(r) with the
+/// minimax p of degree 4, whose error is 3e-9. Adding 1.5 2^23 + 127 rounds to an integer and
+/// leaves n + 127 in the low bits.
 template <OfFloats V>
 [[gnu::always_inline]] constexpr V exp_negative(const V& d) {
     const V shifted = fma(d, of<V>(1.44269504f), of<V>(12583039.0f));
@@ -76,7 +77,7 @@ template <OfFloats V>
     return where_greater(of<V>(-87.3f), d, of<V>(0.0f), times_power(p, shifted));
 }
 
-/// The same in float64: Taylor series to r^13, about 1 ulp; 0 below -708.
+/// Returns e^d in float64, from a Taylor series to r^13, to about 1 ulp; 0 below -708.
 template <OfDoubles V>
 [[gnu::always_inline]] constexpr V exp_negative(const V& d) {
     constexpr double magic = 6755399441055744.0 + 1023;  // 1.5 2^52
@@ -91,8 +92,8 @@ template <OfDoubles V>
     return where_greater(of<V>(-708.0), d, of<V>(0.0), times_power(p, shifted));
 }
 
-/// Natural logarithm of normal positive numbers, the bits of portable_log; infinity and NaN stay. V
-/// is double or a register of them.
+/// Returns the natural logarithm of normal positive numbers, with the bits of portable_log;
+/// infinity and NaN stay. V is double or a register of them.
 template <typename Bits, typename V>
 [[gnu::always_inline]] constexpr V log_of(V v) {
     const Bits bits = std::bit_cast<Bits>(v);

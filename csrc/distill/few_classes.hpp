@@ -1,5 +1,6 @@
-// Few classes: a lane is a row, so nothing is added across lanes. One pass gives P and Q of as many
-// rows as a pack has lanes; once alpha is known, grad = (Q - alpha P) / B over the whole array.
+// Distillation with few classes: a lane is a row, so nothing is added across lanes. One pass gives
+// P and Q of as many rows as a pack has lanes; once alpha is known, grad = (Q - alpha P) / B over
+// the whole array.
 #pragma once
 
 #include "groups.hpp"
@@ -7,7 +8,7 @@
 namespace fedbench::distillation {
 namespace {
 
-/// width rows of `from` as columns; a row that is not there repeats the last one.
+/// Reads `width` rows of `from` as columns; a row that does not exist repeats the last one.
 template <typename Real>
 [[gnu::always_inline]] inline void transpose_in(const Real* from, std::size_t classes, std::size_t rows, Real* tile) {
     constexpr std::size_t width = Pack<Real>::width;
@@ -24,12 +25,13 @@ template <typename Real>
         for (std::size_t c = 0; c < classes; ++c) to[j * classes + c] = tile[c * width + j];
 }
 
-/// Teacher's and student's e = exp(logit - maximum) of a group, and their sums; a lane is a row.
+/// Computes e = exp(logit - maximum) of teacher and student for a group of rows, and their sums. A
+/// lane is a row.
 template <typename Real>
 void few_group(const Real* teacher, const Real* student, std::size_t classes, Real* p_out, Real* q_out, Group& group) {
     constexpr std::size_t width = Pack<Real>::width;
     alignas(64) Real t[kFew * width], s[kFew * width];
-    if (classes == 0) return;  // never: spares the compiler a warning
+    if (classes == 0) return;  // never true: avoids a warning of the compiler
     transpose_in(teacher, classes, group.rows, t);
     transpose_in(student, classes, group.rows, s);
     auto t_max = load(t), s_max = load(s), s_label = load(s), label = broadcast(Real{0});  // kFew is exact in any Real
@@ -65,7 +67,7 @@ void few_group(const Real* teacher, const Real* student, std::size_t classes, Re
     }
 }
 
-/// grad, which holds Q, becomes (Q - alpha P) / B, and (1 - alpha) / B less at the labels.
+/// Turns grad, which holds Q, into (Q - alpha P) / B, and takes (1 - alpha) / B away at the labels.
 template <typename Real>
 void subtract_targets(std::span<Real> grad, const Real* p, std::size_t classes, std::span<const TeacherRow> rows, const Mix<Real>& mix) {
     constexpr std::size_t width = Pack<Real>::width;

@@ -1,5 +1,5 @@
-// What follows from a row's sums, and from all rows: H, KL, CE, alpha, the loss and its gradient. V
-// is a number or a pack.
+// The formulas for H, KL, CE, alpha, the loss and its gradient, from the sums of a row and of all
+// rows. V is a number or a pack.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 namespace fedbench::distillation {
 namespace {
 
-inline constexpr std::size_t kFew = 32;    // classes; up to here a lane is a row
-inline constexpr std::size_t kTerms = 32;  // terms of a lane that are added before they go to float64
+inline constexpr std::size_t kFew = 32;    // the most classes with which a lane is a row
+inline constexpr std::size_t kTerms = 32;  // how many terms of a lane are added before they go to float64
 
 /// H = log E - sum e (teacher - max) / E, with e = exp(teacher - max) and E their sum.
 template <typename V>
@@ -32,7 +32,7 @@ template <typename V>
     return log_f - at_label;
 }
 
-/// P log P; a P below the normal numbers counts as 0.
+/// Returns P log P; a P below the normal numbers counts as 0.
 template <typename V>
 [[gnu::always_inline]] constexpr V plogp(const V& p) {
     const V least = of<V>(2.2250738585072014e-308);
@@ -44,7 +44,7 @@ struct LossSums {
     double entropy = 0, kl = 0, ce = 0;
 };
 
-/// alpha once the entropies are known.
+/// Returns the result with alpha, once the entropies are known.
 inline Distilled with_alpha(const DistillRule& rule, std::size_t rows, const LossSums& sums) {
     const double relative = sums.entropy / static_cast<double>(rows) / portable_log(static_cast<double>(rule.classes));
     return {0, relative, relative * rule.alphas.max + (1 - relative) * rule.alphas.min};
@@ -54,8 +54,8 @@ inline double loss_of(double alpha, std::size_t rows, const LossSums& sums) {
     return (alpha * sums.kl + (1 - alpha) * sums.ce) / static_cast<double>(rows);
 }
 
-/// The numbers of the gradient (Q - alpha P) / B, from which (1 - alpha) / B is taken at the label;
-/// rounded once to the vectors' type.
+/// The numbers of the gradient (Q - alpha P) / B, from which (1 - alpha) / B is taken at the label.
+/// They are rounded once to the vectors' type.
 template <typename Real>
 struct Mix {
     Real minus_alpha, scale, hard;

@@ -1,5 +1,5 @@
-// The teacher is given as probabilities, any number of classes. Rare, so the plain way: short rows
-// are padded to whole packs.
+// Distillation from a teacher that is given as probabilities, with any number of classes. This is
+// rare, so it is plain: short rows are padded to whole packs.
 #pragma once
 
 #include "groups.hpp"
@@ -7,7 +7,7 @@
 namespace fedbench::distillation {
 namespace {
 
-/// f of one row into `f_out`; sets row j of the group.
+/// Writes f of one row into `f_out`, and sets row j of the group.
 template <typename Real>
 void given_row(const Real* p, const Real* student, std::size_t classes, Real* f_out, Group& group, std::size_t j) {
     constexpr std::size_t width = Pack<Real>::width;

@@ -1,4 +1,4 @@
-// A few rows' sums, and what follows from them: H, KL and CE.
+// The sums of a group of rows, and H, KL and CE from them.
 #pragma once
 
 #include "fedbench/distill.hpp"
@@ -9,7 +9,8 @@ namespace {
 
 inline constexpr std::size_t kGroup = 16;  // rows, at most
 
-/// With e = exp(teacher - its maximum) and f = exp(student - its maximum), of one row each:
+/// The sums of up to kGroup rows, with e = exp(teacher - its maximum) and f = exp(student - its
+/// maximum) of each row.
 struct Group {
     std::size_t rows;
     double sum[kGroup];               // E = sum of e; 1 if the teacher is P
@@ -35,7 +36,7 @@ void write(std::span<T> out, std::size_t at, T value) {
     if (!out.empty()) out[at] = value;
 }
 
-/// log E and H.
+/// Computes log E and H.
 template <typename Real>
 void finish_teacher(Group& group, std::size_t first, const DistillRows<Real>& out, LossSums& sums) {
     double entropy[kGroup];
@@ -51,7 +52,7 @@ void finish_teacher(Group& group, std::size_t first, const DistillRows<Real>& ou
     }
 }
 
-/// KL and CE.
+/// Computes KL and CE.
 template <typename Real>
 void finish_student(const Group& group, std::size_t first, const DistillRows<Real>& out, LossSums& sums) {
     double kl[kGroup], ce[kGroup];

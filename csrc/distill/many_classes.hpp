@@ -1,7 +1,8 @@
-// Many classes: a lane is every width-th class of a row. The teacher's rows first, which give alpha
-// and leave e where the gradient will be; then row by row, so that a row stays in the second-level
-// cache, f of the student and the gradient from both. An exponential costs more than reading e
-// back, and the gradient's memory is fetched anyway.
+// Distillation with many classes: a lane is every width-th class of a row. The first pass goes over
+// the teacher's rows, which give alpha, and leaves e where the gradient will be. The second pass
+// goes row by row, so that a row stays in the second-level cache: f of the student, and the
+// gradient from both. An exponential costs more than reading e back, and the gradient's memory is
+// fetched anyway.
 #pragma once
 
 #include "groups.hpp"
@@ -10,14 +11,14 @@
 namespace fedbench::distillation {
 namespace {
 
-/// The same place in the next row: asked for while this row is worked on, so that memory and
-/// arithmetic overlap. A pack is a line.
+/// Prefetches the same place in the next row while this row is worked on, so that memory and
+/// arithmetic overlap. A pack is a cache line.
 template <typename Real>
 [[gnu::always_inline]] inline void fetch_ahead(const Real* p, std::size_t classes) {
     __builtin_prefetch(p + classes, 0, 2);
 }
 
-/// e of one row into `e_out`, and its sums.
+/// Writes e of one row into `e_out`, and returns its sums.
 template <typename Real>
 TeacherRow teacher_row(const Real* teacher, std::size_t classes, Real* e_out) {
     const Real peak = largest_of(teacher, classes);
@@ -35,7 +36,7 @@ TeacherRow teacher_row(const Real* teacher, std::size_t classes, Real* e_out) {
     return {static_cast<double>(peak), totals[0].sum(), 0, totals[1].sum(), first_place_of(teacher, classes, peak)};
 }
 
-/// f of one row into `f_out`; sets row j of the group.
+/// Writes f of one row into `f_out`, and sets row j of the group.
 template <typename Real>
 void student_row(const Real* student, const Real* e, std::size_t classes, const TeacherRow& row, Real* f_out, Group& group, std::size_t j) {
     const Real peak = largest_of(student, classes);
@@ -57,8 +58,8 @@ void student_row(const Real* student, const Real* e, std::size_t classes, const 
     group.at_label[j] = static_cast<double>(student[row.label]) - static_cast<double>(peak);
 }
 
-/// grad, which holds e, becomes (f / F - alpha e / E) / B; P = e / E if it is asked for. Each
-/// element once.
+/// Turns grad, which holds e, into (f / F - alpha e / E) / B, and writes P = e / E if it is asked
+/// for. Each element is changed once.
 template <bool wanted, typename Real>
 void combine_row(Real* grad, const Real* f, Real* p_out, std::size_t classes, Real one_over_f, Real one_over_e, const Mix<Real>& mix) {
     constexpr std::size_t width = Pack<Real>::width;

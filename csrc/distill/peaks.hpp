@@ -6,7 +6,7 @@
 namespace fedbench::distillation {
 namespace {
 
-/// Largest of a row of at least one pack.
+/// Returns the largest element of a row of at least one pack.
 template <typename Real>
 Real largest_of(const Real* row, std::size_t classes) {
     constexpr std::size_t width = Pack<Real>::width, chains = 4;
@@ -23,7 +23,7 @@ Real largest_of(const Real* row, std::size_t classes) {
     return lane[0];
 }
 
-/// First place of `value` in a row of at least one pack; 0 if it is not there (NaN).
+/// Returns the first place of `value` in a row of at least one pack; 0 if it is not there (NaN).
 template <typename Real>
 std::int64_t first_place_of(const Real* row, std::size_t classes, Real value) {
     constexpr std::size_t width = Pack<Real>::width;

@@ -1,5 +1,5 @@
-// What distill.hpp promises, written once; a file per instruction set includes it (unnamed
-// namespace: see simd/registers.hpp).
+// Implements what distill.hpp promises; a file per instruction set includes it. The namespace is
+// unnamed on purpose: see simd/registers.hpp.
 #pragma once
 
 #include "few_classes.hpp"

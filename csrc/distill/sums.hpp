@@ -9,7 +9,7 @@
 namespace fedbench::distillation {
 namespace {
 
-/// A lane's sums in float64; add takes the sum of at most kTerms terms.
+/// The sums of lanes in float64; `add` takes the sum of at most kTerms terms.
 template <typename Real>
 struct Total {
     simd::Pack<double, Pack<Real>::width> lanes = simd::broadcast<Pack<Real>::width>(0.0);
@@ -24,8 +24,9 @@ using Terms = std::array<Pack<Real>, N>;
 template <typename Real, std::size_t N>
 using Totals = std::array<Total<Real>, N>;
 
-/// N sums over a row of at least one pack. step(i, keep, terms) adds the packs at i = 0, width, ..
-/// to the terms; the last one ends with the row, and its lanes before `keep` were had already.
+/// Returns N sums over a row of at least one pack. step(i, keep, terms) adds the packs at i = 0,
+/// width, .. to the terms. The last pack ends with the row; its lanes before `keep` were counted
+/// already.
 template <typename Real, std::size_t N, typename Step>
 [[gnu::always_inline]] inline Totals<Real, N> over_row(std::size_t classes, const Step& step) {
     constexpr std::size_t width = Pack<Real>::width;
@@ -49,7 +50,7 @@ template <typename Real, std::size_t N, typename Step>
     return totals;
 }
 
-/// sum P log P in float64.
+/// Returns sum P log P in float64.
 template <typename Real>
 double negative_entropy(const Real* p, std::size_t classes) {
     constexpr std::size_t width = Pack<double>::width;

@@ -1,4 +1,4 @@
-// What has arrived since the last update, and whether it makes the next one.
+// Collects what has arrived since the last update, and decides whether it makes the next one.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace fedbench {
 
-/// Full when it holds `size` jobs; or, with `harmonic` = S > 0, when the harmonic mean of the
-/// clients' shares B_i is at least S / N, that is, when every B_i >= 1 and S * sum 1/B_i <= N^2
-/// [Malenia SGD; the sum is made afresh, in the order of the clients].
+/// The buffer is full when it holds `size` jobs. With `harmonic` = S > 0 it is full when the
+/// harmonic mean of the clients' shares B_i is at least S / N, that is, when every B_i >= 1 and S *
+/// sum 1/B_i <= N^2 [Malenia SGD]. The sum is made afresh each time, in the order of the clients.
 class Arrivals {
 public:
     Arrivals(std::uint32_t size, double harmonic, std::uint32_t clients) : size_(size), harmonic_(harmonic) {

@@ -18,13 +18,14 @@ T of(const std::vector<T>& values, std::uint32_t client) {
     return values[values.size() == 1 ? 0 : client];
 }
 
-/// As many entries as the longest parameter has.
+/// Repeats a single value until there are `count`.
 void stretch(std::vector<double>& values, std::size_t count) {
     if (values.size() == 1) values.resize(count, values[0]);
     if (values.size() != count) check_count("availability", values.size(), static_cast<std::uint32_t>(count));
 }
 
-/// At least one nanosecond; longer than the longest budget makes no difference.
+/// Converts to nanoseconds, at least one. Times longer than the longest budget are cut, since they
+/// make no difference.
 std::int64_t drawn_nanoseconds(double seconds) {
     return std::max<std::int64_t>(1, to_nanoseconds(std::min(seconds, kLongestSeconds), "availability"));
 }
@@ -81,7 +82,7 @@ Availability Availability::table(const Table<double>& rows, double period_second
     return out;
 }
 
-/// Windows that touch are one; so are the last one and the first one of the next repetition.
+/// Reads a row; windows that touch become one.
 void Availability::read_row(const Table<double>& rows, std::size_t client) {
     const std::string where = "availability: the windows of client " + std::to_string(client);
     const std::int64_t period = period_[0], begin = rows.offsets[client], end = rows.offsets[client + 1];
@@ -105,7 +106,7 @@ void Availability::read_row(const Table<double>& rows, std::size_t client) {
     row_.push_back(static_cast<std::int64_t>(intervals_.size()));
 }
 
-/// The newest row: its last window and the first one of the next repetition are one if they touch.
+/// Joins the last window of the newest row with the first one of the next repetition if they touch.
 void Availability::join_round_the_end() {
     const auto first = intervals_.begin() + row_.back();
     if (first->from != 0 || intervals_.back().until != period_[0]) return;
@@ -148,7 +149,7 @@ Window Availability::first(std::uint64_t seed, std::uint32_t client) const {
     return window;
 }
 
-/// Table: stay k; k = -1 is the last one of the repetition before time 0.
+/// Returns stay k of a table; k = -1 is the last stay of the repetition before time 0.
 Window Availability::nth(std::uint32_t client, std::int64_t k) const {
     const std::int64_t count = row_[client + 1] - row_[client];
     const std::int64_t repetition = k >= 0 ? k / count : -((count - 1 - k) / count);

@@ -1,4 +1,5 @@
-// Every version to every client; idle clients with a model start at once [DeFedAvg-IID].
+// The policy Broadcast: every version goes to every client; idle clients with a model start at once
+// [DeFedAvg-IID].
 #include <stdexcept>
 
 #include "fedbench/scheduler.hpp"
@@ -37,7 +38,7 @@ public:
 
     std::int32_t oldest_startable(const Scheduler& s) const override { return received_.oldest_held(s); }
 
-    /// All but those who are in the buffer already.
+    /// All clients except those that are in the buffer already.
     std::vector<std::int32_t> missing(const Scheduler& s) const override {
         std::vector<char> reported(is_busy_.size(), 0);
         for (Scheduler::Slot slot : buffered_) reported[s.job(slot).client] = 1;

@@ -1,4 +1,4 @@
-// Checks of what users give, with messages that name the thing, the value and the client.
+// Checks of numbers that users give; messages name the thing, the value and the client.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace fedbench {
 
-/// The shortest text that reads back as the value.
+/// Returns the shortest text that reads back as the value.
 inline std::string number(double value) {
     char text[32];
     return {text, std::to_chars(text, text + sizeof text, value).ptr};
@@ -22,7 +22,7 @@ inline void require(bool ok, const std::string& name, const std::string& paramet
                                     std::to_string(client) + ")");
 }
 
-/// One value for all, or one per client.
+/// Throws std::invalid_argument unless there is one value for all clients or one per client.
 inline void check_count(const std::string& name, std::size_t count, std::uint32_t clients) {
     if (count != 1 && count != clients)
         throw std::invalid_argument(name + ": expected 1 or " + std::to_string(clients) + " values, one per client, got " +

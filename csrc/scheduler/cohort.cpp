@@ -80,7 +80,7 @@ const std::vector<std::uint32_t>& Cohort::draw_among(std::uint64_t seed, std::ui
     return selected_;
 }
 
-/// The first places of a Fisher-Yates shuffle, until cohort of them are there; the swaps are
+/// Draws the first places of a Fisher-Yates shuffle until `cohort` of them are there. The swaps are
 /// undone, so that a cohort depends on its own stream only.
 template <typename Here>
 void Cohort::draw_distinct(RandomStream& random, Here here) {
@@ -93,8 +93,8 @@ void Cohort::draw_distinct(RandomStream& random, Here here) {
     for (std::size_t i = swaps.size(); i-- > 0;) std::swap(pool_[i], pool_[swaps[i]]);
 }
 
-/// Every draw is repeated until its client is there; after too many in vain, the rest comes from a
-/// list of those who are.
+/// Repeats every draw until its client is there. After too many draws in vain, the rest comes from
+/// a list of the clients that are there.
 template <typename Here>
 void Cohort::draw_repeatedly(RandomStream& random, Here here) {
     constexpr int patience = 64;

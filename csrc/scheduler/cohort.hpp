@@ -20,24 +20,25 @@ public:
     /// std::invalid_argument.
     Cohort(std::string policy, std::string unit, Rounds config, std::uint32_t clients);
 
-    /// Clients of cohort t with multiplicity, in the order of the draw; valid until the next call.
-    /// O(cohort), `all` O(N).
+    /// Returns the clients of cohort t with multiplicity, in the order of the draw, valid until the
+    /// next call. O(cohort), `all` O(N).
     const std::vector<std::uint32_t>& draw(std::uint64_t seed, std::uint32_t t);
-    /// The same among the clients that are there now: the draw goes on until it has enough of them,
-    /// or there are no more. O(N) at worst. Empty: nobody of the candidates is there.
+    /// Returns the same among the clients that are there now: the draw goes on until it has enough
+    /// of them, or there are no more. It is empty if none of the candidates is there. O(N) at
+    /// worst.
     const std::vector<std::uint32_t>& draw_here(Scheduler& s, std::uint32_t t);
-    /// Those of whom cohort t could be made.
+    /// Returns the clients of which cohort t could be made.
     std::vector<std::uint32_t> candidates(std::uint32_t t) const;
-    /// The caller's selection (Select::external): what all calls for the next round mean, until it
-    /// is forgotten.
+    /// Sets the caller's selection (Select::external), which all calls for the next round return,
+    /// until it is forgotten.
     void answer(std::vector<std::uint32_t> clients) { answer_ = std::move(clients); }
     void forget_answer() { answer_.clear(); }
     bool needs_answer() const { return config_.select == Select::external && answer_.empty(); }
-    /// Entries that cohort t would have if everybody were there.
+    /// Returns how many entries cohort t would have if everybody were there.
     std::size_t full_size(std::uint32_t t) const;
 
-    /// Entries that cohort t can have at most. Of a caller's selection, which is not kept, a number
-    /// that fits into memory.
+    /// Returns how many entries cohort t can have at most. A caller's selection is not kept, so
+    /// there it is a number that fits into memory.
     std::size_t most(std::uint32_t t) const { return config_.select == Select::external ? kMostSelected : full_size(t); }
 
 private:
@@ -64,7 +65,8 @@ private:
     std::vector<std::uint32_t> answer_;
 };
 
-/// `selections` if there are any, else `cohort` clients by `select`.
+/// Returns a config with the script `selections` if there is one, else with `cohort` clients by
+/// `select`.
 inline Rounds scripted_or(Select select, std::uint32_t cohort, Table<std::int32_t> selections) {
     const bool scripted = selections.offsets.size() > 1;
     return {scripted ? Select::scripted : select, cohort, {}, std::move(selections), 0, 0};

@@ -46,8 +46,8 @@ std::vector<Window> Hindsight::stays(std::uint32_t client, std::int64_t until) c
     return stays;
 }
 
-/// The stay at `time` or the next one. Cursors only advance: a question about an earlier time
-/// starts anew.
+/// Returns the stay at `time` or the next one. Cursors only advance, so a question about an earlier
+/// time starts anew.
 const Window& Hindsight::at(std::uint32_t client, std::int64_t time) {
     Window& window = windows_[client];
     if (time < window.from) window = presence_.at(client, 0);

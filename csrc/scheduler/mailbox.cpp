@@ -1,4 +1,4 @@
-// A send buffer per client, a drawn cohort per round [DeFedAvg-nIID].
+// The policy Mailbox: a send buffer per client, and a drawn cohort per round [DeFedAvg-nIID].
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -63,7 +63,7 @@ private:
         }
     }
 
-    /// The client starts when all else of this instant has happened, if it has a model.
+    /// Makes the client start when all else of this instant has happened, if it has a model.
     void make_ready(Scheduler& s, std::uint32_t client) {
         ready_.push_back(client);
         if (ready_.size() == 1) s.at(s.now(), Phase::dispatch, 0);
@@ -85,7 +85,8 @@ private:
         if (!is_lost) s.at(s.job(slot).t_finish, Phase::run_end, client, slot);
     }
 
-    /// A run that takes no time: could the client make another one in this instant, and so on?
+    /// Throws if a run that takes no time could be followed by another one in this instant, and so
+    /// on.
     void check_progress(const Scheduler& s, Scheduler::Slot slot) const {
         const Job& job = s.job(slot);
         const SystemModel& system = s.system();
@@ -111,7 +112,7 @@ private:
         if (send_ == Send::continuous) make_ready(s, client);
     }
 
-    /// One `lost` event when the client leaves, whatever it has then.
+    /// Adds one `lost` event for when the client leaves, whatever it has then.
     void guard(Scheduler& s, std::uint32_t client) {
         const std::int64_t leave = s.leaves(client);
         if (leave == kForever || leave == guarded_until_[client]) return;
@@ -128,7 +129,7 @@ private:
         skip(s, client);
     }
 
-    /// A run or an upload.
+    /// Handles the loss of a run or an upload.
     void lose(Scheduler& s, const Event& event) {
         const std::uint32_t client = event.client();
         s.lose(event.slot());
@@ -138,7 +139,7 @@ private:
         skip(s, client);
     }
 
-    /// The server does not wait for this client any longer, if it did.
+    /// Stops waiting for this client, if the server did.
     void skip(Scheduler& s, std::uint32_t client) {
         if (!is_awaited_[client]) return;
         is_awaited_[client] = 0;
@@ -159,7 +160,8 @@ private:
             if (copies_[client] > 0) ask(s, client);
     }
 
-    /// Is the client there, with a result, a run, or a version to come to start from?
+    /// Whether the client is there, with a result, a run, or a version to come from which it can
+    /// start.
     bool can_report(Scheduler& s, std::uint32_t client) const {
         return s.is_here(client) && (stored_[client] != kEmpty || running_[client] != kEmpty || received_.has_unused(s, client));
     }
@@ -179,7 +181,7 @@ private:
         leave_round(s, event.client());
     }
 
-    /// The client's result is in, or will never be.
+    /// Called when the client's result has arrived, or never will.
     void leave_round(Scheduler& s, std::uint32_t client) {
         copies_[client] = 0;
         if (--awaited_ > 0) return;

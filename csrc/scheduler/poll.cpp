@@ -1,4 +1,5 @@
-// All clients work, a periodic poll takes what a few of them have done by then [FAVANO, QuAFL].
+// The policy Poll: all clients work, and a periodic poll takes what a few of them have done by then
+// [FAVANO, QuAFL].
 #include <algorithm>
 #include <stdexcept>
 
@@ -49,7 +50,7 @@ public:
         }
     }
 
-    /// Jobs that are never polled show what they had done when the plan ended.
+    /// Gives jobs that are never polled the steps that they had done when the plan ended.
     void end(Scheduler& s) override {
         for (std::uint32_t client = 0; client < slot_.size(); ++client)
             if (slot_[client] != kNone && !is_polled_[client]) count_steps(s, s.job(slot_[client]), s.end());
@@ -87,7 +88,7 @@ private:
         guard(s, client);
     }
 
-    /// One `lost` event when the client leaves, whichever job it has then.
+    /// Adds one `lost` event for when the client leaves, whichever job it has then.
     void guard(Scheduler& s, std::uint32_t client) {
         const std::int64_t leave = s.leaves(client);
         if (leave == kForever || leave == guarded_until_[client]) return;
@@ -95,7 +96,7 @@ private:
         s.at(leave, Phase::lost, client, kLeaving);
     }
 
-    /// A working client's job, unless it was polled since.
+    /// Handles the loss of a working client's job, unless it was polled since.
     void lose(Scheduler& s, const Event& event) {
         const std::uint32_t client = event.client();
         const Scheduler::Slot slot = slot_[client];
@@ -103,7 +104,7 @@ private:
         drop(s, client);
     }
 
-    /// A polled client's, unless that of an earlier job was meant.
+    /// Handles the loss of a polled client's upload, unless that of an earlier job was meant.
     void lose_upload(Scheduler& s, const Event& event) {
         const std::uint32_t client = event.client();
         if (event.slot() != slot_[client] || s.job(slot_[client]).t_lost != s.now()) return;
@@ -120,7 +121,7 @@ private:
         s.at(s.now(), Phase::dispatch, client, kStart);
     }
 
-    /// The last multiple of the period is behind us: the next one, if anybody works or will.
+    /// Schedules the poll at the next multiple of the period, if anybody works or will.
     void schedule(Scheduler& s) {
         if (working_ + to_start_ == 0) return;
         const std::int64_t start = s.system().start_ns, elapsed = s.now() - start;
@@ -147,7 +148,7 @@ private:
         if (polled_.empty()) schedule(s);
     }
 
-    /// The client's result is in, or will never be.
+    /// Called when the client's result has arrived, or never will.
     void leave_poll(Scheduler& s) {
         if (--awaited_ > 0) return;
         if (!arrived_.empty()) s.update(arrived_);
@@ -167,19 +168,19 @@ private:
         return s.system().compute.unit(s.system().seed, Purpose::compute, job.client, job.k);
     }
 
-    /// End of the last of max_steps steps of a job that starts now.
+    /// Returns the end of the last of max_steps steps of a job that starts now.
     std::int64_t last_step(const Scheduler& s, const Job& job) const {
         const std::int64_t one = step(s, job);
         return after(job.t_start, max_steps_, one) == kForever ? kForever : s.later(job.client, job.t_start, max_steps_ * one);
     }
 
-    /// start + count * one, or kForever.
+    /// Returns start + count * one, or kForever.
     static std::int64_t after(std::int64_t start, std::int64_t count, std::int64_t one) {
         std::int64_t whole = 0, end = 0;
         return __builtin_mul_overflow(count, one, &whole) || __builtin_add_overflow(start, whole, &end) ? kForever : end;
     }
 
-    /// Steps that ended at or before `time`; a client stops after max_steps.
+    /// Sets the steps that ended at or before `time`; a client stops after max_steps.
     void count_steps(const Scheduler& s, Job& job, std::int64_t time) const {
         const std::int64_t one = step(s, job);
         const bool paused = s.pauses() && time > job.t_start;
@@ -198,7 +199,7 @@ private:
     std::vector<Scheduler::Slot> slot_;        // by client: its open job
     std::vector<std::int64_t> guarded_until_;  // by client: when its last `lost` event as a whole comes
     std::vector<Window> began_;                // by client, if work pauses: the stay in which its job began
-    std::vector<char> is_polled_;              // by client: and its result is to come
+    std::vector<char> is_polled_;              // by client: whether it was polled and its result is to come
     std::size_t working_ = 0;                  // clients with a job
     std::size_t to_start_ = 0;                 // clients without a job whose return or start is an event under way
     std::vector<std::uint32_t> polled_;

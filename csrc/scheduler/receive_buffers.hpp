@@ -24,7 +24,7 @@ public:
     ReceiveBuffers(std::uint32_t clients, Receive receive)
         : clients_(clients), receive_(receive), used_(clients, kNone), reached_(clients, kNone) {}
 
-    /// Sends version 0. Every client gets a `downloaded` event when it is there. `policy` is the
+    /// Sends version 0. Every client gets a `downloaded` event when it has arrived. `policy` is the
     /// name in messages.
     void begin(Scheduler& s, const std::string& policy) {
         const Transfer& way = s.system().download;
@@ -38,7 +38,7 @@ public:
         announce(s);
     }
 
-    /// Sends the newest version, and wakes those who wait for it.
+    /// Sends the newest version, and wakes the clients that wait for it.
     void announce(Scheduler& s) {
         sent_.push_back(s.now());
         s.count_downloads(clients_);
@@ -46,8 +46,8 @@ public:
         waiting_.clear();
     }
 
-    /// The version that an idle client starts from now; pop empties its buffer. kNone: it has no
-    /// model that it may use, and a `downloaded` event comes when it does.
+    /// Returns the version that an idle client starts from now; pop empties its buffer. It is kNone
+    /// if the client has no model that it may use; then a `downloaded` event comes when it does.
     std::int32_t take(Scheduler& s, std::uint32_t client) {
         const std::int32_t held = newest_reached(s, client);
         if (held == kNone || (receive_ == Receive::pop && held <= used_[client])) {
@@ -57,15 +57,15 @@ public:
         return used_[client] = held;
     }
 
-    /// Is there a version, here or under way, that an idle client may start from?
+    /// Whether there is a version, at the client or under way, that an idle client may start from.
     bool has_unused(const Scheduler& s, std::uint32_t client) const { return receive_ == Receive::peek || used_[client] < s.version(); }
 
     std::int64_t sent(std::int32_t version) const { return sent_[static_cast<std::size_t>(version)]; }
 
-    /// Of a version that is sent now.
+    /// Returns the duration of the download of a version that is sent now.
     std::int64_t download(const Scheduler& s, std::uint32_t client) const { return download(s, client, s.now()); }
 
-    /// Oldest version that some client may still start from.
+    /// Returns the oldest version that some client may still start from.
     std::int32_t oldest_held(const Scheduler& s) const {
         if (is_constant(s)) return std::max(0, newest_sent_by(s.now() - longest_download_));
         std::int32_t oldest = s.version();
@@ -84,7 +84,7 @@ private:
         return sent(version) + download(s, client, sent(version));
     }
 
-    /// The newest version that the client holds now; kNone: there is none yet.
+    /// Returns the newest version that the client holds now, or kNone if it has none yet.
     std::int32_t newest_reached(const Scheduler& s, std::uint32_t client) const {
         if (is_constant(s)) return newest_sent_by(s.now() - download(s, client));
         const auto has_come = [&](std::int32_t version) { return arrives(s, client, version) <= s.now(); };
@@ -102,10 +102,11 @@ private:
         return static_cast<std::int32_t>(std::upper_bound(sent_.begin(), sent_.end(), time) - sent_.begin()) - 1;
     }
 
-    /// The client is told when `version` has reached it.
+    /// Adds the event that tells the client when `version` has reached it.
     void wake(Scheduler& s, std::uint32_t client, std::int32_t version) { s.at(arrives(s, client, version), Phase::downloaded, client); }
 
-    /// No model that was not used yet: the next one is under way, or comes with a later update.
+    /// Makes a client without an unused model wait: the next one is under way, or comes with a
+    /// later update.
     void wait(Scheduler& s, std::uint32_t client) {
         const std::int32_t next = used_[client] + 1;
         if (next <= s.version()) wake(s, client, next);
@@ -116,7 +117,7 @@ private:
     Receive receive_;
     std::vector<std::int32_t> used_;             // by client: the version it started from last
     std::vector<std::int64_t> sent_;             // by version
-    std::vector<std::uint32_t> waiting_;         // idle, and has used the newest version
+    std::vector<std::uint32_t> waiting_;         // clients that are idle and have used the newest version
     std::int64_t longest_download_ = 0;          // where downloads are constant
     mutable std::vector<std::int32_t> reached_;  // by client, over measured links: the last answer, where the next search begins
 };

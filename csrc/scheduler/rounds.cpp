@@ -1,4 +1,4 @@
-// Synchronous rounds [FedAvg and its kin].
+// The policy Rounds: synchronous rounds [FedAvg and its kin].
 #include <algorithm>
 #include <stdexcept>
 
@@ -9,7 +9,7 @@ namespace fedbench {
 
 namespace {
 
-/// A cohort with its reserve.
+/// Returns the config of a cohort with its reserve.
 Rounds widened(Rounds config) {
     if (config.cohort > 0) config.cohort += config.over_selection;
     return config;
@@ -72,7 +72,7 @@ public:
     }
 
 private:
-    /// Whom to take is asked when somebody is there.
+    /// Asks for the clients of the round when somebody is there.
     void ask(Scheduler& s) {
         const std::vector<std::uint32_t> everybody = cohort_.candidates(round_);
         is_waiting_ = std::none_of(everybody.begin(), everybody.end(), [&](std::uint32_t client) { return s.is_here(client); });
@@ -80,14 +80,14 @@ private:
         else s.ask();
     }
 
-    /// The round starts when the first of those of whom it could be made is back.
+    /// Makes the round start when the first client of which it could be made is back.
     void wait(Scheduler& s) const {
         std::int64_t earliest = kForever;
         for (std::uint32_t client : cohort_.candidates(round_)) earliest = std::min(earliest, s.returns(client));
         if (earliest != kForever) s.at(earliest, Phase::dispatch, 0);
     }
 
-    /// Entries that make the update of a round of `full` entries.
+    /// Returns how many entries make the update of a round of `full` entries.
     std::size_t wanted(std::size_t full) const {
         if (full <= over_selection_)
             throw std::invalid_argument("rounds: over_selection " + std::to_string(over_selection_) + " leaves nobody of the " +
@@ -95,7 +95,7 @@ private:
         return full - over_selection_;
     }
 
-    /// The client's job is in, or will never be.
+    /// Called when the client's job has arrived, or never will.
     void leave(Scheduler& s, std::uint32_t client) {
         copies_[client] = 0;
         if (--awaited_ == 0 || arrived_.size() >= wanted_) close(s);
@@ -118,7 +118,7 @@ private:
     std::uint32_t over_selection_;
     Cohort cohort_;
     std::uint32_t round_ = 0;            // rounds begun
-    bool is_waiting_ = false;            // nobody of the next round is there
+    bool is_waiting_ = false;            // whether nobody of the next round is there
     std::vector<std::uint32_t> copies_;  // by client: how often drawn, while its job is under way
     std::vector<std::uint32_t> distinct_;
     std::vector<Scheduler::Slot> jobs_;  // of distinct_

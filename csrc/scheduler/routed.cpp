@@ -1,5 +1,5 @@
-// Tasks that circulate among clients: every finished one is routed anew, and busy clients queue
-// [Generalized AsyncSGD].
+// The policy Routed: tasks circulate among clients; every finished one is routed anew, and busy
+// clients queue [Generalized AsyncSGD].
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -98,8 +98,8 @@ private:
         return config_.scripted ? next_replacement(config_.replacements, next_replacement_, clients_) : routing_.client(random_.uniform());
     }
 
-    /// The newest model to a client that may be busy: it goes there at once, and the task starts
-    /// when all before it are sent back.
+    /// Sends the newest model to a client that may be busy. It goes there at once, and the task
+    /// starts when the results of all tasks before it are sent.
     void start(Scheduler& s, std::uint32_t client) {
         Queue& queue = queues_[client];
         const Scheduler::Slot slot = s.dispatch(client, queue.free_from);

@@ -114,7 +114,7 @@ void Scheduler::select(const std::vector<std::int32_t>& clients) {
     is_asking_ = false;
 }
 
-/// The queue that holds the next event; nullptr if there is none.
+/// Returns the queue that holds the next event; nullptr if there is none.
 EventQueue* Scheduler::earliest() {
     while (stopped_ > 0 && !queue_.empty() && is_of_stopped(queue_.top())) release(queue_.pop().slot());
     if (instant_.empty()) return queue_.empty() ? nullptr : &queue_;
@@ -211,7 +211,7 @@ void Scheduler::call_off(Slot slot) {
     discard(slot);
 }
 
-/// The slot is not given away before the event that names it has left the queue.
+/// The slot is reused only after the event that names it has left the queue.
 void Scheduler::stop(Slot slot) {
     end_now(slot, &Job::t_stop);
     record(slot, kNotConsumed);
@@ -230,8 +230,8 @@ void Scheduler::release(Slot slot) {
     --stopped_;
 }
 
-/// Events of stopped jobs never outnumber the others for long, so the queue stays as large as what
-/// is under way.
+/// Removes the events of stopped jobs, which are never in the majority for long. So the size of the
+/// queue stays in proportion to what is under way.
 void Scheduler::forget_stopped() {
     if (stopped_ == 0) return;
     std::vector<Slot> gone;
@@ -290,51 +290,6 @@ void Scheduler::record(Slot slot, std::int32_t update) {
     if (emitted_[slot] == kNotEmitted) chunk_.jobs.append(open_jobs_[slot], update);
     emitted_[slot] = kNotEmitted;
     if (--open_on_[static_cast<std::size_t>(open_jobs_[slot].base)] == 0) --versions_open_;
-}
-
-std::vector<char> Scheduler::open_slots() const {
-    std::vector<char> is_open(open_jobs_.size(), 1);
-    for (Slot slot : free_slots_) is_open[slot] = 0;
-    for (Slot slot = 0; stopped_ > 0 && slot < is_open.size(); ++slot)
-        if (emitted_[slot] == kStopped) is_open[slot] = 0;
-    return is_open;
-}
-
-void Scheduler::close_the_open() {
-    note_messages();
-    const std::vector<char> is_open = open_slots();
-    std::vector<Slot> rest;
-    for (Slot slot = 0; slot < open_jobs_.size(); ++slot)
-        if (is_open[slot]) rest.push_back(slot);
-    std::sort(rest.begin(), rest.end(), [&](Slot a, Slot b) {  // slots depend on nothing but the plan; this order is easier to state
-        const Job &x = open_jobs_[a], &y = open_jobs_[b];
-        return x.client != y.client ? x.client < y.client : x.k < y.k;
-    });
-    for (Slot slot : rest) close(slot, kNotConsumed);
-}
-
-void Scheduler::note_messages() {
-    std::int64_t kept = versions_open_;
-    const auto has_no_job = [&](std::int32_t v) {
-        return static_cast<std::size_t>(v) >= open_on_.size() || open_on_[static_cast<std::size_t>(v)] == 0;
-    };
-    for (std::int32_t v : policy_->held(*this)) kept += has_no_job(v);
-    for (std::int32_t v = policy_->oldest_startable(*this); v <= version_; ++v) kept += has_no_job(v);
-    totals_.messages_peak = std::max(totals_.messages_peak, kept);
-}
-
-std::vector<std::int32_t> Scheduler::live_bases() const {
-    std::vector<std::int32_t> live;
-    if (finished()) return live;
-    const std::int32_t startable = policy_->oldest_startable(*this);
-    const std::vector<char> is_open = open_slots();
-    for (Slot slot = 0; slot < open_jobs_.size(); ++slot)
-        if (is_open[slot] && open_jobs_[slot].base < startable) live.push_back(open_jobs_[slot].base);
-    for (std::int32_t v : policy_->held(*this)) live.push_back(v);
-    std::sort(live.begin(), live.end());
-    live.erase(std::unique(live.begin(), live.end()), live.end());
-    for (std::int32_t v = startable; v <= version_; ++v) live.push_back(v);
-    return live;
 }
 
 }  // namespace fedbench

@@ -1,4 +1,4 @@
-// Clients that a caller names: who begins, and who comes next.
+// Scripted clients: those that begin, and those that come next.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace fedbench {
 
-/// Throws std::invalid_argument, naming the list, for a client that does not exist.
+/// Returns the client as an index. Throws std::invalid_argument, naming the list, if it does not
+/// exist.
 inline std::uint32_t named_client(std::int32_t client, const char* list, std::uint32_t clients) {
     if (client < 0 || static_cast<std::uint32_t>(client) >= clients)
         throw std::invalid_argument(std::string("stream: ") + list + " names client " + std::to_string(client) + ", there are " +
@@ -24,7 +25,8 @@ inline void check_initial(const std::vector<std::int32_t>& initial, std::uint32_
                                     std::to_string(places));
 }
 
-/// The client at `next`, which moves on. Throws std::invalid_argument if the list is over.
+/// Returns the client at `next`, and moves `next` on. Throws std::invalid_argument at the end of
+/// the list.
 inline std::uint32_t next_replacement(const std::vector<std::int32_t>& replacements, std::size_t& next, std::uint32_t clients) {
     if (next == replacements.size())
         throw std::invalid_argument("stream: replacements has " + std::to_string(replacements.size()) + " entries, entry " +

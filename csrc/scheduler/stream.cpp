@@ -1,4 +1,4 @@
-// Buffered asynchronous dispatch [FedBuff, FedAsync and their kin].
+// The policy Stream: buffered asynchronous dispatch [FedBuff, FedAsync and their kin].
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -51,7 +51,7 @@ public:
         }
     }
 
-    /// Nobody works: those who would have to come back.
+    /// If nobody works, the clients that would have to come back.
     std::vector<std::int32_t> missing(const Scheduler&) const override {
         std::vector<std::int32_t> clients;
         for (std::uint32_t client = 0; client < clients_; ++client)
@@ -98,13 +98,14 @@ private:
         arrivals_.clear();
     }
 
-    /// The version is that of this moment: an earlier arrival of the instant may have raised it.
+    /// Compares with the version of this moment: an earlier arrival of the instant may have raised
+    /// it.
     bool is_stale(const Scheduler& s, Scheduler::Slot slot) const {
         return config_.max_staleness != kAnyStaleness && s.version() - s.job(slot).base > config_.max_staleness;
     }
 
-    /// The client's job is over, so a place is vacant: filled at once, or when all else of this
-    /// instant has happened.
+    /// Called when the client's job is over, so a place is vacant. It is filled at once, or when
+    /// all else of this instant has happened.
     void set_free(Scheduler& s, std::uint32_t client) {
         rest(client);
         if (config_.order == DispatchOrder::before_update) return replace(s, client);
@@ -133,8 +134,8 @@ private:
         if (vacant_ > 0) fill(s);
     }
 
-    /// Who has worked for longest on the oldest version is first in the list, so nobody else is
-    /// looked at.
+    /// Calls off the jobs that have become too stale. The client that has worked for longest, and
+    /// so on the oldest version, is first in the list, so no other client is looked at.
     void stop_stale(Scheduler& s) {
         const auto arrived = static_cast<std::ptrdiff_t>(freed_.size());
         while (!under_way_.empty() && is_stale(s, under_way_.slot(under_way_.first()))) {
@@ -147,7 +148,7 @@ private:
         std::for_each(freed_.begin() + arrived, freed_.end(), [this](std::uint32_t client) { rest(client); });
     }
 
-    /// The client works, or, if it is away, will when it is back: its place is kept.
+    /// Starts the client now or, if it is away, when it is back: its place is kept.
     void start(Scheduler& s, std::uint32_t client) {
         if (!draws()) {  // a drawn client is idle by construction
             if (busy_[client])
@@ -174,8 +175,9 @@ private:
         std::erase_if(idle_, [&](std::uint32_t client) { return started[client] != 0; });
     }
 
-    /// concurrency distinct clients: the first places of a Fisher-Yates shuffle of 0 .. N - 1; the
-    /// rest stay idle. Of those, clients that are away are passed over, and wait for their return.
+    /// Draws concurrency distinct clients: the first places of a Fisher-Yates shuffle of 0 .. N -
+    /// 1; the rest stay idle. Drawn clients that are away are passed over, and wait for their
+    /// return.
     void draw_initial(Scheduler& s) {
         fedbench::RandomStream random(s.system().seed, Purpose::initial);
         std::vector<std::uint32_t> order(clients_);
@@ -193,7 +195,7 @@ private:
         if (draws()) idle_.assign(order.begin() + drawn, order.end());
     }
 
-    /// Somebody takes the place of `client`, whose job is over.
+    /// Gives the place of `client`, whose job is over, to somebody.
     void replace(Scheduler& s, std::uint32_t client) {
         if (config_.restart == Restart::self) return start(s, client);
         if (config_.scripted) return start(s, next_replacement(config_.replacements, next_replacement_, clients_));
@@ -201,9 +203,9 @@ private:
         fill(s);
     }
 
-    /// Uniformly drawn idle clients take the vacant places, as long as there are any who are there.
-    /// One found away leaves the list until it is back, so that it is found so once per absence,
-    /// and whoever is idle and there is on the list.
+    /// Gives the vacant places to uniformly drawn idle clients, as long as any are there. A client
+    /// found away leaves the list until it is back, so that it is found away once per absence, and
+    /// every client that is idle and there is on the list.
     void fill(Scheduler& s) {
         while (vacant_ > 0 && !idle_.empty()) {
             const std::uint32_t place = random_.below(static_cast<std::uint32_t>(idle_.size()));
@@ -220,9 +222,10 @@ private:
         }
     }
 
-    /// With many clients every draw reads memory at random, and waiting for it is most of a plan's
-    /// time. The next draws are known already, since as many clients will be idle then: ask for the
-    /// place of the one after the next, and for the client of the next.
+    /// Prefetches what the next draws will read. With many clients every draw reads memory at
+    /// random, and waiting for it is most of a plan's time. The next draws are known already, since
+    /// as many clients will be idle then: this asks for the place of the draw after the next, and
+    /// for the client of the next.
     void fetch_ahead(const Scheduler& s) const {
         fedbench::RandomStream ahead = random_;
         const auto idle = static_cast<std::uint32_t>(idle_.size());
@@ -240,7 +243,7 @@ private:
     std::vector<std::uint32_t> freed_;  // clients whose places are vacant, in this instant
     std::vector<std::uint32_t> back_;   // clients for whom a place was kept
     std::uint32_t vacant_ = 0;          // places, if drawn
-    bool is_soon_ = false;              // is the dispatch event of this instant under way?
+    bool is_soon_ = false;              // whether the dispatch event of this instant is under way
     std::size_t next_replacement_ = 0;
     fedbench::RandomStream random_{0, Purpose::replacement};
 };

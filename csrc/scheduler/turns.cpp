@@ -1,4 +1,5 @@
-// Rounds in which every client has one turn, while all of them always work [Ringleader ASGD].
+// The policy Turns: rounds in which every client has one turn, while all clients always work
+// [Ringleader ASGD].
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// Who is working, in the order in which they began: a doubly linked list in which every client
-// stands at most once.
+// The clients that work, in the order in which they began: a doubly linked list in which every
+// client stands at most once.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace fedbench {
 
-/// All of it is O(1). Place `clients` is the list's end, which closes the ring.
+/// Every operation is O(1). Place `clients` is the list's end, which closes the ring.
 class UnderWay {
 public:
     UnderWay() = default;
@@ -22,8 +22,8 @@ public:
     std::uint32_t first() const { return after_.back(); }
     Scheduler::Slot slot(std::uint32_t client) const { return slot_[client]; }
 
-    /// At the end; a client that is in the list already leaves its place (as only a forged state
-    /// has it).
+    /// Adds a client at the end. A client that is in the list already leaves its place, which
+    /// happens only in a forged state.
     void add(std::uint32_t client, Scheduler::Slot slot) {
         remove(client);
         slot_[client] = slot;

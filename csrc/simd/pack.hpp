@@ -1,5 +1,5 @@
-// A fixed number of floats or doubles as one value, in as many registers as they need: what the
-// registers are does not show. Unnamed namespace on purpose: see registers.hpp.
+// A fixed number of floats or doubles as one value, in as many registers as they need; users of a
+// pack do not see the registers. The namespace is unnamed on purpose: see registers.hpp.
 #pragma once
 
 #include "registers.hpp"
@@ -19,7 +19,8 @@ struct Pack {
     Real operator[](std::size_t j) const { return part[j / in_register][j % in_register]; }
 };
 
-/// body(i) for every register i. Not a loop: only arrays with constant indices become registers.
+/// Calls body(i) for every register i. This is no loop, since only arrays with constant indices
+/// become registers.
 template <typename P, typename Body>
 [[gnu::always_inline]] inline void for_registers(const Body& body) {
     [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
@@ -28,7 +29,7 @@ template <typename P, typename Body>
     (std::make_index_sequence<P::parts>{});
 }
 
-/// f of every register of the packs.
+/// Applies f to every register of the packs.
 template <typename F, typename Real, std::size_t n, typename... Packs>
 [[gnu::always_inline]] inline Pack<Real, n> each(const F& f, const Pack<Real, n>& first, const Packs&... rest) {
     Pack<Real, n> result;
@@ -105,7 +106,7 @@ template <typename Real, std::size_t n>
     return each([](auto x, auto y) { return x / y; }, a, b);
 }
 
-/// a b + c with one rounding.
+/// Returns a b + c with one rounding.
 template <typename Real, std::size_t n>
 [[gnu::always_inline]] inline Pack<Real, n> fma(const Pack<Real, n>& a, const Pack<Real, n>& b, const Pack<Real, n>& c) {
     return each([](auto x, auto y, auto z) { return fma(x, y, z); }, a, b, c);
@@ -123,7 +124,7 @@ template <typename Real, std::size_t n>
     return each([](auto x, auto y) { return x > y ? x : y; }, a, b);
 }
 
-/// Bit j is set if lane j of a equals lane j of b.
+/// Returns a number whose bit j is set if lane j of a equals lane j of b.
 template <typename Real, std::size_t n>
 [[gnu::always_inline]] inline unsigned equal_lanes(const Pack<Real, n>& a, const Pack<Real, n>& b) {
     unsigned lanes = 0;
@@ -133,7 +134,7 @@ template <typename Real, std::size_t n>
     return lanes;
 }
 
-/// Lanes first, first + 1, .. of the pack; 0 before them.
+/// Returns lanes first, first + 1, .. of the pack, with 0 before them.
 template <typename Real, std::size_t n>
 [[gnu::always_inline]] inline Pack<Real, n> from_lane(std::size_t first, const Pack<Real, n>& pack) {
     Real lane[n];
@@ -141,7 +142,7 @@ template <typename Real, std::size_t n>
     return where_greater(load<n>(lane), broadcast<n>(static_cast<Real>(first) - Real{0.5}), pack, broadcast<n>(Real{0}));
 }
 
-/// The same numbers in float64.
+/// Returns the same numbers in float64.
 template <std::size_t n>
 [[gnu::always_inline]] inline Pack<double, n> widened(const Pack<float, n>& pack) {
     static_assert(Pack<float, n>::bytes == kBytes, "a whole number of registers");
@@ -157,7 +158,7 @@ template <std::size_t n>
     return pack;
 }
 
-/// The sum of all lanes, by the tree of tree.hpp.
+/// Returns the sum of all lanes, by the tree of tree.hpp.
 template <std::size_t n>
 [[gnu::always_inline]] inline double sum_of_lanes(const Pack<double, n>& pack) {
     double lane[n];

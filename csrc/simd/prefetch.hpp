@@ -1,13 +1,13 @@
-// Asking for memory before it is needed.
+// Prefetching of memory.
 #pragma once
 
 #include <cstddef>
 
 namespace fedbench {
 
-/// Fetches what lies 2 KiB after p. For loops that go along vectors in main memory: processors
-/// guess such accesses too, but stop at every page and lose count of many vectors; asking made such
-/// loops 5 to 40 % faster. May point past the end: nothing is read.
+/// Prefetches the memory 2 KiB after p, in loops that go along vectors in main memory. Processors
+/// predict such accesses too, but stop at every page and lose track of many vectors; this made such
+/// loops 5 to 40 % faster. It may point past the end, since nothing is read.
 template <typename T>
 [[gnu::always_inline]] inline void fetch_ahead(const T* p) {
     __builtin_prefetch(p + 2048 / sizeof(T));

@@ -2,9 +2,9 @@
 // model vectors.
 //
 // Every operation is elementwise and correctly rounded (an fma is one rounding everywhere), so bits
-// do not depend on registers. Vectors are GCC's: + - * / and comparisons are operators. Those
-// larger than a register take several. Unnamed namespace on purpose: every file that includes this
-// has its own instruction set, and they must not be merged.
+// do not depend on registers. The vectors are GCC's: + - * / and comparisons are operators, and a
+// vector larger than a register takes several. The namespace is unnamed on purpose: every file that
+// includes this is compiled for its own instruction set, and their code must not be merged.
 #pragma once
 
 #include <array>
@@ -39,11 +39,11 @@ template <typename Number, std::size_t bytes>
 struct VectorOf {
     typedef Number type __attribute__((vector_size(bytes)));
 };
-/// So many bytes of numbers.
+/// A vector of so many bytes of numbers.
 template <typename Number, std::size_t bytes>
 using Vector = typename VectorOf<Number, bytes>::type;
 
-/// What a vector consists of, and how many there are.
+/// The type of a vector's numbers, and how many it has.
 template <typename V>
 using Element = std::remove_cvref_t<decltype(std::declval<V>()[0])>;
 template <typename V>
@@ -88,7 +88,7 @@ template <typename V>
 template <typename V>
 concept IsVector = !std::is_class_v<V> && !std::is_arithmetic_v<V>;
 
-/// a b + c with one rounding.
+/// Returns a b + c with one rounding.
 template <std::floating_point Real>
 [[gnu::always_inline]] inline Real fma(Real a, Real b, Real c) {
     return std::fma(a, b, c);
@@ -184,7 +184,7 @@ template <typename V>
 }
 #endif
 
-/// Bit j is set if number j of a equals number j of b.
+/// Returns a number whose bit j is set if number j of a equals number j of b.
 template <typename V>
 [[gnu::always_inline]] inline unsigned equal_lanes(V a, V b) {
 #if defined(__AVX512F__)
@@ -219,7 +219,7 @@ template <typename V>
 }
 #endif
 
-/// The first (i = 0) or the second half of a register of floats, in float64.
+/// Returns the first (i = 0) or the second half of a register of floats, in float64.
 using Floats = Vector<float, kBytes>;
 using Doubles = Vector<double, kBytes>;
 [[gnu::always_inline]] inline Doubles widened_half(Floats x, std::size_t i) {
@@ -236,8 +236,9 @@ using Doubles = Vector<double, kBytes>;
 
 // ---- past the caches ----
 
-/// A store that does not read what it overwrites, for results that no cache keeps; `p` is at a
-/// multiple of 16. After many, `fence`. An ordinary one where there is no such instruction.
+/// Stores without reading what it overwrites, for results that no cache keeps. `p` is a multiple of
+/// 16 bytes. Many such stores are followed by `fence`. Where there is no such instruction, it is an
+/// ordinary store.
 #if defined(__AVX2__)
 inline constexpr bool kCanStorePast = true;
 [[gnu::always_inline]] inline void store_past(float* p, Vector<float, 32> x) {

@@ -1,4 +1,4 @@
-// The order in which lanes are added: one text for registers and for the threads of a GPU.
+// The order in which lanes are added, written once for registers and for the threads of a GPU.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,8 @@
 namespace fedbench::simd {
 namespace {
 
-/// lane j + lane j + n / 2, of these j + n / 4, and so on: of eight ((0+4)+(2+6)) + ((1+5)+(3+7)).
+/// Adds lane j + n / 2 to lane j, of these j + n / 4 to j, and so on. Of eight lanes the sum is
+/// ((0+4)+(2+6)) + ((1+5)+(3+7)).
 template <std::size_t n>
 constexpr double add_lanes(const double (&lane)[n]) {
     if constexpr (n == 1) {

@@ -1,4 +1,4 @@
-// What lies between layers: values and gradients of a batch, and how they are laid out.
+// The values and gradients of a batch between two layers, and their layout in memory.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace fedbench::train {
 namespace {
 
-/// Memory that starts at a cache line, zeros at first.
+/// Memory that starts at a cache line, with zeros at first.
 template <typename Real>
 class Buffer {
 public:
@@ -44,8 +44,8 @@ private:
     std::unique_ptr<Real, Free> data_;
 };
 
-/// How many parts so many multiply-adds are worth: kWorth of them take several times as long as a
-/// section with helpers costs.
+/// Returns how many parts so many multiply-adds are worth: kWorth of them take several times as
+/// long as the cost of a section with helpers.
 inline std::size_t parts_worth(const Helpers& helpers, std::size_t work) {
     constexpr std::size_t kWorth = 1 << 18;
     return std::min(helpers.parts(), 1 + work / kWorth);
@@ -59,9 +59,9 @@ struct Activation {
     Shape shape;
     Buffer<Real> own_value, own_grad;
     Real* value = nullptr;
-    Real* grad = nullptr;           // may be `value`, where nobody needs that any more
-    std::vector<const Real*> rows;  // of vectors: where every example starts; the first activation's are the examples' own
-    std::vector<Step> offset;       // the same, from rows[0]
+    Real* grad = nullptr;           // may be `value`, if that is not needed any more
+    std::vector<const Real*> rows;  // of vectors: where every example starts; in the first activation, in the data
+    std::vector<Step> offset;       // of vectors: the distance of every example from rows[0]
 
     void set_rows(std::size_t batch) {
         for (std::size_t b = 0; b < batch; ++b) rows[b] = value + b * shape.size();

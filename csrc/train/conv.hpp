@@ -1,8 +1,8 @@
-// A layer on images (channels, height, width, example), stride and zero padding allowed. No patches
-// are copied: forward, a window's column is a shift of a contiguous row; backward, images are
-// (example, height, width, channel), where a row of a window is contiguous. A max-pool that follows
-// belongs to it: the large image between the two is never whole, and of its slopes only those of
-// the maxima are looked at.
+// The arithmetic of a convolution on images (channels, height, width, example), with stride and
+// zero padding. No patches are copied: forward, a window's column is a shift of a contiguous row;
+// backward, images are (example, height, width, channel), where a row of a window is contiguous. A
+// max-pool that follows belongs to it: the large image between the two is never whole, and of its
+// slopes only those of the maxima are looked at.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace fedbench::train {
 namespace {
 
-/// One convolution's tables and scratch for the current batch size. `pool` is the max-pool that
-/// follows, if one does; `backward`: will its input's gradient be wanted? `threads`: so many may
-/// work on it.
+/// One convolution's tables and scratch memory for the current batch size. `pool` is the max-pool
+/// that follows, if one does. `backward` says whether its input's gradient will be wanted.
+/// `threads` is how many threads may work on it.
 template <typename Real>
 class Convolution {
 public:
@@ -70,9 +70,9 @@ public:
         helpers.split(parts(helpers), [&](Part part) { forward_part(part, w, bias, in, out); });
     }
 
-    /// dW into `weight`, db into `bias`, and what every output says about the inputs that it saw
-    /// into `in_grad`, unless that is nothing; `in` is what `forward` got. A slope that is 0 says
-    /// nothing, and before a max-pool and a rectifier most are 0.
+    /// Writes dW into `weight`, db into `bias`, and into `in_grad`, unless it is null, the gradient
+    /// of the input; `in` is what `forward` got. Slopes that are 0 are skipped, and before a
+    /// max-pool and a rectifier most are 0.
     void backward(Helpers& helpers, const Real* w, const Real* in, const Real* out_grad, Real* weight, Real* bias, Real* in_grad) {
         const Real* const image = layer_.padding > 0 ? padded_.data() : in;
         const std::size_t parts = this->parts(helpers);
@@ -96,12 +96,12 @@ public:
 private:
     bool is_pooled() const { return pool_.layer.kernel > 0; }
 
-    /// How many parts a section is worth.
+    /// Returns how many parts a section is worth.
     std::size_t parts(const Helpers& helpers) const {
         return parts_worth(helpers, layer_.outputs * out_.height * out_.width * into_.size() * batch_);
     }
 
-    /// Some rows of the results.
+    /// Computes some rows of the results.
     void forward_part(Part part, const Real* w, const Real* bias, const Real* in, Real* out) {
         const std::size_t row = out_.width * batch_;
         const auto [begin, end] = part.of(is_pooled() ? pool_.out.height : out_.height);
@@ -109,7 +109,7 @@ private:
             for (std::size_t oh = begin; oh < end; ++oh) forward_row(w, bias, in, oh, 0, layer_.outputs, out + oh * row, out_.height * row);
             return;
         }
-        // A row of windows at a time, of so many channels that what is between stays in the
+        // A row of windows at a time, for so many channels that the rows in between stay in the
         // first-level cache.
         const std::size_t k = pool_.layer.kernel;
         Real* const wide = wide_[part.index].data();
@@ -124,7 +124,7 @@ private:
             });
     }
 
-    /// Row oh of output channels o to o + m, the first of them to `out`.
+    /// Computes row oh of output channels o to o + m, and writes the first of them to `out`.
     void forward_row(const Real* w, const Real* bias, const Real* in, std::size_t oh, std::size_t o, std::size_t m, Real* out,
                      std::size_t plane) const {
         const std::size_t window = layer_.inputs * layer_.kernel * layer_.kernel;
@@ -137,8 +137,8 @@ private:
         });
     }
 
-    /// Two lists of every slope of some examples: one of each example and output channel, which
-    /// leads to the inputs that it saw, and one of each example and place, which leads to the
+    /// Lists every slope of some examples twice: in a list of its example and output channel, which
+    /// leads to the inputs that it saw, and in a list of its example and place, which leads to the
     /// channel's weights.
     void find_slopes(Part part, const Real* out_grad) {
         const auto [begin, end] = part.of(batch_);
@@ -155,7 +155,7 @@ private:
                 std::int32_t *const at = of_output_.at.data() + list * windows, *const found = found_[part.index].data();
                 const std::size_t first = o * windows * batch_ + b;
                 std::uint32_t n = 0;
-                for (std::size_t w = 0; w < windows; ++w) {  // what is written behind the end of the list does not belong to it
+                for (std::size_t w = 0; w < windows; ++w) {  // entries behind the end of the list are overwritten
                     const Real slope = out_grad[first + w * batch_];
                     found[n] = corner[w] + (place != nullptr ? within[static_cast<std::int32_t>(place[first + w * batch_])] : 0);
                     value[n] = slope;
@@ -172,10 +172,10 @@ private:
             }
     }
 
-    /// body(row, rows, first, count) for the windows: so many rows from `row` on, and of each
-    /// `count` numbers from `first` on. Short rows come all at once; long ones in stretches, whose
-    /// weights of all output channels stay in the first-level cache. An input's gradient adds part
-    /// by part, so these are the same for all registers.
+    /// Calls body(row, rows, first, count) for the parts of a window: `rows` rows from `row` on,
+    /// and `count` numbers of each from `first` on. Short rows come all at once. Long ones come in
+    /// stretches, whose weights of all output channels stay in the first-level cache. An input's
+    /// gradient adds part by part, so the parts are the same for all registers.
     template <typename Body>
     void for_window_parts(const Body& body) const {
         constexpr std::size_t stretch = 320 / sizeof(Real);
@@ -185,15 +185,7 @@ private:
             for (std::size_t first = 0; first < length; first += stretch) body(kh, 1, first, std::min(stretch, length - first));
     }
 
-    /// The sum with what is multiplied, and where it goes.
-    static void add(RowSum<Real> o, const Real* rows, std::size_t row_step, Real* result, std::size_t result_step, std::size_t count,
-                    std::size_t length) {
-        o.rows = rows, o.row_step = static_cast<Step>(row_step);
-        o.result = result, o.result_step = static_cast<Step>(result_step);
-        count > 1 ? sum_short_rows<Real>(count, length, o) : sum_long_row<Real>(length, o);
-    }
-
-    /// Images as (example, height, width, channel).
+    /// Copies images to the layout (example, height, width, channel).
     void make_patches(Part part, const Real* in) {
         const std::size_t c = layer_.inputs, plane = height_ * width_;
         const auto [begin, end] = part.of(plane);
@@ -202,7 +194,8 @@ private:
                 for (std::size_t i = 0; i < c; ++i) patches_.data()[(b * plane + at) * c + i] = in[(i * plane + at) * batch_ + b];
     }
 
-    /// Weights of some outputs. Every weight is one chain: example by example, place by place.
+    /// Computes the gradient of the weights of some outputs. Every weight is one chain: example by
+    /// example, place by place.
     void weight_gradient(Part part, Real* weight) {
         const std::size_t c = layer_.inputs, k = layer_.kernel, image = height_ * width_ * c, row = width_ * c, length = k * c;
         const auto [begin, end] = part.of(layer_.outputs);
@@ -212,8 +205,8 @@ private:
                 const RowSum<Real> sum = of_output_.sum(b * layer_.outputs + o);
                 if (sum.count == 0) continue;
                 for_window_parts([&](std::size_t kh, std::size_t rows, std::size_t first, std::size_t n) {
-                    add(sum, patches_.data() + b * image + kh * row + first, row, turned_gradient_.data() + (o * k + kh) * length + first,
-                        length, rows, n);
+                    add_rows(sum, patches_.data() + b * image + kh * row + first, row,
+                             turned_gradient_.data() + (o * k + kh) * length + first, length, rows, n);
                 });
             }
         for_weights(part, [&](std::size_t flat, std::size_t turned) { weight[flat] = turned_gradient_.data()[turned]; });
@@ -223,8 +216,8 @@ private:
         for_weights(part, [&](std::size_t flat, std::size_t turned) { turned_.data()[turned] = w[flat]; });
     }
 
-    /// Inputs of some examples. Every input is one chain: window part by window part, place by
-    /// place, output channel by output channel.
+    /// Computes the gradient of the inputs of some examples. Every input is one chain: window part
+    /// by window part, place by place, output channel by output channel.
     void input_gradient(Part part) {
         const std::size_t c = layer_.inputs, image = height_ * width_ * c, row = width_ * c, length = layer_.kernel * c;
         const auto [begin, end] = part.of(batch_);
@@ -234,13 +227,13 @@ private:
                 for (std::size_t at = 0; at < seen_.size(); ++at) {
                     const RowSum<Real> sum = of_place_.sum(b * seen_.size() + at);
                     if (sum.count == 0) continue;
-                    add(sum, turned_.data() + kh * length + first, length,
-                        patches_gradient_.data() + b * image + static_cast<std::size_t>(seen_[at]) + kh * row + first, row, rows, n);
+                    add_rows(sum, turned_.data() + kh * length + first, length,
+                             patches_gradient_.data() + b * image + static_cast<std::size_t>(seen_[at]) + kh * row + first, row, rows, n);
                 }
         });
     }
 
-    /// Some rows of the inputs' gradient, in the layout of images.
+    /// Copies some rows of the inputs' gradient, without the border, to the layout of images.
     void without_border(Part part, Real* in_grad) const {
         const std::size_t c = layer_.inputs, image = height_ * width_ * c, p = layer_.padding;
         const auto [begin, end] = part.of(in_.height);
@@ -252,8 +245,8 @@ private:
                             patches_gradient_.data()[b * image + ((h + p) * width_ + x + p) * c + i];
     }
 
-    /// body(place in (output, input, row, column), place in (output, row, column, input)) for the
-    /// weights of some outputs.
+    /// Calls body(place in (output, input, row, column), place in (output, row, column, input)) for
+    /// the weights of some outputs.
     template <typename Body>
     void for_weights(Part part, const Body& body) const {
         const std::size_t c = layer_.inputs, k2 = layer_.kernel * layer_.kernel;
@@ -263,8 +256,8 @@ private:
                 for (std::size_t i = 0; i < c; ++i) body((o * c + i) * k2 + at, (o * k2 + at) * c + i);
     }
 
-    /// body(in the output's row, in the input's row, length) for the parts of an output row whose
-    /// inputs are contiguous.
+    /// Calls body(place in the output's row, place in the input's row, length) for the parts of an
+    /// output row whose inputs are contiguous.
     template <typename Body>
     void for_stretches(const Body& body) const {
         if (layer_.stride == 1) return body(0, 0, out_.width * batch_);
@@ -281,29 +274,20 @@ private:
         return padded_.data();
     }
 
-    static Real sum_along(const Real* p, std::size_t n) {
-        constexpr std::size_t width = kChains<Real>;
-        Chains<Real> sum{};
-        std::size_t i = 0;
-        for (; i + width <= n; i += width) sum += load_chains(p + i);
-        if (i < n) sum += load_chains(p + i, Lanes(n - i));
-        return sum_of(sum);
-    }
-
     Layer layer_{};
     Stage pool_{};
     Shape in_{}, out_{};
     std::size_t height_ = 0, width_ = 0, batch_ = 0;  // of the input with its border
-    bool is_first_ = true;                            // nobody wants its input's gradient
+    bool is_first_ = true;                            // the gradient of its input is not needed
     Buffer<Real> padded_;
     Buffer<Real> patches_, patches_gradient_;       // (example, height, width, channel): a row of a window is contiguous
     Buffer<Real> turned_, turned_gradient_;         // weights as (output, row, column, input)
-    Buffer<Real> place_;                            // of a max-pool that follows: where its maxima were
-    std::vector<Buffer<Real>> wide_;                // of every part: a few rows of the pool's input
+    Buffer<Real> place_;                            // where the maxima of the max-pool were
+    std::vector<Buffer<Real>> wide_;                // for every part: a few rows of the pool's input
     std::vector<Step> into_;                        // where a window's inputs are
     std::vector<std::int32_t> seen_;                // where the patch of an output's place begins
     std::vector<std::int32_t> corner_, within_;     // places of windows' first elements, and of the others from there
-    std::vector<std::vector<std::int32_t>> found_;  // of every part: places of slopes
+    std::vector<std::vector<std::int32_t>> found_;  // for every part: places of slopes
     Slopes<Real> of_output_, of_place_;
 };
 

@@ -1,4 +1,4 @@
-// A layer on images, with the max-pool behind it, if there is one.
+// The layer conv2d, with the max-pool behind it, if there is one.
 #pragma once
 
 #include "conv.hpp"

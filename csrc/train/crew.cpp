@@ -25,7 +25,7 @@ Crew<Real>::Crew(Network network, Examples<Real> data, std::uint64_t seed, std::
             throw std::invalid_argument("y[" + std::to_string(i) + "]: must be in 0 .. " + std::to_string(network_.classes() - 1) +
                                         ", got " + std::to_string(data.y[i]));
     check_symbols("x", {data.x, data.n * network_.input().size()});
-    const std::size_t largest = std::min(batch, std::max<std::size_t>(data.n, 1));  // no shard is larger
+    const std::size_t largest = std::min(batch, std::max<std::size_t>(data.n, 1));  // since no shard is larger
     for (std::size_t i = 0; i < threads; ++i) workers_.push_back(make_worker<Real>(network_, largest, isa, threads));
 }
 
@@ -35,7 +35,7 @@ void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
     for (const Job<Real>& job : jobs) check_rows(job.shard);
     std::vector<std::size_t> order(jobs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto cost = [&](std::size_t i) {  // any number of steps is asked for before it is refused
+    const auto cost = [&](std::size_t i) {  // computed before too large numbers of steps are refused
         return static_cast<double>(jobs[i].steps) * static_cast<double>(std::min(batch_, jobs[i].shard.size()));
     };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
@@ -71,8 +71,8 @@ void Crew<Real>::share(std::size_t count, const std::function<void(std::size_t, 
     team_.run(count + most - 1, task, watch ? Watch(watch_jobs) : watch);
 }
 
-/// All jobs have a thread: helps whoever has the fewest helpers, until none is at work. More
-/// threads than processors would take turns, and wait for each other.
+/// Called when all jobs have a thread: helps the thread with the fewest helpers, until no thread is
+/// at work. More threads than processors would take turns, and wait for each other.
 template <typename Real>
 void Crew<Real>::help(const std::atomic<std::size_t>& working) {
     const std::size_t processors = std::thread::hardware_concurrency();

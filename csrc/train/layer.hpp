@@ -1,5 +1,5 @@
-// What a layer is: to the network before anything is computed, and to the passes of a batch. To add
-// one, write such a class and add it to the list in layers.hpp.
+// The interface of a layer: to the network before anything is computed, and to the passes of a
+// batch. To add a layer, write such a class and add it to the list in layers.hpp.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Fit {
     void needs_image() const {
         if (!in.image) refuse_shape("images");
     }
-    /// How many windows of the layer's kernel a side has.
+    /// Returns how many windows of the layer's kernel a side has.
     std::size_t windows(std::size_t side, std::size_t step) const {
         if (layer.kernel < 1 || step < 1)
             refuse("kernel and stride must be >= 1, got " + std::to_string(layer.kernel) + " and " + std::to_string(step));
@@ -48,16 +48,17 @@ struct LayerKind {
     Traits traits = {};
 };
 
-/// Where a layer of a network works. Layers that change values in place have one activation.
+/// The memory between which a layer of a network works. A layer that changes values in place has
+/// one activation.
 template <typename Real>
 struct Place {
     Stage stage;
-    const Stage* pool;  // that a convolution is to do, too
+    const Stage* pool;  // the max-pool that a convolution computes too, or null
     Activation<Real>&in, &out;
-    bool is_first;             // nobody asks for the gradient of its input
-    std::size_t weight, bias;  // in the arena
-    std::size_t largest;       // batch
-    std::size_t threads;       // with helpers
+    bool is_first;             // the gradient of its input is not needed
+    std::size_t weight, bias;  // where they start in the arena
+    std::size_t largest;       // batch that comes
+    std::size_t threads;       // that may work on it, helpers included
     Helpers& helpers;
 };
 
@@ -68,15 +69,15 @@ public:
     explicit PlacedLayer(const Place<Real>& place) : at(place) {}
     virtual ~PlacedLayer() = default;
 
-    /// From now on batches have so many examples.
+    /// Sets how many examples the next batches have.
     virtual void bind(std::size_t examples) { batch = examples; }
-    /// The result of a batch; with dropout if there is a stream for its masks.
+    /// Computes the result of a batch, with dropout if there is a stream for its masks.
     virtual void forward(const Real* weights, Words* masks) = 0;
-    /// The gradient of the input, unless the layer is the first, from that of the result; and of
-    /// the layer's parameters: they change by scale * gradient, or if scale is 0 their gradient is
-    /// set and they stay.
+    /// Computes, from the gradient of the result, that of the input, unless the layer is the first,
+    /// and that of the layer's parameters. The parameters change by scale * gradient; if scale is
+    /// 0, they stay and their gradient is written.
     virtual void backward(Real* weights, Real* gradient, Real scale) = 0;
-    /// Dropout words for one example.
+    /// Returns how many dropout words one example takes.
     virtual std::size_t words() const { return 0; }
 
 protected:

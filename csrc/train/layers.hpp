@@ -1,4 +1,4 @@
-// All layers.
+// The list of all layers.
 #pragma once
 
 #include "conv2d.hpp"

@@ -1,4 +1,4 @@
-// A layer on vectors: z = W x + b for every example.
+// The layer linear on vectors: z = W x + b for every example.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 namespace fedbench::train {
 namespace {
 
-/// Some outputs of z = W x + b. Rows of W stay in the first-level cache while all examples pass.
+/// Computes some outputs of z = W x + b. Rows of W stay in the first-level cache while all examples
+/// pass.
 template <typename Real>
 void linear_forward(Part part, const Layer& layer, const Real* w, const Real* bias, const Activation<Real>& in, Activation<Real>& out,
                     std::size_t batch) {
@@ -24,11 +25,12 @@ void linear_forward(Part part, const Layer& layer, const Real* w, const Real* bi
     });
 }
 
-/// With dz = out.grad: dx = W^T dz, unless dx is nothing; and adds scale * dz^T x to `weight`, or
-/// puts dz^T x there if scale is 0; likewise the sums of dz to `bias`. `offset` says where rows of
-/// W start. Rows of W are used for both in blocks that stay in the second-level cache, and for dx
-/// before they change. A part is some columns of W, or without dx some rows, which its thread had
-/// forward.
+/// The backward pass from dz = out.grad.
+///
+/// dx = W^T dz, unless dx is null. `weight` grows by scale * dz^T x, or becomes dz^T x if scale is
+/// 0; `bias` likewise, with the sums of dz. `offset` says where rows of W start. Blocks of rows of
+/// W stay in the second-level cache; each is used for dx before it changes. A part is some columns
+/// of W or, without dx, some rows, those that its thread had forward.
 template <typename Real>
 void linear_backward(Part part, const Layer& layer, const Real* w, const Step* offset, const Activation<Real>& in,
                      const Activation<Real>& out, Real* dx, Real scale, Real* weight, Real* bias, std::size_t batch) {

@@ -8,7 +8,7 @@
 namespace fedbench::train {
 namespace {
 
-/// `fixed` classes, or `classes` if that is 0: short loops of known length have no overhead.
+/// Has `fixed` classes, or `classes` if `fixed` is 0: short loops of known length have no overhead.
 template <std::size_t fixed, typename Real>
 void cross_entropy_rows(const Real* z, Real* grad, const std::int64_t* label, std::size_t classes, std::size_t batch) {
     const std::size_t count = fixed > 0 ? fixed : classes;
@@ -30,8 +30,8 @@ void cross_entropy_rows(const Real* z, Real* grad, const std::int64_t* label, st
     }
 }
 
-/// Gradient of the mean cross-entropy with respect to the logits z: (softmax - one at the label) /
-/// batch.
+/// Computes the gradient of the mean cross-entropy with respect to the logits z: (softmax - one at
+/// the label) / batch.
 template <typename Real>
 void cross_entropy_gradient(const Real* z, Real* grad, const std::int64_t* label, std::size_t classes, std::size_t batch) {
     if (classes == 2) return cross_entropy_rows<2>(z, grad, label, classes, batch);

@@ -8,8 +8,8 @@ namespace fedbench::train {
 
 namespace {
 
-/// Larger networks are not for this trainer; without bounds a number of a layer could ask for any
-/// amount of memory, or overflow.
+/// Larger networks are refused: without bounds a number of a layer could ask for any amount of
+/// memory, or overflow.
 constexpr std::size_t kMostParameters = std::size_t{1} << 26, kMostNumbers = std::size_t{1} << 24;
 
 void check_at_most(const Fit& fit, const char* what, double size, std::size_t most) {

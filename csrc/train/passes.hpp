@@ -8,8 +8,9 @@
 namespace fedbench::train {
 namespace {
 
-/// The activations of a batch of at most `largest` examples. Weights and gradients are laid out as
-/// the arena says. The work is that of `helpers`, with all helpers at most `threads` of them.
+/// The activations of a batch of at most `largest` examples, and the passes over them. Weights and
+/// gradients are laid out as the arena says. The work is shared with `helpers`; at most `threads`
+/// threads take part.
 template <typename Real>
 class Passes {
 public:
@@ -26,8 +27,8 @@ public:
     const Real* logits() const { return activations_.back().value; }
     Real* slope() { return activations_.back().grad; }  // the gradient with respect to the logits
 
-    /// The logits of the first `batch` of `inputs`; with dropout if there is a stream for its
-    /// masks.
+    /// Computes the logits of the first `batch` of `inputs`, with dropout if there is a stream for
+    /// its masks.
     void forward(const Real* weights, std::size_t batch, Words* masks) {
         bind(batch);
         Activation<Real>& input = activations_.front();
@@ -42,14 +43,14 @@ public:
         for (const auto& layer : layers_) layer->forward(weights, masks);
     }
 
-    /// From `slope`: weights change by scale * gradient, or if scale is 0 the gradient is set and
-    /// they stay.
+    /// Goes backward from `slope`: weights change by scale * gradient; if scale is 0, they stay and
+    /// the gradient is written.
     void backward(Real* weights, Real* gradient, Real scale) {
         for (std::size_t i = layers_.size(); i-- > 0;) layers_[i]->backward(weights, gradient, scale);
     }
 
 private:
-    /// What becomes of an activation.
+    /// How an activation is used.
     struct Use {
         bool is_changed_in_place = false, is_kept = false;
     };
@@ -88,7 +89,7 @@ private:
             a.rows.resize(largest), a.offset.resize(largest);
             if (i > 0 || !rows_are_inputs_) a.own_value = Buffer<Real>(a.shape.size() * largest);
             a.value = a.own_value.data();
-            if (i == 0) continue;  // nobody asks for the input's gradient
+            if (i == 0) continue;  // the gradient of the input is not needed
             const bool is_free = i + 1 < activations_.size() && !uses_[i].is_changed_in_place && !uses_[i].is_kept;
             if (!is_free) a.own_grad = Buffer<Real>(a.shape.size() * largest);
             a.grad = is_free ? a.value : a.own_grad.data();

@@ -1,4 +1,4 @@
-// Rectifier and flatten, and the ways between the layouts of vectors and images.
+// The layers relu and flatten, and conversions between the layouts of vectors and images.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 namespace fedbench::train {
 namespace {
 
-/// Images (features, example) from rows of features.
+/// Makes images (features, example) from rows of features.
 template <typename Real>
 void to_image(const Real* const* rows, std::size_t features, std::size_t batch, Real* image) {
     for (std::size_t f = 0; f < features; ++f)
@@ -40,7 +40,7 @@ public:
     }
 };
 
-/// An image as a vector. (A vector stays where it is: a network has no place for its flatten.)
+/// Turns an image into a vector. A vector stays where it is: a network leaves its flatten out.
 template <typename Real>
 class Flatten final : public PlacedLayer<Real> {
 public:

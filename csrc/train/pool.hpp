@@ -19,8 +19,8 @@ inline Windows windows_of(const Stage& stage, std::size_t batch) {
     return {stage.in.channels, stage.out.height, stage.out.width, stage.layer.kernel, batch, in_row, stage.in.height * in_row, out_plane};
 }
 
-/// body(where a window of k x k begins, where its result is, examples) for all windows, a register
-/// of examples at a time.
+/// Calls body(place of a window of k x k, place of its result, examples) for all windows, a
+/// register of examples at a time.
 template <typename Real, typename Body>
 [[gnu::always_inline]] inline void for_windows(const Windows& of, std::size_t k, const Body& body) {
     constexpr std::size_t lanes = kLanes<Real>;
@@ -36,9 +36,9 @@ template <typename Real, typename Body>
             }
 }
 
-/// `fixed` is the windows' size, or 0: loops of known length have no overhead; `of` is a copy,
-/// which no store can change. Returns whether there was a NaN, which is not minded unless
-/// `mind_nan`: that takes twice as long.
+/// Computes maxima and their places, and returns whether there was a NaN. A NaN is ignored unless
+/// `mind_nan` is set, which takes twice as long. `fixed` is the windows' size, or 0 for any size:
+/// loops of known length have no overhead. `of` is a copy, which no store can change.
 template <std::size_t fixed, bool mind_nan, typename Real>
 bool maximum_of(const Windows of, const Real* in, Real* out, Real* place) {
     const std::size_t k = fixed > 0 ? fixed : of.size;
@@ -74,23 +74,24 @@ void gradient_of(const Windows of, const Real* out_grad, const Real* place, Real
     });
 }
 
-/// Maximum over windows, and in `place` which element of its window it was: the first of equals; a
-/// NaN wins.
+/// Computes the maximum over windows, and in `place` which element of its window it is: the first
+/// of equals; a NaN wins.
 template <typename Real>
 void max_pool(const Windows& of, const Real* in, Real* out, Real* place) {
     const bool two = of.size == 2;
     if (two ? maximum_of<2, false>(of, in, out, place) : maximum_of<0, false>(of, in, out, place)) maximum_of<0, true>(of, in, out, place);
 }
 
-/// The gradient of an output goes to the element that was its maximum, 0 to all others, also to
-/// those that are in no window.
+/// Gives the gradient of an output to the element that was its maximum, and 0 to all others, also
+/// to those that are in no window.
 template <typename Real>
 void max_pool_gradient(const Windows& of, const Real* out_grad, const Real* place, Real* in_grad) {
     if (!of.cover()) std::memset(in_grad, 0, of.channels * of.in_plane * sizeof(Real));
     of.size == 2 ? gradient_of<2>(of, out_grad, place, in_grad) : gradient_of<0>(of, out_grad, place, in_grad);
 }
 
-/// A max-pool that is not behind a convolution, which does it better.
+/// The layer max_pool2d where it does not follow a convolution; a convolution does its own pooling,
+/// faster.
 template <typename Real>
 class MaxPool2d final : public PlacedLayer<Real> {
 public:

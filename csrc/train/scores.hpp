@@ -1,4 +1,4 @@
-// What logits are worth, compiled once for every instruction set.
+// Scores of logits, compiled once for every instruction set.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,15 @@
 namespace fedbench::train {
 namespace {
 
-/// f of the first n numbers, a pack at a time; what fills up the last pack is also written.
+/// Applies f to the first n numbers, a pack at a time; the numbers that fill up the last pack are
+/// also written.
 template <typename F>
 void in_packs(double* x, std::size_t n, const F& f) {
     for (std::size_t i = 0; i < n; i += distillation::Pack<double>::width) store(x + i, f(distillation::load(x + i)));
 }
 
-/// First all exponentials of many rows, then their sums, each one chain, class by class, then the
-/// logarithms.
+/// Computes cross-entropies: first all exponentials of many rows, then their sums, each one chain,
+/// class by class, then the logarithms.
 template <typename Real>
 void score_rows(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right) {
     const std::size_t most = std::max<std::size_t>(1, 1024 / classes);  // rows whose exponentials stay in the first-level cache

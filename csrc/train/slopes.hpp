@@ -1,13 +1,14 @@
-// What a convolution looks at backward.
+// The lists that a convolution works through backward.
 #pragma once
 
 #include "activations.hpp"
+#include "row_sums.hpp"
 
 namespace fedbench::train {
 namespace {
 
-/// Lists of slopes that are not 0, with where the numbers start by which they are multiplied; a
-/// list has at most `most`.
+/// Lists of the slopes that are not 0, each with the place where the numbers start by which it is
+/// multiplied. A list has at most `most` slopes.
 template <typename Real>
 struct Slopes {
     std::size_t most = 0;

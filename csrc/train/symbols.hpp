@@ -1,4 +1,4 @@
-// Layers on symbols: whole numbers that name rows of a table.
+// The layers on symbols, which are whole numbers that name rows of a table.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace fedbench::train {
 namespace {
 
-/// Where the table's rows of the batch's symbols start, example after example. The data were
-/// checked; a number that somebody changed since to something that is no symbol is taken as the
+/// Finds where the table's rows of the batch's symbols start, example after example. The data were
+/// checked; if somebody has changed a number since to something that is no symbol, it counts as the
 /// symbol 0, so that nothing beyond the table is touched.
 template <typename Real>
 void find_rows(const Layer& layer, const Real* const* rows, std::size_t window, std::size_t batch, Step* offset) {
@@ -21,7 +21,7 @@ void find_rows(const Layer& layer, const Real* const* rows, std::size_t window, 
         }
 }
 
-/// The rows of `table` that start at `offset`, one after the other; a part is some of them.
+/// Copies the rows of `table` that start at `offset`, one after the other; a part is some of them.
 template <typename Real>
 void embedding_forward(Part part, std::size_t width, const Real* table, const Step* offset, std::size_t count, Real* out) {
     const auto [begin, end] = part.of(count);
@@ -41,7 +41,8 @@ void embedding_backward(Part part, std::size_t width, const Step* offset, std::s
     }
 }
 
-/// For every symbol of an example, one after the other, its row of the weight (inputs, outputs).
+/// The layer embedding: for every symbol of an example, one after the other, its row of the weight
+/// (inputs, outputs).
 template <typename Real>
 class Embedding final : public PlacedLayer<Real> {
 public:
@@ -66,8 +67,7 @@ public:
             embedding_forward(part, this->layer().outputs, weights + this->at.weight, offset_.data(), this->numbers(), this->at.out.value);
         });
     }
-    /// Symbols have no slopes: what is before this layer gets none, and what it makes of them is
-    /// not looked at.
+    /// Symbols have no slopes, so a layer before this one gets none.
     void backward(Real* weights, Real* gradient, Real scale) override {
         Real* const to = gradient + this->at.weight;
         std::fill_n(to, this->at.stage.weights, Real{0});
@@ -81,7 +81,7 @@ private:
     std::vector<Step> offset_;  // where the rows of the batch's symbols start
 };
 
-/// The last `outputs` numbers of a vector.
+/// The layer last: the last `outputs` numbers of a vector.
 template <typename Real>
 class Last final : public PlacedLayer<Real> {
 public:

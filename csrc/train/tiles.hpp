@@ -1,4 +1,5 @@
-// The two loops in which training spends its time, on tiles of results that stay in registers.
+// Two of the three loops in which training spends its time: sums of outer products and dot
+// products. Their tiles of results stay in registers. The third loop is in row_sums.hpp.
 #pragma once
 
 #include <array>
@@ -8,8 +9,6 @@
 
 namespace fedbench::train {
 namespace {
-
-using Step = std::ptrdiff_t;
 
 /// One tile of sums of products: result[m, column] = start + sum over i of factor(m, i) *
 /// row(i)[column].
@@ -31,8 +30,8 @@ struct Outer {
     Real scale = 1;               // result += scale * sum
 };
 
-/// M rows, N registers of columns, the last of which has `lanes` unless it is `full`. Every element
-/// is one chain of multiply-adds in the order of i.
+/// Computes a tile of M rows and N registers of columns, the last of which has `lanes` numbers
+/// unless it is `full`. Every element is one chain of multiply-adds in the order of i.
 template <std::size_t M, std::size_t N, bool full, typename Real>
 [[gnu::noinline]] void outer_tile(const Outer<Real>& o, std::size_t column, Lanes lanes) {
     constexpr std::size_t width = kLanes<Real>;
@@ -86,89 +85,6 @@ template <std::size_t M, std::size_t N, bool full, typename Real>
         }
 }
 
-/// One tile of sums of rows: result(r)[column] += sum over i of value[i] * row(i, r)[column].
-template <typename Real>
-struct RowSum {
-    const Real* value;       // (i)
-    const std::int32_t* at;  // row (i, r) starts at rows + at[i] + r * row_step
-    std::size_t count;
-    const Real* rows;
-    Step row_step;
-    Real* result;  // result r starts at result + r * result_step
-    Step result_step;
-};
-
-/// R rows of N registers, the last of which has `lanes` unless it is `full`. Every element is one
-/// chain of multiply-adds in the order of i.
-template <std::size_t R, std::size_t N, bool full, typename Real>
-[[gnu::noinline]] void row_sum_tile(const RowSum<Real>& o, Lanes lanes) {
-    constexpr std::size_t width = kLanes<Real>;
-    const auto there = [&](const Real* p, std::size_t n) __attribute__((always_inline)) {
-        return full || n + 1 < N ? load(p + n * width) : load(p + n * width, lanes);
-    };
-    V<Real> sum[R][N];
-#pragma GCC unroll 8
-    for (std::size_t r = 0; r < R; ++r)
-#pragma GCC unroll 16
-        for (std::size_t n = 0; n < N; ++n) sum[r][n] = there(o.result + static_cast<Step>(r) * o.result_step, n);
-    const Real *const value = o.value, *const rows = o.rows;
-    const std::int32_t* const at = o.at;
-    const Step row_step = o.row_step;
-    for (std::size_t i = 0, count = o.count; i < count; ++i) {
-        V<Real> g = all(value[i]);
-        pin(g);
-        const Real* const row = rows + at[i];
-#pragma GCC unroll 8
-        for (std::size_t r = 0; r < R; ++r)
-#pragma GCC unroll 16
-            for (std::size_t n = 0; n < N; ++n) sum[r][n] = fma(g, there(row + static_cast<Step>(r) * row_step, n), sum[r][n]);
-    }
-#pragma GCC unroll 8
-    for (std::size_t r = 0; r < R; ++r)
-#pragma GCC unroll 16
-        for (std::size_t n = 0; n < N; ++n) {
-            Real* const to = o.result + static_cast<Step>(r) * o.result_step + n * width;
-            full || n + 1 < N ? store(to, sum[r][n]) : store(to, sum[r][n], lanes);
-        }
-}
-
-template <typename Real>
-using RowSumTile = void (*)(const RowSum<Real>&, Lanes);
-template <bool full, typename Real, std::size_t... I>
-constexpr std::array<RowSumTile<Real>, sizeof...(I)> long_row_sums(std::index_sequence<I...>) {
-    return {&row_sum_tile<1, I + 1, full, Real>...};
-}
-template <typename Real, std::size_t... I>
-constexpr std::array<RowSumTile<Real>, sizeof...(I)> short_row_sums(std::index_sequence<I...>) {
-    return {&row_sum_tile<I + 1, 1, false, Real>...};
-}
-template <bool full, typename Real>
-inline constexpr auto kLongRowSums = long_row_sums<full, Real>(std::make_index_sequence<kRowRegisters>{});
-template <typename Real>
-inline constexpr auto kShortRowSums = short_row_sums<Real>(std::make_index_sequence<kRowRegisters>{});
-
-/// One row of `columns` numbers.
-template <typename Real>
-void sum_long_row(std::size_t columns, RowSum<Real> o) {
-    constexpr std::size_t width = kLanes<Real>;
-    in_parts((columns + width - 1) / width, kRowRegisters, [&](std::size_t first, std::size_t n) {
-        const std::size_t left = columns - (first + n - 1) * width;
-        RowSum<Real> part = o;
-        part.rows += first * width, part.result += first * width;
-        (left >= width ? kLongRowSums<true, Real> : kLongRowSums<false, Real>)[n - 1](part, Lanes(left < width ? left : width));
-    });
-}
-
-/// Some rows of at most kChains numbers.
-template <typename Real>
-void sum_short_rows(std::size_t rows, std::size_t columns, RowSum<Real> o) {
-    in_parts(rows, kRowRegisters, [&](std::size_t first, std::size_t n) {
-        RowSum<Real> part = o;
-        part.rows += static_cast<Step>(first) * o.row_step, part.result += static_cast<Step>(first) * o.result_step;
-        kShortRowSums<Real>[n - 1](part, Lanes(columns));
-    });
-}
-
 /// Sums of products: result(m, n) = value(m) + sum over `length` numbers of p[m] * q[n].
 template <typename Real>
 struct Dots {
@@ -180,8 +96,8 @@ struct Dots {
     const Real* value;  // (m)
 };
 
-/// M registers of rows, each of kPairs of them, and N columns; `rows` <= M * kPairs are there.
-/// Every chain is one of multiply-adds.
+/// Computes a tile of N columns and M registers of rows, each register with kPairs rows, of which
+/// `rows` <= M * kPairs exist. Every chain is one of multiply-adds.
 template <std::size_t M, std::size_t N, typename Real>
 [[gnu::noinline]] void dots_tile(const Dots<Real>& d, std::size_t rows) {
     constexpr std::size_t width = kChains<Real>;
@@ -229,7 +145,7 @@ template <std::size_t M, std::size_t N, typename Real>
         }
 }
 
-/// So many rows has the largest tile of dots.
+/// How many rows the largest tile of dots has.
 inline constexpr std::size_t kDotRows = kTileRows * kPairs;
 
 template <typename Real>
@@ -257,7 +173,7 @@ struct Columns {
     bool full;
 };
 
-/// body(Columns) for all of `columns` numbers, tile by tile.
+/// Calls body(Columns) for all of `columns` numbers, tile by tile.
 template <typename Real, typename Body>
 [[gnu::always_inline]] inline void in_columns(std::size_t columns, const Body& body) {
     constexpr std::size_t width = kLanes<Real>;
@@ -267,11 +183,11 @@ template <typename Real, typename Body>
     });
 }
 
-/// How many rows i of a tile's columns fit into the first-level cache; they are used for all
-/// results before others come.
+/// How many rows i of a tile's columns fit into the first-level cache. All results use these rows
+/// before other rows are loaded.
 inline constexpr std::size_t kDepth = (std::size_t{32} << 10) / (kTileColumns * kBytes);
 
-/// All results in some columns, summed over `count` rows i from `first` on.
+/// Computes all results in some columns, summed over `count` rows i from `first` on.
 template <typename Real>
 void outer_part(std::size_t results, const Columns& columns, const Outer<Real>& o, std::size_t first, std::size_t count) {
     const auto& tiles = columns.full ? kOuterTiles<true, Real> : kOuterTiles<false, Real>;
@@ -286,7 +202,7 @@ void outer_part(std::size_t results, const Columns& columns, const Outer<Real>& 
     });
 }
 
-/// All results in any number of columns.
+/// Computes all results in any number of columns.
 template <typename Real>
 void outer(std::size_t results, std::size_t columns, const Outer<Real>& o) {
     const std::size_t depth = o.end == Outer<Real>::End::put ? kDepth : o.count;  // a scaled sum is added once
@@ -295,7 +211,7 @@ void outer(std::size_t results, std::size_t columns, const Outer<Real>& o) {
     });
 }
 
-/// The tile for m <= kDotRows times n <= kTileColumns pairs.
+/// Computes m <= kDotRows times n <= kTileColumns dot products with the tile of that size.
 template <typename Real>
 void dots(std::size_t m, std::size_t n, const Dots<Real>& d) {
     kDotsTiles<Real>[(m - 1) / kPairs * kTileColumns + n - 1](d, m);

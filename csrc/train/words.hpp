@@ -10,7 +10,7 @@
 namespace fedbench::train {
 namespace {
 
-/// The words of a stream, many at a time: fedbench::RandomStream hands out the same ones.
+/// The words of a random stream, many at a time; fedbench::RandomStream hands out the same ones.
 class Words {
 public:
     Words(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::uint64_t skip = 0)
@@ -20,7 +20,7 @@ public:
           purpose_(static_cast<std::uint32_t>(purpose)),
           next_(skip) {}
 
-    /// The next words, at least one and at most `wanted`; valid until the next call.
+    /// Returns the next words, at least one and at most `wanted`, valid until the next call.
     std::span<const std::uint32_t> next(std::size_t wanted) {
         if (next_ < begin_ || next_ >= begin_ + kWords) draw(next_ / kWords * kWords);
         const std::size_t at = next_ - begin_, count = std::min(wanted, kWords - at);
@@ -33,7 +33,7 @@ private:
 
     typedef std::uint64_t Halves __attribute__((vector_size(kBytes)));  // numbers below 2^32
 
-    /// Sixteen blocks of philox4x32, side by side.
+    /// Draws sixteen blocks of philox4x32, side by side.
     void draw(std::uint64_t begin) {
         constexpr std::size_t lanes = kBytes / sizeof(std::uint64_t), n = kBlocks / lanes;
         constexpr std::uint64_t low = 0xFFFFFFFF;

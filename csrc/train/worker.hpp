@@ -110,8 +110,8 @@ public:
     }
 
 private:
-    /// The gradient of the mean loss of `count` examples, or with a rate the step, see
-    /// Passes::backward.
+    /// Computes the gradient of the mean loss of `count` examples or, with a rate, makes the step;
+    /// see Passes::backward.
     void step_at(Buffer<Real>& weights, Buffer<Real>& gradient, std::size_t count, Words* masks, Real rate) {
         passes_.forward(weights.data(), count, masks);
         cross_entropy_gradient(passes_.logits(), passes_.slope(), labels_.data(), classes_, passes_.batch());
@@ -127,7 +127,7 @@ private:
         if (job.mean_gradient != nullptr) total_.clear();
     }
 
-    /// The step from gradient_, with all terms of the rule.
+    /// Makes the step from gradient_, with all terms of the rule.
     void general_step(const Job<Real>& job, bool is_first) {
         this->helpers.split(parts_worth(this->helpers, 8 * arena_.size()), [&](Part part) {
             const auto [begin, end] = part.of(arena_.size(), 16);

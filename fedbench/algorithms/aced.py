@@ -16,8 +16,8 @@ from fedbench.types import Batch, State, Vector
 
 @dataclass(frozen=True, kw_only=True)
 class ACED(ACE):
-    """All-client engagement with delays: ACE whose mean leaves out what was started too many
-    versions ago.
+    """All-client engagement with delays: ACE whose mean leaves out results of jobs that started too
+    many versions ago.
 
         h_i <- Delta_i,  base_i <- the version that it started from, of the client that arrived
         A = {i: t - base_i <= delay_threshold},  t = the version before the update

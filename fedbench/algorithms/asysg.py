@@ -21,7 +21,8 @@ class AsySG(Algorithm):
         x <- x - gamma * sum g_i(x^base) over the next n gradients to arrive,   n = cohort_size
         gamma = server_lr / n (mode mean), or server_lr (mode sum)
 
-    No local steps and so no local rate: `local_lr`, `momentum` and `optimizer` mean nothing here.
+    There are no local steps and so no local rate: `local_lr`, `momentum` and `optimizer` have no
+    effect.
 
     Source: Lian et al. 2015, Alg. 1 (AsySG-con), which adds the gradients up. Wang et al. 2024
     (DeFedAvg), with one rate for every n, take the mean.

@@ -54,9 +54,9 @@ class CA2FL(Buffered):
         state.x = state.x + self.server_lr * v
 
     def averaged_over(self, h_i: ClientTable) -> int:
-        """The number of clients that h is the mean of."""
+        """Returns the number of clients of which h is the mean."""
         return h_i.clients if self.h_norm == "all" else max(1, h_i.count)
 
     def h(self, state: State) -> Vector:
-        """The calibration that the next step adds."""
+        """Returns the calibration h that the next step adds."""
         return np.asarray(state.h_i.total / self.averaged_over(state.h_i), state.x.dtype)

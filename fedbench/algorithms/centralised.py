@@ -38,4 +38,4 @@ class Centralised(Algorithm):
         return Reply(y=work.end)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        state.x = k.mean(batch.y)  # of one
+        state.x = k.mean(batch.y)  # the mean of one vector

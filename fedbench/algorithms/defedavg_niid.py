@@ -18,12 +18,11 @@ class DeFedAvgNIID(Algorithm):
     """Delayed federated averaging for clients with different data: every client counts alike,
     however slow it is.
 
-        x <- x + server_lr * (1/n) sum Delta over n = cohort_size draws from the N clients, with
-        replacement
+        x <- x + server_lr * (1/n) sum Delta,   over n = cohort_size draws of the N clients
 
-    Every version is broadcast to all clients' receive buffers; clients train on and put their
-    results into send buffers. A round takes the results of the drawn clients, and waits for those
-    who have none.
+    The clients of an update are drawn with replacement. Every version is broadcast to all clients'
+    receive buffers; clients train on and put their results into send buffers. A round takes the
+    results of the drawn clients, and waits for those that have none.
 
     Source: Wang et al. 2024 (DeFedAvg), Alg. 1. Its text also speaks of leaving out clients without
     a result; its Algorithm 1 waits, and so do we.

@@ -21,8 +21,9 @@ class FADAS(Buffered):
         D = (1/M) sum Delta;   m <- beta1 m + (1 - beta1) D;   v <- beta2 v + (1 - beta2) D^2;   vhat <- max(vhat, v)
         x <- x + rate * (m / (1 - beta1^t)) / (sqrt(vhat) / sqrt(1 - beta2^t) + eps),   t = updates, from 1;   M = buffer_size
         rate = server_lr;   with delay_adaptive, for a largest staleness tmax of the buffer > delay_threshold:
-            server_lr / tmax (shrink code), min(server_lr, 1 / tmax) (shrink paper_min, which hardly
-            ever binds)
+            server_lr / tmax (shrink code),   min(server_lr, 1 / tmax) (shrink paper_min)
+
+    The minimum of paper_min hardly ever is 1 / tmax.
 
     Source: Wang et al. 2024 (FADAS), Alg. 1, and the authors' code.
     """
@@ -55,7 +56,7 @@ class FADAS(Buffered):
         return State(x=x0, m=zero, v=zero.copy(), vhat=zero.copy())
 
     def rate(self, tmax: int) -> float:
-        """The server's rate for a buffer whose largest staleness is `tmax`."""
+        """Returns the server's rate for a buffer whose largest staleness is `tmax`."""
         if not self.delay_adaptive or tmax <= self.delay_threshold:
             return self.server_lr
         return self.server_lr / tmax if self.shrink == "code" else min(self.server_lr, 1 / tmax)

@@ -18,13 +18,15 @@ class FAVANO(Algorithm):
     """Federated averaging with asynchronous nodes (FAVAS): a poll takes whatever its clients have
     done, made comparable by 1/alpha.
 
-        client: z_i the model that it received last, w_i after the E_i steps, 0 <= E_i <= K, that it
-            has done by the poll
+        client: z_i = the model that it received last;   w_i = after the E_i steps done by the poll
         server: u_i = z_i + (w_i - z_i) / alpha_i,  z_i if E_i = 0;   x <- (x + sum_S u_i) / (s + 1),   s = |S|
 
-    P and E in alpha are means over the client's polls so far, this one included; alpha_i is at
-    least 1, so that a client of few polls is not blown up. There is no server rate: a poll moves
-    the model by about local_lr s / (s + 1) average gradients, so local_lr is larger than elsewhere.
+    By a poll a client has done 0 <= E_i <= K steps.
+
+    P and E in alpha are means over the client's polls so far, this one included. alpha_i is at
+    least 1, so that the progress of a client with few polls is not enlarged. There is no server
+    rate: a poll moves the model by about local_lr s / (s + 1) average gradients, so local_lr is
+    larger than in other algorithms.
 
     Source: Leconte et al. 2023 (FAVAS, also FAVANO), after a description; no code of the authors is
     public.
@@ -60,7 +62,7 @@ class FAVANO(Algorithm):
         state.x = k.weighted_sum(weights, [state.x, *z, *batch.delta])
 
     def normalisers(self, state: State, batch: Batch) -> Weights:
-        """alpha of the polled clients, whose polls are counted."""
+        """Counts the poll, and returns alpha_i of the polled clients."""
         i, E = batch.clients, batch.steps
         state.polls[i] += 1
         state.polls_with_steps[i] += E > 0

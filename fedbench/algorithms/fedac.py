@@ -23,8 +23,8 @@ class FedAC(Buffered):
                 m <- beta1 m + (1 - beta1) D;  v <- beta2 v + (1 - beta2) D^2;  mh = beta1 m + (1 - beta1) D
                 x <- x + server_lr * mh / (sqrt(v) + eps);   C <- C + f sum w_i dC_i,  f = 1 (M/N with scaffold_scale)
 
-    The cosine is ill-posed for a vanishing Delta, whose rounding noise would decide: |Delta| <= 1e-12 |x| counts as zero, its
-    cosine as 0, its weight as 0.1.
+    The cosine is ill-posed for a vanishing Delta, whose rounding noise would decide it. So |Delta|
+    <= 1e-12 |x| counts as zero: its cosine is 0 and its weight is 0.1.
 
     Source: Zang et al. 2024. The primary text was not available; formulas follow public code, with
     the correction inside every step. The variant that corrects once after training is not offered:
@@ -73,7 +73,7 @@ class FedAC(Buffered):
 
 
 def agreement(x: Vector, base: Vector, delta: Vector, tau: int) -> float:
-    """r of one arrival: 1 if the server has not moved since `base`, else the cosine, at least
-    0.1."""
+    """Returns r of one arrival: 1 if the server has not moved since `base`, else the cosine, at
+    least 0.1."""
     cos = None if tau == 0 else k.direction_cosine(x, base, delta)
     return 1.0 if cos is None else max(cos, 0.1)

@@ -20,8 +20,8 @@ class FedAdam(RepeatingCohort):
         D = (1/|S|) sum_S Delta_i;   m <- beta1 m + (1 - beta1) D;   v <- beta2 v + (1 - beta2) D^2
         x <- x + server_lr * m / (sqrt(u) + eps),   u = v; with `amsgrad` vhat <- max(vhat, v), u = vhat
 
-    Source: Reddi et al. 2021, Alg. 2 (FedAdam, with its tau as eps); the maximum is that of
-    AMSGrad. Bias correction is not the paper's: FADAS's code has it.
+    Source: Reddi et al. 2021, Alg. 2 (FedAdam, with its tau as eps). The maximum is that of
+    AMSGrad. Bias correction is not in the paper; the code of FADAS has it.
     """
 
     name = "fedadam"

@@ -30,7 +30,7 @@ from fedbench.types import (
 
 INCREASE = ((0, 0.1), (50, 0.5), (150, 1.0))
 TIE = 1e-9
-TRANSIT = {  # what a slow and a fast client contribute to nu
+TRANSIT = {  # by variant: what a slow and a fast client contribute to nu
     "default": ("gbar", "gfirst"),
     "avg": ("gbar", "gbar"),
     "first": ("gfirst", "gfirst"),
@@ -48,9 +48,9 @@ class FedaGrac(Cohort):
                 nu <- sum w_i v_i,   v_i = gfirst_i if fast else gbar_i;   nu_i <- gbar_i
         w_i = p_i if all clients take part, else 1/|S|; who does not take part keeps its nu_i
 
-    Source: Wu et al. 2021, Alg. 1. Departures: server_lr, 1 there; a cohort is drawn by default,
-    and sampling = all is the paper's; a slow client's v_i, which a server with nu_i could infer, is
-    an upload.
+    Source: Wu et al. 2021, Alg. 1. Departures: server_lr, which is 1 in the paper. A cohort is
+    drawn by default; sampling = all is the paper's. A slow client's v_i counts as an upload, though
+    a server that knows nu_i could infer it.
     """
 
     name = "fedagrac"
@@ -103,7 +103,7 @@ class FedaGrac(Cohort):
         return Message(x=state.x, nu=state.nu)
 
     def calibration(self, version: int) -> float:
-        """lambda_t of the round that starts from this version."""
+        """Returns lambda_t of the round that starts from this version."""
         if isinstance(self.calibration_rate, float):
             return self.calibration_rate
         schedule = INCREASE if isinstance(self.calibration_rate, str) else self.calibration_rate
@@ -130,8 +130,8 @@ class FedaGrac(Cohort):
 
 
 def checked_schedule(schedule: tuple[Any, ...]) -> tuple[tuple[int, float], ...]:
-    """The rows as (round, value); UsageError unless the rounds ascend from 0 and the values are
-    finite and >= 0."""
+    """Returns the rows as (round, value). Raises UsageError unless the rounds ascend from 0 and the
+    values are finite and >= 0."""
     pairs = [row for row in schedule if isinstance(row, tuple) and len(row) == 2]
     rows = [(first, float(value)) for first, value in pairs if isinstance(first, int) and isinstance(value, int | float)]
     rounds = [first for first, _ in rows]

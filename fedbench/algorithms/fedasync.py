@@ -13,8 +13,8 @@ from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply
 
 @dataclass(frozen=True, kw_only=True)
 class FedAsync(Algorithm):
-    """Asynchronous mixing: every arrival moves the server towards the client's model, less the
-    staler it is.
+    """Asynchronous mixing: every arrival moves the server towards the client's model, by less the
+    staler the arrival is.
 
         client: y <- y - local_lr * (g(y) + prox * (y - x^base))
         server: al = mixing * s(tau);  x <- (1 - al) x + al y

@@ -17,8 +17,8 @@ class FedAvg(RepeatingCohort):
 
         x <- x + server_lr * sum_S a_i Delta_i
 
-    A client drawn r times runs once and counts r times. Under sampling = weighted, uniform weights
-    are the unbiased ones.
+    A client drawn r times runs once and counts r times. Uniform weights are the unbiased ones under
+    sampling = weighted.
 
     Source: McMahan et al. 2017, Alg. 1; Wang et al. 2024 (DeFedAvg), eq. (2)-(3), with the sign of
     (3) mended: progress is added.

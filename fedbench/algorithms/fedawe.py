@@ -16,8 +16,8 @@ from fedbench.types import Batch, Job, LocalRule, Message, State, Vector
 
 @dataclass(frozen=True, kw_only=True)
 class FedAWE(Cohort):
-    """Adaptive weights and echoes: who missed rounds starts from its own old model, and its
-    progress counts once for each of them.
+    """Adaptive weights and echoes: a client that missed rounds starts from its own old model, and
+    its progress counts once for each of these rounds.
 
         client: K steps from its own model X_i;   X_i+ = X_i + server_lr * (t - last_i) Delta_i
         server: x <- (1/|S|) sum_S X_i+;   then X_i <- x,  last_i <- t,  i in S;   absent clients keep theirs

@@ -14,8 +14,8 @@ from fedbench.bibliography import cited
 from fedbench.protocols import BelowOne, Buffered, Count, CountOrZero, Fraction, Positive, RowIndices, Tools, option
 from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Stream, Vector, Work
 
-PAPER_RATE, RESNET18 = 3e-6, 11_173_962  # the paper's rate of distillation, and the parameters of the model that it is for
-LITTLE = 0.01  # of the updates' movement; on digits-demo 0.005 of it left the accuracies of all seeds as they were
+PAPER_RATE, RESNET18 = 3e-6, 11_173_962  # the paper's rate of distillation, and the parameters of its model
+LITTLE = 0.01  # a share of the updates' movement; 0.005 of it left the accuracies of all seeds on digits-demo unchanged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,19 +23,18 @@ class FedEcho(Buffered):
     """Buffered asynchronous aggregation, then distillation from what every client's newest model
     says of unlabelled public data.
 
-        on arrival: Z_i <- logits of all public rows under x^base + Delta_i, the client's own end
-            model
+        on arrival: Z_i <- logits of all public rows under x^base + Delta_i,   the client's end model
         server:     x <- x + server_lr * (1/M) sum Delta,   M = buffer_size;   then distill_steps times, on a batch B of public rows:
                     t = mean of Z_i[B] over the clients that have reported;   y = logits of B under x;   P = softmax(t)
                     alpha = H alpha_max + (1 - H) alpha_min,   H = mean entropy of P / log classes
                     G = gradient of mean_B [alpha KL(P || softmax(y)) + (1 - alpha) CE(y, argmax t)] with respect to x
                     G <- G min(1, clip_norm / |G|);   x <- step of distill_optimizer along G with rate distill_lr
 
-    Without distillation steps this is FedBuff. There is no staleness weight and no weight decay in
-    the distillation. A step of Adam moves each of d parameters by up to about its rate, the model
-    by up to sqrt(d) times it: the default rate moves every model as far as the paper's moves
-    ResNet-18. A run in which distillation moved the model by less than 1% of what the updates did
-    has a warning.
+    Without distillation steps this is FedBuff. There is no staleness weight, and no weight decay in
+    the distillation. A step of Adam moves each of d parameters by up to about its rate, and so the
+    model by up to sqrt(d) times the rate: the default rate moves every model as far as the paper's
+    rate moves ResNet-18. A run warns if distillation moved the model by less than 1% of what the
+    updates did.
 
     Source: Wang et al. 2025, Alg. 1, eq. (2)-(4). The paper leaves distill_steps, the batch size,
     the state of Adam and the student's mode open. Its experiments on images have 50 clients,
@@ -119,11 +118,11 @@ class FedEcho(Buffered):
         ]
 
     def rate(self, d: int) -> float:
-        """The rate of a distillation step on a model of d parameters."""
+        """Returns the rate of a distillation step on a model of d parameters."""
         return PAPER_RATE * math.sqrt(RESNET18 / d) if self.distill_lr is None else self.distill_lr
 
     def distill(self, state: State, rows: RowIndices, tools: Tools) -> None:
-        """One step on a batch of public rows, in place."""
+        """Makes one distillation step on a batch of public rows, in place."""
         student, pullback = tools.public_logits(state.x, rows, training=self.student == "train")
         G = pullback(k.distill_gradient(student, state.Z.mean(rows), self.alpha_min, self.alpha_max, kind=state.Z.kind).grad)
         if self.distill_optimizer == "sgd":

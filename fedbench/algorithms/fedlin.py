@@ -14,8 +14,8 @@ from fedbench.types import Batch, Dispatch, GradientWork, Info, Job, LocalRule, 
 
 @dataclass(frozen=True, kw_only=True)
 class FedLin(Algorithm):
-    """Every round begins with the full gradient of everybody; local steps replace the client's own
-    part of it by what they see.
+    """Every round begins with the full gradient of all clients; local steps replace the client's
+    own part of it by mini-batch gradients.
 
         server: G = sum p_i grad F_i(x)
         client: K steps  y <- y - (local_lr / K) * (g(y) - g(x) + G),   g(y) and g(x) on the same mini-batch

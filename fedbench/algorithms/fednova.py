@@ -25,8 +25,8 @@ class FedNova(RepeatingCohort):
         K_i for plain SGD;   [K - momentum (1 - momentum^K) / (1 - momentum)] / (1 - momentum) with momentum alone;
         [1 - (1 - local_lr prox)^K] / (local_lr prox) with prox alone. Weight decay is part of the gradient.
 
-    Local adamw, whose a_i is not defined, is refused, and so is local_lr prox > 1, where weights of
-    gradients turn negative.
+    Local adamw is refused, since its a_i is not defined, and so is local_lr prox > 1, where weights
+    of gradients turn negative.
 
     Source: Wang et al. 2020, eq. (5)-(8) and section 4.
     """
@@ -59,19 +59,19 @@ class FedNova(RepeatingCohort):
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         q = self.entry_weights(batch, tools.info)
         a = np.array([self.gradient_weight(steps) for steps in batch.steps.tolist()])
-        per_step = self.effective_steps(q, a) * q / np.maximum(a, 1.0)  # a >= 1 but for jobs without a step, whose Delta is 0
+        per_step = self.effective_steps(q, a) * q / np.maximum(a, 1.0)  # a < 1 only for jobs without a step, whose Delta is 0
         state.x = state.x + self.server_lr * k.weighted_sum(per_step, batch.delta)
 
     def effective_steps(self, q: Weights, a: Weights) -> float:
-        """tau_eff."""
+        """Returns tau_eff."""
         if isinstance(self.tau_eff, float):
             return self.tau_eff
         w = q * a
         return float({"mean": w.sum(), "min": a.min(), "max": a.max()}[self.tau_eff])
 
     def gradient_weight(self, steps: int) -> float:
-        """|a|_1 of a run: every step gives its gradient the weight 1, now and through the momentum in all later steps, and
-        prox shrinks what was gathered before."""
+        """Returns |a|_1 of a run. Every step gives its gradient the weight 1, now and through the
+        momentum in all later steps; prox shrinks what was gathered before."""
         total = u = 0.0
         for _ in range(steps):
             u = self.momentum * u + 1.0

@@ -19,8 +19,8 @@ class FedProx(FedAvg):
                 y <- y - local_lr * (g(y) + 2 prox |y - x|_1 sign(y - x))          l1_squared: + prox |y - x|_1^2
         server: x <- x + server_lr * sum_S a_i Delta_i,   sampling and weights as in FedAvg
 
-    l1_squared is what the public code of Wu et al. 2021 adds, the squared L1 norm over all
-    coordinates; its pull grows with their number. The experiments of Wu et al. 2021 have sampling
+    l1_squared is what the public code of Wu et al. 2021 adds: the squared L1 norm over all
+    coordinates, whose pull grows with their number. The experiments of Wu et al. 2021 have sampling
     all, weights p, server_lr 1 and prox in {1, 0.1, 0.01}.
 
     Source: Li et al. 2020, Alg. 2, every client solving inexactly by its local steps.

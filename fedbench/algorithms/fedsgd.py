@@ -13,8 +13,8 @@ from fedbench.types import Batch, Dispatch, Info, Rounds, State, Weights
 
 @dataclass(frozen=True, kw_only=True)
 class FedSGD(Algorithm):
-    """A reference: everybody's gradient, one step a round. FedAvg with K = 1, whatever the
-    scenario's local steps.
+    """A reference: one step a round along the gradients of all clients. It is FedAvg with K = 1,
+    whatever the scenario's local steps.
 
         x <- x + server_lr * sum a_i Delta_i,   Delta_i = -local_lr * g_i(x)
 

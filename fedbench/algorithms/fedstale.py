@@ -19,15 +19,16 @@ Probability = Annotated[float, Range(low=0, high=1, open="low")]
 
 @dataclass(frozen=True, kw_only=True)
 class FedStale(Cohort):
-    """Between FedAvg and FedVARP: what clients sent last counts with the weight `stale_weight`.
+    """A mixture of FedAvg and FedVARP: what clients sent last counts with the weight
+    `stale_weight`.
 
         x <- x + server_lr * (sum_S (a_i / pi_i) (Delta_i - beta h_i) + beta sum_{j=1..N} a_j h_j)
         then h_i <- Delta_i,  i in S;   h starts at 0
 
-    beta = `stale_weight`, pi_i = the probability that client i takes part in a round. It is
-    estimated, under participation = interval, by the rounds from one participation to the next: 1 /
-    pi_i is the mean of the intervals that ended before this round, 1 before the first. A round is
-    an update here, so rounds in which nobody is there do not count.
+    beta = `stale_weight`; pi_i = the probability that client i takes part in a round. Under
+    participation = interval it is estimated from the rounds between participations: 1 / pi_i is the
+    mean of the intervals that ended before this round, and 1 before the first. A round is an update
+    here, so rounds in which nobody is there do not count.
 
     Source: Rodio and Neglia 2024, after the abstract and the authors' code, which was read and has
     the update and the estimate.
@@ -67,19 +68,20 @@ class FedStale(Cohort):
         state.x = state.x + self.server_lr * k.weighted_sum(coefficients, [*batch.delta, *(state.h_i[j] for j in known)])
         for i, delta in zip(S, batch.delta, strict=True):
             state.h_i[i] = delta
-        rounds = batch.version + 1  # the intervals of those that took part end, and those that the cut-off ends
+        rounds = batch.version + 1  # intervals end for clients that took part, and by the cut-off
         over = np.isin(np.arange(N), S) | (rounds - state.ended >= (self.cutoff or rounds + 1))
         state.intervals[over] += 1
         state.ended[over] = rounds
 
     def fresh_weights(self, a: Weights, S: Integers, state: State) -> Weights:
-        """a_i / pi_i, i in S."""
+        """Returns a_i / pi_i, i in S."""
         pi = self.participation or ("interval" if self.sampling == "all" else "cohort")
         if pi == "cohort":
             return len(a) * a[S] / len(S)
         return a[S] * self.interval_i(state)[S] if pi == "interval" else a[S] / np.array(pi)[S]
 
     def interval_i(self, state: State) -> Weights:
-        """The mean interval of every client (N,), in rounds. Intervals follow each other from the
-        first round on, so that together they are as long as the run was when the last one ended."""
+        """Returns the mean interval of every client (N,), in rounds. Intervals follow each other
+        from the first round on, so that together they are as long as the run was when the last one
+        ended."""
         return np.where(state.intervals > 0, state.ended / np.maximum(state.intervals, 1), 1.0)

@@ -21,9 +21,9 @@ class GeneralizedAsync(Algorithm):
 
         x <- x + server_lr * Delta_j / (N r_j);   the task goes to client i with probability r_i, busy or not
 
-    The weights make the mean direction that of (1/N) sum F_i for any r; weights = p: p_j / r_j,
-    that of sum p_i F_i. Staleness counts from the dispatch, the wait in the queue included; its
-    mean is C - 1.
+    The weights make the mean direction that of (1/N) sum F_i for any r. With weights = p they are
+    p_j / r_j, and the direction is that of sum p_i F_i. Staleness counts from the dispatch, the
+    wait in the queue included; its mean is C - 1.
 
     Source: Leconte et al. 2024 and Alahyane et al. 2025, as generally known; their algorithm boxes
     were not read, and the formulas were derived anew. Departures: several local steps, buffers of
@@ -47,8 +47,8 @@ class GeneralizedAsync(Algorithm):
         return Stream(concurrency=C, buffer_size=self.buffer_size, routing=tuple(self.r(info).tolist()))
 
     def r(self, info: Info) -> Weights:
-        """The probabilities (N,). UsageError if there is not one a client, or if a job takes no
-        mean time."""
+        """Returns the probabilities (N,). Raises UsageError if there is not one per client, or if
+        the jobs of a client take no time on average."""
         if isinstance(self.routing, tuple):
             if len(self.routing) != info.clients:
                 raise UsageError(f"{self.name}: routing must have {info.clients} probabilities, got {len(self.routing)}")

@@ -21,8 +21,8 @@ class Malenia(Algorithm):
         x <- x + server_lr * (1/N) sum_i (1/B_i) sum_j Delta_ij
         as soon as the harmonic mean of the B_i is >= S/N,   S = buffer_size, B_i results of client i
 
-    Results at an older model are ignored; with stop_stale they are not waited for. S <= N:
-    everybody once.
+    Results at an older model are ignored; with stop_stale they are not waited for. If S <= N, one
+    result of every client is enough.
 
     Source: Tyurin and Richtárik 2023, after the authors' code and a later paper's box, which goes
     on at equality; the box of 2023 was not read. Departure: several local steps; the paper has one.

@@ -16,8 +16,8 @@ from fedbench.types import Batch, Info, Job, Message, Reply, ServerMemory, State
 
 @dataclass(frozen=True, kw_only=True)
 class MIFA(Cohort):
-    """Memory-augmented impatient federated averaging: rounds of whoever is there, the last update
-    of everybody counts.
+    """Memory-augmented impatient federated averaging: a round consists of the clients that are
+    there, and the last update of every client counts.
 
         client: G_i <- (x - y_i) / local_lr,   i in S;  the others' stay
         server: x <- x - local_lr * server_lr * (1/N) sum_{i=1..N} G_i

@@ -23,9 +23,10 @@ class Ringleader(Algorithm):
         for every result of the update:   mean_i <- (b_i mean_i + Delta_i) / (b_i + 1),   b_i <- b_i + 1
         x <- x + server_lr * (1/N) sum_{i=1..N} mean_i
 
-    The first update has all results that were collected, every other one the next result of a
-    client that has not had its turn; what comes after a turn is collected for the next round. A
-    mean counts in up to N updates; with server_lr = 1/N it moves the model by one mean in all.
+    The first update has all results that were collected. Every other update has the next result of
+    a client that has not had its turn; what a client sends after its turn is collected for the next
+    round. A mean counts in up to N updates; with server_lr = 1/N it moves the model by one mean in
+    all.
 
     Source: Maranjyan and Richtárik 2025 (Ringleader), after the authors' code and two descriptions
     that agree; the algorithm's box was not read. They keep sums and counts, which is the same; they
@@ -70,11 +71,11 @@ class Ringleader(Algorithm):
         return ["ringleader: the model is still x0, since not every client reported; the first update waits for all of them"]
 
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
-        """The clients of an update count alike, as in the model."""
+        """Returns weights under which the clients of an update count alike, as in the model."""
         B = np.bincount(batch.clients, minlength=info.clients)
         return 1 / (np.count_nonzero(B) * B[batch.clients])
 
 
 def empty_table(x: Vector, clients: int) -> tuple[ClientTable, Integers]:
-    """The mean_i and the b_i of no results."""
+    """Returns the mean_i and the b_i without any results."""
     return ClientTable(clients, np.zeros_like(x)), np.zeros(clients, np.int64)

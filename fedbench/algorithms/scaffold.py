@@ -34,11 +34,12 @@ class Scaffold(Cohort):
     """Stochastic controlled averaging: every local step is corrected by the difference of two
     control variates.
 
-        client: y <- y - local_lr * (g(y) + c - c_i) c_i+ = gbar_i (option 2: c_i - c + (x - y) / (K
-                local_lr), for plain SGD the mean gradient) c_i+ = grad F_i(x) over all examples
-                (option 1)
+        client: y <- y - local_lr * (g(y) + c - c_i)
+                option 1:  c_i+ = grad F_i(x) over all examples
+                option 2:  c_i+ = gbar_i, the mean of its gradients;  for plain SGD, the paper's
+                           c_i+ = c_i - c + (x - y) / (K local_lr)
         server: x <- x + server_lr * (1/|S|) sum_S Delta_i;   c <- c + (1/N) sum_S (c_i+ - c_i)
-                weights p: both with p_i, all clients take part
+                with weights p:  both with p_i, and all clients take part
 
     Source: Karimireddy et al. 2020, Alg. 1.
     """

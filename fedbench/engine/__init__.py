@@ -1,1 +1,2 @@
-"""Plan, then execute: the scheduler's plan in, models and a record out."""
+"""Turns a run's specification into a record: plans its jobs and updates, executes them,
+evaluates."""

@@ -1,10 +1,11 @@
-"""Checkpoints: everything a run has at an update boundary, in one file that is replaced atomically.
+"""Saves and restores checkpoints: all that a run has between two updates, in one file. A new
+checkpoint replaces the old file atomically.
 
     fedbench checkpoint 5\n | sha256 of the rest, 64 hexadecimal digits, \n | length of the JSON, 16 digits, \n | JSON | arrays
 
-Values are packed as a tree: arrays lie one after the other at the end, the tree itself is JSON and
-says their kinds and shapes, so what a file can make a reader allocate is bounded by its size. Jobs
-trained ahead of their update are not kept; they are computed again.
+Values are packed as a tree. The arrays lie one after the other at the end of the file. The tree
+itself is JSON and states their types and shapes, so the file's size bounds what a reader allocates.
+Jobs trained ahead of their update are not saved; they are computed again.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ class _Tree(_Part):
 
 
 def pack(value: Any, arrays: Arrays) -> Any:
-    """A JSON tree for `value`, whose arrays are added to `arrays`. Knows arrays, TABLES, numbers,
-    text, lists and None."""
+    """Returns a JSON tree for `value` and appends its arrays to `arrays`. It knows arrays, the
+    kinds of TABLES, numbers, text, lists and None; TypeError for anything else."""
     if isinstance(value, np.ndarray):
         arrays.append(value)
         return {"array": len(arrays) - 1}
@@ -100,8 +101,8 @@ def pack(value: Any, arrays: Arrays) -> Any:
 
 
 def unpack(tree: Any, arrays: Arrays) -> Any:
-    """The value behind a tree of `pack`; tuples come back as lists. ValueError and the like for
-    what is none."""
+    """Returns the value that `pack` made the tree of; tuples come back as lists. Raises ValueError,
+    KeyError, IndexError, TypeError or AttributeError if the tree is not one of `pack`."""
     ((kind, content),) = tree.items()
     if kind == "array":
         return arrays[content]
@@ -115,7 +116,7 @@ def unpack(tree: Any, arrays: Arrays) -> Any:
 
 
 def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator) -> None:
-    """Write the checkpoint of a run between two updates."""
+    """Writes the checkpoint of a run that is between two updates."""
     arrays: Arrays = []
     tree = {
         "run_id": run_id,
@@ -137,7 +138,7 @@ def save(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator
 
 
 def sealed(tree: dict[str, Any], arrays: Arrays) -> list[Any]:
-    """The content of a checkpoint's file, in pieces (bytes, or views of arrays)."""
+    """Returns the content of a checkpoint's file in pieces, each bytes or a view of an array."""
     text = json.dumps(tree).encode()
     rest: list[Any] = [
         b"%016d\n" % len(text),
@@ -151,8 +152,8 @@ def sealed(tree: dict[str, Any], arrays: Arrays) -> list[Any]:
 
 
 def opened(content: bytes) -> tuple[dict[str, Any], Arrays]:
-    """The tree and the arrays, which may be written; the tree has the right form. ValueError says
-    what is wrong."""
+    """Returns the tree, whose form is checked, and the arrays, which are writeable. Raises
+    ValueError, saying what is wrong, if the content is not that of a checkpoint."""
     if not content.startswith(MAGIC):
         raise ValueError(f"it does not begin with {MAGIC.decode().strip()!r}")
     seal, rest = content[len(MAGIC) : len(MAGIC) + 65], memoryview(content)[len(MAGIC) + 65 :]
@@ -170,9 +171,19 @@ def opened(content: bytes) -> tuple[dict[str, Any], Arrays]:
 
 
 def restore(path: Path, run_id: str, execution: Execution, evaluator: GridEvaluator) -> None:
-    """Put a fresh execution and its evaluator where the checkpoint was taken. RecordError if the
-    file is damaged, has another form than what `save` writes, does not fit the run, or is of
-    another run, trainer or device: a record is of one, and `verify` replays with it."""
+    """Puts a fresh execution and its evaluator where they were when the checkpoint was taken.
+
+    Args:
+        path: the checkpoint's file.
+        run_id: the run to which the checkpoint must belong.
+        execution: receives version, state, messages, buffers and selections.
+        evaluator: receives the rows of the evaluation grid.
+
+    Raises:
+        RecordError: if the file is damaged, has another form than what `save` writes, or does not
+            belong to this run, or if another trainer or device computed it: all of a record comes
+            from one trainer on one device, with which `verify` replays it.
+    """
     try:
         tree, arrays = opened(plain_files.content(path, LARGEST, "checkpoint", RecordError))
     except ValidationError as errors:
@@ -213,9 +224,9 @@ def _refused(path: Path, why: str) -> RecordError:
 
 
 def _check_fits(saved: Any, fresh: Any, name: str = "") -> None:
-    """ValueError where a value is of another kind than that of a run that begins: an array of other
-    numbers or another shape, a table of other clients. None may become anything, and anything
-    None."""
+    """Checks that every saved value is of the kind that a fresh run has: arrays of the same dtype
+    and shape, tables of the same clients. A value may turn from None into anything, and back.
+    Raises ValueError, naming the value, if one is of another kind."""
     if isinstance(fresh, dict):
         if set(saved) != set(fresh):
             raise ValueError(
@@ -239,7 +250,8 @@ def _outline(value: Any) -> str:
 
 
 def _check_messages(messages: dict[int, tuple[Message, Any]], version: int, execution: Execution) -> None:
-    """Models that clients still train from are those of versions up to this one."""
+    """Checks the models from which clients still train: each has the run's shape, and none is of a
+    version after `version`. Raises ValueError otherwise."""
     for base, (message, buffers) in messages.items():
         _check_fits(
             {"x": message.x, "buffers": buffers}, {"x": execution.state.x, "buffers": execution.buffers}, f"messages.{base}"
@@ -253,7 +265,8 @@ def _computed(execution: Execution) -> str:
 
 
 class Checkpointer:
-    """Observer: saves at most every `every_seconds` of host time."""
+    """An observer that saves a checkpoint after an update, at most once in `every_seconds` of host
+    time."""
 
     def __init__(self, path: Path, run_id: str, evaluator: GridEvaluator, every_seconds: float) -> None:
         self.path, self.run_id, self.evaluator, self.every_seconds = path, run_id, evaluator, every_seconds

@@ -1,4 +1,5 @@
-"""Two records of one run: the fields in which they differ, and whether it is by rounding alone."""
+"""Compares two records of one run: in which fields they differ, and whether rounding can be the
+only reason."""
 
 from __future__ import annotations
 
@@ -12,19 +13,19 @@ import numpy as np
 from fedbench.results.record import CURVES, METRICS, RESULT, Record, result_digest
 
 DIGESTS = ("inputs", "plan", "model", "selections")
-TOLERANCE = 0.01  # of accuracies; of losses, which are compared relative to the larger of 1 and their size
-OF_THE_MODEL = re.compile(  # what rounding on another machine can change
+TOLERANCE = 0.01  # the largest difference of accuracies, and of losses relative to the larger of 1 and their size
+OF_THE_MODEL = re.compile(  # the fields that rounding on another machine can change
     r"digests[.](model|result)|warnings.*|time_to_target\[\d+\][.]seconds"
     rf"|final[.]({'|'.join(METRICS)}|client_accuracy_\w+)|curves[.]({'|'.join(METRICS)})\[\d+\]"
 )
 
 
 def differences(record: Record, again: Record) -> list[str]:
-    """Paths such as `digests.plan`, `final.test_accuracy` and `curves.bytes[3]`, digests first. Of
-    a curve only the first point.
+    """Returns the paths of the fields that differ, such as `digests.plan`, `final.test_accuracy`
+    and `curves.bytes[3]`, digests first. Of a curve only the first point that differs is named.
 
-    Provenance is not compared, nor what the file of an algorithm is called; and no digest that an
-    older record does not have.
+    Not compared are the provenance, the file name of an algorithm, and digests that an older record
+    does not have.
     """
     before, now = (_plain(one) for one in (record, again))
     for name in ("selections", "result"):
@@ -40,15 +41,16 @@ def differences(record: Record, again: Record) -> list[str]:
 
 
 def verdict(record: Record, again: Record) -> tuple[str, list[str]]:
-    """Returns identical, within tolerance or differs, and the fields in which the two differ."""
+    """Returns the verdict (identical, within tolerance or differs) and the fields that differ."""
     found = differences(record, again)
     return "identical" if not found else "within tolerance" if within_tolerance(record, again, found) else "differs", found
 
 
 def within_tolerance(record: Record, again: Record, found: list[str]) -> bool:
-    """Can rounding be the only reason for these differences: is every accuracy and loss, at the end
-    and at every point of the curves, as close as TOLERANCE? The worst decile is of few examples, so
-    it may be five times as far. False for a record whose own digest does not fit it."""
+    """Tells whether rounding can be the only reason for the differences `found`: every accuracy and
+    loss, at the end and at every point of the curves, is as close as TOLERANCE. The accuracy of the
+    worst decile may be five times as far, since few examples decide it. False for a record whose
+    own digest does not fit it."""
     if not all(OF_THE_MODEL.fullmatch(path) for path in found):
         return False
     if "result" in record.meta["digests"] and record.meta["digests"]["result"] != result_digest(record.meta, record.curves):
@@ -71,7 +73,7 @@ def _close(name: str, one: Any, other: Any) -> bool:
 
 
 def _plain(record: Record) -> dict[str, Any]:
-    """The sections as JSON has them."""
+    """Returns the record's sections that are compared, as JSON reads them back."""
     meta: dict[str, Any] = json.loads(json.dumps({name: v for name, v in record.meta.items() if name != "provenance"}))
     meta["spec"]["algorithm"].get("origin", {}).pop("file", None)
     return meta

@@ -1,5 +1,5 @@
-"""What a run learns from and is measured on: the scenario's task, changed as the scenario says, and
-the server's public examples."""
+"""The examples of a run: the scenario's task, changed as the scenario says, and the server's public
+examples."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from fedbench.tasks.text import TextSource
 
 @functools.lru_cache(maxsize=2)
 def load_task(name: str, model: str, **texts: str | TextSource) -> Task:
-    """A task, kept for the next run of the same one in this process. `texts`: `encoder` and `text`;
-    UsageError if they are not for it."""
+    """Loads a task by name; it is kept for the next run of the same one in this process. `texts`
+    are the task's options `encoder` and `text`. Raises UsageError if the task has no such
+    option."""
     if unknown := sorted(texts.keys() - text_options(plain(name))):
         raise UsageError(f"task.{unknown[0]}: is not for task {name}")
     task: Task = registry.find("task", name)(model=model, **texts)
@@ -38,30 +39,37 @@ def load_task(name: str, model: str, **texts: str | TextSource) -> Task:
 
 @functools.lru_cache(maxsize=2)
 def load_own(source: arrays.Source, model: str) -> Task:
-    """Likewise a task of the user's own data."""
+    """Loads a task of the user's own data, and keeps it likewise."""
     return arrays.load(source, model)
 
 
 @functools.lru_cache(maxsize=2)
 def split(dataset: Dataset, share: float, seed: int, scenario: str) -> tuple[Rows, Dataset]:
-    """The rows of the training set that are held out for validation, and the data set that has them
-    in the place of its test set. Kept like the task: copies of most of the examples, which take
-    longer than many a run. `scenario` is named in errors."""
+    """Returns the rows of the training set that are held out for validation, and the data set whose
+    test set is replaced by them. The result is kept, since copying most of the examples takes
+    longer than many a run.
+
+    Args:
+        dataset: the task's data set.
+        share: the share of the training set that is held out.
+        seed: keys the draw.
+        scenario: the scenario's name, for errors.
+    """
     held = validation_rows(share, dataset.train.y, seed, scenario)
     return held, dataset.split(held)
 
 
 class Data:
-    """Everything here depends on scenario and seed only, and is made when it is first needed."""
+    """The examples of one scenario and seed. Each part is made when it is first needed."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario, self.seed = scenario, seed
 
     @functools.cached_property
     def task(self) -> Task:
-        """The task with the scenario's augmentation. With a part `validation` its training set is
-        what that leaves, and its test set the held out examples: then nothing in a run sees the
-        real test set."""
+        """The task with the scenario's augmentation. If the scenario has a part `validation`, the
+        examples held out replace the test set and are missing from the training set, so nothing in
+        a run sees the real test set."""
         task = self._given
         changes: dict[str, Any] = {}
         if not self._is_augmented(by_itself=task.augmentation is not None) and task.augmentation is not None:
@@ -90,14 +98,15 @@ class Data:
 
     @property
     def _encoder(self) -> dict[str, str]:
-        """The folder of the encoder, where the scenario names one."""
+        """The option `encoder` of the task, the encoder's folder; empty if the scenario names
+        none."""
         return {} if self.scenario.task.encoder is None else {"encoder": self.scenario.task.encoder}
 
     @functools.cached_property
     def outline(self) -> Outline:
-        """The task's model, and whether its images are augmented; without data where it is a
-        built-in task. UsageError if the scenario asks for an augmentation that the task does not
-        have."""
+        """The task's model, and whether its images are augmented. The outline of a built-in task
+        needs no data. Raises UsageError if the scenario asks for an augmentation that the task does
+        not have."""
         part = self.scenario.task
         with self._named("task"):
             known = outline(plain(part.name), part.model, part.encoder)
@@ -115,8 +124,8 @@ class Data:
 
     @contextlib.contextmanager
     def _named(self, key: str) -> Iterator[None]:
-        """An unknown task or model is the scenario's mistake; data that are not here are
-        nobody's."""
+        """Names the scenario and its key in errors about an unknown task or model. MissingDataError
+        stays as it is, since missing data are not the scenario's mistake."""
         try:
             yield
         except MissingDataError:
@@ -126,8 +135,7 @@ class Data:
 
     @functools.cached_property
     def validation(self) -> Rows | None:
-        """The rows of the task's training set on which models are evaluated in the place of its
-        test set, if any."""
+        """The rows of the task's training set that replace its test set in evaluation, if any."""
         return None if self.scenario.validation is None else self._split[0]
 
     @property
@@ -138,12 +146,12 @@ class Data:
 
     @property
     def public(self) -> npt.NDArray[np.float32] | None:
-        """The features (P, ..) of the examples that the server holds unlabelled, if any."""
+        """The features (P, ..) of the unlabelled examples of the server, if it has any."""
         return self._public and self._public[1]
 
     @functools.cached_property
     def _public(self) -> tuple[Rows, npt.NDArray[np.float32]] | None:
-        """Rows of the training set of the task that they are from, and their features."""
+        """The rows of the public examples in the training set of their task, and their features."""
         part = self.scenario.public
         if part is None:
             return None
@@ -154,13 +162,13 @@ class Data:
         return rows, train.x if len(rows) == len(train) else train.x[rows]
 
     def _public_task(self, source: str) -> Task:
-        """The task whose training examples are public. UsageError if there is none of the name, or
-        its examples are of another shape."""
+        """Returns the task whose training examples are public. Raises UsageError if no task has the
+        name, or its examples have another shape."""
         own = self.scenario.task.name
         if source == HELD_OUT or plain(source) == plain(own):
             return self.task
         with self._named("public.source"):
-            is_text = bool(text_options(plain(source)))  # its tokens are those of the task's own encoder
+            is_text = bool(text_options(plain(source)))  # its tokens are made for the task's own encoder
             other = load_task(source, self.scenario.task.model, **self._encoder) if is_text else load_task(source, "softmax")
         if other.dataset.shape != self.task.dataset.shape:
             raise UsageError(
@@ -170,8 +178,8 @@ class Data:
         return other
 
     def add_to(self, digest: Digest) -> None:
-        """Add what was drawn, public examples that the task itself does not have, and the sums of
-        the task's files."""
+        """Adds to the digest what was drawn, the public examples that the task itself does not
+        have, and the checksums of the task's files."""
         part = self.scenario.public
         if part is not None and self._public is not None:
             rows, features = self._public

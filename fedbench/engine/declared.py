@@ -1,5 +1,5 @@
-"""What an algorithm declares of its cost: traffic, gradients and server memory, checked before
-anything relies on it."""
+"""Checks and returns what an algorithm declares of its cost: traffic, gradients and server
+memory."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ T = TypeVar("T", bound=NamedTuple)
 
 
 def traffic(algorithm: Algorithm, info: Info) -> Traffic:
-    """What a job moves. UsageError unless it is a Traffic of numbers >= 0 with whole exchanges."""
+    """Returns what a job moves. Raises UsageError unless it is a Traffic of numbers >= 0 with whole
+    exchanges."""
     return _checked(algorithm, "traffic", Traffic, algorithm.traffic(info), whole=("exchanges",))
 
 
 def gradient_work(algorithm: Algorithm, info: Info) -> GradientWork:
-    """What a job computes. UsageError unless it is a GradientWork of whole numbers, per_step >= 1
-    and full >= 0."""
+    """Returns what a job computes. Raises UsageError unless it is a GradientWork of whole numbers
+    with per_step >= 1 and full >= 0."""
     work = _checked(algorithm, "gradient_work", GradientWork, algorithm.gradient_work(info), whole=GradientWork._fields)
     if work.per_step < 1:
         raise UsageError(f"algorithm {algorithm.name}: gradient_work: per_step must be >= 1, got {work.per_step}")
@@ -30,13 +31,14 @@ def gradient_work(algorithm: Algorithm, info: Info) -> GradientWork:
 
 
 def server_memory(algorithm: Algorithm, info: Info) -> ServerMemory:
-    """What the server keeps. UsageError unless it is a ServerMemory of whole numbers >= 0."""
+    """Returns what the server keeps. Raises UsageError unless it is a ServerMemory of whole numbers
+    >= 0."""
     return _checked(algorithm, "server_memory", ServerMemory, algorithm.server_memory(info), whole=ServerMemory._fields)
 
 
 def vector_bytes(vectors: float, model_bytes: int) -> int:
-    """Bytes of so many model-sized vectors; a fraction of a byte is a byte, but for what a product
-    of floats is off by."""
+    """Returns the bytes of so many model-sized vectors, rounded up to a whole byte. What floats
+    lose in the product (less than 1e-6 bytes) does not count."""
     return math.ceil(round(vectors * model_bytes, 6))
 
 
@@ -46,7 +48,7 @@ def _checked(algorithm: Algorithm, method: str, kind: type[T], value: Any, whole
         raise UsageError(f"{where} must return {kind.__name__}({', '.join(kind._fields)}), got {value!r}")
     plain: T = kind._make(
         number.item() if isinstance(number, np.generic) else number for number in value
-    )  # numpy's count as Python's
+    )  # numpy's numbers count as Python's
     for field, number in zip(kind._fields, plain, strict=True):
         expected = "a whole number" if field in whole else "a number"
         fits = isinstance(number, int if field in whole else int | float) and not isinstance(number, bool)

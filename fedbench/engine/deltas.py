@@ -1,5 +1,5 @@
-"""Where jobs put their progress if that is all they send: into the matrix that their update
-sums."""
+"""The matrices into which jobs write their progress, if that is all that they send: each update
+sums one of them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Matrix = npt.NDArray[np.floating[Any]]
 
 
 class Deltas:
-    """A matrix (jobs, d) for every update of a chunk that has begun to fill, its rows in the order
-    of consumption."""
+    """Holds a matrix (jobs, d) for every update of a chunk of which a job has run. Its rows are in
+    the order in which the update consumes the jobs."""
 
     def __init__(self, chunk: Chunk, dim: int, dtype: np.dtype[Any]) -> None:
         self._dim, self._dtype = dim, dtype
@@ -29,7 +29,7 @@ class Deltas:
         self._matrices: dict[int, Matrix] = {}
 
     def places(self, jobs: npt.NDArray[np.int64]) -> Places:
-        """A row for each of these jobs (n,), indices into the chunk."""
+        """Returns a row for each of these jobs (n,), which are indices into the chunk."""
         updates, which = np.unique(self._update[jobs], return_inverse=True)
         for update in updates.tolist():
             if update not in self._matrices:
@@ -37,7 +37,7 @@ class Deltas:
         return Places([self._matrices[update] for update in updates.tolist()], which, self._row[jobs])
 
     def take(self, update: int, entries: npt.NDArray[np.int64]) -> Matrix:
-        """A row for each of the update's entries (K,), all of whose jobs have run: (K, d). Forgets
-        the update."""
+        """Returns a matrix (K, d) with a row for each of the update's entries (K,), all of whose
+        jobs have run, and forgets the update."""
         matrix, rows = self._matrices.pop(update), self._row[entries]
         return matrix if np.array_equal(rows, np.arange(len(matrix))) else matrix[rows]

@@ -1,5 +1,5 @@
-"""Evaluation on a grid of virtual time that is the same for all algorithms: it costs nothing, draws
-nothing, changes nothing."""
+"""Evaluates models on a grid of virtual time that is the same for all algorithms. Evaluation takes
+no virtual time, draws no random numbers and changes nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fedbench.types import Vector
 
 Progress = Callable[[int, float, float | None], None]
 Evaluate = Callable[[Vector, Vector], dict[str, float]]
-"""The metrics of a model (d,) with its buffers (m,)."""
+"""A function from a model (d,) and its buffers (m,) to its metrics by name."""
 
 
 class Goal(Protocol):
@@ -32,12 +32,12 @@ class Goal(Protocol):
 
 
 class GoalHeld(Exception):
-    """The last row is the first at which the goal was held for long enough: the run ends there."""
+    """Ends a run: its last row is the first at which the goal was met for long enough."""
 
 
 class Evaluator:
-    """How well models do on a task's examples. It draws nothing and changes nothing. The scores of
-    the last model are kept."""
+    """Scores models on a task's examples. The test scores of the last model are kept. It draws and
+    changes nothing."""
 
     def __init__(self, backend: ScoringBackend) -> None:
         self.backend = backend
@@ -52,7 +52,7 @@ class Evaluator:
 
     def per_client(self, x: Vector, buffers: Vector) -> Vector:
         """Returns the accuracy on every client's own mix of classes (N,): the test accuracies of
-        the classes, weighted by the class shares of the client's training examples."""
+        the classes, weighted by their shares in the client's training examples."""
         _, right = self._test_scores(x, buffers)
         workload = self.backend.workload
         dataset, shards = workload.task.dataset, Shards.of(workload.shards)
@@ -67,9 +67,9 @@ class Evaluator:
 
 
 class GridEvaluator:
-    """Observer: grid point tau gets the metrics of the newest version with time <= tau. With a
-    `goal`, it raises GoalHeld at the first grid point at which the goal is met for the
-    `hold_points`-th time in a row, and has no row beyond."""
+    """An observer that gives each point of the evaluation grid the metrics of the newest version
+    whose time is at or before it. If there is a `goal`, it raises GoalHeld at the first grid point
+    at which the goal is met for the `hold_points`-th time in a row, and makes no later row."""
 
     def __init__(
         self,
@@ -96,11 +96,12 @@ class GridEvaluator:
             self.progress(version, time_ns / NANOSECONDS, accuracy)
 
     def finish(self, execution: Execution, end_ns: int) -> None:
-        """All grid points up to the end, with the last version."""
+        """Fills all grid points up to the end with the last version."""
         self._fill(execution, execution.version, end_ns // self.grid_ns + 1)
 
     def _fill(self, execution: Execution, version: int, points: int) -> None:
-        """Rows up to grid point `points` - 1; one evaluation serves all points of a version."""
+        """Adds the rows up to grid point `points` - 1. A version is evaluated once for all of its
+        points."""
         self._end_if_held()
         while len(self.rows) < points:
             metrics = self.metrics_of(execution, version)
@@ -108,8 +109,9 @@ class GridEvaluator:
             self._end_if_held()
 
     def _end_if_held(self) -> None:
-        """Count the rows in a row that meet the goal; those that came from a checkpoint count too.
-        Values are compared in float32, in which curves keep them."""
+        """Counts how many of the last rows meet the goal in a row; rows from a checkpoint count
+        too. Values are compared in float32, since the curves keep them so. Raises GoalHeld if there
+        are enough."""
         if self._goal is None:
             return
         for row in self.rows[self._seen :]:
@@ -120,21 +122,21 @@ class GridEvaluator:
 
     @property
     def end_seconds(self) -> float:
-        """The time of the last row, such that the virtual clock, which rounds to nanoseconds, does
-        not end before it: beyond a month a float is about as coarse as a nanosecond."""
+        """The time of the last row in seconds, rounded so that a virtual clock in nanoseconds does
+        not end before it: beyond a month of seconds, a float is about as coarse as a nanosecond."""
         end_ns = (len(self.rows) - 1) * self.grid_ns
         seconds = end_ns / NANOSECONDS
         return seconds if round(seconds * NANOSECONDS) >= end_ns else math.nextafter(seconds, math.inf)
 
     def metrics_of(self, execution: Execution, version: int) -> dict[str, float]:
-        """Metrics of the current model, computed once per version."""
+        """Returns the metrics of the current model, computed once per version."""
         if self._last is None or self._last[0] != version:
             self._last = (version, self._evaluate(execution.state.x, execution.buffers))
         return self._last[1]
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """The rows as columns: seconds float64, version int64, metrics float32 (NaN where a task
-        has no such metric)."""
+        """Returns the rows as columns: seconds float64, version int64, metrics float32 (NaN where a
+        task has no such metric)."""
         columns: dict[str, npt.NDArray[Any]] = {
             "seconds": np.array([row["seconds"] for row in self.rows], np.float64),
             "version": np.array([row["version"] for row in self.rows], np.int64),

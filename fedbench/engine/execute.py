@@ -1,4 +1,4 @@
-"""Phase two of a run: walk the planned updates. The only such loop there is."""
+"""Phase two of a run: executes the planned updates. No other module has a loop over updates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WAVE_BYTES = 1 << 30
 
 
 class Observer(Protocol):
-    """Watches a run. It may read, not change."""
+    """Is called before and after every update. It may read the execution, but not change it."""
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None: ...
 
@@ -36,7 +36,7 @@ class Observer(Protocol):
 
 
 class Diverged(Exception):
-    """The model is no longer finite; `version` is the first such version."""
+    """The model is no longer finite; `version` is the first version that is not."""
 
     def __init__(self, version: int) -> None:
         super().__init__(f"version {version} is not finite")
@@ -44,12 +44,21 @@ class Diverged(Exception):
 
 
 class Execution:
-    """The state of a run between updates, and `run`, which advances it through a plan's chunks.
+    """Holds the state of a run between updates; `run` advances it through the chunks of a plan.
 
-    `wave_bytes` bounds a wave together with all results not yet consumed (one job always fits);
-    `wave_size` bounds the jobs of a wave, which has as many of them for each of the `workers` where
-    that can be. None of these changes a bit of any result. `step_writes_memory`: may `step`
-    overwrite rows of state.memory (Rounds, Poll)?
+    No result depends on `wave_bytes`, `wave_size` or `workers`, to the bit.
+
+    Args:
+        algorithm: the equations of server and clients.
+        backend: trains the jobs.
+        info: what the algorithm may know of the clients.
+        x0: the initial model (d,).
+        wave_bytes: bounds a wave together with all results that are not consumed yet. One job
+            always fits.
+        wave_size: bounds the jobs of a wave; None: no bound.
+        workers: a wave has the same number of jobs for each of them where possible.
+        step_writes_memory: whether `step` may overwrite rows of state.memory, as under Rounds and
+            Poll.
     """
 
     def __init__(
@@ -75,11 +84,11 @@ class Execution:
         self.state: State = algorithm.init(x0.copy(), self.tools)
         self.messages: dict[int, tuple[Message, Vector]] = {}
         self.waves = 0
-        self.at_boundary = True  # is the state that of a version, and finite?
-        self.trained_steps = 0  # of the jobs consumed so far
-        self.server_seconds = 0.0  # of host time: steps, and what the server does for the jobs consumed so far
-        self.selections: list[list[int]] = []  # of every round begun, where the algorithm selects
-        self._one_rule = type(algorithm).local is Algorithm.local  # for all jobs of a version
+        self.at_boundary = True  # whether the state is that of a version, and finite
+        self.trained_steps = 0  # steps of the jobs consumed so far
+        self.server_seconds = 0.0  # host time of server steps, and of the server's work for the jobs consumed so far
+        self.selections: list[list[int]] = []  # the clients of every round begun, if the algorithm selects them
+        self._one_rule = type(algorithm).local is Algorithm.local  # all jobs of a version have the same rule
         one_vector = type(algorithm).reply is Algorithm.reply and not self.buffers.size
         self._bulk = backend if one_vector and isinstance(backend, TrainsColumns) else None
         self._result_bytes = x0.nbytes if self._bulk else 0
@@ -88,7 +97,7 @@ class Execution:
         self._reset_results()
 
     def _reset_results(self) -> None:
-        self._waiting = 0  # jobs that have run and are not consumed
+        self._waiting = 0  # how many jobs have run and are not consumed
         self._replies = Replies(self.state)
 
     @property
@@ -98,8 +107,8 @@ class Execution:
     # ---- the loop ----
 
     def run(self, chunks: Iterable[Chunk], observers: Sequence[Observer] = ()) -> None:
-        """Execute every update of the chunks that lies at or after the current version. Raises
-        Diverged."""
+        """Executes every update of the chunks that lies at or after the current version. Raises
+        Diverged if the model is no longer finite."""
         with self._interrupts.heard():
             self._run(chunks, observers)
 
@@ -117,8 +126,8 @@ class Execution:
                     observer.after_update(self, self.version, time_ns)
 
     def _load(self, chunk: Chunk) -> None:
-        """Take in a chunk; jobs of updates that this execution has behind it (after a resume) are
-        left out."""
+        """Takes in a chunk. After a resume, jobs of updates that this execution already has behind
+        it are left out."""
         self.chunk = chunk
         ahead = chunk.consumed_by >= self.version
         self.queue = WaveQueue(chunk, from_version=self.version, has_memory=self.memory is not None)
@@ -128,14 +137,15 @@ class Execution:
         if self._bulk:
             self._deltas = Deltas(chunk, self.backend.dim, self.dtype)
         missing = sorted(base for base, uses in self._uses.items() if uses and base < self.version and base not in self.messages)
-        if missing:  # only after a restore
+        if missing:  # possible only after a restore
             raise RecordError(f"checkpoint: lacks the model of version {missing[0]}, from which a client still trains; delete it")
         self._reset_results()
         for base in list(self.messages):
             self._release_message(base)
 
     def _update(self, entries: npt.NDArray[np.int64]) -> None:
-        """One server update: broadcast, waves, batch, commit memory, average buffers, step."""
+        """Makes one server update: broadcast, train waves, form the batch, commit memory, average
+        buffers, step."""
         distinct = list(dict.fromkeys(entries.tolist()))
         self._broadcast()
         self.queue.advance(self.version)
@@ -154,7 +164,7 @@ class Execution:
             self.at_boundary = True
 
     def _forget(self, consumed: list[int]) -> None:
-        """These jobs have had their effect."""
+        """Counts and releases jobs whose update is done."""
         self.trained_steps += int(self.chunk.steps[consumed].sum())
         self._waiting -= len(consumed)
         for base in self.chunk.base[consumed].tolist():
@@ -188,14 +198,15 @@ class Execution:
             self.queue.ran(wave)
 
     def _room(self) -> int | None:
-        """How many jobs the next wave may have; at least one."""
+        """Returns how many jobs the next wave may have, at least one; None for any number."""
         if self._result_bytes == 0:  # nothing has run yet, so the size of a result is not known
             return self.wave_size or 1
         room = max(1, self.wave_bytes // self._result_bytes - self._waiting)
         return min(room, self.wave_size or room)
 
     def _train_columns(self, backend: TrainsColumns, wave: npt.NDArray[np.int64]) -> None:
-        """Jobs that send one vector: the core writes it where the update sums it."""
+        """Trains jobs that send one vector, which the backend writes into the matrix that the
+        update sums."""
         c = self.chunk
         base = c.base[wave]
         if self._one_rule:
@@ -207,7 +218,7 @@ class Execution:
         backend.train_columns(columns, self._deltas.places(wave))
 
     def _train(self, wave: list[int]) -> None:
-        """Jobs whose replies the algorithm makes one by one."""
+        """Trains jobs whose replies the algorithm makes one by one."""
         jobs = self.queue.jobs(wave)
         works = self.backend.train([Assignment(job, self._rule(job), self._message(job)[1]) for job in jobs])
         for index, job, work in zip(wave, jobs, works, strict=True):
@@ -221,7 +232,7 @@ class Execution:
             return checked_rule(rule, self.dtype, self.shape)
 
     def _message(self, job: Job) -> tuple[Message, Vector]:
-        """What the job's version sent, and the model buffers that went with it."""
+        """Returns what the job's version sent, and the model buffers that went with it."""
         return self.messages[job.base]
 
     # ---- server side ----
@@ -265,9 +276,10 @@ class Execution:
         self._check_model("step")
 
     def _has_diverged(self, batch: Batch) -> bool:
-        """Has a client sent numbers that are not finite, in what is no vector of the model's shape?
-        Servers keep such things, logits for example, and a model that does not meet them yet would
-        hide it; a vector that is not finite shows in the model at once."""
+        """Tells whether a client sent numbers that are not finite in an array that has not the
+        model's shape. Servers keep such arrays, logits for example, and a model that they have not
+        reached yet would hide the divergence. In an array of the model's shape such numbers show in
+        the next model."""
         return not all(np.isfinite(sent).all() for sent in batch.sent.values() if sent.shape[1:] != self.shape)
 
     def _check_model(self, where: str) -> None:

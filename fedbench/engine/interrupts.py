@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM wait while a state is between two versions."""
+"""Delays Ctrl-C and SIGTERM while the state of a run is between two versions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """Ctrl-C, or SIGTERM where a program answers it likewise, in a loop whose bodies are to be
-    changed whole.
+    """Delays signals in the body of a loop, so that a body ends before a signal takes effect. The
+    signals are Ctrl-C, and SIGTERM where the program handles it.
 
-    Handlers are put in place once for the loop, since that is slower than many a body.
+    Handlers are installed once for the whole loop, since installing them takes longer than many a
+    body.
     """
 
     def __init__(self) -> None:
@@ -25,8 +26,8 @@ class Interrupts:
 
     @contextlib.contextmanager
     def heard(self) -> Iterator[None]:
-        """The loop. In other threads than the main one, which signals do not reach, and where a
-        program ignores a signal, nothing changes."""
+        """Surrounds the loop. Nothing changes in threads other than the main one, which signals do
+        not reach, and for signals that the program ignores."""
         if threading.current_thread() is threading.main_thread():
             self._handlers = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
         for number in self._handlers:
@@ -40,8 +41,8 @@ class Interrupts:
 
     @contextlib.contextmanager
     def held_back(self) -> Iterator[None]:
-        """A body: what comes within takes effect at its end; a second one takes effect at once,
-        since a step of one's own may never end."""
+        """Surrounds a body. The first signal within takes effect at the body's end. A second one
+        takes effect at once, since a step written by a user may never end."""
         self._holding, self._held = True, []
         try:
             yield

@@ -1,4 +1,4 @@
-"""Who has how many examples of which class, as plain data."""
+"""Tells how many examples of which class every client has, as plain data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from fedbench.scenarios.schema import Scenario
 
 @dataclass(frozen=True)
 class LabelMap:
-    """Clients from the fastest to the slowest. counts: for every one of `clients` its training
-    examples of every class. step_seconds: the mean virtual seconds of its local step."""
+    """The clients from the fastest to the slowest. For every one of `clients`, `counts` has its
+    training examples of every class and `step_seconds` the mean virtual seconds of its local
+    step."""
 
     scenario: str
     seed: int
@@ -25,8 +26,8 @@ class LabelMap:
 
 
 def label_map(scenario: Scenario, seed: int) -> LabelMap:
-    """Returns the examples of all clients as a seed deals them out. MissingDataError if the data
-    set is not on this machine."""
+    """Returns the examples of all clients as a seed deals them out. Raises MissingDataError if the
+    data set is not on this machine."""
     data = Data(scenario, seed)
     train = data.task.dataset.train
     counts = partition(scenario, train.y, seed, train.owner).labels(train.y, data.task.dataset.classes)

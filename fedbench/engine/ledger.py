@@ -1,5 +1,5 @@
-"""What the simulated system did: bytes, busy time, staleness, participation. Computed from the plan
-alone."""
+"""Computes from the plan alone what the simulated system did: bytes, busy time, staleness,
+participation."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ PLAN_COLUMNS = ("client", "k", "base", "steps", "t_dispatch", "t_start", "t_fini
 
 @dataclass(frozen=True)
 class Prelude:
-    """Full gradients of all clients, computed before any job starts, or at the start of every
-    round: the slowest takes `seconds`, and all together are so many mini-batch `gradients`."""
+    """Full gradients of all clients, computed before any job starts or at the start of every round.
+    The slowest client takes `seconds`; all clients together compute the work of `gradients`
+    mini-batch gradients."""
 
     seconds: float
     gradients: int
@@ -30,9 +31,17 @@ class Prelude:
 
 
 class Ledger:
-    """Adds up chunks. `grid_ns` is the spacing of the evaluation grid, on which steps, gradients
-    and transfers are counted; `hindsight` is needed where jobs can be lost, late or paused.
-    `gradients` are those of a job, `prelude` those beside all jobs."""
+    """Adds up the chunks of a plan.
+
+    Args:
+        clients: how many clients there are.
+        dispatch: the policy by which jobs start.
+        grid_ns: spacing of the evaluation grid, on which steps, gradients and transfers are
+            counted.
+        hindsight: needed where jobs can be lost, late or paused.
+        gradients: the mini-batch gradients of a job.
+        prelude: the full gradients beside all jobs, if there are any.
+    """
 
     def __init__(
         self,
@@ -62,8 +71,8 @@ class Ledger:
         self.digest = ColumnDigest((*PLAN_COLUMNS, "time", "copies"))
 
     def add(self, chunk: Chunk, scheduler: Scheduler) -> None:
-        """One chunk; after the last one the totals are those of the whole plan. Reads the scheduler
-        after the last one only."""
+        """Adds one chunk; after the last one the totals are those of the whole plan. The scheduler
+        is read after the last chunk only."""
         end = scheduler.end_ns if chunk.done else np.iinfo(np.int64).max
         used = chunk.consumed_by >= 0
         self.updates += len(chunk.time)
@@ -98,8 +107,8 @@ class Ledger:
         np.add.at(self.participation, chunk.client[chunk.entries], 1)
 
     def _count_preludes(self, chunk: Chunk, end: int, prelude: Prelude) -> None:
-        """One before the first job, or one for every round, whose jobs are dispatched together; it
-        is over when the first job starts."""
+        """Counts one prelude before the first job, or one for every round. The jobs of a round are
+        dispatched together. A prelude is over when the first job starts."""
         dispatched, first = np.unique(chunk.t_dispatch, return_index=True)
         is_new = dispatched > self._last_prelude
         if not prelude.every_round:
@@ -112,7 +121,8 @@ class Ledger:
         self._last_prelude = max(self._last_prelude, int(dispatched.max(initial=-1)))
 
     def _count_transfers(self, chunk: Chunk, used: npt.NDArray[np.bool_], end: int, *, announced: bool) -> None:
-        """`announced`: the chunk's last version was still sent out (Broadcast, Mailbox)."""
+        """Counts uploads and downloads. `announced` says whether the chunk's last version was still
+        sent out (Broadcast, Mailbox)."""
         arrived = (chunk.t_arrive >= 0) & (chunk.t_arrive <= end)
         self.uploads += int(arrived.sum())
         self._on_grid("uploads", chunk.t_arrive[arrived])
@@ -142,33 +152,34 @@ class Ledger:
         self._last_base[client] = base
 
     def _on_grid(self, name: str, times: npt.NDArray[np.int64], amount: npt.NDArray[Any] | None = None) -> None:
-        """Count at the first grid point at or after each time."""
+        """Counts amounts, 1 each by default, at the first grid point at or after each time."""
         points = -(-times // self.grid_ns)
         self._grid[name] = _add(self._grid[name], np.bincount(points, amount).astype(np.int64))
 
     def _hash(self, chunk: Chunk) -> None:
-        order = np.flatnonzero(chunk.consumed_by >= 0)  # emitted at consumption, so this is the order of consumption
+        order = np.flatnonzero(chunk.consumed_by >= 0)  # in the order of consumption, since a job is emitted when it is consumed
         self.digest.add(
             time=chunk.time, copies=np.bincount(chunk.entries, minlength=len(chunk.client))[order],
             **{name: getattr(chunk, name)[order] for name in PLAN_COLUMNS},
         )  # fmt: skip
 
     def on_grid(self, name: str, points: int) -> npt.NDArray[np.int64]:
-        """Running totals of steps, gradients, downloads, uploads or preludes at the grid points 0
-        .. points - 1."""
+        """Returns the running totals of steps, gradients, downloads, uploads or preludes at the
+        grid points 0 .. points - 1."""
         counts = self._grid[name]
         padded = np.concatenate([counts, np.zeros(max(0, points - len(counts)), np.int64)])
         return np.cumsum(padded)[:points]
 
     def bytes_on_grid(self, traffic: Traffic, model_bytes: int, points: int) -> npt.NDArray[np.int64]:
-        """Running totals of the bytes moved either way, at the grid points."""
+        """Returns the running totals of the bytes moved either way, at the grid points."""
         down, up = (vector_bytes(vectors, model_bytes) for vectors in (traffic.down, traffic.up))
         jobs = self.on_grid("downloads", points) * down + self.on_grid("uploads", points) * up
         return jobs if self._prelude_is_traffic else jobs + self.on_grid("preludes", points) * 2 * self.clients * model_bytes
 
     @property
     def _prelude_is_traffic(self) -> bool:
-        """The exchange of a prelude at every round is part of a job's traffic."""
+        """Whether the exchange of the prelude is part of a job's traffic, as it is at every
+        round."""
         return self.prelude is None or self.prelude.every_round
 
     def staleness_mean(self) -> float:
@@ -176,10 +187,10 @@ class Ledger:
         return float((tau * self.staleness).sum() / max(1, self.entries))
 
     def summary(self, scheduler: Scheduler, traffic: Traffic, model_bytes: int) -> dict[str, Any]:
-        """The ledger of a finished plan, JSON-able. Bytes follow `traffic`, vectors of
+        """Returns the ledger of a finished plan, JSON-able. Bytes follow `traffic`, in vectors of
         `model_bytes`; an upload that does not arrive counts none. Steps and gradients are those
-        that the simulated clients had done by the end, wasted steps those of jobs that no update
-        consumed."""
+        that the simulated clients had done by the end. Wasted steps are those of jobs that no
+        update consumed."""
         down, up = (vector_bytes(vectors, model_bytes) for vectors in (traffic.down, traffic.up))
         extra = 0 if self._prelude_is_traffic else int(self._grid["preludes"].sum()) * self.clients * model_bytes
         downloads = scheduler.totals["downloads"]
@@ -221,8 +232,8 @@ class Ledger:
         }
 
     def _among_available(self, end_ns: int) -> dict[str, float]:
-        """The share of all clients' time that they are there, and how unequally they take part for
-        the time that they are."""
+        """Returns the share of time that clients are there, over all clients, and how unequal their
+        participation is per time that they are there."""
         there = self.hindsight.there(end_ns) if self.hindsight else np.full(self.clients, end_ns)
         was_there = there > 0
         return {
@@ -232,7 +243,8 @@ class Ledger:
 
 
 def _busy(chunk: Chunk, end: int) -> npt.NDArray[np.int64]:
-    """Computing time of every job by the end; a poll may come before the download is complete."""
+    """Returns the computing time of every job by the end. A poll may come before the download is
+    complete, so a finish before a start counts 0."""
     busy = np.maximum(np.minimum(chunk.t_finish, end) - np.minimum(chunk.t_start, end), 0)
     return np.where((chunk.t_start >= 0) & (chunk.t_finish >= 0), busy, 0)
 
@@ -245,7 +257,8 @@ def _add(total: npt.NDArray[np.int64], part: npt.NDArray[np.int64]) -> npt.NDArr
 
 
 def gini(counts: npt.NDArray[Any]) -> float:
-    """Gini coefficient of non-negative numbers: 0 everybody the same, towards 1 one has all."""
+    """Returns the Gini coefficient of non-negative numbers: 0 if all are equal, towards 1 if one
+    has all."""
     total = counts.sum()
     if total == 0:
         return 0.0

@@ -1,5 +1,5 @@
-"""What the server keeps from update to update: as the algorithm declares it, and as a run has it in
-memory."""
+"""Tells what the server keeps from update to update: as the algorithm declares it, and as a run has
+it in memory."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ from fedbench.types import Info, State
 
 
 def server_vectors(algorithm: Algorithm, info: Info, versions: int) -> int:
-    """Model-sized vectors at most, as declared, with so many versions in flight at one time."""
+    """Returns how many model-sized vectors the server keeps at most, as the algorithm declares
+    them, with so many versions in flight at one time."""
     own, per_client, per_version = declared.server_memory(algorithm, info)
     return own + per_client * info.clients + per_version * versions
 
 
 def server_bytes(algorithm: Algorithm, state: State, info: Info, versions: int) -> dict[str, int]:
-    """Bytes on the server at the end of a run: its state without what clients remember and without
-    public logits, these logits, and the models of the versions in flight at the peak, if the
-    algorithm needs them again (checkpoints)."""
+    """Returns the bytes on the server at the end of a run, by name, if at most `versions` were in
+    flight.
+
+    server_state_bytes is the state without what clients remember and without public logits;
+    public_logits_bytes are these logits; checkpoint_bytes_peak are the models of the versions in
+    flight at the peak, if the algorithm needs them again.
+    """
     server = [value for name, value in state.items() if name != "memory"]
     return {
         "server_state_bytes": sum(map(_state_bytes, server)),
@@ -33,8 +38,8 @@ def server_bytes(algorithm: Algorithm, state: State, info: Info, versions: int) 
 
 
 def _state_bytes(value: Any) -> int:
-    """Returns the bytes of arrays, of lists of them, or of the rows of a table that were
-    written."""
+    """Returns the bytes of an array, of a list of arrays, or of the written rows of a table; 0 for
+    all else."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, ClientTable):

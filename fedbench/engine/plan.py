@@ -1,4 +1,4 @@
-"""Phase one of a run, and what a plan alone tells."""
+"""Phase one of a run: plays the plan in chunks, and sums up what a plan tells without training."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ FROM_LEDGER = (
 
 
 class Answers(Protocol):
-    """Says who takes part in the round that a scheduler asks for."""
+    """Answers a scheduler that asks who takes part in a round."""
 
     def answer(self, scheduler: Scheduler) -> None: ...
 
 
 def chunks(scheduler: Scheduler, ledger: Ledger, answers: Answers | None = None) -> Iterator[Chunk]:
-    """The plan in pieces, each added to the ledger before it is handed out."""
+    """Yields the plan in chunks, each added to the ledger before it is handed out."""
     for chunk in pieces(scheduler, answers):
         ledger.add(chunk, scheduler)
         yield chunk
 
 
 def pieces(scheduler: Scheduler, answers: Answers | None = None) -> Iterator[Chunk]:
-    """The rest of a plan in chunks of about CHUNK_JOBS jobs. With external selection a chunk ends
-    with a round, and `answers` is asked when the caller, who has executed it, wants the next."""
+    """Yields the rest of a plan in chunks of about CHUNK_JOBS jobs. With external selection a chunk
+    ends with a round; `answers` is asked when the caller, who has executed the chunk, wants the
+    next one."""
     size = 1
     while True:
         chunk = scheduler.next(size)
@@ -60,12 +61,12 @@ def _next_size(size: int, chunk: Chunk) -> int:
 
 
 def check_everybody(setup: Setup) -> None:
-    """UsageError if the algorithm needs every client in every update (`Rounds.everybody`) and the
-    plan has another one."""
+    """Raises UsageError if the algorithm needs every client in every update (`Rounds.everybody`)
+    and the plan has an update without one, or with one twice."""
     dispatch, clients = setup.dispatch, setup.scenario.clients
     if not isinstance(dispatch, Rounds) or not dispatch.everybody or setup.is_external:
         return
-    if dispatch.select == "all" and not setup.jobs_can_fail:  # nothing to play the plan for
+    if dispatch.select == "all" and not setup.jobs_can_fail:  # every update has every client, without playing the plan
         return
     for chunk in pieces(setup.scheduler()):
         entries = np.diff(chunk.offsets)
@@ -84,7 +85,7 @@ def check_everybody(setup: Setup) -> None:
 
 
 def add_up(scheduler: Scheduler, ledger: Ledger) -> None:
-    """The whole plan into the ledger; the next chunk is planned in a second thread while one is
+    """Adds the whole plan to the ledger. A second thread plans the next chunk while one is
     added."""
     with ThreadPoolExecutor(1) as pool:
         size = 1
@@ -99,13 +100,14 @@ def add_up(scheduler: Scheduler, ledger: Ledger) -> None:
 
 @dataclass(frozen=True)
 class PlanSummary:
-    """What a plan tells without training. Seconds are virtual but for `wall_s`; `peak_mb` is this
-    process's peak memory in MB.
+    """What a plan tells without training. Seconds are virtual, except `wall_s`; `peak_mb` is the
+    peak memory of this process in MB.
 
-    `jobs` are those that updates consume; left, dropped out and late are those that were lost or
-    called off, `rounds` is what the scenario asks of rounds, and whether that applies.
-    `staleness_mean_steady` leaves out the first 10 x concurrency arrivals. `server_vectors`:
-    model-sized vectors that the server keeps from update to update, at most.
+    `jobs` counts the jobs that updates consume; `jobs_left`, `jobs_dropped_out` and `jobs_late`
+    count those that were lost or called off. `rounds` is what the scenario asks of rounds, and
+    whether that applies. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
+    `server_vectors` is the largest number of model-sized vectors that the server keeps from update
+    to update.
     """
 
     scenario: str
@@ -149,8 +151,8 @@ class PlanSummary:
 
 
 def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
-    """Play the virtual clock of a run. Loads no data unless the scenario's steps or the policy
-    depend on shard sizes. `device`: where the run is to be trained; it need not be on this
+    """Plans a run and returns the summary. No data are loaded unless the scenario's steps or the
+    policy depend on shard sizes. `device` is where the run is to be trained; it need not be on this
     machine."""
     setup = Setup(spec)
     choice = choose(setup.outline, spec.algorithm, device=device)

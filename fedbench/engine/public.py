@@ -1,4 +1,4 @@
-"""The server's unlabelled examples: their batches, and what a model says of them."""
+"""The server's unlabelled examples: draws their batches and computes a model's logits on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fedbench.types import Vector
 
 
 class PublicData:
-    """What `Tools` lends of the public examples of a backend. UsageError on use if there are
+    """What `Tools` offers of a backend's public examples. Its methods raise UsageError if there are
     none."""
 
     def __init__(self, backend: Backend) -> None:
@@ -22,16 +22,16 @@ class PublicData:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Public examples P and classes C."""
+        """The numbers of public examples P and of classes C."""
         return self._backend.public_shape
 
     def batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
-        """Mini-batches of public rows: see protocols.Tools."""
+        """Yields mini-batches of public rows: see protocols.Tools."""
         return draw_public_batches(self._backend.seed, version, self.shape[0], size, steps)
 
     def logits(self, x: Vector, buffers: Vector, rows: RowIndices, version: int, *, training: bool) -> tuple[Logits, Pullback]:
-        """Logits of public rows under a model, and their pullback: see protocols.Tools.
-        RuntimeError if the pullback is used after the next call."""
+        """Returns the logits of public rows under a model, and their pullback: see protocols.Tools.
+        The pullback raises RuntimeError if it is used after the next call."""
         self._calls += 1
         call = self._calls
         logits, pull = self._backend.public_logits(x, buffers, rows, version if training else None)
@@ -45,8 +45,18 @@ class PublicData:
 
 
 def draw_public_batches(seed: int, version: int, examples: int, size: int, steps: int | None) -> Iterator[RowIndices]:
-    """The order of public rows is drawn like a client's data order, with k = version. ValueError
-    for a number out of range."""
+    """Yields mini-batches of public rows, drawn as a client's data order is, with k = version.
+
+    Args:
+        seed: the run's seed.
+        version: the version of the server, which keys the draw.
+        examples: the number of public examples.
+        size: the rows of a mini-batch.
+        steps: the number of mini-batches; None: one pass over the examples.
+
+    Raises:
+        ValueError: if a number is out of range.
+    """
     version, size = checks.whole("version", version, 0, SERVER), checks.whole("size", size, 1, SERVER)
     steps = None if steps is None else checks.whole("steps", steps, 0, SERVER)
     passes = -(-examples // size)

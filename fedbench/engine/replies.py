@@ -1,4 +1,4 @@
-"""What jobs have sent, and what their clients remember, until their update consumes them."""
+"""Keeps what jobs have sent, and what their clients remember, until an update consumes the jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fedbench import kernels as k
 from fedbench.tables import ClientTable
 from fedbench.types import Job, Reply, State, Vector, Weights, Work
 
-ROUNDED = 1e-9  # so far from 1 is a sum of weights that is 1
+ROUNDED = 1e-9  # a sum of weights that is 1 up to rounding is this close to 1
 
 
 @dataclass
@@ -31,8 +31,8 @@ class Result:
 
 
 class Replies:
-    """Results by index in a chunk, and the memories that have not been committed to the state's
-    table yet."""
+    """Holds the results of jobs by their index in a chunk, and the client memories that are not
+    committed to the state's table yet."""
 
     def __init__(self, state: State) -> None:
         self._state, self._none = state, np.empty(0, state.x.dtype)
@@ -44,7 +44,7 @@ class Replies:
         return self._state.memory if "memory" in self._state else None
 
     def put(self, index: int, job: Job, reply: Reply, work: Work) -> int:
-        """Keeps what a job sent; how many bytes that takes."""
+        """Keeps what a job sent, and returns how many bytes that takes."""
         if reply.memory is not None:
             reply.memory.flags.writeable = False
             self._pending[job.client] = reply.memory
@@ -52,8 +52,8 @@ class Replies:
         return result.bytes
 
     def memory_of(self, client: int) -> Vector:
-        """The memory that the client's last run job left, committed or not; read-only. Empty if
-        clients have none."""
+        """Returns the memory that the client's last run job left, committed or not, read-only. It
+        is empty if clients have no memory."""
         if self._table is None:
             return self._none
         row = self._pending.get(client)
@@ -68,13 +68,13 @@ class Replies:
         return {name: np.stack([sent[name] for sent in replies]) for name in replies[0]}
 
     def buffers(self, entries: npt.NDArray[np.int64], weights: Weights) -> Vector:
-        """The weighted mean of the jobs' model buffers."""
+        """Returns the weighted mean of the jobs' model buffers."""
         total = weights.sum()
         weights = weights if abs(total - 1) <= ROUNDED else weights / total
         return k.weighted_sum(weights, [self._results[index].buffers for index in entries.tolist()])
 
     def commit_memory(self, consumed: list[int]) -> None:
-        """These jobs' memories go to the table."""
+        """Commits the memories of these jobs to the state's table."""
         for result in (self._results[index] for index in consumed):
             row = result.reply.memory
             if self._table is not None and row is not None:
@@ -83,5 +83,6 @@ class Replies:
                     del self._pending[result.client]
 
     def forget(self, consumed: list[int]) -> float:
-        """Lets go of them; the seconds that the server worked for them."""
+        """Drops the results of these jobs, and returns the seconds that the server worked for
+        them."""
         return sum(self._results.pop(index).server_seconds for index in consumed)

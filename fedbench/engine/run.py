@@ -1,4 +1,4 @@
-"""One run: plan, execute, evaluate, record."""
+"""Makes one run from its specification to its record: plan, execute, evaluate, record."""
 
 from __future__ import annotations
 
@@ -36,9 +36,12 @@ from fedbench.types import Dispatch, Mailbox, Rounds
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run is computed. Bits depend on `trainer` (auto, native, torch), on `device` (cpu,
-    cuda, cuda:N) and, for native, on `isa` ("" is the best of this machine) alone.
-    `checkpoint_seconds` are of host time. UsageError for an unknown name or a missing device."""
+    """How a run is computed.
+
+    Bits depend on `trainer` (auto, native, torch), on `device` (cpu, cuda, cuda:N) and, for native,
+    on `isa` ("" is the best of this machine) alone. `checkpoint_seconds` are seconds of host time.
+    Raises UsageError for an unknown name or a missing device.
+    """
 
     workers: int = 1
     trainer: str = "auto"
@@ -55,8 +58,9 @@ class RunOptions:
 
 
 class Run:
-    """One RunSpec on its way to a Record. With a store, a finished record is written there, and an
-    unfinished run leaves a checkpoint from which `resume` continues."""
+    """Computes the record of one RunSpec. If there is a store, the finished record is written to
+    it, and an unfinished run leaves a checkpoint there, from which the option `resume`
+    continues."""
 
     def __init__(
         self, spec: RunSpec, store: Store | None = None, options: RunOptions | None = None, progress: Progress | None = None
@@ -69,9 +73,9 @@ class Run:
             self.partial = store.partial(spec.scenario.name, spec.algorithm.name, spec.run_id)
 
     def record(self) -> Record:
-        """Run to the end. Where there is a store, KeyboardInterrupt and errors leave a checkpoint
-        of the last version; an error within a server update leaves the one before it, if there is
-        one."""
+        """Runs to the end and returns the record. If there is a store, KeyboardInterrupt and errors
+        leave a checkpoint of the last version. An error within a server update leaves the
+        checkpoint that was there before, if there is one."""
         begin = time.perf_counter()
         check_everybody(self.setup)
         with contextlib.closing(self.backend):
@@ -88,8 +92,9 @@ class Run:
         return record
 
     def _plan_until(self, seconds: float, execution: Execution) -> tuple[Scheduler, Ledger]:
-        """The plan of a run that ended at this virtual time, with its ledger. It is played again,
-        since the plan of the whole budget was ahead of the run, how far depends on its chunks."""
+        """Returns a scheduler whose plan ends at this virtual time, and its ledger. The plan is
+        played again, since the first one was ahead of the run by an amount that depends on the
+        chunks."""
         scheduler = self.setup.scheduler(seconds)
         ledger = self.setup.ledger(scheduler, self.grid.grid_ns)
         for _ in chunks(scheduler, ledger, ClientSelector(execution, self.spec.seed)):
@@ -98,7 +103,7 @@ class Run:
 
     @functools.cached_property
     def choice(self) -> Choice:
-        """Which trainer computes the run, where, and why."""
+        """The trainer and device that compute the run, and the reason."""
         return choose(Outline.of(self.setup.task), self.spec.algorithm, self.options.trainer, self.options.device)
 
     @functools.cached_property
@@ -138,7 +143,7 @@ class Run:
         return execution
 
     def _execute(self, execution: Execution, scheduler: Scheduler, ledger: Ledger) -> dict[str, Any]:
-        """Walk the plan; the outcome as the record has it."""
+        """Executes the plan and returns the outcome as the record has it."""
         checkpointer = self._checkpointer(execution)
         plan = chunks(scheduler, ledger, ClientSelector(execution, self.spec.seed))
         try:
@@ -147,8 +152,8 @@ class Run:
         except GoalHeld:
             return {"state": "finished", "ended_by": "target", "message": ""}
         except Diverged as reason:
-            if not self.setup.is_external:  # there a plan ends with the model that says how it goes on
-                for _ in plan:  # the ledger is of the whole plan
+            if not self.setup.is_external:  # else the plan cannot go on without the model
+                for _ in plan:  # adds the rest of the plan to the ledger
                     pass
             return {"state": "diverged", "ended_by": "diverged", "message": str(reason), "version": reason.version}
         except BaseException as error:
@@ -159,8 +164,8 @@ class Run:
         return {"state": scheduler.outcome, "ended_by": scheduler.ended_by, "message": message}
 
     def _checkpointer(self, execution: Execution) -> Checkpointer | None:
-        """Where there is a store. When resuming, the execution is put where an earlier checkpoint
-        was taken."""
+        """Returns the observer that saves checkpoints, or None without a store. If the run resumes,
+        the execution is first put where the earlier checkpoint was taken."""
         if self.partial is None:
             return None
         file = self.partial / "checkpoint.bin"
@@ -212,7 +217,7 @@ class Run:
         return Record(meta, curves)
 
     def _where(self) -> dict[str, str]:
-        """The kind of device that the trainer computed on, and what a GPU is called."""
+        """Returns the kind of device that the trainer computed on, and the name of a GPU."""
         if self.backend.device == CPU:
             return {"device": CPU}
         from fedbench.engine.trainers.torch.device import name_of
@@ -220,7 +225,8 @@ class Run:
         return {"device": self.backend.device, "gpu": name_of(self.choice.device)}
 
     def _forced_isa(self) -> dict[str, str]:
-        """The instruction set that made the bits, where it is not the machine's best."""
+        """Returns the instruction set that the option `isa` forced on the native trainer, if it
+        did."""
         return {"instruction_set": self.options.isa} if self.options.isa and self.choice.name == "native" else {}
 
     def _curves(self, ledger: Ledger) -> dict[str, npt.NDArray[Any]]:
@@ -232,8 +238,8 @@ class Run:
         return curves
 
     def _final(self, execution: Execution, scheduler: Scheduler, outcome: dict[str, Any]) -> dict[str, Any]:
-        """Metrics of the last version, and the set that they are of; None where they do not exist,
-        as after a divergence."""
+        """Returns the metrics of the last version and the set on which they were evaluated. Metrics
+        are None if they do not exist, as after a divergence."""
         final: dict[str, Any] = {
             "version": execution.version,
             "seconds": scheduler.end_ns / NANOSECONDS,
@@ -254,7 +260,7 @@ class Run:
 
 
 def _save_despite(error: BaseException, checkpointer: Checkpointer, execution: Execution) -> None:
-    """Leave a checkpoint; the error that ended the run stays the one that is raised."""
+    """Saves a checkpoint if possible. The error that ended the run stays the one that is raised."""
     try:
         checkpointer.save(execution)
     except OSError as problem:
@@ -262,7 +268,8 @@ def _save_despite(error: BaseException, checkpointer: Checkpointer, execution: E
 
 
 def _repeating_sampling(dispatch: Dispatch) -> str:
-    """The sampling by which one job can count more than once; empty where none can."""
+    """Returns the sampling by which one job can count more than once, in words; empty if none
+    can."""
     if isinstance(dispatch, Mailbox):
         return "Mailbox, which draws with replacement"
     return dispatch.select if isinstance(dispatch, Rounds) and dispatch.select in ("with_replacement", "weighted") else ""

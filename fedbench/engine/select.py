@@ -1,5 +1,4 @@
-"""Who takes part, where the algorithm chooses by the state of the model:
-Rounds(select="external")."""
+"""Asks algorithms that select every round's clients themselves, with Rounds(select="external")."""
 
 from __future__ import annotations
 
@@ -18,15 +17,16 @@ from fedbench.types import Info, State
 
 @dataclass(frozen=True)
 class SelectionTools:
-    """What `select` may use: see protocols.SelectionTools."""
+    """What an algorithm's `select` may use: see protocols.SelectionTools."""
 
     info: Info
     random: RandomStream
 
 
 class ClientSelector:
-    """Answers a scheduler at every round's start, with the state as it is then. What an execution
-    was restored with is answered again, so that a resumed run plays the same rounds."""
+    """Answers a scheduler at every round's start by asking the algorithm with the current state.
+    After a resume, the selections that the checkpoint kept are given again first, so that the same
+    rounds are played."""
 
     def __init__(self, execution: Execution, seed: int) -> None:
         self.execution, self.seed = execution, seed

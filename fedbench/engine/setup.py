@@ -1,5 +1,5 @@
-"""From a RunSpec to the things a run is made of; each is made when it is first needed, so a plan
-loads no data."""
+"""Makes the parts of a run from its RunSpec. Each part is made when it is first needed, so a plan
+loads no data unless it depends on them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from fedbench.tasks.task import Task
 from fedbench.types import Dispatch, Info, Poll, Rounds, Stream, Traffic, Vector, Weights
 
 PUBLIC_ROWS = 2000
-"""As many unlabelled examples as FedEcho's paper takes; fewer where that is more than a tenth of
-the training data."""
+"""How many unlabelled examples an error message suggests: as many as FedEcho's paper takes, or
+fewer where that is more than a tenth of the training data."""
 
 
 class Setup:
-    """Task, shards, schedule and start of one run. Everything here depends on seed and scenario
-    only, but for the dispatch."""
+    """The task, shards, schedule and initial model of one run. All of them but the dispatch depend
+    on seed and scenario only."""
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
@@ -43,7 +43,7 @@ class Setup:
 
     @functools.cached_property
     def data(self) -> Data:
-        """The task as the scenario changes it, and public examples."""
+        """The task as the scenario changes it, and the public examples."""
         return Data(self.scenario, self.spec.seed)
 
     @property
@@ -57,7 +57,7 @@ class Setup:
     @functools.cached_property
     def shards(self) -> Shards:
         given = self.spec.scenario
-        if self.spec.algorithm.pooled and isinstance(given.partition, Natural):  # what nobody has, one worker lacks too
+        if self.spec.algorithm.pooled and isinstance(given.partition, Natural):  # examples that no client has stay out
             return Shards.of([np.sort(self._shards_of(given).rows)])
         return self._shards_of(self.scenario)
 
@@ -71,7 +71,7 @@ class Setup:
 
     @functools.cached_property
     def counts(self) -> Weights:
-        """Everybody's examples of every class (N, C)."""
+        """The examples of every class of every client (N, C)."""
         return self._counts_of(self.shards)
 
     def _counts_of(self, shards: Shards) -> Weights:
@@ -79,8 +79,8 @@ class Setup:
 
     @property
     def counts_for_clock(self) -> Weights | None:
-        """The counts, if durations or steps depend on them: a plan without data should load
-        none."""
+        """The counts if durations or steps depend on them, else None: a plan without data should
+        load none."""
         return self.counts if system.needs_counts(self.scenario) else None
 
     @functools.cached_property
@@ -94,7 +94,7 @@ class Setup:
 
     @property
     def step_seconds(self) -> Weights:
-        """Mean virtual seconds of a local step of every client (N,)."""
+        """The mean virtual seconds of a local step, for every client (N,)."""
         return system.step_seconds(self.scenario, self.spec.seed, self.counts_for_clock)
 
     @functools.cached_property
@@ -109,7 +109,8 @@ class Setup:
 
     @functools.cached_property
     def prelude(self) -> Prelude | None:
-        """The full gradients of everybody that the policy asks for beside all jobs."""
+        """The full gradients of all clients that the policy asks for beside all jobs, if it
+        does."""
         if not self.dispatch.prelude:
             return None
         seconds = system.full_gradient_seconds(self.scenario, self.counts, self.spec.seed)
@@ -119,7 +120,8 @@ class Setup:
     @functools.cached_property
     def dispatch(self) -> Dispatch:
         dispatch = self.spec.algorithm.dispatch(self.info)
-        missing = sorted(self.spec.algorithm.requires - self.offers)
+        offers = {"public_data"} if self.scenario.public is not None else set()
+        missing = sorted(self.spec.algorithm.requires - offers)
         if missing:
             raise UsageError(
                 f"algorithm {self.spec.algorithm.name} is not applicable: it needs {', '.join(missing)}, which scenario "
@@ -133,17 +135,12 @@ class Setup:
             return self._in_rounds(dispatch)
         return self._polled(dispatch) if isinstance(dispatch, Poll) else dispatch
 
-    @property
-    def offers(self) -> set[str]:
-        """What an algorithm may require."""
-        return {"public_data"} if self.scenario.public is not None else set()
-
     def _how_to_get_public_data(self) -> str:
         size = min(PUBLIC_ROWS, max(1, len(self.task.dataset.train) // 10))
         return f"; hold some out of the training data: public: {{size: {size}}} in the scenario, or --set public.size={size}"
 
     def _in_rounds(self, dispatch: Rounds) -> Rounds:
-        """The policy with what the scenario's part `rounds` asks for."""
+        """Returns the policy with what the scenario's part `rounds` asks for."""
         part = self.scenario.rounds
         return dataclasses.replace(
             dispatch,
@@ -152,7 +149,7 @@ class Setup:
         )
 
     def _polled(self, dispatch: Poll) -> Poll:
-        """The policy with the steps and the period that it leaves to the scenario."""
+        """Returns the policy with the steps and the period that it leaves to the scenario."""
         max_steps, period = dispatch.max_steps, dispatch.period_seconds
         if max_steps is None:
             max_steps = system.steps_of_all(self.scenario, self.spec.seed, self.counts_for_clock)
@@ -162,21 +159,22 @@ class Setup:
 
     @property
     def rounds_text(self) -> str:
-        """What becomes of the scenario's part `rounds`, in words; empty if it asks for nothing."""
+        """What the scenario's part `rounds` asks for and whether it applies, in words; empty if it
+        asks for nothing."""
         text, policy = self.scenario.rounds.text, self.dispatch
         return text if not text or isinstance(policy, Rounds) else f"not applicable ({type(policy).__name__}): {text}"
 
     @functools.cached_property
     def payload_bytes(self) -> int:
-        """Bytes of one model-sized vector in float32."""
+        """The bytes of one model-sized vector in float32."""
         return 4 * self.outline.model.dim
 
     def timing(self) -> Timing:
-        """Durations, steps and budget for the virtual clock."""
+        """Returns durations, steps and budget for the virtual clock."""
         scenario, counts = self.scenario, self.counts_for_clock
         download, upload = self._transfers(self.traffic)
         start = 0.0
-        if self.prelude and self.prelude.every_round:  # all wait for the slowest, as for a download that takes so much longer
+        if self.prelude and self.prelude.every_round:  # all wait for the slowest client, as if the download took longer
             download = delayed(download, self.prelude.seconds)
         elif self.prelude:
             down, up = self._transfers(Traffic())
@@ -185,7 +183,7 @@ class Setup:
         compute = system.compute(scenario, self.spec.seed, counts)
         if isinstance(self.dispatch, Poll) and self.dispatch.max_steps is not None:
             compute = system.one_step(compute, self.dispatch.max_steps)
-        if self.spec.algorithm.pooled and not compute.per_step:  # a pooled job has the steps of everybody's examples
+        if self.spec.algorithm.pooled and not compute.per_step:  # a pooled job takes steps over the examples of all clients
             compute = system.one_step(compute, self._steps_before_pooling())
         return Timing(
             clients=scenario.clients,
@@ -204,7 +202,7 @@ class Setup:
         )
 
     def _transfers(self, traffic: Traffic) -> tuple[Transfer, Transfer]:
-        """Down and up, of a job that moves so much."""
+        """Returns the download and the upload of a job that moves `traffic`."""
         size = self.payload_bytes if self._messages.asks_for_sizes else 0
         return self._messages.transfers(vector_bytes(traffic.down, size), vector_bytes(traffic.up, size), traffic.exchanges)
 
@@ -213,8 +211,8 @@ class Setup:
         return Messages(self.scenario, self.spec.seed)
 
     def _steps_before_pooling(self) -> float:
-        """Mean local steps of a client of the scenario that is pooled: of a job whose time is drawn
-        as a whole."""
+        """Returns the mean local steps of a client of the scenario before pooling. It turns times
+        that are drawn for a whole job into times of a step."""
         given = self.spec.scenario
         counts = None
         if system.needs_counts(given):
@@ -222,11 +220,11 @@ class Setup:
         return float(system.mean_steps(given, self.spec.seed, counts).mean())
 
     def scheduler(self, end_seconds: float | None = None) -> Scheduler:
-        """A fresh scheduler at virtual time 0, whose plan ends at `end_seconds` if they are given,
-        else with the scenario's budget.
+        """Returns a fresh scheduler at virtual time 0. Its plan ends at `end_seconds` if they are
+        given, else with the scenario's budget.
 
-        UsageError, naming algorithm and scenario, where the policy and the scenario's numbers do
-        not go together.
+        Raises UsageError, naming algorithm and scenario, if the policy and the scenario's numbers
+        do not go together.
         """
         weighted = isinstance(self.dispatch, Rounds) and self.dispatch.select == "weighted"
         timing = self.timing() if end_seconds is None else dataclasses.replace(self.timing(), max_seconds=end_seconds)
@@ -236,8 +234,8 @@ class Setup:
             raise UsageError(f"algorithm {self.spec.algorithm.name} on scenario {self.scenario.name}: {error}") from None
 
     def scheduler_alone(self, end_seconds: float | None = None) -> Scheduler:
-        """A fresh scheduler for a plan without training. Raises UsageError where the model's state
-        says who takes part."""
+        """Returns a fresh scheduler for a plan without training. Raises UsageError if the algorithm
+        selects clients by the state of the model."""
         if self.is_external:
             raise UsageError(
                 f"algorithm {self.spec.algorithm.name} has no plan without training: it selects the clients of every round by the "
@@ -247,44 +245,40 @@ class Setup:
 
     @property
     def is_external(self) -> bool:
-        """Does the algorithm itself select the clients of every round?"""
+        """Whether the algorithm itself selects the clients of every round."""
         return isinstance(self.dispatch, Rounds) and self.dispatch.select == "external"
 
     @property
     def has_absences(self) -> bool:
-        """Can clients be away, or drop out?"""
+        """Whether clients can be away or drop out."""
         return self.scenario.availability.kind != "always" or self.scenario.dropout > 0
 
     @property
     def jobs_can_fail(self) -> bool:
-        """Can jobs be lost, late or paused?"""
+        """Whether jobs can be lost, late or paused."""
         policy = self.dispatch
         in_rounds = isinstance(policy, Rounds) and (policy.deadline_seconds or policy.over_selection)
         return self.has_absences or bool(in_rounds) or (isinstance(policy, Stream) and policy.stop_stale)
 
-    def hindsight(self, scheduler: Scheduler) -> Hindsight | None:
-        """Returns what the ledger needs where jobs can be lost, late or paused; None where they
-        cannot."""
-        return Hindsight(scheduler) if self.jobs_can_fail else None
-
     def ledger(self, scheduler: Scheduler, grid_ns: int) -> Ledger:
-        """An empty ledger for this plan. `grid_ns`: spacing of the evaluation grid."""
-        hindsight = self.hindsight(scheduler)
+        """Returns an empty ledger for this plan; `grid_ns` is the spacing of the evaluation
+        grid."""
+        hindsight = Hindsight(scheduler) if self.jobs_can_fail else None
         return Ledger(self.scenario.clients, self.dispatch, grid_ns, hindsight, self.gradients, self.prelude)
 
     def x0(self) -> Vector:
-        """The initial model (d,) float32."""
+        """Returns the initial model (d,) float32."""
         return self.task.model.x0(self.spec.seed)
 
     def _drawn_durations(self) -> list[Transfer]:
-        """Computing time, and the times of a message of one model: what the scenario says, whatever
-        the algorithm sends."""
+        """Returns the computing time and the times of a message of one model each way, as the
+        scenario has them, whatever the algorithm sends."""
         transfers = self._messages.transfers(self.payload_bytes, self.payload_bytes)
         return [system.compute(self.scenario, self.spec.seed, self.counts_for_clock), *transfers]
 
     def inputs_digest(self) -> str:
-        """Digest of what the scenario drew: shards, durations, absences if there are any, and the
-        initial model."""
+        """Returns the digest of what the scenario drew: shards, durations, absences if there are
+        any, and the initial model."""
         timing, digest = self.timing(), Digest()
         shards = self.shards
         digest.add(*((shards.rows, shards.begin, shards.sizes) if isinstance(self.scenario.partition, Overlapping) else shards))

@@ -1,4 +1,5 @@
-"""What a run is: scenario, algorithm and seed; its id is a hash of the resolved specification."""
+"""Specifies a run by scenario, algorithm and seed; its id is a hash of the resolved
+specification."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from fedbench.scenarios.schema import Scenario
 
 @dataclass(frozen=True)
 class RunSpec:
-    """(task, scenario, algorithm, seed); the task is named by the scenario."""
+    """The specification of a run. The scenario names the task."""
 
     scenario: Scenario
     algorithm: Algorithm
@@ -26,18 +27,19 @@ class RunSpec:
 
     @functools.cached_property
     def run_id(self) -> str:
-        """What `results.record.run_id` says of it."""
+        """The id that `results.record.run_id` gives to this specification."""
         algorithm = {"name": self.algorithm.name, "options": self.algorithm.options(), "origin": self.origin}
         return run_id(self.scenario.content_hash(), algorithm, self.seed)
 
     @functools.cached_property
     def origin(self) -> dict[str, str]:
-        """Where the algorithm comes from; empty if it is built in."""
+        """How to find the algorithm's class again; empty if it is built in."""
         return origins.origin(type(self.algorithm))
 
     @property
     def selector(self) -> str:
-        """`name[param=value,...]` with the options that differ from their defaults."""
+        """The algorithm's name with the options that differ from their defaults:
+        `name[param=value,...]`."""
         defaults = type(self.algorithm)().options()
         changed = {key: value for key, value in self.algorithm.options().items() if value != defaults[key]}
         inside = ",".join(f"{key}={_text(value)}" for key, value in sorted(changed.items()))
@@ -45,11 +47,11 @@ class RunSpec:
 
     @property
     def named(self) -> str:
-        """How the run is named in a sentence, such as `fedavg seed 0`."""
+        """The run's name in a sentence, such as `fedavg seed 0`."""
         return f"{self.selector} seed {self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The resolved specification; JSON-able, and readable back."""
+        """Returns the resolved specification, JSON-able, as `from_dict` reads it."""
         return {
             "task": self.scenario.task.model_dump(mode="json"),
             "scenario": self.scenario.resolved(),
@@ -61,17 +63,17 @@ class RunSpec:
         }
 
     def _facts(self) -> dict[str, Any]:
-        """What a reader of the record must know of the algorithm: where it comes from if it is not
-        built in, what it requires, and whether it is one worker with everybody's data: a yardstick,
-        not a rival."""
+        """Returns what a reader of the record must know of the algorithm: its origin if it is not
+        built in, what it requires, and whether it is a reference, one worker with everybody's data,
+        which is not ranked."""
         facts = {"origin": self.origin, "requires": sorted(self.algorithm.requires), "reference": self.algorithm.pooled}
         return {name: value for name, value in facts.items() if value}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], algorithm: str | None = None) -> RunSpec:
-        """The specification in a record. `algorithm`: file.py:Class, for one that is neither built
-        in nor an entry point; no other file is run, whatever the record names. RecordError if it is
-        no specification."""
+        """Returns the specification in a record. `algorithm` is file.py:Class for an algorithm that
+        is neither built in nor an entry point; no other file is run, whatever the record names.
+        Raises RecordError if the content is no specification."""
         try:
             scenario = validate(content["scenario"], "record")
             name, where = content["algorithm"]["name"], content["algorithm"].get("origin", {})

@@ -1,8 +1,9 @@
-"""Which client does what when, and what becomes of it: a window of a plan, as plain data."""
+"""Tells what each client does when, and what becomes of it, for a window of a plan, as plain
+data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,14 +23,16 @@ COLUMNS = ("client", "base", "consumed_by", "t_dispatch", "t_start", "t_finish",
 
 @dataclass(frozen=True)
 class Job:
-    """One local training within the window. Times are virtual seconds; None: it did not come so far
-    within the window.
+    """One local training within the window. Times are virtual seconds; a time is None if the job
+    had not come so far by the end of the window.
 
-    begin: of its download. train, upload, arrive: when it starts to train, starts to upload and is
-    there. end: when it is there, was called off or lost, or the end of the window. fate: used by an
-    update; late, its round was closed without it; lost, its client left or dropped out; unused by
-    the end of the plan. staleness: of a used one, the version that used it minus the version that
-    it started from.
+    Attributes:
+        begin: when the download begins.
+        train, upload, arrive: when it starts to train, starts to upload and has arrived.
+        end: when it has arrived, was called off or lost, or the end of the window.
+        fate: used by an update; late if its round was closed without it; lost if its client left or
+            dropped out; unused by the end of the plan.
+        staleness: of a used job, the version that used it minus the version that it started from.
     """
 
     client: int
@@ -53,9 +56,14 @@ class Absence:
 
 @dataclass(frozen=True)
 class ClientTimeline:
-    """A window of a plan. clients: those that are shown, from the fastest to the slowest.
-    of_clients: how many there are. updates: the virtual seconds of all server updates of the
-    window, whoever's results they use."""
+    """A window of a plan.
+
+    Attributes:
+        clients: the clients that are shown, from the fastest to the slowest.
+        of_clients: how many clients there are.
+        updates: the virtual seconds of all server updates of the window, whoever's results they
+            use.
+    """
 
     algorithm: str
     scenario: str
@@ -69,16 +77,17 @@ class ClientTimeline:
 
 
 def client_timeline(spec: RunSpec, *, end_seconds: float, clients: int = 20) -> ClientTimeline:
-    """Returns the first virtual seconds of a run's plan. The whole plan is played, so that what is
-    used after the window counts as used; nothing is trained.
+    """Returns the first virtual seconds of a run's plan. The whole plan is played, so that a job
+    that an update uses after the window counts as used. Nothing is trained.
 
     Args:
         spec: the run.
-        end_seconds: of the window, which ends with the plan if that is earlier.
-        clients: how many are shown; they are chosen evenly from the fastest to the slowest.
+        end_seconds: the end of the window, which ends with the plan if that is earlier.
+        clients: how many clients are shown; they are chosen evenly from the fastest to the slowest.
 
-    Raises: UsageError: if the window or the number of clients is not positive, or the run has no
-        plan without training.
+    Raises:
+        UsageError: if the window or the number of clients is not positive, or the run has no plan
+            without training.
     """
     if not (end_seconds > 0 and clients > 0):
         raise UsageError(f"timeline: end_seconds and clients must be > 0, got {end_seconds:g} and {clients}")
@@ -92,7 +101,8 @@ def client_timeline(spec: RunSpec, *, end_seconds: float, clients: int = 20) -> 
         jobs += _jobs(chunk, scheduler, shown, window)
         updates += (chunk.time[chunk.time <= window] / NANOSECONDS).tolist()
     window = min(window, scheduler.end_ns)
-    absences = _absences(Hindsight(scheduler), shown, window) if setup.scenario.availability.kind != "always" else ()
+    has_absences = setup.scenario.availability.kind != "always"
+    absences = away(Hindsight(scheduler), shown, window) if has_absences else ()
     return ClientTimeline(
         algorithm=spec.selector,
         scenario=spec.scenario.name,
@@ -101,7 +111,7 @@ def client_timeline(spec: RunSpec, *, end_seconds: float, clients: int = 20) -> 
         clients=tuple(shown),
         of_clients=setup.scenario.clients,
         jobs=tuple(sorted(jobs, key=lambda job: (job.client, job.begin))),
-        absences=tuple(absences),
+        absences=tuple(Absence(client, begin / NANOSECONDS, end / NANOSECONDS) for client, begin, end in absences),
         updates=tuple(updates),
     )
 
@@ -146,10 +156,11 @@ def _within(time: int, until: int) -> float | None:
     return time / NANOSECONDS if 0 <= time <= until else None
 
 
-def _absences(hindsight: Hindsight, shown: Sequence[int], window: int) -> Iterator[Absence]:
-    for client in shown:
+def away(hindsight: Hindsight, clients: Iterable[int], end_ns: int) -> Iterator[tuple[int, int, int]]:
+    """Yields every absence of the clients before `end_ns`: client, begin and end in nanoseconds."""
+    for client in clients:
         left = 0
-        for on, off in [*hindsight.stays(client, window), (window, window)]:
+        for on, off in [*hindsight.stays(client, end_ns), (end_ns, end_ns)]:
             if left < on:
-                yield Absence(client, left / NANOSECONDS, on / NANOSECONDS)
+                yield client, left, on
             left = off

@@ -1,4 +1,4 @@
-"""What a run lends to the algorithm: see fedbench.tools."""
+"""The tools that a run gives to its algorithm: see fedbench.tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EngineTools:
-    """What init, broadcast and step may use."""
+    """What the algorithm's `init`, `broadcast` and `step` may use: see protocols.Tools."""
 
     execution: Execution
 

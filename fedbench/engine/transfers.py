@@ -1,4 +1,5 @@
-"""Questions about the messages of a job, whose times are drawn or depend on when they start."""
+"""Answers questions about the messages of a job, whose times are drawn or depend on when they
+start."""
 
 from __future__ import annotations
 
@@ -19,21 +20,21 @@ Transfer = Duration | Traced
 
 
 class Messages:
-    """What the network of a scenario makes of the sizes of messages, for one seed."""
+    """Turns the sizes of messages into transfers over the network of a scenario, for one seed."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario, self.seed = scenario, seed
 
     @property
     def asks_for_sizes(self) -> bool:
-        """Does it matter how large a vector is? Then a plan needs the model."""
+        """Whether the size of a vector matters, so that a plan needs the model."""
         network = self.scenario.network
         rates = network.download_megabit_per_second, network.upload_megabit_per_second
         return network.message == "payload" and (network.trace is not None or rates != (None, None))
 
     def transfers(self, down_bytes: int, up_bytes: int, exchanges: int = 1) -> tuple[Transfer, Transfer]:
-        """Down and up, of a job with messages of this size; with message: fixed the size is the
-        scenario's."""
+        """Returns the download and the upload of a job with messages of this size. With `message:
+        fixed` the size is the scenario's."""
         network = self.scenario.network
         if self._measured is not None:
             bits = (round(system.message_bits(network, size)) for size in (down_bytes, up_bytes))
@@ -48,22 +49,23 @@ class Messages:
 
 
 def delayed(transfer: Transfer, seconds: float) -> Transfer:
-    """The same with every message taking so many seconds more; constant times or measured links."""
+    """Returns the same transfer with every message taking so many seconds more. Its times must be
+    constant or those of measured links."""
     if isinstance(transfer, Traced):
         return dataclasses.replace(transfer, more_seconds=seconds)
     return dataclasses.replace(transfer, a=transfer.a + seconds)
 
 
 def slowest(transfer: Transfer, clients: int, start_seconds: float) -> float:
-    """Seconds until all clients, which begin together, have done their transfer; constant times or
-    measured links."""
+    """Returns the seconds until all clients, which begin together, have done their transfer. Its
+    times must be constant or those of measured links."""
     if isinstance(transfer, Traced):
         return int(transfer_ns(transfer, clients, round(start_seconds * NANOSECONDS)).max()) / NANOSECONDS
     return float(np.max(transfer.a))
 
 
 def drawn(transfer: Transfer) -> Iterator[npt.NDArray[np.float64] | npt.NDArray[np.int64]]:
-    """The numbers on which the times depend, for a digest."""
+    """Yields the numbers on which the times depend, for a digest."""
     if isinstance(transfer, Traced):
         for trace in transfer.traces:
             yield from (trace.duration_ns, trace.bits_per_second, trace.latency_ns)
@@ -73,7 +75,8 @@ def drawn(transfer: Transfer) -> Iterator[npt.NDArray[np.float64] | npt.NDArray[
 
 
 def absences(availability: Availability) -> list[npt.NDArray[np.float64]]:
-    """All numbers, and the names as numbers; nan stands for what a kind does not have."""
+    """Returns the numbers of an availability, and its names as numbers, for a digest. NaN stands
+    for numbers that its kind does not have."""
     words = np.frombuffer(f"{availability.kind} {availability.when_offline}".encode(), np.uint8).astype(np.float64)
     names = ("period_seconds", "on_fraction", "phase", "mean_on_seconds", "mean_off_seconds")
     values = [getattr(availability, name) for name in names]

@@ -1,5 +1,5 @@
-"""Jobs that came to nothing: lost (their client left, or they dropped out) or late (the server
-called them off)."""
+"""Counts jobs that no update used: lost ones, whose client left or dropped out, and late ones,
+which the server called off."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Times = npt.NDArray[np.int64]
 
 
 def lost_at(chunk: Chunk, end_ns: int) -> Times:
-    """When every job of a chunk was lost (J,); NEVER for those that were not, by the end of the
-    plan."""
+    """Returns when every job of a chunk was lost (J,), NEVER for those that were not lost by the
+    end of the plan."""
     return np.where(chunk.t_lost <= end_ns, chunk.t_lost, NEVER)
 
 
 class UnusedJobs:
-    """Adds up the lost and the late jobs of a plan, and tells what jobs did until they were
+    """Adds up the lost and the late jobs of a plan, and computes what jobs did until they were
     stopped."""
 
     def __init__(self, dispatch: Dispatch, hindsight: Hindsight) -> None:
@@ -33,9 +33,18 @@ class UnusedJobs:
     def add(
         self, chunk: Chunk, end_ns: int, gradients: npt.NDArray[np.int64]
     ) -> tuple[Times, npt.NDArray[np.int32], npt.NDArray[np.int64], Times]:
-        """Returns for every job (J,) the nanoseconds of work by the end of the plan, the steps and
-        the mini-batch gradients that it did or will have done, and when it did the last of them
-        (NEVER: it has not). `gradients`: of whole jobs (J,)."""
+        """Counts the unused jobs of a chunk, and returns what all of its jobs did.
+
+        Args:
+            chunk: the next chunk of the plan.
+            end_ns: the end of the plan.
+            gradients: the mini-batch gradients of whole jobs (J,).
+
+        Returns:
+            Four columns (J,): the nanoseconds of work by the end of the plan; the steps and the
+            mini-batch gradients that a job did or will have done; and when it did the last of them
+            (NEVER: it has not).
+        """
         lost, late = lost_at(chunk, end_ns), chunk.t_stop
         gone = np.maximum(lost, late)
         stopped = np.where(chunk.t_finish >= 0, chunk.t_finish, gone)

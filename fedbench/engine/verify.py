@@ -1,4 +1,4 @@
-"""Running a record's specification again, to see whether it says the same."""
+"""Runs a record's specification again, to see whether the result is the same."""
 
 from __future__ import annotations
 
@@ -18,14 +18,26 @@ from fedbench.results.record import Record
 def verify(
     record: Record, options: RunOptions | None = None, progress: Progress | None = None, algorithm: str | None = None
 ) -> dict[str, Any]:
-    """Run a record's specification again and compare.
+    """Runs a record's specification again and returns how the two records compare.
 
-    `verdict`: identical (all digests, the specification, outcome, final metrics, times to targets,
-    ledger and curves are equal); within tolerance (all but accuracies and losses are equal, and
-    these within 0.01: another machine or library version); or differs. `differences`: the fields
-    that do, `first_difference` the first of them. `algorithm`: file.py:Class, where the record's
-    own is neither built in nor an entry point. RecordError if it cannot be found, or is another
-    one.
+    In the result, `verdict` is one of three words:
+
+    - identical: all digests, the specification, outcome, final metrics, times to targets, ledger
+      and curves are equal.
+    - within tolerance: all but accuracies and losses are equal, and these are within 0.01, as on
+      another machine or with another library version.
+    - differs: neither.
+
+    `differences` lists the fields that differ, and `first_difference` is the first of them.
+
+    Args:
+        record: the record.
+        options: how the run is computed; trainer, device and instruction set are the record's.
+        progress: is told of every update.
+        algorithm: file.py:Class, where the record's own is neither built in nor an entry point.
+
+    Raises:
+        RecordError: if the algorithm cannot be found or is another one.
     """
     spec = RunSpec.from_dict(record.meta["spec"], algorithm)
     if spec.run_id != record.run_id:
@@ -44,8 +56,8 @@ def verify(
 
 
 def as_recorded(record: Record, options: RunOptions) -> RunOptions:
-    """The options with the record's trainer and device and, where this machine has it, its
-    instruction set. UsageError if this machine lacks the device."""
+    """Returns the options with the record's trainer and device and, if this machine has it, its
+    instruction set. Raises UsageError if this machine lacks the device."""
     made = record.meta["provenance"]
     isa = made["instruction_set"] if made["instruction_set"] in build_info()["instruction_sets"] else ""
     return dataclasses.replace(options, trainer=made["trainer"], device=made.get("device", CPU), isa=isa)

@@ -1,5 +1,5 @@
-"""Which jobs can run now: the trainer gets them as waves, and nothing depends on how they are
-cut."""
+"""Finds the jobs that can run now, and cuts them into waves for the trainer. No result depends on
+how waves are cut."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fedbench.types import Job
 
 
 class WaveQueue:
-    """The jobs of one chunk that updates from `from_version` on consume, by index in the chunk's
-    columns: the order of consumption.
+    """Holds the jobs of one chunk that updates from `from_version` on consume. A job is named by
+    its index in the chunk's columns; indices are in the order of consumption.
 
     A job is ready when its base version exists and, if clients have memory, the client's previous
     consumed job has run.
@@ -44,7 +44,7 @@ class WaveQueue:
         return list(map(Job, c.client[wave].tolist(), c.k[wave].tolist(), c.base[wave].tolist(), c.steps[wave].tolist()))
 
     def advance(self, version: int) -> None:
-        """All versions up to `version` exist."""
+        """Makes the jobs ready whose base versions exist now, up to `version`."""
         for base in range(self._version + 1, version + 1):
             for index in self._by_base.pop(base, ()):
                 if index not in self._blocked:
@@ -52,8 +52,11 @@ class WaveQueue:
         self._version = version
 
     def take(self, limit: int | None, last: int = -1, workers: int = 1) -> list[int]:
-        """Up to `limit` jobs that can run, first those consumed first; with `workers`, as many for
-        each of them, if the others can wait: those up to `last` cannot."""
+        """Returns up to `limit` jobs that can run, first those that are consumed first.
+
+        The wave has the same number of jobs for each of the `workers` if the others can wait. Jobs
+        with indices up to `last` cannot wait.
+        """
         count = len(self._ready) if limit is None else min(limit, len(self._ready))
         wave = [heapq.heappop(self._ready) for _ in range(count)]
         kept = count - count % workers
@@ -64,7 +67,7 @@ class WaveQueue:
         return wave
 
     def ran(self, wave: list[int]) -> None:
-        """These jobs have run: their clients' next jobs may be ready."""
+        """Notes that these jobs have run; their clients' next jobs may be ready now."""
         for index in wave if self._next_of else ():
             follower = self._next_of.pop(index, None)
             if follower is not None:

@@ -16,16 +16,16 @@
 namespace fedbench {
 
 namespace lanes {
-inline constexpr std::size_t kLanes = 8, kBlock = 4096;  // of a sum of products in float64
+inline constexpr std::size_t kLanes = 8, kBlock = 4096;  // lanes and block of a sum of products
 }
 
-/// Weighted sum of K vectors of length d, one pass over memory; returns the squared L2 norm of the
-/// result. `out` may not alias a vector. O(K d).
+/// Writes the weighted sum of K vectors of length d in one pass over memory, and returns the
+/// squared L2 norm of the result. `out` may not alias a vector. O(K d).
 template <typename Real>
 double weighted_sum(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out,
                     InstructionSet isa = instruction_set());
 
-/// sum_i a[i] b[i] in float64; a and b may be the same vector. O(d).
+/// Returns sum_i a[i] b[i] in float64; a and b may be the same vector. O(d).
 template <typename Real>
 double dot(std::span<const Real> a, std::span<const Real> b, InstructionSet isa = instruction_set());
 
@@ -34,8 +34,8 @@ struct Movement {
     double x2, moved2, delta2, product;  // |x|^2, |u|^2, |delta|^2, u . delta
 };
 
-/// How far the server has moved since `base`, and how well `delta` agrees with it, in one pass
-/// [FedAC]; each sum as in `dot`. O(d).
+/// Computes in one pass how far the server has moved since `base`, and how well `delta` agrees with
+/// it [FedAC]. Each sum is made as in `dot`. O(d).
 template <typename Real>
 Movement movement(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta, InstructionSet isa = instruction_set());
 

@@ -1,8 +1,8 @@
 // When clients are there: on and off windows as a pure function of (seed, client).
 //
 // A client is there on half-open windows [from, until) of virtual time, in nanoseconds from time 0.
-// What ends at the very instant at which its client leaves has ended in time. Nothing is kept but
-// one cursor per client: a question about a later time copies it.
+// Work that ends at the very instant at which its client leaves has ended in time. One cursor per
+// client is kept; a question about a later time copies it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ enum class AvailabilityKind {
     table,        ///< scripted, one row per client; repeated with a period or not
 };
 
-/// What becomes of a job whose client leaves before the upload has arrived.
+/// What happens to a job whose client leaves before the upload has arrived.
 enum class WhenOffline {
     lost,    ///< it is lost at that instant
     paused,  ///< download, computing and upload stop, and go on when the client is back; lost only if it has left for good
@@ -45,11 +45,12 @@ class Availability {
 public:
     /// Everybody is always there.
     Availability() = default;
-    /// On in the first `on_fraction` (0, 1] of every period. At time 0 a client is the fraction
-    /// `phase` [0, 1) into its period; no phases: drawn uniformly.
+    /// A client is there in the first `on_fraction` (0, 1] of every period. At time 0 it is the
+    /// fraction `phase` [0, 1) into its period; without phases they are drawn uniformly.
     static Availability periodic(std::vector<double> period_seconds, std::vector<double> on_fraction, std::vector<double> phase);
-    /// Independent exponential stays and absences with these means, in the stationary state: on at
-    /// time 0 with probability mean_on / (mean_on + mean_off). mean_off = 0: always there.
+    /// Stays and absences are independent and exponential with these means, in the stationary
+    /// state: a client is there at time 0 with probability mean_on / (mean_on + mean_off). With
+    /// mean_off = 0 it is always there.
     static Availability alternating(std::vector<double> mean_on_seconds, std::vector<double> mean_off_seconds);
     /// Row i holds on_from, off_at, on_from, .. of client i in seconds, ascending. With period > 0
     /// the rows repeat.
@@ -58,14 +59,15 @@ public:
     bool is_always() const { return kind_ == AvailabilityKind::always; }
     void check_clients(std::uint32_t clients) const;
 
-    /// The stay at time 0, or else the first one after it.
+    /// Returns the stay at time 0, or else the first one after it.
     Window first(std::uint64_t seed, std::uint32_t client) const;
     /// Makes `window` the first stay that ends after `time`, if it is not. O(1) amortised over a
     /// client's stays.
     void advance(Window& window, std::uint64_t seed, std::uint32_t client, std::int64_t time) const;
-    /// End of the client's last stay; kForever if it always comes back.
+    /// Returns the end of the client's last stay; kForever if it always comes back.
     std::int64_t last_leave(std::uint32_t client) const;
-    /// Length of one repetition and the time on in it; 0, 0 if the windows do not repeat.
+    /// Returns the length of one repetition and the time that a client is there in it; 0, 0 if the
+    /// windows do not repeat.
     std::pair<std::int64_t, std::int64_t> cycle(std::uint32_t client) const;
 
 private:
@@ -87,27 +89,30 @@ private:
     std::vector<std::int64_t> row_{0};  // row i is intervals_[row_[i] .. row_[i + 1])
 };
 
-/// One cursor per client at the scheduler's present, which only moves forward.
+/// The windows of all clients, with one cursor per client at the scheduler's present, which only
+/// moves forward.
 class Presence {
 public:
-    /// O(clients); nothing if everybody is always there.
+    /// O(clients). Nothing is kept if everybody is always there.
     Presence(Availability availability, std::uint64_t seed, std::uint32_t clients);
 
     const Availability& availability() const { return availability_; }
 
-    /// Is the client there at `now`? Moves its cursor; the other questions, about times >= now, do
-    /// not.
+    /// Returns whether the client is there at `now`, and moves its cursor. The other questions,
+    /// about times >= now, do not move it.
     bool is_on(std::uint32_t client, std::int64_t now);
-    /// The stay at `time`, or else the next one.
+    /// Returns the stay at `time`, or else the next one.
     Window at(std::uint32_t client, std::int64_t time) const;
-    /// The next instant >= `time` at which the client is there; kForever: it does not come back.
+    /// Returns the next instant >= `time` at which the client is there; kForever if it does not
+    /// come back.
     std::int64_t next_on(std::uint32_t client, std::int64_t time) const;
-    /// End of the stay at `time`; `time` itself if the client is away then.
+    /// Returns the end of the stay at `time`; `time` itself if the client is away then.
     std::int64_t leaves(std::uint32_t client, std::int64_t time) const;
-    /// When work of `duration` that begins at `time` is done if it rests while the client is away;
-    /// kForever: never.
+    /// Returns when work of `duration` that begins at `time` is done if it rests while the client
+    /// is away; kForever for never.
     std::int64_t finish(std::uint32_t client, std::int64_t time, std::int64_t duration) const;
-    /// Time that the client is there between `begin` and `end`; `window` was at(client, begin).
+    /// Returns the time that the client is there between `begin` and `end`; `window` was at(client,
+    /// begin).
     std::int64_t online(std::uint32_t client, Window window, std::int64_t begin, std::int64_t end) const;
 
     void prefetch(std::uint32_t client) const {

@@ -61,13 +61,14 @@ template <typename Real>
 Distilled distill(std::span<const Real> student, std::span<const Real> teacher, const DistillRule& rule, const DistillRows<Real>& out,
                   Stream stream);
 
-/// Work that is given to `stream` from now on starts after what `producer` has been given so far.
+/// Makes work that is given to `stream` from now on start after the work that `producer` has been
+/// given so far.
 void wait_for(Stream stream, Stream producer);
 
-/// The device that the memory is on; -1 if it is memory of the host.
+/// Returns the device that the memory is on; -1 if it is memory of the host.
 int device_of(const void* memory);
 
-/// Makes a device the current one for as long as this lives; -1: leaves it.
+/// Makes a device the current one for as long as this lives. -1 leaves the current one.
 class OnDevice {
 public:
     explicit OnDevice(int device);

@@ -52,7 +52,7 @@ struct DistillWorkspace {
     std::span<Real> logits;      // distill_workspace(B, C)
 };
 
-/// Elements of DistillWorkspace::logits: all of P for few classes, a row for many.
+/// Returns the elements of DistillWorkspace::logits: all of P for few classes, a row for many.
 std::size_t distill_workspace(std::size_t rows, std::size_t classes);
 
 struct Distilled {
@@ -66,8 +66,8 @@ struct DistillRule {
     Teacher kind = Teacher::logits;
 };
 
-/// B >= 1 rows of C >= 2 classes; `teacher` holds logits, or probabilities that are used as they
-/// are. Throws std::invalid_argument if a size does not fit.
+/// Distils B >= 1 rows of C >= 2 classes. `teacher` holds logits, or probabilities that are used as
+/// they are. Throws std::invalid_argument if a size does not fit.
 template <typename Real>
 Distilled distill(std::span<const Real> student, std::span<const Real> teacher, const DistillRule& rule, const DistillRows<Real>& out,
                   const DistillWorkspace<Real>& workspace, InstructionSet isa = instruction_set());

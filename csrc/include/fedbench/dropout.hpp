@@ -1,4 +1,4 @@
-// Jobs that are lost on their own, whatever the windows of their clients.
+// Jobs that drop out: they are lost on their own, whatever the availability of their clients.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ public:
     bool is_off() const { return probability_.empty(); }
     void check_clients(std::uint32_t clients) const;
 
-    /// Nanoseconds from its start at which job k of `client` is lost, if it is: u * run, u uniform
-    /// on [0, 1), where `run` is how long it would take. Keyed by (seed, client, k).
+    /// Returns the nanoseconds from its start at which job k of `client` is lost, if it is: u *
+    /// run, where u is uniform on [0, 1) and `run` is how long the job would take. The draw is
+    /// keyed by (seed, client, k).
     std::optional<std::int64_t> draw(std::uint64_t seed, std::uint32_t client, std::uint32_t k, std::int64_t run) const;
 
 private:

@@ -19,14 +19,16 @@ __extension__ using Wide = __int128;  ///< nanoseconds times gradients
 /// <= seconds <= 1e9.
 std::int64_t to_nanoseconds(double seconds, const std::string& what);
 
-/// Rows of different length behind one another; row i is values[offsets[i] .. offsets[i + 1]).
+/// Rows of different lengths, stored behind one another; row i is values[offsets[i] .. offsets[i +
+/// 1]).
 template <typename T>
 struct Table {
     std::vector<T> values;
     std::vector<std::int64_t> offsets;
 
     bool empty() const { return offsets.empty(); }
-    /// Entry k of row i; a list that runs out is an error that names it.
+    /// Returns entry k of row i. Throws std::invalid_argument, naming the list, if the row is too
+    /// short.
     const T& at(const std::string& what, std::uint32_t row, std::uint32_t k) const;
 };
 
@@ -47,11 +49,11 @@ class Durations {
 public:
     Durations(std::string name, DurationKind kind, std::vector<double> a, std::vector<double> b, bool per_step, Table<double> table);
 
-    /// Nanoseconds of one unit (job or step) of job k of `client`.
+    /// Returns the nanoseconds of one unit (job or step) of job k of `client`.
     std::int64_t unit(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k) const;
-    /// Nanoseconds of a whole job of `steps` steps that computes so many mini-batch gradients. The
-    /// durations are those of one gradient a step: a job with more takes longer in proportion,
-    /// rounded down. Throws std::invalid_argument beyond 1e9 seconds.
+    /// Returns the nanoseconds of a whole job of `steps` steps that computes so many mini-batch
+    /// gradients. The durations are those of one gradient a step: a job with more takes longer in
+    /// proportion, rounded down. Throws std::invalid_argument beyond 1e9 seconds.
     std::int64_t job(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k, std::int32_t steps,
                      std::int64_t gradients) const;
 
@@ -76,13 +78,13 @@ private:
     Table<std::int64_t> table_ns_;
 };
 
-/// Mini-batch gradients that a job computes: `per_step` in each of its local steps, and `beside`
-/// them, one number per client (empty: none).
+/// The mini-batch gradients that a job computes: `per_step` in each of its local steps, and
+/// `beside` the steps one number per client (empty: none).
 struct GradientWork {
     std::int32_t per_step = 1;
     std::vector<std::int32_t> beside = {};
 
-    /// Of a job of `steps` steps.
+    /// Returns the gradients of a job of `steps` steps.
     std::int64_t of(std::uint32_t client, std::int32_t steps) const { return std::int64_t{steps} * per_step + beside_of(client); }
     std::int32_t beside_of(std::uint32_t client) const { return beside.empty() ? 0 : beside[client]; }
     bool is_one_per_step() const { return per_step == 1 && beside.empty(); }

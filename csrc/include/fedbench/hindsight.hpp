@@ -1,4 +1,4 @@
-// Looking back on a plan: what its columns do not tell about jobs that did not end, and about
+// Looks back on a plan: answers what its columns do not tell about jobs that did not end, and about
 // absences.
 #pragma once
 
@@ -23,16 +23,16 @@ public:
         std::int32_t steps;
         std::int64_t gradients;
     };
-    /// What job k of `client` did of its `steps` if it began to compute at `begin` and was stopped
-    /// at `end`, unless it was done before.
+    /// Returns what job k of `client` did of its `steps` if it began to compute at `begin` and was
+    /// stopped at `end`, unless it was done before.
     Done done(std::uint32_t client, std::uint32_t k, std::int32_t steps, std::int64_t begin, std::int64_t end);
-    /// Is it by leaving that the client lost what it had at `time`: does a stay (the last one, if
-    /// work pauses) end there?
+    /// Returns whether the client lost what it had at `time` by leaving: whether a stay (the last
+    /// one, if work pauses) ends there.
     bool is_left(std::uint32_t client, std::int64_t time);
-    /// Time in [begin, end) that the client is there. Any order of questions; O(1) amortised if
-    /// they ascend per client.
+    /// Returns the time in [begin, end) that the client is there. Questions may come in any order;
+    /// they take O(1) amortised if they ascend per client.
     std::int64_t there(std::uint32_t client, std::int64_t begin, std::int64_t end);
-    /// The client's stays that begin before `until`, cut to [0, until).
+    /// Returns the client's stays that begin before `until`, cut to [0, until).
     std::vector<Window> stays(std::uint32_t client, std::int64_t until) const;
 
     std::uint32_t clients() const { return system_.clients; }

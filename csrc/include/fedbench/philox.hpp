@@ -126,7 +126,7 @@ private:
     std::uint32_t used_ = 4;
 };
 
-/// What one call draws at most: 2 GiB of rows, in a few seconds. A call that draws cannot be
+/// The most that one call may draw: 2 GiB of rows, in a few seconds. A call that draws cannot be
 /// interrupted.
 inline constexpr std::int64_t kMostDraws = std::int64_t{1} << 28;
 
@@ -138,7 +138,6 @@ struct Batches {
     std::vector<std::int64_t> offsets;
 };
 
-///
 /// Throws std::invalid_argument for no examples, batches of none, a negative number of steps, and
 /// more rows than kMostDraws.
 inline Batches draw_batches(RandomStream stream, std::uint32_t n, std::uint32_t batch, std::int64_t steps) {

@@ -20,7 +20,7 @@ struct Job {
     std::int64_t t_lost = kNever;
     std::int64_t t_stop = kNever;  ///< the server called it off
 
-    /// What has not happened by `time` never does.
+    /// Sets to kNever what has not happened by `time`.
     void forget_after(std::int64_t time) {
         for (std::int64_t* t : {&t_start, &t_finish, &t_arrive, &t_lost})
             if (*t > time) *t = kNever;
@@ -28,7 +28,7 @@ struct Job {
 };
 
 /// Jobs as columns, in the order in which they were closed: consumed, lost, discarded, called off,
-/// or still open when the plan ended; these show what was still to come.
+/// or still open when the plan ended. Times of jobs that were open include what was still to come.
 struct JobColumns {
     std::vector<std::int32_t> client, k, base, steps;
     std::vector<std::int32_t> consumed_by;  ///< the update (0, 1, ..) that consumed the job, or kNotConsumed
@@ -59,7 +59,7 @@ struct PlanChunk {
 
 enum class Outcome { running, finished, stalled };
 
-/// Totals since time 0; what a plan tells without being kept.
+/// Totals since time 0, which are known without keeping the plan.
 struct PlanTotals {
     std::int64_t jobs_created = 0;
     std::int64_t downloads = 0;       ///< models sent to clients whose transfer began

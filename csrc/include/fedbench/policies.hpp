@@ -22,10 +22,10 @@ enum class Select {
 
 /// Synchronous rounds: a round ends at its last arrival, the next one starts at that instant.
 ///
-/// Cohorts are made of the clients that are there: drawn among them, or without those of the script
-/// that are away; a round of which nobody is there starts when somebody returns. Lost jobs leave
-/// the round. A round of which nothing arrived makes no update, and the next one starts, so cohorts
-/// are numbered by rounds begun.
+/// Cohorts are made of the clients that are there: cohorts are drawn among them, and scripted
+/// clients that are away are left out. A round without anybody there starts when somebody returns.
+/// Lost jobs leave the round. A round in which nothing arrived makes no update, and the next one
+/// starts, so cohorts are numbered by rounds begun.
 struct Rounds {
     Select select = Select::all;
     std::uint32_t cohort = 0;
@@ -81,10 +81,11 @@ private:
     std::vector<std::uint32_t> guide_;  ///< for every k < N the client at k/N, from where a few steps are enough [Chen and Asau 1974]
 };
 
-/// Generalized AsyncSGD: `tasks` tasks circulate. Each that is done is routed to a client drawn
-/// with `routing`, busy or not, with the newest version, when the arrivals of the instant are over.
-/// A client works on its tasks one after another, in the order in which they were given to it; the
-/// download begins at once, the upload occupies it. Everybody is always there, and no job is lost.
+/// Generalized AsyncSGD: `tasks` tasks circulate. Each task that is done is routed to a client
+/// drawn with `routing`, busy or not, with the newest version, when the arrivals of the instant are
+/// over. A client works on its tasks one after another, in the order in which they were given to
+/// it. The download begins at once; the upload occupies the client. Everybody is always there, and
+/// no job is lost.
 struct Routed {
     std::uint32_t tasks = 1;
     std::uint32_t buffer = 1;
@@ -116,8 +117,8 @@ enum class Send {
 /// of its cohort, waiting for those that are not there, and ends at the last arrival. The uplink
 /// does not occupy the client.
 ///
-/// Skipped are drawn clients that are away, that leave or lose their run while the server waits,
-/// and that have no result, no run and no version left to start from. A round of which all are
+/// A drawn client is skipped if it is away, if it leaves or loses its run while the server waits,
+/// or if it has no result, no run and no version left to start from. A round in which all are
 /// skipped makes no update, and the next cohort is drawn after the next event of any kind; cohorts
 /// are numbered by draws. A client that leaves loses the result in its send buffer too, unless work
 /// pauses.
@@ -133,10 +134,10 @@ struct Mailbox {
 /// multiples of the period, counted from the first dispatch: the next one is the first multiple
 /// after the last poll that is not earlier than the last update.
 ///
-/// Polled clients that are away, or do not work because they have just come back, are skipped; a
-/// poll of which all are makes no update. A client whose job is lost starts again from the newest
-/// version: at once, or when it is back. Drop-out lies on the time that max_steps take, so a job
-/// polled before is not lost.
+/// A polled client is skipped if it is away, or does not work because it has just come back; a poll
+/// in which all are skipped makes no update. A client whose job is lost starts again from the
+/// newest version: at once, or when it is back. Drop-out lies on the time that max_steps take, so a
+/// job that is polled before is not lost.
 struct Poll {
     std::int64_t period_ns = 0;
     std::int32_t max_steps = 1;
@@ -156,8 +157,8 @@ enum class Resend {
 /// after their turn is collected for the next round.
 ///
 /// A job on a version that its client holds begins at once, with no download. A client whose job is
-/// lost starts again from the version that it holds, at once or when it is back. One that was away
-/// before its turn's version, or the first one, had come is sent the newest.
+/// lost starts again from the version that it holds, at once or when it is back. A client that left
+/// before it had received the version of its turn, or its first version, is sent the newest one.
 struct Turns {
     Resend resend = Resend::turn;
 };
@@ -167,22 +168,22 @@ using PolicyConfig = std::variant<Rounds, StreamPolicy, Broadcast, Mailbox, Poll
 class Scheduler;
 struct Event;
 
-/// A running policy. It reacts to events by calling the Scheduler's verbs; all its state is its
-/// own.
+/// A running policy. It reacts to events by calling the Scheduler's verbs, and has all its state
+/// itself.
 class Policy {
 public:
     virtual ~Policy() = default;
     virtual void begin(Scheduler& scheduler) = 0;
     virtual void on_event(Scheduler& scheduler, const Event& event) = 0;
-    /// The plan has ended: last words about jobs still open.
+    /// Called when the plan has ended: completes the columns of jobs that are still open.
     virtual void end(Scheduler&) {}
-    /// Oldest version that a job may still start from although none has yet (receive buffers,
-    /// downloads under way).
+    /// Returns the oldest version that a job may still start from although none has yet (receive
+    /// buffers, downloads under way).
     virtual std::int32_t oldest_startable(const Scheduler& scheduler) const;
-    /// Versions before that one which jobs may still start from, since clients without a job hold
-    /// them. Ascending, none twice.
+    /// Returns the versions before that one that jobs may still start from, since clients without a
+    /// job hold them; ascending, none twice.
     virtual std::vector<std::int32_t> held(const Scheduler&) const { return {}; }
-    /// Clients that the policy waits for; what `stalled` reports.
+    /// Returns the clients that the policy waits for, which `stalled` reports.
     virtual std::vector<std::int32_t> missing(const Scheduler&) const { return {}; }
     /// The answer to Scheduler::ask: the clients of the next round, with multiplicity.
     virtual void select(Scheduler& scheduler, const std::vector<std::uint32_t>& clients);

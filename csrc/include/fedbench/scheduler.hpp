@@ -1,5 +1,5 @@
-// Phase one of a run: play the virtual clock and write down all jobs and server updates. Needs no
-// model values.
+// Phase one of a run: plays the virtual clock and writes down all jobs and server updates. It needs
+// no model values.
 //
 // The plan is a pure function of the arguments, bit for bit, on every machine, however it is cut
 // into chunks. A scheduler serves one caller at a time, and refuses others; different schedulers
@@ -48,8 +48,8 @@ public:
     /// never update.
     Scheduler(SystemModel system, PolicyConfig policy, Budget budget);
 
-    /// For callers that may not be alone: next and select take it, the others do not look. Throws
-    /// std::logic_error while a call is under way.
+    /// Guards against a second caller. next and select call it themselves; other functions do not
+    /// check. Throws std::logic_error while a call is under way.
     OneCaller::Call enter(const char* call) const { return caller_.enter(call); }
 
     /// Plans up to max_updates (>= 1) further updates. O(log pending) per event; memory grows with
@@ -57,19 +57,19 @@ public:
     /// std::invalid_argument while one is awaited.
     PlanChunk next(std::int32_t max_updates);
 
-    /// Does a round wait for select()? (Select::external)
+    /// Whether a round waits for select() (Select::external).
     bool is_asking() const { return is_asking_; }
-    /// The clients that are there now, ascending. O(clients).
+    /// Returns the clients that are there now, ascending. O(clients).
     std::vector<std::int32_t> available() const;
-    /// The clients of the round that is asked for, with multiplicity; those that are away are
-    /// dropped. Throws std::invalid_argument, and asks on, if nothing is asked, or the selection is
-    /// empty or names a client that does not exist.
+    /// Gives the clients of the round that is asked for, with multiplicity; those that are away are
+    /// dropped. Throws std::invalid_argument, and goes on asking, if nothing is asked, or the
+    /// selection is empty or names a client that does not exist.
     void select(const std::vector<std::int32_t>& clients);
 
     Outcome outcome() const { return outcome_; }
     /// Why the plan ended: "updates", "time", "jobs", "stalled", or "" while running.
     const std::string& ended_by() const { return ended_by_; }
-    /// Clients that the next update waits for; what `stalled` reports.
+    /// The clients that the next update waits for, which `stalled` reports.
     std::vector<std::int32_t> missing() const { return policy_->missing(*this); }
     const PlanTotals& totals() const { return totals_; }
     std::int64_t now() const { return now_; }
@@ -84,54 +84,55 @@ public:
     void at(std::int64_t time, Phase phase, std::uint32_t client, Slot slot = 0) {
         (time == now_ ? instant_ : queue_).push(Event(time, phase, client, slot));
     }
-    /// A new job of `client` that starts from `base`; its k is the client's next.
+    /// Opens a new job of `client` that starts from `base`; its k is the client's next.
     Slot open(std::uint32_t client, std::int32_t base, std::int64_t t_dispatch);
     /// Fixes steps, start and finish of an open job.
     void run(Slot slot, std::int64_t start);
-    /// Newest model to one client now, which is there: download, run, upload and the event that
-    /// ends the job in one go. The run does not start before `free_from`.
+    /// Sends the newest model to one client, which is there now: download, run, upload and the
+    /// event that ends the job. The run does not start before `free_from`.
     Slot dispatch(std::uint32_t client, std::int64_t free_from = 0);
-    /// As dispatch, from a version that the client holds: nothing is sent to it, and the run starts
-    /// now.
+    /// Like dispatch, from a version that the client holds: nothing is sent to it, and the run
+    /// starts now.
     Slot resume(std::uint32_t client, std::int32_t held);
-    /// The upload begins at `from` (>= now): arrival event, or loss.
+    /// Starts the upload at `from` (>= now): adds the event of the arrival, or of the loss.
     void send(Slot slot, std::int64_t from);
-    /// Is the job lost before `end`? Then its times say so, and the `lost` event is under way.
+    /// Returns whether the job is lost before `end`. If so, sets its times and adds the `lost`
+    /// event.
     bool is_lost_before(Slot slot, std::int64_t end) { return is_fallible_ && loses(slot, end); }
-    /// The drop-out of a job that would run until `finish`.
+    /// Draws the drop-out of a job that would run until `finish`.
     void draw_loss(Job& job, std::int64_t finish) const;
-    /// The job will never be consumed.
+    /// Closes a job that will never be consumed.
     void discard(Slot slot) { close(slot, kNotConsumed); }
-    /// The server does not want the job any more: as discard, and what has not happened by now
-    /// never does.
+    /// Closes a job that the server does not want any more; what has not happened by now never
+    /// does.
     void call_off(Slot slot);
-    /// As call_off, of a job under way whose arrival or loss lies ahead: that event never happens.
+    /// Like call_off, for a job whose arrival or loss lies ahead: that event never happens.
     void stop(Slot slot);
-    /// The job is lost now, and what has not happened never does.
+    /// Closes a job that is lost now; what has not happened never does.
     void lose(Slot slot);
 
     // ---- availability ----
-    /// Is everybody always there?
+    /// Whether everybody is always there.
     bool is_everybody_here() const { return presence_.availability().is_always(); }
-    /// May a job be lost, or paused?
+    /// Whether a job may be lost or paused.
     bool loses_jobs() const { return is_fallible_; }
     bool is_here(std::uint32_t client) { return is_everybody_here() || presence_.is_on(client, now_); }
     const Presence& presence() const { return presence_; }
-    /// Do downloads, computing and uploads rest while their client is away?
+    /// Whether downloads, computing and uploads rest while their client is away.
     bool pauses() const { return pauses_; }
-    /// When `client` is there again, or now; kForever: never.
+    /// Returns when `client` is there again, `now` if it is there, or kForever for never.
     std::int64_t returns(std::uint32_t client) const { return presence_.next_on(client, now_); }
-    /// A `returned` event when the absent client is there again, if it ever is.
+    /// Adds a `returned` event for when the absent client is there again, if it ever is.
     void await_return(std::uint32_t client);
-    /// When the client's absence loses its work: it leaves, or, if work pauses, it leaves for good.
-    /// `now` if it is away already.
+    /// Returns when the client's absence loses its work: when it leaves or, if work pauses, when it
+    /// leaves for good. It is `now` if the client is away already.
     std::int64_t leaves(std::uint32_t client) const;
-    /// When work of `client` that begins at `from` is done.
+    /// Returns when work of `client` that begins at `from` is done.
     std::int64_t later(std::uint32_t client, std::int64_t from, std::int64_t duration) const {
         return pauses_ ? presence_.finish(client, from, duration) : from + duration;
     }
 
-    /// A hint: this client will soon be dispatched.
+    /// Prefetches the memory of a client that will soon be dispatched.
     void prefetch(std::uint32_t client) const {
         __builtin_prefetch(next_k_.data() + client, 1);
         system_.compute.prefetch(client);
@@ -139,15 +140,16 @@ public:
     }
     Job& job(Slot slot) { return open_jobs_[slot]; }
     const Job& job(Slot slot) const { return open_jobs_[slot]; }
-    /// Throws std::invalid_argument: the client would start and arrive for ever in one instant.
+    /// Throws std::invalid_argument, since the client would start and arrive for ever in one
+    /// instant.
     [[noreturn]] void refuse_standstill(Slot slot) const;
-    /// One server update now that consumes `slots` (with multiplicity, arrival order).
+    /// Makes one server update now, which consumes `slots` (with multiplicity, in arrival order).
     void update(const std::vector<Slot>& slots);
     void count_downloads(std::int64_t models) { totals_.downloads += models; }
-    /// The next round needs a selection: next() returns, and select() answers.
+    /// Asks for the selection of the next round: next() returns, and select() answers.
     void ask() { is_asking_ = true; }
     bool finished() const { return outcome_ != Outcome::running; }
-    /// No event is pending any more: for a policy that begins anew.
+    /// Drops all pending events, for a policy that begins anew.
     void forget_events() {
         queue_.clear();
         instant_.clear();
@@ -171,7 +173,7 @@ private:
     void close_the_open();
     void note_messages();
     std::vector<std::int32_t> live_bases() const;
-    /// By slot: is its job open?
+    /// Returns for every slot whether its job is open.
     std::vector<char> open_slots() const;
 
     SystemModel system_;  // without its availability: that is in presence_

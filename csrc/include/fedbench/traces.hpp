@@ -16,7 +16,8 @@ namespace fedbench {
 inline constexpr std::int64_t kFastestBitsPerSecond = 1'000'000'000'000'000;
 inline constexpr std::int64_t kMostBits = std::int64_t{1} << 62;  ///< of a message
 
-/// The parts of all traces behind one another; trace i is parts offsets[i] .. offsets[i + 1].
+/// The parts of all traces, stored behind one another; trace i has the parts offsets[i] ..
+/// offsets[i + 1].
 struct TraceParts {
     std::vector<std::int64_t> offsets;
     std::vector<std::int64_t> duration_ns, bits_per_second, latency_ns;
@@ -42,11 +43,12 @@ public:
     Traces(std::string name, const TraceParts& parts, std::vector<std::int32_t> trace_of, std::vector<std::int64_t> shift_ns,
            Message message);
 
-    /// Nanoseconds of a transfer that starts at `from` >= 0. O(log parts) for a message of any
-    /// size. Throws std::invalid_argument beyond 1e9 seconds.
+    /// Returns the nanoseconds of a transfer that starts at `from` >= 0. O(log parts) for a message
+    /// of any size. Throws std::invalid_argument beyond 1e9 seconds.
     std::int64_t takes(std::uint32_t client, std::int64_t from) const;
 
-    /// Is the latency the same in all parts of every trace? Then who starts later arrives later.
+    /// Whether the latency is the same in all parts of every trace: then a transfer that starts
+    /// later arrives later.
     bool is_in_order() const;
     void check_clients(std::uint32_t clients) const;
 

@@ -2,9 +2,9 @@
 // one flat parameter vector.
 //
 // A result depends on its job only: not on threads, on other jobs, on what a worker did before or
-// on the instruction set. A product of two vectors, and the sum of a convolution's slopes, is one
-// of as many chains of multiply-adds (one rounding each) as 32 bytes have numbers, number i in
-// chain i modulo their count; eight chains are added as ((0+1)+(2+3)) + ((4+5)+(6+7)), four as
+// on the instruction set. A product of two vectors, and the sum of a convolution's slopes, is split
+// into chains of multiply-adds (one rounding each), as many as 32 bytes have numbers. Number i goes
+// to chain i modulo their count; eight chains are added as ((0+1)+(2+3)) + ((4+5)+(6+7)), four as
 // (0+2) + (1+3). All other sums are one chain, whose order train/*.hpp state; a slope of 0 behind a
 // convolution adds nothing. Nothing is allocated while a job steps.
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace fedbench::train {
 
-/// One layer: what its kind does not need stays as it is here.
+/// One layer. Members that its kind does not need keep these values.
 struct Layer {
     std::string kind;                     // linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d, last or embedding
     std::size_t inputs = 0, outputs = 0;  // of linear (features), conv2d (channels), embedding (symbols, width) and last (0, length)
@@ -45,13 +45,13 @@ struct Shape {
     std::size_t size() const { return channels * height * width; }
 };
 
-/// What a network must know of the kind of a layer.
+/// What a network needs to know of a kind of layer.
 struct Traits {
-    bool has_bias = false;       // of as many numbers as it has outputs
-    bool in_place = false;       // it changes values where they are
-    bool reads_rows = false;     // it takes the vectors of examples from where they are
-    bool keeps_input = false;    // its gradient needs what it got
-    bool takes_symbols = false;  // whole numbers, which have no slopes
+    bool has_bias = false;       // with a number per output
+    bool in_place = false;       // it overwrites its input
+    bool reads_rows = false;     // it reads the vectors of examples where they lie
+    bool keeps_input = false;    // its gradient needs its input
+    bool takes_symbols = false;  // its input is whole numbers, which have no slopes
 };
 
 /// A layer with its place: shapes of one example, the numbers of its weight, and offsets of weight
@@ -81,7 +81,7 @@ public:
     std::size_t classes() const { return classes_; }
     std::size_t dim() const { return dim_; }
 
-    /// How many symbols examples are made of; 0 if their numbers are any numbers.
+    /// The number of symbols of an example; 0 if examples are not made of symbols.
     std::size_t symbols() const { return symbols_; }
 
 private:
@@ -122,7 +122,7 @@ struct Job {
     Real* full_gradient = nullptr;   // h over the whole shard at the start, without anchor and dropout
 };
 
-/// What a thread needs to compute jobs of one network, one at a time.
+/// Computes jobs of one network, one at a time, on one thread.
 template <typename Real>
 class Worker {
 public:
@@ -130,35 +130,36 @@ public:
 
     Helpers helpers;  // other threads may take parts of large layers
 
-    /// Stops early, with outputs not set, once `cancelled`.
+    /// Trains a job. Once `cancelled`, it stops early, and the outputs are not set.
     virtual void train(const Job<Real>& job, const Examples<Real>& data, std::uint64_t seed, std::size_t batch,
                        const std::atomic<bool>& cancelled) = 0;
 
-    /// Gradient (dim) of the mean loss over the rows, without dropout; summed in float64 over parts
-    /// of fixed size. Stops early, with `out` not set, once `cancelled`.
+    /// Computes the gradient (dim) of the mean loss over the rows, without dropout, summed in
+    /// float64 over parts of fixed size. Once `cancelled`, it stops early, and `out` is not set.
     virtual void gradient(const Real* x, const Examples<Real>& data, std::span<const std::int64_t> rows, Real* out,
                           const std::atomic<bool>& cancelled) = 0;
 
-    /// Logits (n, classes) of n rows of features under the model x, without dropout.
+    /// Computes the logits (n, classes) of n rows of features under the model x, without dropout.
     virtual void logits(const Real* x, std::span<const Real* const> rows, Real* out) = 0;
 
-    /// Logits (n, classes) like `logits`, kept for one `pullback`; with dropout masks if a stream
-    /// is given, which is (seed, client, k) of Purpose::dropout from word `skip` on; returns how
-    /// many words were used.
+    /// The dropout masks of a `forward`: the stream (seed, client, k) of Purpose::dropout from word
+    /// `skip` on.
     struct Masks {
         std::uint64_t seed;
         std::uint32_t client, k;
         std::uint64_t skip;
     };
-    /// The rows must stay until the pullback.
+    /// Computes logits (n, classes) like `logits`, and keeps what one `pullback` needs; with
+    /// dropout if masks are given. Returns how many words of their stream were used. The rows must
+    /// stay until the pullback.
     virtual std::uint64_t forward(const Real* x, std::span<const Real* const> rows, const Masks* masks, Real* out) = 0;
 
-    /// Gradient (dim) of sum(dlogits * logits) of the last `forward`.
+    /// Computes the gradient (dim) of sum(dlogits * logits) of the last `forward`.
     virtual void pullback(const Real* dlogits, Real* out) = 0;
 };
 
-/// A worker for batches of at most `largest` examples, and for `threads` threads together with its
-/// helpers.
+/// Returns a worker for batches of at most `largest` examples, on which at most `threads` threads
+/// work, its helpers included.
 template <typename Real>
 std::unique_ptr<Worker<Real>> make_worker(const Network& network, std::size_t largest, InstructionSet isa = instruction_set(),
                                           std::size_t threads = 1);
@@ -173,10 +174,10 @@ public:
 
     std::size_t size() const { return threads_.size(); }
 
-    /// task(i, thread) for i = 0 .. count - 1, in this order as threads get free. The calling
+    /// Calls task(i, thread) for i = 0 .. count - 1, in this order as threads get free. The calling
     /// thread waits and calls `watch`, if there is one, with the number of tasks done, ten times a
-    /// second; what it throws stops the rest, sets `cancelled` and is thrown on, as is the first
-    /// exception of a task.
+    /// second. An exception of `watch`, or the first one of a task, stops the rest, sets
+    /// `cancelled` and is rethrown.
     void run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& task,
              const std::function<void(std::size_t)>& watch = {});
 
@@ -196,11 +197,11 @@ private:
     std::atomic<bool> cancelled_{false};
 };
 
-/// Workers of one network over one set of examples, shared out to a team. All results are those of
-/// one worker alone.
+/// Workers of one network over one set of examples, which a team of threads shares. All results are
+/// those of one worker alone.
 ///
-/// The team serves one caller at a time, and the student (forward, pullback) another one:
-/// std::logic_error while a call of the same kind is under way.
+/// The team serves one caller at a time, and the student (forward, pullback) another one. A second
+/// call of the same kind throws std::logic_error.
 template <typename Real>
 class Crew {
 public:
@@ -214,29 +215,30 @@ public:
     InstructionSet isa() const { return isa_; }
     std::size_t threads() const { return team_.size(); }
 
-    /// The longest jobs first; where there are fewer than threads, several work on one. Throws
-    /// std::out_of_range, before any job starts, if a shard names no example or is empty.
+    /// Trains the jobs, the longest first; where there are fewer jobs than threads, several threads
+    /// work on one. Throws std::out_of_range, before any job starts, if a shard names no example or
+    /// is empty.
     void train(std::span<const Job<Real>> jobs, const Watch& watch = {});
     void gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch = {});
 
-    /// Logits (n, classes) of n rows of features. Like `forward`, throws std::invalid_argument for
-    /// a feature that should be a symbol.
+    /// Computes the logits (n, classes) of n rows of features. Like `forward`, it throws
+    /// std::invalid_argument for a feature that should be a symbol.
     void logits(const Real* x, std::span<const Real> features, Real* out, const Watch& watch = {});
 
-    /// See Worker: it may go on while jobs are trained. No rows are fine, and their pullback is 0.
-    /// Throws std::logic_error for a pullback without a forward before it, or after another
-    /// thread's; std::invalid_argument for slopes of another number of rows.
+    /// See Worker; forward and pullback may run while jobs are trained. No rows are allowed, and
+    /// their pullback is 0. Throws std::logic_error for a pullback without a forward before it, or
+    /// after another thread's, and std::invalid_argument for slopes of another number of rows.
     std::uint64_t forward(const Real* x, std::span<const Real> features, const typename Worker<Real>::Masks* masks, Real* out);
     void pullback(std::span<const Real> dlogits, Real* out);
-    /// Rows of the last forward; 0 before the first one.
+    /// The rows of the last forward; 0 before the first one.
     std::size_t forward_rows() const { return forward_rows_; }
 
 private:
     void check_rows(std::span<const std::int64_t> rows) const;
     void check_symbols(const char* name, std::span<const Real> features) const;
 
-    /// work(i, worker) for i = 0 .. count - 1; threads that find nothing more to begin help the
-    /// others.
+    /// Calls work(i, worker) for i = 0 .. count - 1. Threads that find nothing more to begin help
+    /// the others.
     void share(std::size_t count, const std::function<void(std::size_t, Worker<Real>&)>& work, const Watch& watch);
     void help(const std::atomic<std::size_t>& working);
 
@@ -249,14 +251,14 @@ private:
     std::unique_ptr<Worker<Real>> student_;
     std::size_t student_rows_ = 0;  // the largest batch that it takes
     std::atomic<std::size_t> forward_rows_ = 0;
-    std::thread::id forward_of_;  // whose the last forward was
+    std::thread::id forward_of_;  // the thread of the last forward
     std::vector<Real> student_features_;
     OneCaller team_caller_, student_caller_;
     Team team_;
 };
 
-/// Per row of logits: cross-entropy, and whether the first of the largest logits is the label's. In
-/// float64.
+/// Computes for every row of logits, in float64, the cross-entropy, and whether the first of the
+/// largest logits is the label's.
 template <typename Real>
 void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right,
            InstructionSet isa = instruction_set());

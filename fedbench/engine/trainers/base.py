@@ -1,5 +1,5 @@
-"""What the engine asks of the backend that trains, what it lets through to one, and the wrapping of
-a client's failure."""
+"""The interface between the engine and the backends that train, the check of the rules that a
+backend gets, and the wrapping of a client's failure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from fedbench.types import Job, LocalRule, Vector, Want, Work
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One job of a wave: what to train, and the model buffers of its base version (m,)."""
+    """One job of a wave: the job, its local rule, and the model buffers of its base version
+    (m,)."""
 
     job: Job
     rule: LocalRule
@@ -29,8 +30,8 @@ class Assignment:
 
 
 class Places(NamedTuple):
-    """Rows for the progress of jobs: that of job j goes to row `row[j]` of `matrices[matrix[j]]`
-    (jobs, d)."""
+    """The rows into which jobs write their progress: job j writes to row `row[j]` of
+    `matrices[matrix[j]]` (jobs, d)."""
 
     matrices: Sequence[npt.NDArray[Any]]
     matrix: npt.NDArray[np.int64]
@@ -39,8 +40,8 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A wave of jobs that send one vector: int32 columns (n,), for every job which of the `rules`
-    is its own, and what `Algorithm.sends` names."""
+    """A wave of jobs that send one vector, as columns (n,). `rule` has for every job the index of
+    its rule in `rules`; `sends` names the vector as `Algorithm.sends` does."""
 
     client: npt.NDArray[np.int32]
     k: npt.NDArray[np.int32]
@@ -56,7 +57,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Workload:
-    """What a trainer of a Task computes on.
+    """The data on which a trainer of a Task computes.
 
     Attributes:
         task: the model and the examples.
@@ -78,16 +79,16 @@ class Workload:
 
     @property
     def public_features(self) -> npt.NDArray[Any]:
-        """UsageError if there are none."""
+        """The public features. Raises UsageError if there are none."""
         if self.public is None:
             raise no_public_data()
         return self.public
 
 
 class Backend(Protocol):
-    """Computes with one model on one device: it trains jobs, differentiates and tells logits. The
-    result of a job depends on its Assignment and the seed only: not on the wave, its order or the
-    workers. `PublicData` and `Evaluator` stand on top of it."""
+    """Computes with one model on one device: it trains jobs, gives full gradients, and gives logits
+    with their pullback. The result of a job depends on its Assignment and the seed only: not on the
+    wave, its order or the workers. `PublicData` and `Evaluator` are built on top of it."""
 
     name: str
     device: str
@@ -97,46 +98,49 @@ class Backend(Protocol):
     seed: int
 
     def train(self, wave: Sequence[Assignment]) -> list[Work]:
-        """Work of every assignment, in the order given."""
+        """Returns the work of every assignment, in the order given."""
         ...
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
-        """Full-batch gradients (d,) at x with the model's buffers (m,), as in evaluation, client by
-        client."""
+        """Yields the full-batch gradients (d,) at x with the model's buffers (m,), client by
+        client, computed as in evaluation."""
         ...
 
     @property
     def public_shape(self) -> tuple[int, int]:
-        """Public examples and classes. UsageError if there are no public data."""
+        """The numbers of public examples and of classes. Raises UsageError if there are no public
+        data."""
         ...
 
     def public_logits(
         self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None
     ) -> tuple[Logits, Pullback]:
-        """Logits (B, C) of public rows (B,) under a model, and their vector-Jacobian product, which
-        holds until the next call.
+        """Returns the logits (B, C) of public rows (B,) under a model, and their vector-Jacobian
+        product, which is valid until the next call.
 
-        `training_version` None: as in evaluation; else as in training, with dropout masks keyed by
-        seed and version: every call of a version goes on in their stream."""
+        If `training_version` is None, the model computes as in evaluation. Else it computes as in
+        training, with dropout masks keyed by seed and version; each call of a version goes on in
+        their stream.
+        """
         ...
 
     def initial_buffers(self) -> Vector:
-        """Model buffers (m,) that go with x0; often empty."""
+        """Returns the model buffers (m,) that go with x0; often empty."""
         ...
 
     def close(self) -> None:
-        """Let go of threads and memory."""
+        """Releases threads and memory."""
         ...
 
 
 Scores = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
-"""Per example: cross-entropy, and 1.0 where the prediction is right."""
+"""Per example: the cross-entropy, and 1.0 where the prediction is right."""
 TRAIN_LOSS_EXAMPLES = 2000
 
 
 class ScoringBackend(Backend, Protocol):
-    """A backend of a Task, which says how well a model does on the task's examples. Scoring draws
-    nothing and changes nothing."""
+    """A backend of a Task that scores models on the task's examples. Scoring draws nothing and
+    changes nothing."""
 
     workload: Workload
 
@@ -150,8 +154,8 @@ class ScoringBackend(Backend, Protocol):
 
 
 def train_loss_sample(seed: int, examples: int) -> RowIndices:
-    """The training examples, at most 2,000 and ascending, on which the training loss is
-    measured."""
+    """Returns the training examples on which the training loss is measured: at most 2,000,
+    ascending."""
     return np.sort(RandomStream(seed, Purpose.evaluation).permutation(examples)[:TRAIN_LOSS_EXAMPLES])
 
 
@@ -160,12 +164,12 @@ class TrainsColumns(Protocol):
     """A trainer that takes jobs in bulk."""
 
     def train_columns(self, wave: Columns, places: Places) -> None:
-        """What every job sends, to its place: the bits of `train`."""
+        """Writes what every job sends to its place, with the bits of `train`."""
         ...
 
 
 SERVER = 2**31 - 1
-"""The server's number in streams that are keyed by client: no client has it."""
+"""The server's number in random streams that are keyed by client; no client has it."""
 
 
 def no_public_data() -> UsageError:
@@ -178,8 +182,8 @@ _NUMBERS = (float, int, np.floating, np.integer)
 
 
 def checked_rule(rule: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> LocalRule:
-    """The rule, if it is one for a model of this dtype and shape (d,). TypeError or ValueError,
-    naming the field, if it is not."""
+    """Returns the rule if it fits a model of this dtype and shape (d,). Raises TypeError or
+    ValueError, naming the field, if it does not."""
     if not isinstance(rule, LocalRule):
         raise TypeError(f"must be a LocalRule, got {type(rule).__name__}")
     for name in ("start", "correction", "anchor"):
@@ -203,14 +207,14 @@ def checked_rule(rule: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> 
 
 
 def place(job: Job) -> str:
-    """A job in words, for errors."""
+    """Returns a job in words, for errors."""
     return f"client {job.client}, job k={job.k} (base version {job.base}, {job.steps} steps)"
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of the work of a job: what fails inside is a ClientError with client, job and stage in
-    front, unless it is an error for users already."""
+    """A part of the work of a job. An error inside becomes a ClientError that names client, job and
+    stage, unless it is a FedbenchError already."""
 
     job: Job
     name: str

@@ -1,4 +1,4 @@
-"""Which trainer computes a run, and why."""
+"""Chooses the trainer that computes a run, and says why."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fedbench.tasks.sequences import LSTM
 TRAINERS = ("auto", "native", "torch")
 CPU = "cpu"
 LARGEST_NATIVE = 2_000_000
-"""Parameters of the largest model that is native by itself: kernels beyond it are torch's
-strength."""
+"""The parameters of the largest model that is trained natively unless asked otherwise; torch is
+fast on larger ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A trainer's name, the reason in words for plan and record, and the device that it computes
-    on: cpu, cuda or cuda:N."""
+    """A trainer's name, the reason in words for plan and record, and the device on which it
+    computes: cpu, cuda or cuda:N."""
 
     name: str
     reason: str
@@ -31,7 +31,8 @@ class Choice:
 
 
 def check_wish(wish: str, device: str) -> None:
-    """UsageError unless a trainer and a device have these names, and the two go together."""
+    """Raises UsageError unless the names of trainer and device are known and the two go
+    together."""
     if wish not in TRAINERS:
         raise UsageError(f"trainer: unknown name {wish!r}{closest(wish, TRAINERS)}; known are {', '.join(TRAINERS)}")
     if device != CPU and not re.fullmatch(r"cuda(:\d+)?", device):
@@ -42,7 +43,7 @@ def check_wish(wish: str, device: str) -> None:
 
 
 def require_device(device: str) -> None:
-    """UsageError, with what torch reports, if this machine does not have the device."""
+    """Raises UsageError, with what torch reports, if this machine does not have the device."""
     if device != CPU:
         from fedbench.engine.trainers.torch.device import require
 
@@ -50,9 +51,17 @@ def require_device(device: str) -> None:
 
 
 def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str = CPU) -> Choice:
-    """The trainer for a task and an algorithm. `wish` other than auto is that trainer, or a
-    UsageError if it cannot compute the run on the device. Whether this machine has the device is
-    not asked: see require_device."""
+    """Returns the trainer for a task and an algorithm.
+
+    Args:
+        task: the task's model, and whether its images are augmented.
+        algorithm: the algorithm, whose local rule may need a certain trainer.
+        wish: auto, or the trainer that is asked for.
+        device: where to compute. Whether this machine has it is not asked: see require_device.
+
+    Raises:
+        UsageError: if the trainer that is asked for cannot compute the run on the device.
+    """
     check_wish(wish, device)
     if device != CPU:
         _check_side_by_side(task.model, device)
@@ -73,7 +82,7 @@ def choose(task: Outline, algorithm: Algorithm, wish: str = "auto", device: str 
 
 
 def _check_side_by_side(model: Model | EncoderModel, device: str) -> None:
-    """UsageError unless jobs can train side by side, as they do on a device."""
+    """Raises UsageError unless jobs can train side by side, as they do on a device."""
     if isinstance(model, EncoderModel):
         raise UsageError(f"device {device}: model {model.name} is a pretrained encoder, which trains on the cpu only")
     recurrent = [layer for layer in model.layers if isinstance(layer, LSTM)]
@@ -85,7 +94,8 @@ def _check_side_by_side(model: Model | EncoderModel, device: str) -> None:
 
 
 def _against_native(task: Outline, algorithm: Algorithm) -> str:
-    """What the native trainer cannot compute; empty if it can all."""
+    """Returns what the native trainer cannot compute of the run, in words; empty if it can compute
+    all."""
     from fedbench.engine.trainers.native import layer_specs
 
     if algorithm.rule_terms:
@@ -100,7 +110,7 @@ def _against_native(task: Outline, algorithm: Algorithm) -> str:
 
 
 def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str = "") -> ScoringBackend:
-    """Returns the chosen trainer. Torch has no use for `isa`, a device none for `workers`."""
+    """Returns the chosen trainer. Torch ignores `isa`, and a device ignores `workers`."""
     if choice.name == "native":
         from fedbench.engine.trainers.native import NativeTrainer
 
@@ -109,7 +119,7 @@ def make_trainer(choice: Choice, workload: Workload, *, workers: int, isa: str =
         from fedbench.engine.trainers.torch.stacked import StackedTrainer
 
         return StackedTrainer(workload, device=choice.device)
-    # Here, since a plan, the command line and native runs do without torch.
+    # Imported here, since a plan, the command line and native runs need no torch.
     from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 
     return TorchTrainer(workload, workers=workers)

@@ -1,8 +1,8 @@
-"""The native trainer: small models as layer lists in C++, jobs shared out to threads. No torch is
-needed.
+"""The native trainer: computes small models as lists of layers in C++, with jobs shared out to
+threads. It does not need torch.
 
 It takes LocalRules of plain SGD with weight decay, an l2 prox, a correction and an anchor; `choose`
-says when that is enough.
+sends all other runs to torch.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from fedbench.types import Job, LocalRule, Vector, Work
 
 
 class NativeTrainer:
-    """Trains a Task in the dtype of its examples, on `workers` threads; `isa` as in
+    """Trains a Task in the dtype of its examples, on `workers` threads; `isa` is that of
     kernels.train."""
 
     name, device = "native", "cpu"
@@ -58,7 +58,7 @@ class NativeTrainer:
         )
         self.core.set_shards(self.shards.rows, self.shards.begin, self.shards.sizes)
         self.sample = train.subset(train_loss_sample(seed, len(train)))
-        self._words = (-1, 0)  # version, and dropout words used in it by the student
+        self._words = (-1, 0)  # a version, and how many dropout words the student has used in it
 
     # ---- training ----
 
@@ -85,13 +85,7 @@ class NativeTrainer:
                 _check_terms(wave.job(j), wave.rules[rule])
         rules = [_columns_rule(rule) for rule in wave.rules]
         try:
-            self.core.train_columns(
-                JobColumns(
-                    *(wave.client, wave.k, wave.steps, rules, wave.rule),
-                    *(places.matrices, places.matrix, places.row),
-                    wave.sends,
-                )
-            )
+            self.core.train_columns(JobColumns(wave.client, wave.k, wave.steps, rules, wave.rule, *places, wave.sends))
         except Exception:
             jobs = [
                 Assignment(wave.job(j), wave.rules[rule], self.initial_buffers()) for j, rule in enumerate(wave.rule.tolist())
@@ -100,9 +94,9 @@ class NativeTrainer:
             raise
 
     def _name_the_refused(self, wave: Sequence[Assignment], jobs: Sequence[LocalJob]) -> None:
-        """ClientError if the core refuses one of the jobs: it looks at a whole wave before it
-        starts and does not say whose job it did not like, so each is given to it again, alone and
-        without steps."""
+        """Raises ClientError for the first job that the core refuses. The core checks a whole wave
+        before it starts and does not say which job it refused, so each job is given to it again,
+        alone and without steps."""
         for assignment, job in zip(wave, jobs, strict=True):
             with Stage(assignment.job, "local training"):
                 self.core.train([dataclasses.replace(job, steps=0, full_gradient=None)])
@@ -132,11 +126,8 @@ class NativeTrainer:
         )
 
     def _work(self, assignment: Assignment, job: LocalJob) -> Work:
-        by_products: dict[str, npt.NDArray[Any]] = {}
-        for name in ("first_gradient", "mean_gradient", "full_gradient"):
-            value = getattr(job, name)
-            if value is not None:
-                by_products[name] = value
+        names = ("first_gradient", "mean_gradient", "full_gradient")
+        by_products: dict[str, npt.NDArray[Any]] = {n: value for n in names if (value := getattr(job, n)) is not None}
         seconds = 0.0
         if "public_logits" in assignment.rule.wants:
             begin = time.perf_counter()
@@ -146,8 +137,8 @@ class NativeTrainer:
         return Work(delta=delta, end=job.end, buffers=assignment.buffers, server_seconds=seconds, **by_products)
 
     def gradients(self, clients: Iterable[int], x: Vector, buffers: Vector) -> Iterator[Vector]:
-        """Yields full gradients, of as many clients at a time as there are workers. Each is that of
-        a job without steps."""
+        """Yields full gradients, computed for as many clients at a time as there are workers. A
+        full gradient is that of a job without steps."""
         x, left = np.ascontiguousarray(x), iter(clients)
         while part := list(itertools.islice(left, self.workers)):
             full = [np.empty(self.dim, self.dtype) for _ in part]
@@ -192,7 +183,7 @@ class NativeTrainer:
         return score(self.core.logits(x, examples.x, self.classes), examples.y)
 
     def close(self) -> None:
-        """Threads end with the trainer."""
+        """Does nothing, since the threads end with the trainer."""
 
 
 def _check_terms(job: Job, rule: LocalRule) -> None:
@@ -214,8 +205,8 @@ def _vector(given: Vector | None) -> Vector | None:
 
 
 def terms_of(rule: LocalRule) -> frozenset[str]:
-    """What a LocalRule uses beyond plain SGD with weight decay, an l2 prox, a correction and an
-    anchor; the words of Algorithm.rule_terms."""
+    """Returns what a LocalRule uses beyond plain SGD with weight decay, an l2 prox, a correction
+    and an anchor, in the words of Algorithm.rule_terms."""
     used = {
         "momentum": bool(rule.momentum),
         "adamw": rule.optimizer == "adamw",
@@ -225,8 +216,8 @@ def terms_of(rule: LocalRule) -> frozenset[str]:
 
 
 def layer_specs(model: Model | EncoderModel) -> list[LayerSpec]:
-    """The model's layers as the core takes them. UsageError, naming the first, if it has one that
-    is not native."""
+    """Returns the model's layers as the core takes them. Raises UsageError, naming the first layer
+    that is not native, if there is one."""
     if isinstance(model, EncoderModel):
         raise UsageError("it is a pretrained encoder, which has no layers here")
     specs = []

@@ -1,4 +1,4 @@
-"""The reference trainer: local runs in numpy, in any precision, for conformance, theory and
+"""The reference trainer: local training in numpy, in any precision, for conformance, theory and
 tests."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 
 
 class ReferenceTrainer:
-    """Trains an Objective. `batch_size` None: every step uses all examples of the client."""
+    """Trains an Objective. If `batch_size` is None, every step uses all examples of the client."""
 
     name, device = "reference", "cpu"
 
@@ -85,7 +85,8 @@ class ReferenceTrainer:
     # ---- public data ----
 
     def _public(self) -> tuple[PublicObjective, npt.NDArray[Any]]:
-        """The objective and its public features (P, D)."""
+        """Returns the objective and its public features (P, D). Raises UsageError if it has
+        none."""
         if not isinstance(self.objective, PublicObjective) or self.objective.public is None:
             raise no_public_data()
         return self.objective, self.objective.public
@@ -98,7 +99,7 @@ class ReferenceTrainer:
     def public_logits(
         self, x: Vector, buffers: Vector, rows: RowIndices, training_version: int | None
     ) -> tuple[Logits, Pullback]:
-        """Training changes nothing: these models have no layers that differ."""
+        """Ignores `training_version`, since these models have no layers that differ in training."""
         objective, features = self._public()
         batch = features[rows]
         return objective.logits(x, batch), lambda dlogits: objective.pullback(batch, dlogits)
@@ -107,12 +108,12 @@ class ReferenceTrainer:
         return np.empty(0, self.dtype)
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Does nothing, since there are no threads."""
 
 
 class Direction:
-    """The direction of a step from its gradient h and the iterate y, with the optimiser's state of
-    one job."""
+    """Computes the direction of a step from its gradient h and the iterate y. It holds the
+    optimiser's state of one job."""
 
     def __init__(self, rule: LocalRule) -> None:
         if rule.optimizer == "adamw" and rule.momentum:

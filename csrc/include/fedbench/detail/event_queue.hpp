@@ -10,9 +10,10 @@
 
 namespace fedbench {
 
-/// What happens inside one instant, in this order: that of the conformance format, section 2, with
-/// absence between. A run that ends when its client leaves has ended in time; a client that returns
-/// may replace a job lost at that instant; an arrival at a round's deadline counts.
+/// The kinds of events, in the order in which they happen inside one instant. The order is that of
+/// the conformance format, section 2, with absence between. A run that ends when its client leaves
+/// has ended in time; a client that returns may replace a job lost at that instant; an arrival at a
+/// round's deadline counts.
 enum class Phase : std::uint32_t {
     downloaded = 0,
     run_end = 1,
@@ -23,8 +24,8 @@ enum class Phase : std::uint32_t {
     dispatch = 6,
 };
 
-/// 16 bytes. `order` holds phase (3 bits), client (31 bits) and the job's slot (30 bits), so that
-/// one comparison of (time, order) decides.
+/// An event in 16 bytes. `order` holds phase (3 bits), client (31 bits) and the job's slot (30
+/// bits), so that one comparison of (time, order) decides.
 struct Event {
     static constexpr std::uint32_t kMaxSlot = 0x3fffffff;
 
@@ -37,7 +38,7 @@ struct Event {
     Phase phase() const { return static_cast<Phase>(order >> 61); }
     std::uint32_t client() const { return static_cast<std::uint32_t>(order >> 30) & 0x7fffffff; }
     std::uint32_t slot() const { return static_cast<std::uint32_t>(order) & kMaxSlot; }
-    /// No branch: in a heap this comparison is a coin toss.
+    /// Without a branch, since in a heap the result of this comparison cannot be predicted.
     friend bool operator<(const Event& a, const Event& b) {
         return static_cast<bool>((a.time < b.time) | ((a.time == b.time) & (a.order < b.order)));
     }
@@ -46,8 +47,8 @@ struct Event {
 /// Min-heap. push and pop are O(log n); two equal events are interchangeable, so the order of pops
 /// is unique.
 ///
-/// A pop leaves a hole at the root that the next push fills: a simulation pops one event and pushes
-/// its successor, and this turns the pair into one walk down the heap.
+/// A pop leaves a hole at the root that the next push fills. A simulation pops one event and pushes
+/// its successor, so the pair is one walk down the heap.
 class EventQueue {
 public:
     bool empty() const { return heap_.size() == (hole_ ? 1 : 0); }

@@ -1,4 +1,4 @@
-// Threads that help another one with its work while they have none of their own.
+// Threads without work help another thread with its work.
 #pragma once
 
 #include <algorithm>
@@ -14,24 +14,24 @@ namespace fedbench {
 struct Part {
     std::size_t index, count;
 
-    /// Its range of 0 .. n - 1, as {begin, end}; ranges begin at multiples of `step`, and some may
-    /// be empty.
+    /// Returns the part's range of 0 .. n - 1, as {begin, end}. Ranges begin at multiples of
+    /// `step`, and some may be empty.
     std::pair<std::size_t, std::size_t> of(std::size_t n, std::size_t step = 1) const {
         const std::size_t steps = (n + step - 1) / step;
         return {std::min(n, steps * index / count * step), std::min(n, steps * (index + 1) / count * step)};
     }
 };
 
-/// The work of one thread, its leader, in sections that others take parts of. How many come, and
-/// when, is left to chance: so what a section computes must not depend on its parts. A section
-/// costs about a microsecond if there are helpers, and nothing if not.
+/// The work of one thread, the leader, in sections whose parts other threads may take. How many
+/// helpers come, and when, is left to chance, so what a section computes must not depend on its
+/// parts. A section costs about a microsecond if there are helpers, and nothing if not.
 class Helpers {
 public:
-    /// The leader: how many parts the next section may have.
+    /// For the leader: returns how many parts the next section may have.
     std::size_t parts() const { return 1 + helpers_.load(std::memory_order_relaxed); }
 
-    /// The leader: body(Part) for each of so many parts, some of them by helpers; returns when all
-    /// are done. `body` must not throw.
+    /// For the leader: calls body(Part) for each of so many parts, some of them on helpers, and
+    /// returns when all are done. `body` must not throw.
     template <typename Body>
     void split(std::size_t parts, const Body& body) {
         call_ = [](const void* what, Part part) noexcept { (*static_cast<const Body*>(what))(part); };
@@ -44,20 +44,20 @@ public:
         for (unsigned spins = 0; done_.load(std::memory_order_acquire) != parts;) wait(spins);
     }
 
-    /// The leader: from `open` to `close` helpers stay; they may come before.
+    /// For the leader: helpers stay from `open` to `close`; they may come before.
     void open() { is_open_.store(true, std::memory_order_release); }
     void close() { is_open_.store(false, std::memory_order_release); }
 
     bool is_open() const { return is_open_.load(std::memory_order_acquire); }
 
-    /// A helper: takes parts until the work is closed.
+    /// For a helper: takes parts until the work is closed.
     void help() {
         helpers_.fetch_add(1, std::memory_order_relaxed);
         for (unsigned spins = 0; is_open();) take() ? void(spins = 0) : wait(spins);
         helpers_.fetch_sub(1, std::memory_order_relaxed);
     }
 
-    /// Called in loops that wait for another thread: most waits are shorter than a change of
+    /// Called in loops that wait for another thread. Most waits are shorter than a change of
     /// threads.
     static void wait(unsigned& spins) {
         if (++spins % 1024 == 0) return std::this_thread::yield();
@@ -69,9 +69,9 @@ public:
     }
 
 private:
-    /// Does the next part, if there is one. A section's generation is in its number, so a part is
-    /// only taken of the section that was seen; until that part is done the leader stays in the
-    /// section, so its body is there.
+    /// Does the next part, if there is one. A section's generation is part of its number, so a part
+    /// is only taken of the section that was seen. Until that part is done the leader stays in the
+    /// section, so its body exists.
     bool take() {
         std::uint64_t section = section_.load(std::memory_order_acquire);
         for (;;) {

@@ -1,5 +1,5 @@
-// A guard of objects that serve one caller at a time: a second one, from another thread or from a
-// callback, is told so.
+// A guard for objects that serve one caller at a time. A second caller, from another thread or from
+// a callback, gets an exception.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,8 @@
 
 namespace fedbench {
 
-/// One flag, taken at the door of a call and never inside a loop. A moved or copied object is free.
+/// One flag, which a call takes when it begins, never inside a loop. A moved or copied object is
+/// free.
 class OneCaller {
 public:
     OneCaller() = default;

@@ -1,5 +1,5 @@
-"""What the trainers that use torch share: data as tensors on one device, batches, full gradients,
-logits and metrics."""
+"""The part that both torch trainers share: data as tensors on one device, batches, full gradients,
+logits and scores."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from fedbench.types import Job, Vector, Work
 
 EVALUATION_BATCH = 500
 ENCODER_BATCH = 50
-"""Examples of an evaluation or of a full gradient's part: the activations of 64 tokens in all
-layers of an encoder are large."""
+"""How many examples go through an encoder at a time, in evaluation and for full gradients: the
+activations of 64 tokens in all layers of an encoder are large."""
 
 
 class TorchTask:
-    """A Workload on one device of torch. Threads, `workers` of them, have a module each. Computes
-    in `dtype`: float32, or float64 in tests."""
+    """Computes on a Workload with one device of torch, in `dtype`: float32, or float64 in tests.
+    Each of the `workers` threads has a module of its own."""
 
     name = "torch"
     channels_last_where_faster: ClassVar[bool] = False
@@ -75,7 +75,8 @@ class TorchTask:
             self._replicas.put(replica)
 
     def _map(self, function: Callable[[Replica, Any], Any], items: Iterable[Any]) -> list[Any]:
-        """The function over the items, on all workers, results in the order of the items."""
+        """Applies the function to the items, on all workers, and returns the results in the order
+        of the items."""
 
         def with_replica(item: Any) -> Any:
             with self._borrowed() as replica:
@@ -90,14 +91,15 @@ class TorchTask:
             raise
 
     def settings(self) -> AbstractContextManager[None]:
-        """The settings of the process that hold while something is computed."""
+        """Returns a context with the settings of the process that hold while something is
+        computed."""
         return nullcontext()
 
     # ---- training ----
 
     def _draws(self, job: Job) -> tuple[torch.Tensor, list[int], torch.Tensor | None]:
-        """Returns for all steps of a job the rows of the training set, where batches begin and end,
-        and how every image is changed."""
+        """Returns for all steps of a job the rows of the training set, the places where batches
+        begin and end, and how every image is changed."""
         shard, how = torch.from_numpy(self.shards[job.client]), self.task.augmentation
         drawn, offsets = draw_batches(self.seed, job.client, job.k, len(shard), self.workload.batch_size, job.steps)
         changes = None
@@ -106,7 +108,7 @@ class TorchTask:
         return shard[torch.from_numpy(drawn)], offsets.tolist(), changes
 
     def _batches(self, job: Job) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Features and labels of every step."""
+        """Yields the features and labels of every step."""
         rows, offsets, changes = self._draws(job)
         labels = self.y[rows]
         for begin, end in itertools.pairwise(offsets):
@@ -120,8 +122,8 @@ class TorchTask:
     def _work(
         self, replica: Replica, assignment: Assignment, end: Vector, end_buffers: Vector, by_products: dict[str, npt.NDArray[Any]]
     ) -> Work:
-        """The Work of a job that has come to `end`, with what its rule wants beyond the gradients
-        of its steps."""
+        """Returns the Work of a job that has come to `end`, with what its rule wants beyond the
+        gradients of its steps."""
         job, rule = assignment.job, assignment.rule
         if "full_gradient" in rule.wants:
             gradient = self._client_gradient(replica, job.client, rule.start, assignment.buffers)
@@ -134,8 +136,8 @@ class TorchTask:
         return Work(delta=end - rule.start, end=end, buffers=end_buffers, server_seconds=seconds, **by_products)
 
     def _client_gradient(self, replica: Replica, client: int, x: Vector, buffers: Vector) -> Vector:
-        """Gradient of the mean loss over all examples of a client, as in evaluation, summed in
-        float64 over batches."""
+        """Returns the gradient of the mean loss over all examples of a client, computed as in
+        evaluation and summed in float64 over batches."""
         rows = torch.from_numpy(self.shards[client]).to(self.at)
         replica.load(x, buffers)
         replica.module.eval()
@@ -161,7 +163,8 @@ class TorchTask:
         return Features(self.workload.public_features, **self._layout)
 
     def _end_logits(self, replica: Replica, end: Vector, buffers: Vector) -> Logits:
-        """Logits (P, C) of all public rows under a job's end model, in evaluation."""
+        """Returns the logits (P, C) of all public rows under a job's end model, computed as in
+        evaluation."""
         replica.load(end, buffers)
         replica.module.eval()
         with torch.no_grad():
@@ -199,8 +202,7 @@ class TorchTask:
         return self._scores(x, buffers, sample)
 
     def _scores(self, x: Vector, buffers: Vector, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> Scores:
-        """Per example: cross-entropy, and 1.0 where the prediction is right; fixed batches, so
-        workers change no bit."""
+        """Returns the scores of fixed batches, so that the number of workers changes no bit."""
 
         def score(replica: Replica, batch: tuple[torch.Tensor, torch.Tensor]) -> Scores:
             replica.load(x, buffers)

@@ -1,4 +1,4 @@
-"""Examples as tensors, in the memory layout in which a model takes them fastest."""
+"""Keeps examples as tensors, in the memory layout in which a model takes them fastest."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fedbench.tasks.augment import CropAndFlip
 
 
 def tensor(array: npt.NDArray[Any]) -> torch.Tensor:
-    """A tensor over the array, or over a copy if the array is read-only: torch knows no such
-    memory. Nothing here writes into it."""
+    """Returns a tensor over the array, or over a copy if the array is read-only, since torch has no
+    read-only memory. Nothing here writes into it."""
     return torch.from_numpy(array) if array.flags.writeable else torch.tensor(array)
 
 
 def load(into: torch.Tensor, values: npt.NDArray[Any]) -> None:
-    """Copy values into a tensor of their shape, wherever it is."""
+    """Copies values into a tensor of their shape, on any device."""
     if into.device.type == "cpu":
         into.numpy()[:] = values
     else:
@@ -27,13 +27,13 @@ def load(into: torch.Tensor, values: npt.NDArray[Any]) -> None:
 
 
 def host(values: torch.Tensor) -> npt.NDArray[Any]:
-    """A new array with the values of a tensor of any device."""
+    """Returns a new array with the values of a tensor of any device."""
     return values.to("cpu", copy=True).numpy()
 
 
 class Features:
-    """Features (n, *shape) in a dtype on a device. `channels_last`: images (n, c, h, w) are kept
-    and handed out with c as the fastest index."""
+    """Features (n, *shape) in a dtype on a device. With `channels_last`, images (n, c, h, w) are
+    kept and handed out with c as the fastest index."""
 
     def __init__(
         self,
@@ -45,18 +45,19 @@ class Features:
     ) -> None:
         self.channels_last = channels_last
         self.kept = tensor(x).to(device, dtype)
-        if channels_last:  # copied even where c = 1 and the order is the same: only canonical strides tell the kernels so
+        if channels_last:  # copied even if c = 1, where the order is the same: kernels look at the strides
             self.kept = self.kept.new_empty(len(x), *x.shape[2:], x.shape[1]).copy_(self.kept.permute(0, 2, 3, 1))
 
     def __len__(self) -> int:
         return len(self.kept)
 
     def rows(self, rows: torch.Tensor) -> torch.Tensor:
-        """A copy of those rows, (b, *shape)."""
+        """Returns a copy of those rows, (b, *shape)."""
         return self._given(self.kept.index_select(0, rows))
 
     def augmented(self, rows: torch.Tensor, how: CropAndFlip, drawn: torch.Tensor) -> torch.Tensor:
-        """The same, each image changed as its number in `drawn` (b,) says."""
+        """Returns a copy of those rows with each image changed as its number in `drawn` (b,)
+        says."""
         x = self.rows(rows)
         (b, c, h, w), p = x.shape, how.padding
         padded = x.new_tensor(how.fill).expand(b, h + 2 * p, w + 2 * p, c).clone()
@@ -72,7 +73,7 @@ class Features:
         return cropped if self.channels_last else cropped.contiguous()
 
     def parts(self, size: int) -> Iterator[torch.Tensor]:
-        """All of them in order, at most `size` at a time; views."""
+        """Yields views of all features in order, at most `size` rows at a time."""
         yield from map(self._given, torch.split(self.kept, size))
 
     def _given(self, kept: torch.Tensor) -> torch.Tensor:

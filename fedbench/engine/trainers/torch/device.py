@@ -1,4 +1,5 @@
-"""Devices of torch other than the CPU, and settings under which they add in a fixed order."""
+"""Checks devices of torch other than the CPU, and holds the settings under which they add in a
+fixed order."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from fedbench.errors import UsageError
 
 
 def require(device: str) -> None:
-    """UsageError, with what torch reports, unless this machine has the device, cuda or cuda:N."""
+    """Raises UsageError, with what torch reports, unless this machine has the device, cuda or
+    cuda:N."""
     if not torch.cuda.is_available():
         built = f"built with CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
         raise UsageError(
@@ -26,16 +28,18 @@ def require(device: str) -> None:
 
 
 def name_of(device: str) -> str:
-    """What the GPU is called."""
+    """Returns the name of a GPU."""
     return torch.cuda.get_device_name(device)
 
 
 @contextmanager
 def deterministic() -> Iterator[None]:
-    """Inside, operations that add in no fixed order are refused, cuDNN chooses kernels without
-    trying them out, and nothing is rounded to TF32. The settings are the process's; afterwards they
-    are as before, but for CUBLAS_WORKSPACE_CONFIG: cuBLAS reads that once, so it is set for good,
-    unless it has a value."""
+    """Makes torch deterministic inside the context: operations that add in no fixed order are
+    refused, cuDNN chooses kernels without trying them out, and nothing is rounded to TF32.
+
+    The settings are those of the process, and afterwards they are as before. The exception is
+    CUBLAS_WORKSPACE_CONFIG: cuBLAS reads it once, so it is set for good, unless it has a value.
+    """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     strict, lenient = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     tf32 = torch.backends.cuda.matmul.allow_tf32

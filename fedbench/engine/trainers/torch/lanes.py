@@ -1,5 +1,5 @@
-"""Models side by side: one module, stacked parameters and buffers, the gradients of all lanes in
-one backward pass."""
+"""Trains models side by side: one module with stacked parameters and buffers, and one backward pass
+for the gradients of all models."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Tensors = dict[str, torch.Tensor]
 
 
 class Lanes:
-    """`count` models, or lanes, with parameters `flat` (count, d) and buffers (count, m), which are
-    written in place."""
+    """Holds `count` models, called lanes, with parameters `flat` (count, d) and buffers (count, m),
+    which are written in place."""
 
     def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device) -> None:
         self.count = count
@@ -34,11 +34,15 @@ class Lanes:
     def backward(
         self, features: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor, draw: Callable[[], list[torch.Tensor]]
     ) -> torch.Tensor:
-        """The gradients (lanes, d) of every lane's loss: cross-entropies weighted by `weights`.
+        """Returns the gradient (lanes, d) of every lane's loss, the sum of its cross-entropies
+        times `weights`.
 
-        features (lanes, b, ..), labels and weights (lanes, b); `draw` gives the dropout masks
-        (lanes, b, ..) of a forward, in the order of use. A lane's weights are 1 / n for its n
-        examples and 0 for those that fill up the batch; its first is an example.
+        Args:
+            features: the batches (lanes, b, ..).
+            labels: their labels (lanes, b).
+            weights: the weights of the examples (lanes, b): 1 / n for the n examples of a lane, and
+                0 for those that fill up the batch. The first of a lane is an example.
+            draw: gives the dropout masks (lanes, b, ..) of a forward, in the order of use.
         """
         logits, averages = vmap(self._forward)(self.parameters, self.named_buffers, features, weights, draw())
         losses = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
@@ -52,7 +56,7 @@ class Lanes:
     def _forward(
         self, parameters: Tensors, buffers: Tensors, features: torch.Tensor, weights: torch.Tensor, masks: list[torch.Tensor]
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Logits of one lane, and the buffers that it leaves."""
+        """Returns the logits of one lane, and the buffers that it leaves."""
         self.module.set_masks(iter(masks))
         self.module.set_weights(weights)
         logits = functional_call(self.module, parameters | buffers, (features,))

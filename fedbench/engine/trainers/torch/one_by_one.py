@@ -1,8 +1,8 @@
-"""The torch trainer: any model as an nn.Module, job by job on the CPU, one intra-op thread per
-worker.
+"""The torch trainer: trains any model as an nn.Module, job by job on the CPU, with one intra-op
+thread per worker.
 
-Workers are threads with a module of their own; a job's result depends on nothing but the job, so
-their number changes no bit.
+Each worker is a thread with a module of its own. The result of a job depends on the job alone, so
+the number of workers changes no bit.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""A module of one's own, with flat parameters: what trains a job, and what the server distils
-into."""
+"""A module with flat parameters, which trains jobs, or into which the server distils."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Replica:
-    """A worker's own module, with its parameters and gradients as views of two flat tensors (d,),
-    its buffers of a third (m,)."""
+    """A worker's own module. Its parameters and gradients are views of two flat tensors (d,), its
+    buffers of a third (m,)."""
 
     def __init__(self, task: Task, dtype: torch.dtype, device: torch.device) -> None:
         self.module = _module(task.model, dtype).to(device)
@@ -39,17 +38,17 @@ class Replica:
         load(self.buffers, buffers)
 
     def gradients(self, features: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """The gradient of the mean cross-entropy over a batch at the loaded parameters, one tensor
-        for each of them."""
+        """Returns the gradient of the mean cross-entropy over a batch at the loaded parameters, one
+        tensor for each of them."""
         return torch.autograd.grad(F.cross_entropy(self.module(features), labels), self.parameters)
 
     def backward(self, features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """The same as a vector (d,), valid until the next call."""
+        """Returns the same gradient as a vector (d,), valid until the next call."""
         return torch.cat([g.reshape(-1) for g in self.gradients(features, labels)], out=self.gradient)
 
     def descend(self, features: torch.Tensor, labels: torch.Tensor, lr: float, weight_decay: float) -> None:
-        """y <- y - lr * (g + weight_decay * y): what the flat vectors would give, bit by bit,
-        without making them."""
+        """Makes the step y <- y - lr * (g + weight_decay * y), with the bits of flat vectors but
+        without making any."""
         gradients = self.gradients(features, labels)
         with torch.no_grad():
             if weight_decay:
@@ -66,16 +65,16 @@ def _module(model: Model | EncoderModel, dtype: torch.dtype) -> LayerStack | Enc
 
 
 class Student:
-    """The replica into which the server's model is distilled: one forward, then at most one
-    pullback of it."""
+    """The replica into which the server's model is distilled. After each forward, at most one
+    pullback of it may follow."""
 
     def __init__(self, replica: Replica, seed: int) -> None:
         self.replica, self.seed = replica, seed
         self.masked_version = -1
 
     def logits(self, x: Vector, buffers: Vector, features: torch.Tensor, training_version: int | None) -> tuple[Logits, Pullback]:
-        """See Backend.public_logits. What a forward in training does to the buffers is
-        forgotten."""
+        """Returns what Backend.public_logits states. Changes that a forward in training makes to
+        the buffers are dropped."""
         module, gradient = self.replica.module, self.replica.gradient
         self.replica.load(x, buffers)
         module.train(training_version is not None)

@@ -1,4 +1,4 @@
-"""What a LocalRule makes of gradients, on tensors."""
+"""Turns gradients into steps as a LocalRule says, on tensors."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ ADAM_BETA1, ADAM_BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 
 
 def is_plain(rule: LocalRule) -> bool:
-    """Is a step y <- y - lr * (g + weight_decay * y), and nobody wants to see a gradient? Then none
-    needs to be a flat vector."""
+    """Tells whether a step is y <- y - lr * (g + weight_decay * y) and no gradient is wanted. Then
+    no gradient needs to be a flat vector."""
     if rule.optimizer != "sgd" or rule.momentum or rule.prox or rule.correction is not None or rule.anchor is not None:
         return False
     return not {"first_gradient", "mean_gradient"}.intersection(rule.wants)
 
 
 class Differentiable(Protocol):
-    """A model, or several stacked: parameters `flat` (.., d) and `buffers` (.., m) in place."""
+    """A model, or several stacked, whose parameters `flat` (.., d) and `buffers` (.., m) change in
+    place."""
 
     @property
     def flat(self) -> torch.Tensor: ...
@@ -32,16 +33,16 @@ class Differentiable(Protocol):
     def buffers(self) -> torch.Tensor: ...
 
     def backward(self, *batch: Any) -> torch.Tensor:
-        """The gradient (.., d) on a batch, valid until the next call; a step in training for the
-        buffers."""
+        """Returns the gradient (.., d) on a batch, valid until the next call. The buffers change as
+        in a step of training."""
         ...
 
 
 class Direction:
-    """The gradient h and the direction of every step of a job, with the optimiser's state and what
-    the rule wants to see of h.
+    """Computes the gradient h and the direction of every step of a job. It holds the optimiser's
+    state, and what the rule wants to see of h.
 
-    A rule whose vectors are stacked (lanes, d), each lane a job, gives stacked directions.
+    If the vectors of the rule are stacked (lanes, d), each lane a job, so are the directions.
     """
 
     def __init__(self, rule: LocalRule, device: torch.device | None = None) -> None:
@@ -52,14 +53,14 @@ class Direction:
         self.correction = None if rule.correction is None else torch.tensor(rule.correction, device=device)
         self.anchor = None if rule.anchor is None else torch.tensor(rule.anchor, device=device)
         self.u: torch.Tensor | None = None
-        self.moments: list[torch.Tensor] | None = None  # of adamw, with two vectors to work in
+        self.moments: list[torch.Tensor] | None = None  # the moments of adamw, and two vectors of scratch memory
         self.count = 0
         self.first: torch.Tensor | None = None
         self.total: torch.Tensor | None = None
 
     def gradient(self, model: Differentiable, *batch: Any) -> torch.Tensor:
-        """h = g(y) - g(anchor) + weight_decay * y on one mini-batch, valid until the next call. The
-        buffers are those that the forward at y leaves."""
+        """Returns h = g(y) - g(anchor) + weight_decay * y on one mini-batch, valid until the next
+        call. The buffers are those that the forward at y leaves."""
         rule, y, h = self.rule, model.flat, model.backward(*batch)
         if self.anchor is not None:
             at_y, here, buffers = h.clone(), y.clone(), model.buffers.clone()
@@ -92,9 +93,14 @@ class Direction:
         return self.u
 
     def _adamw(self, h: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """u <- b1 u + (1 - b1) h, v <- b2 v + (1 - b2) h h, and the direction u' / (sqrt(v') + eps)
-        + weight_decay y of u' = u / (1 - b1^t) and v' = v / (1 - b2^t). In place, rounding by
-        rounding: fresh vectors of a large model cost more than the arithmetic."""
+        """Returns the direction u' / (sqrt(v') + eps) + weight_decay y.
+
+            u <- b1 u + (1 - b1) h;   u' = u / (1 - b1^t)
+            v <- b2 v + (1 - b2) h h;   v' = v / (1 - b2^t)
+
+        It works in place, with the same roundings: fresh vectors of a large model cost more than
+        the arithmetic.
+        """
         self.count += 1
         if self.moments is None:
             self.moments = [torch.zeros_like(h) for _ in range(4)]
@@ -106,8 +112,8 @@ class Direction:
         return direction.add_(torch.mul(y, self.rule.weight_decay, out=second))
 
     def by_products(self, steps: int, lane: Any = ...) -> dict[str, npt.NDArray[Any]]:
-        """The gradients (d,) that the rule wants, after so many steps; `lane` says of which job, if
-        they are stacked."""
+        """Returns the gradients (d,) that the rule wants, after so many steps. If they are stacked,
+        `lane` says of which job."""
         wanted: dict[str, npt.NDArray[Any]] = {}
         for name, value, count in (("first_gradient", self.first, 1), ("mean_gradient", self.total, steps)):
             if name in self.rule.wants:

@@ -1,5 +1,5 @@
-"""The torch trainer of a device: the jobs of a wave side by side, as stacked tensors, step by
-step."""
+"""The torch trainer of a device: trains the jobs of a wave side by side, as stacked tensors, step
+by step."""
 
 from __future__ import annotations
 
@@ -34,14 +34,17 @@ VECTORS = ("start", "correction", "anchor")
 class StackedTrainer(TorchTask):
     """Trains a Task on one torch device, `lanes` jobs at a time.
 
-    A job sees the data order, dropout masks and changed images of TorchTrainer and gives its result
-    to rounding. The result depends on the Assignment and the seed only: there are always `lanes`
-    lanes, idle ones among them, and batches are always filled up to one size with examples that do
-    not count, so no shape depends on the wave; nothing is drawn on the device; and the settings of
-    `deterministic` hold while it computes. Another number of lanes, device or library version may
-    round otherwise.
+    A job sees the data order, dropout masks and changed images of TorchTrainer, and gives its
+    result up to rounding. The result depends on the Assignment and the seed only:
 
-    Executed so far: on torch's CPU device, in tests. No GPU has run it; `pytest -m gpu
+    - There are always `lanes` lanes, idle ones among them, and batches are always filled up to one
+      size with examples that do not count, so no shape depends on the wave.
+    - Nothing is drawn on the device.
+    - The settings of `deterministic` hold while it computes.
+
+    Another number of lanes, device or library version may round otherwise.
+
+    So far it was executed on torch's CPU device only, in tests. No GPU has run it; `pytest -m gpu
     tests/engine/test_stacked_trainer.py` is the check that is still to be made, and LANES was not
     tuned.
     """
@@ -70,7 +73,7 @@ class StackedTrainer(TorchTask):
         return [works[i] for i in range(len(wave))]
 
     def _side_by_side(self, block: list[Assignment]) -> list[Work]:
-        """Trains at most as many jobs as there are lanes, whose rules have one form."""
+        """Trains at most as many jobs as there are lanes. Their rules have one form."""
         lanes, rule = self.lanes, block[0].rule
         vectors = [name for name in VECTORS if getattr(rule, name) is not None]
         stacked: dict[str, Any] = {name: self._stack(block, f"rule.{name}", lanes.flat) for name in vectors}
@@ -80,8 +83,8 @@ class StackedTrainer(TorchTask):
             return self._descend(block, replace(rule, **stacked), self._schedule([assignment.job for assignment in block]))
 
     def _descend(self, block: list[Assignment], rule: LocalRule, schedule: Schedule) -> list[Work]:
-        """All steps of all lanes. The result of a job is taken after its last step; then its lane
-        is idle."""
+        """Makes all steps of all lanes. The result of a job is taken after its last step; then its
+        lane is idle."""
         y, direction = self.lanes.flat, Direction(rule, self.at)
         works: dict[int, Work] = {}
         for step in range(schedule.steps + 1):
@@ -100,8 +103,8 @@ class StackedTrainer(TorchTask):
             return self._work(replica, assignment, end, end_buffers, by_products)
 
     def _stack(self, block: list[Assignment], field: str, like: torch.Tensor) -> npt.NDArray[Any]:
-        """A vector of every job, one a lane, in the shape of `like`; zeros in lanes without a
-        job."""
+        """Returns a vector of every job, one a lane, in the shape of `like`, with zeros in lanes
+        without a job."""
         stack = np.zeros(like.shape, self.dtype)
         for lane, assignment in enumerate(block):
             with Stage(assignment.job, "local training"):
@@ -111,7 +114,7 @@ class StackedTrainer(TorchTask):
     # ---- what a step sees ----
 
     def _schedule(self, jobs: list[Job]) -> Schedule:
-        """Idle lanes see row 0 once."""
+        """Returns the batches of the jobs. An idle lane sees row 0 once."""
         steps, place = max(job.steps for job in jobs), torch.arange(self.examples)
         rows = torch.zeros(steps, self.lanes.count, self.examples, dtype=torch.int64)
         changes = None if self.task.augmentation is None else torch.zeros_like(rows)
@@ -137,14 +140,14 @@ class StackedTrainer(TorchTask):
     def _batch(
         self, schedule: Schedule, step: int
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable[[], list[torch.Tensor]]]:
-        """What Lanes.backward takes."""
+        """Returns the arguments of Lanes.backward for a step."""
         rows, changes = schedule.rows[step], None if schedule.changes is None else schedule.changes[step].flatten()
         features = self._features(rows.flatten(), changes).reshape(*rows.shape, *self.task.model.input_shape)
         return features, self.y[rows], schedule.weights[step], functools.partial(self._masks, schedule, step)
 
     def _masks(self, schedule: Schedule, step: int) -> list[torch.Tensor]:
-        """Words of a lane's stream are used forward by forward, layer by layer, example by
-        example."""
+        """Returns the dropout masks of a step. The words of a lane's stream are used forward by
+        forward, layer by layer, example by example."""
         masks = []
         for layer, shape in self.dropouts:
             stack = torch.zeros(self.lanes.count, *mask_shape(layer, (self.examples, *shape)), dtype=self.real)
@@ -158,9 +161,15 @@ class StackedTrainer(TorchTask):
 
 @dataclass(frozen=True)
 class Schedule:
-    """The batches of some jobs, one a lane. rows of the training set, weights of examples (see
-    Lanes.backward) and changes of images (steps, lanes, examples); sizes of batches (steps, lanes,
-    1); streams of dropout words."""
+    """The batches of some jobs, one job a lane.
+
+    Attributes:
+        streams: the dropout words of each lane.
+        sizes: the sizes of batches (steps, lanes, 1).
+        rows: rows of the training set (steps, lanes, examples).
+        weights: weights of examples (steps, lanes, examples), see Lanes.backward.
+        changes: how images are changed (steps, lanes, examples).
+    """
 
     jobs: list[Job]
     streams: list[RandomStream]
@@ -175,7 +184,8 @@ class Schedule:
 
 
 def _blocks(wave: Sequence[Assignment], lanes: int) -> Iterator[list[int]]:
-    """Indices of jobs that go side by side: with rules of one form, and about as many steps."""
+    """Yields the indices of jobs that go side by side: with rules of one form, and about as many
+    steps."""
     forms: defaultdict[Any, list[int]] = defaultdict(list)
     for index, assignment in enumerate(wave):
         forms[_form(assignment.rule)].append(index)
@@ -185,5 +195,5 @@ def _blocks(wave: Sequence[Assignment], lanes: int) -> Iterator[list[int]]:
 
 
 def _form(rule: LocalRule) -> tuple[Any, ...]:
-    """The scalars of a rule, and which vectors it has."""
+    """Returns the scalars of a rule, and which vectors it has."""
     return tuple(value is None if name in VECTORS else value for name, value in vars(rule).items())

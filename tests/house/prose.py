@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("fedbench", "csrc", "tests", "benchmarks")
 WIDTH = 100
-ALIGNED = re.compile(r"\S {2,}\S|\|")
+ALIGNED = re.compile(r"\S {2,}\S|\||\S <- \S")
 BEGINS = re.compile(r"- |\* |\d+\. |>>> |\.\.\. |```|[A-Z]\w*:$")  # an item, code, or the name of a section
 NAMED = re.compile(r"[\w`*., =\[\]]+: ")  # an argument with what it is
 FOR_TOOLS = re.compile(r"type:|noqa|ruff:|mypy:|NOLINT|codespell|clang-format| ")

@@ -49,6 +49,7 @@ def test_comments_are_refilled(suffix: str) -> None:
     "kept",
     [
         f'"""x = 1;  y = 2 and {LONG}"""',  # an equation
+        f'"""y <- y - lr * {LONG}"""',
         f'"""\n| a | {LONG} |\n"""',
         f"x = '{LONG}'  # {LONG}",  # code
         f"# type: ignore[{LONG}]",

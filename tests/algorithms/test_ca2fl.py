@@ -18,8 +18,7 @@ def ca2fl(**options: Any) -> CA2FL:
 
 
 def test_the_step_adds_the_h_before_it() -> None:
-    """M = 1, 1 s and 2.5 s: client 0 from versions 0 and 1, then client 1 from version 0. E =
-    Delta_0(x1) = (-63/128, -3/4).
+    """M = 1, 1 s and 2.5 s: client 0 from versions 0 and 1, then client 1 from version 0. E = Delta_0(x1) = (-63/128, -3/4).
 
     v1 = D0, h = D0/2;   v2 = D0/2 + E - D0, h = E/2;   v3 = E/2 + D1, h = (E + D1)/2
     """

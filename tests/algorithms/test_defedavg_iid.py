@@ -13,11 +13,9 @@ def defedavg(**options: Any) -> DeFedAvgIID:
 
 
 def test_the_first_arrivals_make_an_update() -> None:
-    """n = 1, 1 s and 1.5 s: x1 = x0 + 1/2 Delta_0 at 1 s, x2 = x1 + 1/2 Delta_1 (from version 0,
-    tau = 1) at 1.5 s.
+    """n = 1, 1 s and 1.5 s: x1 = x0 + 1/2 Delta_0 at 1 s, x2 = x1 + 1/2 Delta_1 (from version 0, tau = 1) at 1.5 s.
 
-    Client 0 starts again from version 1 at 1 s: x1 = (41/16, 5/2), Delta_0(x1) = (7/16 (1 - 41/16),
-    -3/4 * 5/2), tau = 1 at 2 s.
+    Client 0 starts again from version 1 at 1 s: x1 = (41/16, 5/2), Delta_0(x1) = (7/16 (1 - 41/16), -3/4 * 5/2), tau = 1 at 2 s.
     """
     trace = run(defedavg(cohort_size=1, server_lr=0.5), two_clients(), 3, seconds=(1, 1.5))
     assert trace.seconds == [1.0, 1.5, 2.0]

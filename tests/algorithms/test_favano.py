@@ -43,8 +43,7 @@ def test_without_steps_the_old_bases_are_averaged_in() -> None:
 
 @pytest.mark.parametrize(("alpha", "wanted"), [("stochastic", [4, 1, 4 / 3, 1]), ("deterministic", [4, 2, 2, 7 / 4])])
 def test_running_means_of_a_clients_polls(alpha: Any, wanted: list[float]) -> None:
-    """E = 4, 0, 2, 1. P = 1, 1/2, 2/3, 3/4, and P * E is 4, 0, 4/3, 3/4; E[E] = 4, 2, 2, 7/4; never
-    below 1. Others do not count."""
+    """E = 4, 0, 2, 1. P = 1, 1/2, 2/3, 3/4, and P * E is 4, 0, 4/3, 3/4; E[E] = 4, 2, 2, 7/4; never below 1. Others do not count."""
     algorithm, got = favano(alpha=alpha), []
     state, _ = serve(algorithm, clients=3, x0=X0)
     for steps in (4, 0, 2, 1):

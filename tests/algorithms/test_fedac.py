@@ -39,11 +39,9 @@ def test_a_second_job_is_corrected_and_a_stale_one_weighted() -> None:
     gradient, not yet committed:
         step (2 - 7/4, 8 - 6) -> (47/16, 7/2);  g = (31/16, 7), step (3/16, 1) -> (185/64, 13/4);  Delta = (-7/64, -3/4)
         its mean gradient (63/32, 15/2); dC = (63/32, 15/2) - (7/4, 6) = (7/32, 3/2)
-    Update 1, both fresh, r = 1, w = 1/2 with eps huge and beta1 = 0 (server_lr = eps): x1 = x0 + D,
-    D = ((-7/8 - 7/64)/2, -15/8).
+    Update 1, both fresh, r = 1, w = 1/2 with eps huge and beta1 = 0 (server_lr = eps): x1 = x0 + D, D = ((-7/8 - 7/64)/2, -15/8).
         C = 1/2 (7/4, 6) + 1/2 (7/32, 3/2) = (63/64, 15/4)
-    Update 2: client 1 has tau = 1, r_1 = max(cos(x1 - x0, Delta_1), 0.1), x1 - x0 = D; client 0 is
-    fresh, r_0 = 1.
+    Update 2: client 1 has tau = 1, r_1 = max(cos(x1 - x0, Delta_1), 0.1), x1 - x0 = D; client 0 is fresh, r_0 = 1.
     """
     big = 2.0**60
     trace = run(fedac(beta1=0.0, eps=big, server_lr=big), two_clients(), 2, seconds=(1, 2.5))
@@ -81,8 +79,7 @@ def test_agreement() -> None:
 
 
 def test_a_huge_eps_is_fedbuff() -> None:
-    """eps -> infinity, server_lr = c eps, beta1 = 0, fresh arrivals: x + c D. First update, where C
-    = C_i = 0."""
+    """eps -> infinity, server_lr = c eps, beta1 = 0, fresh arrivals: x + c D. First update, where C = C_i = 0."""
     problem, x0 = many_clients(5, 3, seed=11), np.ones(3)
     big = 2.0**80
     adaptive = run(fedac(beta1=0.0, eps=big, server_lr=0.75 * big, buffer_size=5), problem, 1, x0=x0)
@@ -92,8 +89,7 @@ def test_a_huge_eps_is_fedbuff() -> None:
 
 
 def test_scaffold_scale_keeps_c_the_mean_of_the_c_i() -> None:
-    """All clients, equal speeds, f = M / N = 1; and with M = 1 of N = 2 the first step is half as
-    long."""
+    """All clients, equal speeds, f = M / N = 1; and with M = 1 of N = 2 the first step is half as long."""
     problem = many_clients(4, 2, seed=12)
     state = run(fedac(buffer_size=4, scaffold_scale=True, server_lr=0.01), problem, 15).state
     assert np.array(state.C) == pytest.approx(state.memory.dense().mean(axis=0), rel=1e-12)

@@ -19,8 +19,7 @@ def fedadam(**options: Any) -> FedAdam:
 
 
 def test_one_update() -> None:
-    """D = (-31/16, -31/16); beta1 = 1/2: m = -31/32; beta2 = 3/4: v = 1/4 (31/16)^2 = (31/32)^2;
-    eps = 1/32: sqrt(v) + eps = 1."""
+    """D = (-31/16, -31/16); beta1 = 1/2: m = -31/32; beta2 = 3/4: v = 1/4 (31/16)^2 = (31/32)^2; eps = 1/32: sqrt(v) + eps = 1."""
     trace = run(fedadam(beta1=0.5, beta2=0.75, eps=1 / 32), two_clients(), 1)
     assert trace.state.m.tolist() == [-31 / 32, -31 / 32]
     assert trace.state.v.tolist() == [961 / 1024, 961 / 1024]
@@ -29,8 +28,7 @@ def test_one_update() -> None:
 
 
 def test_start_of_the_second_moment() -> None:
-    """init_moment eps2, eps = 2, beta2 = 3/4: v = 3/4 4 + 961/1024; vhat starts at 4 and stays, so
-    sqrt(vhat) + eps = 4."""
+    """init_moment eps2, eps = 2, beta2 = 3/4: v = 3/4 4 + 961/1024; vhat starts at 4 and stays, so sqrt(vhat) + eps = 4."""
     trace = run(fedadam(beta1=0.5, beta2=0.75, eps=2.0, init_moment="eps2", amsgrad=True), two_clients(), 1)
     assert trace.state.v.tolist() == [3 + 961 / 1024] * 2
     assert trace.state.vhat.tolist() == [4, 4]

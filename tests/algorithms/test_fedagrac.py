@@ -1,9 +1,8 @@
 """FedaGrac by hand (problem of by_hand.py), its variants, its bias, and the upload that a server
 could save.
 
-K = (2, 4), p = (1/4, 3/4), lambda = 1. Kbar = 7/2: client 0 is slow, client 1 fast. nu_0 = (2, 8),
-nu_1 = (8, 2), nu = (13/2, 7/2); corrections nu - nu_0 = (9/2, -9/2), nu - nu_1 = (-3/2, 3/2). Both
-first step by nu to (11/8, 25/8), then
+K = (2, 4), p = (1/4, 3/4), lambda = 1. Kbar = 7/2: client 0 is slow, client 1 fast. nu_0 = (2, 8), nu_1 = (8, 2), nu = (13/2, 7/2);
+corrections nu - nu_0 = (9/2, -9/2), nu - nu_1 = (-3/2, 3/2). Both first step by nu to (11/8, 25/8), then
     client 0: g = (3/8, 25/4)        -> (5/32, 43/16)
     client 1: g = (19/4, 9/8)        -> (9/16, 79/32);   g = (25/8, 15/32) -> (5/32, 253/128);   g = (37/16, -3/128) -> (-3/64, 823/512)
 gbar_0 = (19/16, 57/8), gbar_1 = (291/64, 457/512); gfirst_i is nu_i.

@@ -18,9 +18,8 @@ def test_stale_arrival_in_a_buffer_of_two() -> None:
     """Client 0 takes 1 s, client 1 takes 6.5 s: updates at 2, 4, 6 s by client 0 alone, twice from
     one version each.
 
-    Client 0 maps z to (9/16 z1 + 7/16, z2 / 4), so x1 = (17/8, 1), x2 = (209/128, 1/4), x3 =
-    (2777/2048, 1/16). At 6.5 s client 1 arrives from version 0 with tau = 3, s = (1 + 3)^(-1/2) =
-    1/2; at 7 s client 0 from version 3, tau = 0:
+    Client 0 maps z to (9/16 z1 + 7/16, z2 / 4), so x1 = (17/8, 1), x2 = (209/128, 1/4), x3 = (2777/2048, 1/16).
+    At 6.5 s client 1 arrives from version 0 with tau = 3, s = (1 + 3)^(-1/2) = 1/2; at 7 s client 0 from version 3, tau = 0:
         x4 = x3 + 1/2 (1/2 Delta_1(x0) + Delta_0(x3)),   Delta_0(x3) = (7/16 (1 - 2777/2048), -3/4 * 1/16)
     """
     trace = run(fedbuff(scaling="sqrt"), two_clients(), 4, seconds=(1, 6.5))

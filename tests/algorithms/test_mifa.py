@@ -21,8 +21,7 @@ def rounds(*selections: tuple[int, ...]) -> Rounds:
 
 
 def test_an_absent_client_counts_with_its_last_update() -> None:
-    """Both, then client 0 alone: G_0 = -4 Delta_0, G_1 = -4 Delta_1; x2 = x1 + 1/2 (Delta_0(x1) +
-    Delta_1(x0))."""
+    """Both, then client 0 alone: G_0 = -4 Delta_0, G_1 = -4 Delta_1; x2 = x1 + 1/2 (Delta_0(x1) + Delta_1(x0))."""
     trace = run(mifa(), two_clients(), 2, dispatch=rounds((0, 1), (0,)))
     x1 = X0 + (D0 + D1) / 2
     assert trace.x[1].tolist() == x1.tolist() == [17 / 16, 33 / 16]

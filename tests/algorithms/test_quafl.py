@@ -35,8 +35,7 @@ def test_clients_go_on_from_their_own_models(options: dict[str, Any]) -> None:
 
 
 def test_both_averagings_use_the_server_model_before_them() -> None:
-    """s = 2, no compensation, one poll: x1 = (x0 + Y_0 + Y_1)/3, X_i = (x0 + 2 Y_i)/3; switched
-    off: mean Y, and x0."""
+    """s = 2, no compensation, one poll: x1 = (x0 + Y_0 + Y_1)/3, X_i = (x0 + 2 Y_i)/3; switched off: mean Y, and x0."""
     poll = Poll(period_seconds=2.0, max_steps=2, selections=((0, 1),))
     Y = np.array([X0 + D0, X0 + D1])
     options = {"local_lr": 0.25, "cohort_size": 2, "lr_compensation": False}

@@ -283,8 +283,7 @@ def test_weights_of_buffers_sum_to_one(selector: str) -> None:
     ],
 )
 def test_aggregation_weights_sum_to_one(selector: str, sent: str, step: float) -> None:
-    """Four clients that all send v = (1, -2), from x = z = 0: the server moves by its rate times v;
-    by s / (s + 1) where it joins in."""
+    """Four clients that all send v = (1, -2), from x = z = 0: the server moves by its rate times v; by s / (s + 1) where it joins in."""
     algorithm = make(selector)
     state, tools = serve(algorithm, clients=4, x0=np.zeros(2))
     batch = arrivals([2, 0, 3, 1], base_x=np.zeros((4, 2)), **{sent: [[1.0, -2.0]] * 4})

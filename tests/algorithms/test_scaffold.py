@@ -17,8 +17,7 @@ def scaffold(**options: Any) -> Scaffold:
 
 
 def test_two_rounds_of_option_2() -> None:
-    """Round 1, c = c_i = 0, is FedAvg's: x1 = (17/16, 33/16); c_0 = (7/4, 6), c_1 = (6, 7/4), c =
-    (31/8, 31/8).
+    """Round 1, c = c_i = 0, is FedAvg's: x1 = (17/16, 33/16); c_0 = (7/4, 6), c_1 = (6, 7/4), c = (31/8, 31/8).
 
     Round 2, corrections c - c_0 = (17/8, -17/8), c - c_1 = (-17/8, 17/8):
         client 0: g = (1/16, 33/8),   step (35/16, 2)    -> (33/64, 25/16);   g = (-31/64, 25/8),  step (105/64, 1) -> (27/256, 21/16)
@@ -69,8 +68,7 @@ def test_partial_participation() -> None:
 
 
 def test_weights_p() -> None:
-    """p = (1/4, 3/4) in both lines: x1 = (17/32, 83/32), c = 1/4 (7/4, 6) + 3/4 (6, 7/4) = (79/16,
-    45/16)."""
+    """p = (1/4, 3/4) in both lines: x1 = (17/32, 83/32), c = 1/4 (7/4, 6) + 3/4 (6, 7/4) = (79/16, 45/16)."""
     trace = run(scaffold(weights="p"), two_clients(), 1)
     assert trace.x[1].tolist() == [17 / 32, 83 / 32]
     assert trace.state.c.tolist() == [79 / 16, 45 / 16]

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("fedbench", "csrc", "tests", "benchmarks")
 WIDTH = 100
 ALIGNED = re.compile(r"\S {2,}\S|\||\S <- \S")
+COMPUTATION = re.compile(r"( = .*){3}")  # worked through by hand, a line a step
 BEGINS = re.compile(r"- |\* |\d+\. |>>> |\.\.\. |```|[A-Z]\w*:$")  # an item, code, or the name of a section
 NAMED = re.compile(r"[\w`*., =\[\]]+: ")  # an argument with what it is
 FOR_TOOLS = re.compile(r"type:|noqa|ruff:|mypy:|NOLINT|codespell|clang-format| ")
@@ -34,6 +35,9 @@ class Paragraph:
     lines: list[str]
     end: str = ""
 
+    def _is_no_prose(self) -> bool:
+        return any(map(ALIGNED.search, self.lines)) or COMPUTATION.search(" ".join(self.lines)) is not None
+
     def refilled(self) -> list[str]:
         """Its lines, in one piece as they are or filled up to the width."""
         as_they_are = [
@@ -41,11 +45,7 @@ class Paragraph:
             for before, line in zip(itertools.chain([self.first], itertools.repeat(self.rest)), self.lines, strict=False)
         ]
         as_they_are[-1] += self.end
-        if (
-            max(map(len, as_they_are)) <= WIDTH
-            or any(map(ALIGNED.search, self.lines))
-            or self.lines[0].startswith((">>>", "```"))
-        ):
+        if max(map(len, as_they_are)) <= WIDTH or self._is_no_prose() or self.lines[0].startswith((">>>", "```")):
             return as_they_are
         words = " ".join(self.lines).split()
         words[-1] += self.end

@@ -44,8 +44,7 @@ def test_is_the_reference(isa: str, order: Any, d: int, dtype: Any) -> None:
 
 
 def test_ca2fl_by_hand() -> None:
-    """h = [2, 0] of two clients, mean 1; arrivals 5 and 7 of client 0: v = 1 + ((5 - 2) + (7 - 2))
-    / 2 = 5, immediate 1 + 5 / 2."""
+    """h = [2, 0] of two clients, mean 1; arrivals 5 and 7 of client 0: v = 1 + ((5 - 2) + (7 - 2)) / 2 = 5, immediate 1 + 5 / 2."""
     for cache, v in (("deferred", 5.0), ("immediate", 3.5)):
         table = ClientTable(2, np.zeros(1))
         table[0] = np.array([2.0])

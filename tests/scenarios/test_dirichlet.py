@@ -70,8 +70,7 @@ def test_the_floor_can_be_all_that_there_is() -> None:
 
 
 def test_shares_have_the_variance_of_a_dirichlet() -> None:
-    """Var = (1/N)(1 - 1/N) / (N alpha + 1) for the share of a class that a client has; N = 20,
-    alpha = 0.3, 300 classes."""
+    """Var = (1/N)(1 - 1/N) / (N alpha + 1) for the share of a class that a client has; N = 20, alpha = 0.3, 300 classes."""
     found = np.concatenate([class_counts(dirichlet(LABELS, 20, seed, part(0.3, min_examples=1))) / 600 for seed in range(30)])
     assert found.mean() == pytest.approx(1 / 20)
     assert found.var() == pytest.approx(0.05 * 0.95 / (20 * 0.3 + 1), rel=0.1)

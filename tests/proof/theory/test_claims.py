@@ -62,8 +62,7 @@ def test_a_wrong_limit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_loss_of_distillation_by_hand() -> None:
-    """Two classes: P = (3/4, 1/4), softmax(y) = (1/2, 1/2), so KL = log 2 - H(P), CE = log 2 and H
-    is relative to log 2."""
+    """Two classes: P = (3/4, 1/4), softmax(y) = (1/2, 1/2), so KL = log 2 - H(P), CE = log 2 and H is relative to log 2."""
     on = with_public_data(problem(dim=2), rows=1, classes=2)
     teacher = np.log([[3.0, 1.0]])
     entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))

@@ -1,12 +1,11 @@
 """Lint rules that no linter has. Usage: python -m tests.house.rules
 
 1. An algorithm reduces model vectors through fedbench.kernels only. `@`, np.dot, np.sum, .sum(),
-.mean() and their kin add in an
-   order that depends on the BLAS or on numpy's build; kernels have a fixed one. `vectors.py` knows
-   what a vector is.
+   .mean() and their kin add in an order that depends on the BLAS or on numpy's build; kernels have
+   a fixed one. `vectors.py` knows what a vector is.
 2. Only fedbench.kernels imports the extensions.
 3. Papers are cited by author and year (fedbench/literature.py), never by a number of ours such as
-[000].
+    [000].
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
-"""What a set of records says: statistics over seeds, standings at a common horizon, targets, mean
-curves. Reads records, runs nothing."""
+"""What a set of records says: statistics over seeds, comparisons at a common horizon, boards of the
+times to targets, and mean curves. Nothing here runs an algorithm."""

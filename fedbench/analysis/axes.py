@@ -15,8 +15,10 @@ from fedbench.results.record import Record
 class Axis:
     """One axis.
 
-    name: how a user asks for it. column: the column of a record's curves that holds it; it never
-    falls along a run. words: what it counts, for headings. unit: what follows a number.
+    name: how a user asks for it.
+    column: the column of a record's curves that holds it. It never falls along a run.
+    words: what it counts, for headings.
+    unit: what follows a number.
     """
 
     name: str
@@ -26,7 +28,7 @@ class Axis:
 
     @property
     def title(self) -> str:
-        """`virtual time (s)`, `server updates`."""
+        """Returns the title for pictures, such as `virtual time (s)` or `server updates`."""
         return f"{self.words} ({self.unit})" if len(self.unit) == 1 else self.words
 
 
@@ -45,8 +47,8 @@ _ALSO = {axis.column: axis for axis in AXES.values()} | {"rounds": AXES["updates
 
 
 def find(name: str | Axis) -> Axis:
-    """The axis of a name, or of a column of the curves; rounds are updates. UsageError with the
-    nearest match if there is none."""
+    """Returns the axis of a name or of a column of the curves; `rounds` means updates. Raises
+    UsageError with the nearest match if there is none."""
     if isinstance(name, Axis):
         return name
     plain = name.replace("-", "_")
@@ -57,8 +59,8 @@ def find(name: str | Axis) -> Axis:
 
 
 def along(record: Record, axis: Axis) -> NDArray[np.float64]:
-    """Where on the axis each evaluation of a run lies, (T,) float64. RecordError if the record was
-    made before it was counted."""
+    """Returns the places of a run's evaluations on the axis, (T,) float64. Raises RecordError if
+    the record lacks the column, because it was made before fedbench counted it."""
     column = record.curves.get(axis.column)
     if column is None:
         raise RecordError(

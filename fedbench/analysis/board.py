@@ -1,8 +1,9 @@
-"""The board of one scenario: when every row reaches the targets, and whom the seeds can tell apart.
+"""The board of one scenario: when every row reaches the targets, and which rows the seeds can tell
+apart.
 
-What rows are ordered by is their time to the targets: of every seed the mean over the targets of
-the virtual seconds, where a miss counts with the budget. It is the area above the curve of targets
-reached, so it needs no choice of one target. Source of the idea: Hansen et al. 2016 (COCO), runtime
+Rows are ordered by their time to the targets. For one seed this is the mean over the targets of the
+virtual seconds, where a miss counts with the budget. It is the area above the curve of targets
+reached, so nobody has to choose one target. Source of the idea: Hansen et al. 2016 (COCO), runtime
 over many targets.
 """
 
@@ -25,15 +26,19 @@ from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 
 CLOCK = 1e-9
-"""Virtual seconds. No time counts as less in a ratio, since a target may be met at once."""
+"""The smallest time in virtual seconds that enters a ratio, since a target may be met at once."""
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """One row and one target. `reached`: by seed the virtual seconds, infinite for a miss; a run
-    that does not finish misses all. `restricted`: over seeds, a miss with the budget. `median`:
-    Kaplan-Meier's, None if fewer than half arrive. `bytes`: the mean of what was sent until then,
-    None unless every seed arrives."""
+    """When one row reaches one target.
+
+    reached: by seed the virtual seconds, infinite for a miss. A run that does not finish misses all
+    targets.
+    restricted: the mean time over seeds, in which a miss counts with the budget.
+    median: the Kaplan-Meier median in virtual seconds, None if fewer than half of the seeds arrive.
+    bytes: the mean number of bytes sent until the target, None unless every seed arrives.
+    """
 
     target: float
     reached: BySeed
@@ -48,9 +53,14 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Standing:
-    """A row of the board. `seconds`: by seed its time to the targets; `mean`: over seeds;
-    `unfinished`: runs that diverged, stalled or failed; `place`: of its tie class, the earliest is
-    0, None for a reference, which is shown and not ranked."""
+    """A row of the board.
+
+    seconds: its time to the targets by seed.
+    mean: the mean of `seconds`.
+    unfinished: the number of runs that diverged, stalled or failed.
+    place: the number of its tie class, 0 for the earliest, None for a reference, which is shown and
+    not ranked.
+    """
 
     row: str
     arrivals: tuple[Arrival, ...]
@@ -60,17 +70,32 @@ class Standing:
     place: int | None
 
     @property
+    def hits(self) -> int:
+        """Returns the number of pairs of a seed and a target that it reaches."""
+        return sum(one.hits for one in self.arrivals)
+
+    @property
+    def attempts(self) -> int:
+        """Returns the number of pairs of a seed and a target."""
+        return sum(len(one.reached) for one in self.arrivals)
+
+    @property
     def solved(self) -> float:
-        """The share of its targets and seeds that it reaches."""
-        return sum(one.hits for one in self.arrivals) / sum(len(one.reached) for one in self.arrivals)
+        """Returns the share of its pairs of a seed and a target that it reaches."""
+        return self.hits / self.attempts
 
 
 @dataclass(frozen=True)
 class Board:
-    """Standings from the earliest to the latest, references among them. `first`: the earliest
-    ranked row and all ranked rows that cannot be told from it, without those that reach no target
-    at all. `resolution`: the smallest difference in the time to the targets that such a board shows
-    with probability 0.8."""
+    """The standings of one scenario.
+
+    standings: all rows from the earliest to the latest, references among them.
+    first: the earliest ranked row and all ranked rows that the seeds cannot tell from it. Rows that
+    reach no target at all are left out.
+    budget: virtual seconds.
+    resolution: the smallest difference in the time to the targets that such a board shows with
+    probability 0.8.
+    """
 
     standings: tuple[Standing, ...]
     first: tuple[Standing, ...]
@@ -86,28 +111,29 @@ class Board:
         """Returns the standing of a row, None if it is not on the board."""
         return next((one for one in self.standings if one.row == row), None)
 
+    def is_first(self, row: str) -> bool:
+        """Returns whether a row is among `first`."""
+        return any(one.row == row for one in self.first)
+
     def front(self, target: float) -> list[str]:
         """Returns the ranked rows that no other beats in both seconds and bytes to a target, among
         those whose seeds all reach it."""
-        costs = {}
-        for standing in self.standings:
-            for one in standing.arrivals:
-                if (
-                    one.target == target
-                    and one.bytes is not None
-                    and one.restricted.mean is not None
-                    and standing.place is not None
-                ):
-                    costs[standing.row] = (one.restricted.mean, one.bytes)
+        costs = {
+            standing.row: (one.restricted.mean, one.bytes)
+            for standing in self.ranked
+            for one in standing.arrivals
+            if one.target == target and one.bytes is not None and one.restricted.mean is not None
+        }
         return pareto(costs)
 
 
 def board(rows: Mapping[str, Sequence[Record]], *, references: frozenset[str] = frozenset()) -> Board:
-    """Returns the board of one scenario from the runs of its rows, one run a seed. `references`:
-    rows that are not ranked.
+    """Returns the board of one scenario from the runs of its rows, one run a seed. The rows of
+    `references` are not ranked.
 
-    UsageError if the scenario has no targets; RecordError without rows, for a row without runs, or
-    for rows of several scenarios.
+    Raises:
+        UsageError: if the scenario has no targets.
+        RecordError: without rows, for a row without runs, or for rows of several scenarios.
     """
     scenarios = {run.meta["spec"]["scenario_hash"]: run.meta["spec"]["scenario"] for runs in rows.values() for run in runs}
     if len(scenarios) != 1 or not all(rows.values()):
@@ -140,8 +166,9 @@ def board(rows: Mapping[str, Sequence[Record]], *, references: frozenset[str] = 
 
 
 def _first(standings: Sequence[Standing], compared: Sequence[Pair]) -> tuple[Standing, ...]:
-    """Classes do not say this: a class ends at its first row that is told apart, behind which a row
-    that scatters more may not be."""
+    """Returns the earliest ranked row and all that cannot be told from it. The tie classes do not
+    say this: a class ends at the first row that can be told apart, and behind it there may be a row
+    with more scatter that cannot."""
     ranked = [one for one in standings if one.place is not None and one.solved > 0]
     apart = {frozenset((pair.a, pair.b)) for pair in compared if pair.differs}
     return tuple(one for one in ranked if frozenset((ranked[0].row, one.row)) not in apart)
@@ -167,8 +194,8 @@ def _over_targets(several: Sequence[Arrival], budget: float) -> BySeed:
 
 
 def times(boards: Mapping[str, Board], row: str) -> Times:
-    """Returns what profiles need of a row: the seconds of all targets of all boards on which it is,
-    by the boards' names."""
+    """Returns the times of a row on all boards that have it, for profiles. A problem there is named
+    by the key of its board and by its target."""
     seconds, budget = {}, {}
     for name, one in boards.items():
         found = one.of(row)

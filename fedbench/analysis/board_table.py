@@ -1,5 +1,5 @@
-"""Boards as lines of a table: one for each row, point and target, and one for the time to all
-targets of the point together."""
+"""Boards as lines of a table. Every row has, at every point, a line for all targets of the point
+together and a line for each target."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from fedbench.analysis.statistics import Estimate
 class BoardLine:
     """One row at one point, for one target or for all of them.
 
-    target: None for all targets together: the mean over them, by which a board is ordered. mean,
-    half_width: virtual seconds over seeds and their 95 % interval, None with one seed; a miss
-    counts with the budget. hits: of `attempts`, which are seeds, or pairs of a seed and a target.
-    With fewer hits than attempts the mean is a lower bound. median: Kaplan-Meier's, bytes: the mean
-    of what was sent until then; both None for all targets together, and where too few arrive.
-    place: of the tie class at the point, from 0; None for a reference, which is not ranked. first:
-    it is the earliest ranked row of the point, or the seeds cannot tell it from the earliest.
-    first_alike: the same among the rows without an advantage; None where that is not known.
+    target: None in the line for all targets together, which has the mean over them.
+    mean: virtual seconds over seeds, where a miss counts with the budget.
+    half_width: of the 95 % interval of the mean, None with one seed.
+    hits: how many of the `attempts` reach the target. Attempts are seeds, or pairs of a seed and a
+    target in the line for all targets. With fewer hits than attempts the mean is a lower bound.
+    median: the Kaplan-Meier median, None for all targets together, or if too few seeds arrive.
+    bytes: the mean number of bytes sent until the target, None in the same cases.
+    place: of the tie class at the point, from 0, None for a reference, which is not ranked.
+    first: whether it is the earliest ranked row of the point, or cannot be told from it.
+    first_alike: the same among the rows without an advantage, None where that is not known.
     """
 
     point: str
@@ -41,20 +43,20 @@ class BoardLine:
 
     @property
     def is_bound(self) -> bool:
-        """Is the mean only a lower bound, because a target was missed?"""
+        """Returns whether the mean is only a lower bound, because a target was missed."""
         return self.hits < self.attempts
 
 
 def board_lines(
     boards: Mapping[str, Board], alike: Mapping[str, Board] | None = None, *, only: Collection[str] = ()
 ) -> list[BoardLine]:
-    """Returns the lines of all boards; of a point, rows in the order of its board; of a row, all
-    targets together, then each.
+    """Returns the lines of all boards. Rows have the order of their board. The line for all targets
+    of a row stands before those for each.
 
     Args:
         boards: by point.
-        alike: the boards of the rows without an advantage, where they are known.
-        only: rows to be shown; all if there is none. Who is first is said of the whole board.
+        alike: by point, the boards of the rows without an advantage, where they are known.
+        only: the rows to be shown; all rows if it is empty. `first` is of the whole board.
     """
     return [
         line
@@ -79,13 +81,12 @@ def _lines(point: str, board: Board, alike: Board | None, standing: Standing) ->
             median=one.median if one else None,
             bytes=one.bytes if one else None,
             place=standing.place,
-            first=standing in board.first,
-            first_alike=None if alike is None else any(other.row == standing.row for other in alike.first),
+            first=board.is_first(standing.row),
+            first_alike=None if alike is None else alike.is_first(standing.row),
             seeds=len(standing.seconds),
             unfinished=standing.unfinished,
         )
 
-    arrivals = standing.arrivals
-    yield line(None, standing.mean, sum(one.hits for one in arrivals), sum(len(one.reached) for one in arrivals))
-    for one in arrivals:
+    yield line(None, standing.mean, standing.hits, standing.attempts)
+    for one in standing.arrivals:
         yield line(one.target, one.restricted, one.hits, len(one.reached), one)

@@ -1,9 +1,9 @@
-"""Intervals of statistics over several scenarios: seeds are drawn again, the same ones for all
-algorithms and scenarios.
+"""Bootstrap intervals of statistics over several scenarios. A draw takes the same seeds, with
+replacement, for all algorithms and scenarios.
 
 A percentile interval of a mean of n values is too short by the factor sqrt((n - 1) / n) z / t.
-Wider percentiles, which have the level for a mean of normal values, make up for it. Source:
-Hesterberg 2015, the expanded percentile interval.
+Wider percentiles make up for it: with them, the interval of a mean of normal values has the stated
+level. Source: Hesterberg 2015, the expanded percentile interval.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from fedbench.errors import UsageError
 DRAWS = 10_000
 Floats = npt.NDArray[np.float64]
 Strata = Mapping[str, Floats]
-"""By scenario: values (seeds, ..)."""
+"""By scenario: the values of all seeds, (seeds, ..)."""
 Statistic = Callable[[Strata], Floats]
-"""From the means over seeds, (draws, ..) of every scenario, to one number a draw, (draws,)."""
+"""Turns the means over seeds of every scenario, (draws, ..), into one number a draw, (draws,)."""
 
 
 class Interval(NamedTuple):
@@ -35,13 +35,16 @@ class Interval(NamedTuple):
 
 
 def estimate(strata: Strata, statistic: Statistic, *, draws: int = DRAWS, seed: int = 0, level: float = LEVEL) -> Interval:
-    """Returns a statistic with its expanded percentile interval. Scenarios are fixed: what is said
-    holds for these, not for others like them.
+    """Returns a statistic with its expanded percentile interval. Scenarios are not drawn: the
+    interval holds for these scenarios, not for others like them.
 
-    Args: strata: the values of every scenario. Scenarios with equally many seeds have the same
-        seeds, which are drawn together. statistic: of means over seeds. draws: how many times seeds
-        are drawn again; the same `seed` gives the same draws. seed: of the draws. level: of the
-        interval.
+    Args:
+        strata: the values of every scenario. Scenarios with equally many seeds have the same seeds,
+            which are drawn together.
+        statistic: a function of the means over seeds.
+        draws: how many times seeds are drawn.
+        seed: of the random numbers; the same one gives the same draws.
+        level: the confidence of the interval.
 
     Raises:
         UsageError: for a scenario with fewer than two seeds.
@@ -59,13 +62,13 @@ def estimate(strata: Strata, statistic: Statistic, *, draws: int = DRAWS, seed: 
 
 
 def _tail(n: int, level: float) -> float:
-    """Returns the share of draws beyond each end, for n seeds."""
+    """Returns the share of draws that lie beyond each end of the interval, for n seeds."""
     from scipy.special import ndtr
 
     return float(ndtr(-math.sqrt(n / (n - 1)) * t_factor(n, level)))
 
 
 def mean_of_scenarios(means: Strata) -> Floats:
-    """Every scenario counts alike, whatever its number of seeds."""
+    """Returns the mean over scenarios, each of which counts alike, whatever its number of seeds."""
     by_scenario = [values.reshape(len(values), -1).mean(axis=1) for values in means.values()]
     return np.asarray(np.mean(by_scenario, axis=0), np.float64)

@@ -15,8 +15,8 @@ from fedbench.analysis.statistics import t_factor
 from fedbench.results.record import Record
 
 ENOUGH_SEEDS = 5
-"""From here on the band is a t-interval; with fewer seeds its factor is so large that the plain
-range says more."""
+"""With so many seeds or more the band is a t-interval. With fewer its factor would be so large that
+the plain range says more."""
 
 Floats = NDArray[np.float64]
 Band = Literal["none", "range", "t"]
@@ -24,11 +24,12 @@ Band = Literal["none", "range", "t"]
 
 @dataclass(frozen=True)
 class MeanCurve:
-    """A mean over seeds.
+    """A mean over seeds along an axis. All columns are (T,) float64.
 
-    at: places on the axis, ascending; mean, std, low, high: there; all (T,) float64. std: sample
-    standard deviation, ddof 1, NaN with one seed. band: what low and high are (none: one seed, both
-    equal the mean).
+    at: places on the axis, ascending. The other columns belong to these places.
+    std: sample standard deviation with ddof 1, NaN with one seed.
+    band: what `low` and `high` are: `t`, a 95 % t-interval; `range`, the least and the largest
+    seed; `none`, one seed, so that both equal the mean.
     """
 
     axis: Axis
@@ -41,12 +42,12 @@ class MeanCurve:
 
 
 def mean_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis = SECONDS) -> MeanCurve:
-    """Returns the mean of a metric over `runs` (one per seed, at least one) against an axis.
+    """Returns the mean of a metric over `runs` (one per seed, at least one) along an axis.
 
     Each seed is interpolated linearly on a common grid: the union of all seeds' evaluations. The
-    grid begins where the last seed begins and ends where the first seed ends, so no seed is ever
-    extrapolated, and a mean over fewer and fewer seeds cannot jump for no reason of the algorithm.
-    A seed ends before its first value that is not finite.
+    grid begins where the last seed begins and ends where the first seed ends. So no seed is ever
+    extrapolated, and the curve cannot jump because seeds drop out of the mean. A seed ends before
+    its first value that is not finite.
     """
     grid, rows = _on_one_grid(runs, metric, axis)
     mean, n = rows.mean(axis=0), len(rows)
@@ -59,8 +60,8 @@ def mean_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis
 
 @dataclass(frozen=True)
 class MedianCurve:
-    """A median over seeds with the quartiles; at: places on the axis, ascending; all (T,)
-    float64."""
+    """A median over seeds along an axis; `low` and `high` are the quartiles. All columns are (T,)
+    float64, and `at`, the places on the axis, is ascending."""
 
     axis: Axis
     at: Floats
@@ -70,8 +71,8 @@ class MedianCurve:
 
 
 def median_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis = SECONDS) -> MedianCurve:
-    """Returns the median and the quartiles of a metric over `runs` on the grid of `mean_curve`.
-    Between two seeds they are linear, as numpy has them."""
+    """Returns the median and the quartiles of a metric over `runs` on the grid of `mean_curve`. A
+    quartile between two seeds is interpolated linearly, which is numpy's default."""
     grid, rows = _on_one_grid(runs, metric, axis)
     low, median, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
     return MedianCurve(axis, grid, median, low, high)
@@ -85,8 +86,8 @@ def _on_one_grid(runs: Sequence[Record], metric: str, axis: Axis) -> tuple[Float
 
 
 def points(run: Record, metric: str, axis: Axis) -> tuple[Floats, Floats]:
-    """Places (strictly ascending) and values of one run, up to the first value that is not finite;
-    of equal places the last counts."""
+    """Returns the places, strictly ascending, and the values of one run, up to its first value that
+    is not finite. Of several evaluations at one place the last counts."""
     at, there = along(run, axis), values(run, metric)
     bad = np.flatnonzero(~np.isfinite(there))
     end = int(bad[0]) if len(bad) else len(there)
@@ -95,8 +96,8 @@ def points(run: Record, metric: str, axis: Axis) -> tuple[Floats, Floats]:
 
 
 def value_at(run: Record, metric: str, axis: Axis, place: float) -> float | None:
-    """The newest evaluation at or before a place, without interpolation; None beyond the end of the
-    run, or if it is not finite."""
+    """Returns the value of the newest evaluation at or before a place, without interpolation. It is
+    None outside of the run, or if the value is not finite."""
     at, there = along(run, axis), values(run, metric)
     if not len(at) or not at[0] <= place <= at[-1]:
         return None
@@ -105,8 +106,8 @@ def value_at(run: Record, metric: str, axis: Axis, place: float) -> float | None
 
 
 def last_k_mean(run: Record, metric: str = "test_accuracy", k: int = 10) -> float | None:
-    """The mean of the last k evaluations of a run; None if it has fewer, if one of them is not
-    finite, or if the run diverged."""
+    """Returns the mean of the last k evaluations of a run. It is None if there are fewer, if one of
+    them is not finite, or if the run diverged."""
     there = values(run, metric)
     if len(there) < k or run.state == "diverged":
         return None
@@ -115,7 +116,8 @@ def last_k_mean(run: Record, metric: str = "test_accuracy", k: int = 10) -> floa
 
 
 def _common(seeds: Sequence[Floats]) -> Floats:
-    """The union of all seeds' places where all have data."""
+    """Returns the union of all seeds' places, from where all have data to where all still have
+    it."""
     if not all(len(at) for at in seeds):
         return np.empty(0)
     places = np.unique(np.concatenate(seeds))

@@ -1,4 +1,4 @@
-"""What tells scenarios of one name apart."""
+"""The settings that tell scenarios of one name apart."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ SILENT = {"about", "schema"}  # keys of a scenario that change no result
 
 
 def differences(specs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Returns for each of several specifications of one scenario name the settings `key.path=value`
-    that tell it apart.
+    """Returns for each specification the settings `key.path=value` that tell it from the others of
+    its scenario name.
 
-    specs: the `spec` of a record each. Several: every key whose value is not the same in all of
-    them. One: the settings by which it departs from the library's scenario of its name, as the
-    record has them; none where there is no such scenario.
+    specs: the sections `spec` of records. Of several specifications, every key is told whose value
+    is not the same in all of them. Of a single one, the settings are told by which it departs from
+    the library's scenario of its name; the record has them. There are none if the library has no
+    such scenario.
     """
     if len(specs) == 1:
         return [list(specs[0].get("overrides") or ())]
@@ -28,8 +29,8 @@ def differences(specs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def shortened(setting: str) -> str:
-    """A setting as a heading has it: without quotes, whole numbers without a point, and of a long
-    table its beginning."""
+    """Returns a setting as a heading shows it: without quotes, whole numbers without a point, and
+    cut after MOST_LETTERS."""
     plain = re.sub(r"(?<=\d)\.0$", "", setting.replace('"', ""))
     return plain if len(plain) <= MOST_LETTERS else f"{plain[: MOST_LETTERS - 2]}.."
 

@@ -1,5 +1,5 @@
-"""Two algorithms where both were run: who reaches a target earlier and by how much, in numbers that
-hold together."""
+"""Compares two algorithms on the scenarios on which both were run: which one reaches a target
+earlier, and by how much. All intervals hold together."""
 
 from __future__ import annotations
 
@@ -26,9 +26,12 @@ class Side:
 
 @dataclass(frozen=True)
 class Round:
-    """One target of one scenario. difference: first - second, in virtual seconds, of the restricted
-    times over common seeds; negative if the first is earlier. resolution: the smallest difference
-    that so many seeds of these two can show."""
+    """The comparison at one target of one scenario.
+
+    pair: its difference is first - second in virtual seconds, over common seeds, where a miss
+    counts with the budget. It is negative if the first is earlier.
+    resolution: the smallest difference that so many seeds of these two can show.
+    """
 
     scenario: str
     target: float
@@ -39,8 +42,8 @@ class Round:
 
     @property
     def verdict(self) -> str:
-        """`first` or `second` is earlier, `neither` reaches it at all, or `tied`: they cannot be
-        told apart."""
+        """Returns which one is earlier, `first` or `second`; `neither` if none reaches the target;
+        or `tied` if the two cannot be told apart."""
         if self.first.hits == self.second.hits == 0:
             return "neither"
         if not self.pair.differs or self.pair.difference is None:
@@ -49,22 +52,23 @@ class Round:
 
 
 Runs = Mapping[str, tuple[Sequence[Record], Sequence[Record]]]
-"""By the name of a scenario: the runs of the first and of the second."""
+"""By the name of a scenario: the runs of the first and of the second algorithm."""
 
 
 def restricted(run: Record, target: Mapping[str, float | str]) -> tuple[bool, float]:
-    """What `within_budget` says of a run and a target of its scenario."""
+    """Returns `within_budget` of a run and a target of its scenario."""
     reached = first_hit(run, str(target["metric"]), float(target["value"])).reached
     return within_budget(reached, float(run.meta["spec"]["scenario"]["budget"]["seconds"]), finished=run.state == "finished")
 
 
 def duel(runs: Runs) -> list[Round]:
-    """All targets of all scenarios. The intervals hold together at 95 %, and p-values are adjusted
-    over all of them. UsageError if no scenario has a target."""
-    found = []
-    for scenario, (first, second) in runs.items():
-        for target in first[0].meta["spec"]["scenario"]["targets"]:
-            found.append((scenario, target, {"a": first, "b": second}))
+    """Returns the rounds of all targets of all scenarios. The intervals hold together at 95 %, and
+    the p-values are adjusted over all rounds. Raises UsageError if no scenario has a target."""
+    found = [
+        (scenario, target, {"a": first, "b": second})
+        for scenario, (first, second) in runs.items()
+        for target in first[0].meta["spec"]["scenario"]["targets"]
+    ]
     if not found:
         raise UsageError("compare: no scenario that both were run on has a target")
     alpha = (1 - LEVEL) / len(found)
@@ -88,7 +92,7 @@ def _side(times: Mapping[int, tuple[bool, float]]) -> Side:
 
 
 def sentence(one: Round, first: str, second: str) -> str:
-    """What a round shows, in words; never that there is no difference."""
+    """Returns in words what a round shows. It never claims that there is no difference."""
     where = f"{one.scenario}, {100 * one.target:g} %"
     if one.verdict == "neither":
         return f"{where}: neither arrives ({one.first.runs} and {one.second.runs} seeds)"

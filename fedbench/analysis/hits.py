@@ -1,5 +1,5 @@
-"""What a run spends until a curve reaches a target. A run that never does is a miss; misses are
-kept in every number."""
+"""What a run spends until a curve reaches a target. A run that never reaches it is a miss, and no
+statistic leaves misses out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fedbench.results.record import Record, first_at_least
 
 @dataclass(frozen=True)
 class Attempt:
-    """One seed. reached: the place on the axis of the first hit, None for a miss; censored_at: how
-    far a miss was watched."""
+    """What became of one seed. `reached` is the place on the axis of the first hit, None for a
+    miss. `censored_at` is the place until which a miss was watched."""
 
     reached: float | None
     censored_at: float
@@ -25,26 +25,32 @@ class Attempt:
 
     @property
     def restricted(self) -> float:
-        """The hit, or for a miss the censoring place: a lower bound of what it would have
-        needed."""
+        """Returns the place of the hit, or for a miss the place until which it was watched: a lower
+        bound of what it would have needed."""
         return self.censored_at if self.reached is None else self.reached
 
     def __str__(self) -> str:
-        """`12 s`, or `> 40 s` for a miss."""
+        """Returns `12 s`, or `> 40 s` for a miss."""
         return f"{'> ' if self.reached is None else ''}{self.restricted:,.12g} {self.unit}"
 
 
 def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SECONDS) -> Attempt:
-    """Returns what a run had spent at the first evaluation that reached the target; no
-    interpolation.
-
-    Args: record: the run. metric: test_accuracy, or a loss, which reaches a target from above.
-        target: the value to be reached. axis: what is counted: seconds, updates (so: rounds to the
-        target), gradient_evaluations, steps or bytes.
+    """Returns what a run had spent at the first evaluation that reached the target. Nothing is
+    interpolated.
 
     A miss is censored at the last evaluation. In seconds, a run that broke off (diverged, stalled,
-    failed) is a miss until the end of the scenario's time budget. UsageError for an unknown metric
-    or axis, RecordError if the record lacks the axis.
+    failed) is a miss until the end of the scenario's time budget.
+
+    Args:
+        record: the run.
+        metric: test_accuracy, or a loss, which reaches a target from above.
+        target: the value to be reached.
+        axis: what is counted: seconds, updates (rounds to the target), gradient_evaluations, steps
+            or bytes.
+
+    Raises:
+        UsageError: for an unknown metric or axis.
+        RecordError: if the record lacks the axis.
     """
     metrics.check(metric)
     where = find(axis)
@@ -56,8 +62,9 @@ def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SEC
 
 
 def within_budget(reached: float | None, budget: float, *, finished: bool) -> tuple[bool, float]:
-    """Whether a target counts as reached, and with which seconds: a miss counts with the budget,
-    and a run that did not finish misses all, since it has no model to show."""
+    """Returns whether a target counts as reached, and the seconds with which it counts. A miss
+    counts with the budget. A run that did not finish misses all targets, since it has no model to
+    show."""
     if reached is None or not finished:
         return False, budget
     return True, reached
@@ -65,8 +72,8 @@ def within_budget(reached: float | None, budget: float, *, finished: bool) -> tu
 
 @dataclass(frozen=True)
 class Hits:
-    """One target over the seeds of one algorithm, on one axis: `attempts`, at least one, in order
-    of seed."""
+    """One target over the seeds of one algorithm, on one axis. There is at least one attempt, and
+    they are in order of seed."""
 
     metric: str
     target: float
@@ -79,34 +86,37 @@ class Hits:
 
     @property
     def hits(self) -> int:
+        """Returns the number of seeds that reach the target."""
         return sum(attempt.reached is not None for attempt in self.attempts)
 
     @property
     def lower_bound(self) -> bool:
-        """Whether `restricted_mean` is only a lower bound, because a seed missed."""
+        """Returns whether `restricted_mean` is only a lower bound, because a seed missed."""
         return self.hits < self.total
 
     @property
     def median(self) -> float | None:
-        """Returns the median with every miss as +infinity; None if it is infinite. Of an even
-        number it is the mean of the middle two."""
+        """Returns the median place, in which a miss counts as infinite; None if the median is
+        infinite. Of an even number of seeds it is the mean of the middle two."""
         places = sorted(math.inf if attempt.reached is None else attempt.reached for attempt in self.attempts)
         median = (places[(len(places) - 1) // 2] + places[len(places) // 2]) / 2
         return median if math.isfinite(median) else None
 
     @property
     def beyond(self) -> float | None:
-        """The first place at which a miss was censored ("> 20 s"); None without misses."""
+        """Returns the first place at which a miss was censored, as in "> 20 s"; None without
+        misses."""
         return min((attempt.censored_at for attempt in self.attempts if attempt.reached is None), default=None)
 
     @property
     def restricted_mean(self) -> Estimate:
-        """Misses count at their censoring place; see `lower_bound`."""
+        """Returns the mean over seeds, in which a miss counts with its `censored_at`."""
         return estimate(attempt.restricted for attempt in self.attempts)
 
 
 def hits(runs: Sequence[Record], metric: str, target: float, axis: str | Axis = SECONDS) -> Hits:
-    """`first_hit` of the runs of one algorithm, one a seed. RecordError without runs."""
+    """Returns `first_hit` of the runs of one algorithm, one run a seed. Raises RecordError without
+    runs."""
     if not runs:
         raise RecordError(f"hits of {metric} = {target:g}: expected at least one run, got none")
     return Hits(metric, target, find(axis), tuple(first_hit(run, metric, target, axis) for run in runs))

@@ -9,20 +9,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Holm:
-    """One test among several. p: adjusted p-value, to be compared with alpha; level: of the
-    confidence interval that excludes 0 exactly if p < alpha."""
+    """One test among several. `p` is its adjusted p-value, to be compared with alpha. `level` is
+    the confidence of the interval that excludes 0 exactly if p < alpha."""
 
     p: float
     level: float
 
 
 def holm(p_values: Sequence[float], alpha: float) -> list[Holm]:
-    """Adjusts p-values in their order, so that the chance of any false rejection is at most alpha.
+    """Returns the tests with adjusted p-values, in the order of `p_values`. The chance of any false
+    rejection is at most alpha.
 
-    The i-th smallest of m (i = 0, 1, ..) is multiplied by m - i; an adjusted value is at least all
-    those before it, and at most 1. An interval has the confidence 1 - alpha / (m - i); once a test
-    does not reject, all later ones have the confidence of that test, since they are not tried any
-    more.
+    The i-th smallest of m p-values (i = 0, 1, ..) is multiplied by m - i. An adjusted p-value is at
+    least as large as all smaller ones and at most 1. The interval of the i-th has the confidence
+    1 - alpha / (m - i). The first test that does not reject ends the procedure, so all later
+    intervals have the confidence of that one.
     """
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     found: dict[int, Holm] = {}

@@ -1,20 +1,20 @@
-"""Where the accuracies of a scenario are compared: at one place of one axis that all compared runs
-reach.
+"""The horizon: the place on an axis at which the accuracies of a scenario are compared. All
+compared runs reach it.
 
 Runs may end by different causes: the time budget, the cap on updates, divergence. Their final
-accuracies then belong to different efforts, so finals are never ranked. The rule, for one scenario
-and one axis:
+accuracies then belong to different efforts, so final accuracies are never ranked. The rule, for one
+scenario and one axis:
 
 1. A row is not compared if one of its seeds did not finish (it diverged, failed or stalled), has no
    evaluation with an accuracy, or spent nothing on the axis. Such a row does not move the horizon,
    however early it ended; it is shown with its reason.
-2. A reference, such as one worker with everybody's data, is shown, not compared, and does not move
-    the horizon.
-3. The horizon is the smallest end, on the axis, of all runs that are left. So a run that was ended
-   by the cap on updates does set it, since its curve beyond is not known.
-4. Where runs stop at their targets (`stop_at_target`) no row is compared: a run that stops because
-   its accuracy is high just then looks better than it is, also if it was high at several
-   evaluations in a row (`hold_points`). What the targets take is compared there.
+2. A reference, such as one worker with everybody's data, is shown but not compared, and does not
+   move the horizon.
+3. The horizon is the smallest end, on the axis, of all runs that are left. A run that was ended by
+   the cap on updates may therefore set it, since its curve beyond that end is not known.
+4. Where runs stop at their targets (`stop_at_target`) no row is compared. A run that stops because
+   its accuracy is high at that moment looks better than it is, even if it was high at several
+   evaluations in a row (`hold_points`). Such runs are compared by what the targets take.
 5. Every compared seed counts with its newest evaluation at or before the horizon, without
     interpolation.
 """
@@ -34,8 +34,12 @@ from fedbench.results.record import Record
 
 @dataclass(frozen=True)
 class Horizon:
-    """at: the place on the axis, None if no row is compared. limits: (selector, run) of the
-    compared runs that end there; is_shared: all compared runs end there."""
+    """The horizon of one scenario on one axis.
+
+    at: the place on the axis, None if no row is compared.
+    limits: selector and run of the compared runs that end there.
+    is_shared: whether all compared runs end there.
+    """
 
     axis: Axis
     at: float | None
@@ -44,7 +48,7 @@ class Horizon:
 
 
 def horizon(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Horizon:
-    """The common horizon of the rows to be compared: selector to runs."""
+    """Returns the horizon of the rows that are compared; `rows` has their runs by selector."""
     ends = [(float(along(run, axis)[-1]), selector, run) for selector, runs in rows.items() for run in runs]
     at = min((end for end, _, _ in ends), default=None)
     limits = tuple((selector, run) for end, selector, run in ends if end == at)
@@ -52,12 +56,14 @@ def horizon(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Horizon:
 
 
 def accuracy_at(run: Record, where: Horizon) -> float | None:
-    """What counts for one seed; None without a horizon, and for a run that ends before it."""
+    """Returns the accuracy that counts for one seed, None without a horizon or for a run that ends
+    before it."""
     return None if where.at is None else value_at(run, "test_accuracy", where.axis, where.at)
 
 
 def why_not_compared(runs: Sequence[Record], axis: Axis) -> str:
-    """Why the rule leaves a row out, such as `1 of 3 seeds diverged`; empty if it does not."""
+    """Returns why the rule leaves a row out, such as `1 of 3 seeds diverged`; nothing if it does
+    not."""
     reasons = Counter(reason for run in runs if (reason := _why_not(run, axis)))
     return ", ".join(f"{count} of {len(runs)} seeds {reason}" for reason, count in sorted(reasons.items()))
 

@@ -1,4 +1,4 @@
-"""What is measured along a run."""
+"""The metrics that are measured along a run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ HIGHER_IS_BETTER = {"test_accuracy": True, "test_loss": False, "train_loss": Fal
 
 
 def values(record: Record, metric: str) -> NDArray[np.float64]:
-    """A metric at each evaluation of a run, (T,) float64, NaN where it does not exist. UsageError
-    for an unknown name."""
+    """Returns a metric at each evaluation of a run, (T,) float64, NaN where it does not exist.
+    Raises UsageError for an unknown name."""
     check(metric)
     return np.asarray(record.curves[metric], dtype=np.float64)
 
 
 def check(metric: str) -> None:
-    """UsageError with the nearest match if there is no metric of this name."""
+    """Raises UsageError with the nearest match if there is no metric of this name."""
     if metric not in HIGHER_IS_BETTER:
         raise UsageError(f"unknown metric {metric!r}{nearest(metric, HIGHER_IS_BETTER)}")

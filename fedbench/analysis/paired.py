@@ -1,10 +1,10 @@
-"""All pairs of algorithms at once: paired differences over common seeds, with intervals that hold
-together, and what cannot be told apart.
+"""Compares all pairs of algorithms: paired differences over common seeds, with intervals that hold
+together, and classes of algorithms that cannot be told apart.
 
-Seeds are common random numbers, so a difference is taken seed by seed. The m intervals of a board
-have the confidence 1 - alpha / m each (Bonferroni), so the chance that any of them misses its truth
-is at most alpha. p-values are adjusted by Holm, which rejects at least as much. Intervals are
-Student's; how well they hold for times on a grid is simulated in the tests.
+Seeds are common random numbers, so a difference is taken seed by seed. Each of the m intervals of a
+board has the confidence 1 - alpha / m (Bonferroni), so the chance that any of them misses the true
+difference is at most alpha. p-values are adjusted by Holm, which rejects at least as much. The
+intervals are Student's; the tests simulate how well they hold for times on a grid.
 """
 
 from __future__ import annotations
@@ -20,16 +20,21 @@ from fedbench.analysis.holm import holm
 from fedbench.analysis.statistics import LEVEL, p_value, paired_difference, t_factor
 
 LEAST_FOR_P = 10
-"""Seeds below which no p-value is given: so few say little about the tails on which it rests."""
+"""With fewer seeds no p-value is given: they say little about the tails on which it rests."""
 POWER = 0.8
+"""The probability with which a difference of the size of the resolution is shown."""
 BySeed = Mapping[int, float]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """a - b over the seeds that both have. The interval is [difference - half_width, difference +
-    half_width]; its confidence `level` makes all intervals of the board hold together. None with
-    fewer than two common seeds. p_adjusted: by Holm; None below 10 seeds."""
+    """The difference a - b over the seeds that both have.
+
+    difference, half_width: the interval is difference +- half_width. Both are None with fewer than
+    two common seeds.
+    level: the confidence of the interval, chosen so that all intervals of the board hold together.
+    p_adjusted: the p-value adjusted by Holm, None below LEAST_FOR_P seeds.
+    """
 
     a: str
     b: str
@@ -41,14 +46,19 @@ class Pair:
 
     @property
     def differs(self) -> bool:
-        """Does the interval exclude 0?"""
+        """Returns whether the interval excludes 0."""
         return self.difference is not None and self.half_width is not None and abs(self.difference) > self.half_width
 
 
 def pairs(values: Mapping[str, BySeed], *, least: float = 0.0, alpha: float = 1 - LEVEL) -> list[Pair]:
-    """Every pair of names, in their order. `least`: what a half-width is at least, such as one step
-    of the grid on which times are measured: differences within it are of the grid. alpha: of all
-    intervals together."""
+    """Returns every pair of names, in the order of `values`.
+
+    Args:
+        values: for every name its value by seed.
+        least: the smallest half-width, such as one step of the grid on which times are measured.
+            The grid alone can make smaller differences.
+        alpha: the chance that any of the intervals misses its true difference.
+    """
     names = list(itertools.combinations(values, 2))
     differences = {pair: paired_difference(values[pair[0]], values[pair[1]]) for pair in names}
     level = 1 - alpha / max(1, len(names))
@@ -64,9 +74,9 @@ def pairs(values: Mapping[str, BySeed], *, least: float = 0.0, alpha: float = 1 
 
 
 def tie_classes(values: Mapping[str, BySeed], found: Sequence[Pair], *, higher_is_better: bool) -> list[list[str]]:
-    """Names from the best mean to the worst, in classes. A class begins with the best name that is
-    in none, and goes on while a name cannot be told from that first one; nobody within a class is
-    shown to be behind its first."""
+    """Returns the names from the best mean to the worst, in classes. A class begins with the best
+    name that is not in a class yet. It goes on until a name can be told from that first one. So no
+    name is shown to be behind the first of its class."""
     sign = -1.0 if higher_is_better else 1.0
     order = sorted(values, key=lambda name: sign * float(np.mean(list(values[name].values()))))
     apart = {frozenset((one.a, one.b)) for one in found if one.differs}
@@ -87,14 +97,21 @@ def resolution(
     alpha: float = 1 - LEVEL,
     still: Set[str] = frozenset(),
 ) -> float | None:
-    """The smallest true difference that a pair of a board with so many entrants shows with
-    probability 0.8, if its differences scatter over seeds as the median pair of `values` does; None
-    with fewer than two names or seeds. `still`: names whose pairs with each other say nothing about
-    scatter, such as those of rows that never arrive.
+    """Returns the smallest true difference that a pair of a board shows with probability POWER. Its
+    differences are taken to scatter over seeds as those of the median pair of `values`. None with
+    fewer than two names or seeds.
 
-    h + t(0.8) s / sqrt(n) with n - 1 degrees of freedom, where h, at least `least`, is the
-    half-width of the pair's interval, t(1 - alpha / 2m) s / sqrt(n), and m = entrants (entrants -
-    1) / 2.
+    It is h + t(0.8) s / sqrt(n) with n - 1 degrees of freedom, where h = t(1 - alpha / 2m) s /
+    sqrt(n), at least `least`, is the half-width of the pair's interval, and m = entrants (entrants
+    - 1) / 2 is the number of pairs.
+
+    Args:
+        values: for every name its value by seed.
+        entrants: the number of rows of the board.
+        least: the smallest half-width, as in `pairs`.
+        alpha: of all intervals together, as in `pairs`.
+        still: names whose pairs with each other say nothing about scatter, such as rows that never
+            arrive.
     """
     differences = [paired_difference(values[a], values[b]) for a, b in itertools.combinations(values, 2) if {a, b} - still]
     scatter = [one.std for one in differences if one.std is not None]

@@ -1,10 +1,10 @@
-"""Many problems at once: how many an algorithm has solved by when, against references that are
-frozen, so no entrant moves another.
+"""Profiles over many problems: how many of them an algorithm has solved by when.
 
-A problem is a target in a scenario, with one seed. ECDF: share of problems solved by a share of the
-budget. Performance profile: share of problems solved within a factor of the reference time.
-Sources: Hansen et al. 2016 (COCO), Dolan and More 2002; there the best of the entrants is the
-reference, here it is a file.
+A problem is a target in a scenario, and is tried with every seed. The ECDF is the share of problems
+and seeds that are solved by a share of the budget. The performance profile is the share that is
+solved within a factor of the reference time. Sources: Hansen et al. 2016 (COCO), Dolan and More
+2002. There the best of the entrants is the reference. Here it is a file of frozen times, so that no
+entrant moves the numbers of another.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """A target of a scenario, which has a name on the board."""
+    """A target of a scenario. The scenario is named as its board is, by its point in a suite."""
 
     scenario: str
     target: float
@@ -38,7 +38,7 @@ class Problem:
 @dataclass(frozen=True)
 class Times:
     """What one algorithm needed: for every problem the seconds of every seed, infinite for a miss,
-    and the budget."""
+    and the budget in seconds."""
 
     seconds: Mapping[Problem, Sequence[float]]
     budget: Mapping[Problem, float]
@@ -46,11 +46,14 @@ class Times:
 
 @dataclass(frozen=True)
 class Reference:
-    """Seconds by which a problem counts as solved in reference time; problems that no reference
-    algorithm solves have none. `made_of`: names of the algorithms, with the digest of their
-    results. `resolution`: by scenario the smallest difference in the time to the targets that the
-    seeds of these algorithms show, which an entrant may want to know beforehand. `hashes`: of the
-    scenarios, by their names."""
+    """The frozen reference times of a suite.
+
+    seconds: the reference time of every problem that one of the reference algorithms solves.
+    made_of: the names of these algorithms, with the digests of their results.
+    resolution: by scenario the smallest difference in the time to the targets that the seeds of
+    these algorithms show, which an entrant may want to know beforehand.
+    hashes: the hashes of the scenarios by their names.
+    """
 
     name: str
     seconds: Mapping[Problem, float]
@@ -59,7 +62,7 @@ class Reference:
     hashes: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, scenarios: Collection[str]) -> Reference:
-        """Returns only what it says of these scenarios."""
+        """Returns the reference of these scenarios only."""
         kept = {problem: seconds for problem, seconds in self.seconds.items() if problem.scenario in scenarios}
         resolution = {name: one for name, one in self.resolution.items() if name in scenarios}
         hashes = {name: one for name, one in self.hashes.items() if name in scenarios}
@@ -74,8 +77,16 @@ def freeze(
     resolution: Mapping[str, float] | None = None,
     hashes: Mapping[str, str] | None = None,
 ) -> Reference:
-    """Returns the smallest median time of the given algorithms on every problem that one of them
-    solves with most of its seeds."""
+    """Returns a reference: on every problem the smallest median time of the given algorithms. A
+    problem that none of them solves with more than half of its seeds is left out.
+
+    Args:
+        name: the name of the reference, which is that of its suite.
+        entrants: the times of the algorithms by their names.
+        digests: the digests of their results by their names.
+        resolution: see `Reference`.
+        hashes: see `Reference`.
+    """
     problems = sorted({problem for times in entrants.values() for problem in times.seconds})
     best = {
         p: min(float(np.median(list(times.seconds[p]))) for times in entrants.values() if p in times.seconds) for p in problems
@@ -85,7 +96,7 @@ def freeze(
 
 
 def as_json(reference: Reference) -> str:
-    """The content of the file in which it is frozen."""
+    """Returns the content of the file that keeps a reference."""
     content = {
         "name": reference.name,
         "made_of": dict(reference.made_of),
@@ -97,7 +108,7 @@ def as_json(reference: Reference) -> str:
 
 
 def read(file: Path) -> Reference:
-    """UsageError if the file holds none."""
+    """Returns the reference in a file. Raises UsageError if there is none in it."""
     try:
         content: dict[str, Any] = json.loads(plain_files.text(file, 1 << 20, "reference"))
         seconds = {Problem(str(one["scenario"]), float(one["target"])): float(one["seconds"]) for one in content["problems"]}
@@ -111,16 +122,16 @@ def read(file: Path) -> Reference:
 
 
 def ecdf(times: Times, shares: Floats) -> Floats:
-    """The share of problems and seeds that are solved by a share of their budget, for every one of
-    `shares` (S,)."""
+    """Returns for each of `shares` (S,) of the budgets the share of problems and seeds that are
+    solved by then, (S,)."""
     solved = np.concatenate([np.asarray(seconds, np.float64) / times.budget[p] for p, seconds in sorted(times.seconds.items())])
     return np.array([(solved <= share).mean() for share in shares])
 
 
 def profile(times: Times, reference: Reference, factors: Floats) -> Floats:
-    """The share of the reference's problems and seeds that are solved within `factors` (F,) of the
-    reference time. A problem that the algorithm was not run on counts as unsolved. UsageError if
-    the reference has no problem."""
+    """Returns for each of `factors` (F,) the share of the reference's problems and seeds that are
+    solved within that multiple of the reference time, (F,). A problem on which the algorithm was
+    not run counts as unsolved. Raises UsageError if the reference has no problem."""
     if not reference.seconds:
         raise UsageError(f"reference {reference.name}: it has no problem that was solved")
     shares = []
@@ -131,8 +142,8 @@ def profile(times: Times, reference: Reference, factors: Floats) -> Floats:
 
 
 def pareto(costs: Mapping[str, tuple[float, float]]) -> list[str]:
-    """The names to which no other is at least as good in both costs and better in one, by the first
-    cost; smaller is better."""
+    """Returns the Pareto front in the order of the first cost: the names to which no other is at
+    least as good in both costs and better in one. Smaller costs are better."""
     order = sorted(costs, key=lambda name: (costs[name], name))
     front: list[str] = []
     least = np.inf

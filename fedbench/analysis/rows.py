@@ -1,9 +1,10 @@
-"""One algorithm under one scenario: its runs, what they measured, and how it stands."""
+"""A row: one algorithm under one scenario, with its runs, what they measured, and how it
+compares."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,12 +29,15 @@ LAST_MEAN = f"test_accuracy_last_{LAST}"
 class Row:
     """One algorithm under one scenario.
 
-    runs: its records in order of seed. outcomes, ended_by: state and cause of the end to number of
-    seeds. measures: estimates over seeds by name: FINAL, `updates` (the final version), LAST_MEAN,
-    AT_HORIZON, LEDGER, WORK, LOSSES: jobs lost and late by cause, their share of all jobs, and the
-    share of the local steps done that no update consumed. to_target: one per target of the
-    scenario, in its order. curve: mean test accuracy. left_out: why its accuracy is not compared,
-    empty if it is. accuracy, target_comparisons: how it stands.
+    runs: its records in order of seed.
+    outcomes, ended_by: the number of seeds by state, and by the cause of the end.
+    measures: estimates over seeds by name. The names are FINAL, `updates` (the final version),
+    LAST_MEAN, AT_HORIZON, LEDGER, WORK and LOSSES. LOSSES are the jobs lost and late by cause,
+    their share of all jobs, and the share of the local steps done that no update consumed.
+    to_target: for each target of the scenario, in its order, what the seeds needed.
+    curve: the mean test accuracy.
+    left_out: why its accuracy is not compared; empty if it is.
+    accuracy, target_comparisons: how it compares with the best mean.
     """
 
     selector: str
@@ -49,12 +53,13 @@ class Row:
 
     @property
     def algorithm(self) -> dict[str, Any]:
-        """name and options."""
+        """Returns the name, the options and what else the record says of the algorithm."""
         return dict(self.runs[0].meta["spec"]["algorithm"])
 
     @property
     def is_reference(self) -> bool:
-        """A yardstick such as SGD on the pooled data: shown, not ranked."""
+        """Returns whether it is a yardstick, such as SGD on the pooled data, which is shown and not
+        ranked."""
         return bool(self.algorithm.get("reference"))
 
     @property
@@ -67,13 +72,13 @@ class Row:
 
     @property
     def staleness_max(self) -> float | None:
-        """The largest of any seed."""
+        """Returns the largest staleness of any seed."""
         return max((value for run in self.runs if (value := run.meta["ledger"].get("staleness_max")) is not None), default=None)
 
 
 def row(selector: str, runs: tuple[Record, ...], axis: Axis) -> Row:
-    """The row of the runs of one algorithm, at least one, one a seed, before it is compared with
-    others."""
+    """Returns the row of the runs of one algorithm, before it is compared with others. There is at
+    least one run, and one for each seed."""
     targets = runs[0].meta["spec"]["scenario"].get("targets") or []
     return Row(
         selector=selector,
@@ -86,7 +91,7 @@ def row(selector: str, runs: tuple[Record, ...], axis: Axis) -> Row:
     )
 
 
-def _counts(words: Any) -> dict[str, int]:
+def _counts(words: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(words).items()))
 
 
@@ -102,7 +107,8 @@ def _measures(runs: Sequence[Record]) -> dict[str, Estimate]:
 
 
 def _share(ledger: Mapping[str, Any], parts: Sequence[str], whole: str) -> float | None:
-    """What the parts are of the whole; None for a record that lacks one of them, or of nothing."""
+    """Returns the share of the parts in the whole. It is None if the record lacks one of them, or
+    if the whole is 0."""
     if not ledger.get(whole) or any(part not in ledger for part in parts):
         return None
     return float(sum(ledger[part] for part in parts) / ledger[whole])

@@ -1,4 +1,4 @@
-"""Who has the best mean, who cannot be told from it, and who is behind."""
+"""Compares rows with the best mean: which ones cannot be told from it, and which are behind."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from fedbench.analysis.statistics import LEVEL, Estimate, p_value, paired_differ
 
 ALPHA = 1 - LEVEL
 
-Standing = Literal["best", "tied", "behind", "ahead", "unknown", "reference"]
+Relation = Literal["best", "tied", "behind", "ahead", "unknown", "reference"]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How one row stands to the best mean.
+    """How one row compares with the best mean.
 
-    standing: `tied`: cannot be told from the best mean; `unknown`: not compared. seeds: those that
-    both have. difference: mean of own - best over these seeds; half_width: of its interval at
-    confidence `level`, both adjusted by Holm; p, p_adjusted: of the paired t-test, before and
-    after. All of these are None for the best itself and for what was not compared.
+    standing: `tied` if it cannot be told from the best mean, `unknown` if it was not compared; see
+    `standings` for the others.
+    seeds: the number of seeds that both have.
+    difference: the mean of own - best over these seeds.
+    half_width: of the interval of the difference at confidence `level`, adjusted by Holm.
+    p, p_adjusted: of the paired t-test, before and after the adjustment by Holm.
+
+    The last five are None for the best itself and for rows that were not compared.
     """
 
-    standing: Standing
+    standing: Relation
     seeds: int = 0
     difference: float | None = None
     half_width: float | None = None
@@ -40,15 +44,19 @@ UNKNOWN = Comparison("unknown")
 
 
 def standings(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bool) -> dict[str, Comparison]:
-    """Compares each name with the best mean by a paired t-test over common seeds.
+    """Compares each name with the best mean by a paired t-test over common seeds. `values` has, for
+    each name that may be compared, its value per seed.
 
-    values: for each name that may be compared, its value per seed. `behind`: worse than the best
-    mean, and the p-value, adjusted by Holm over all comparisons with the best, is below 0.05.
-    `ahead`: likewise, but better over the common seeds, which only happens where the best mean has
-    seeds that the row lacks; `tied`: all others. `unknown`: fewer than two common seeds, or nobody
-    to compare with. Equal means: the first name in the order of `values` is `best`. The best mean
-    is chosen by the same data, so it may owe its place to chance: who is tied with it may be as
-    good.
+    - `best`: the best mean; of equal ones the first in the order of `values`.
+    - `behind`: worse than the best mean, and the p-value, adjusted by Holm over all comparisons
+      with the best, is below 0.05.
+    - `ahead`: likewise, but better over the common seeds. This only happens if the best mean has
+      seeds that the row lacks.
+    - `unknown`: fewer than two common seeds, or nobody to compare with.
+    - `tied`: all others.
+
+    The best mean is chosen by the same data, so it may owe its place to chance, and a name that is
+    tied with it may be as good.
     """
     sign = 1.0 if higher_is_better else -1.0
     means = {name: sign * float(np.mean(list(seeds.values()))) for name, seeds in values.items() if seeds}
@@ -68,7 +76,7 @@ def standings(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bo
 def _compared(difference: Estimate, sign: float, p: float, adjusted: Holm) -> Comparison:
     assert difference.mean is not None
     assert difference.std is not None
-    standing: Standing = "tied"
+    standing: Relation = "tied"
     if adjusted.p < ALPHA:
         standing = "behind" if sign * difference.mean < 0 else "ahead"
     return Comparison(

@@ -15,8 +15,10 @@ LEVEL = 0.95
 class Estimate:
     """A mean over seeds.
 
-    n: seeds that have a value; missing: seeds that have none (they cannot enter a mean, so they are
-    counted); mean: None if n = 0; std: sample standard deviation, ddof 1, None if n < 2;
+    n: the number of seeds that have a value.
+    missing: the number of seeds that have none. They cannot enter the mean, so they are counted.
+    mean: None if n = 0.
+    std: the sample standard deviation with ddof 1, None if n < 2.
     half_width: of the 95 % t-interval mean +- half_width, None if n < 2.
     """
 
@@ -28,16 +30,16 @@ class Estimate:
 
 
 def t_factor(n: int, level: float = LEVEL) -> float:
-    """The half-width of an interval of confidence `level` over n >= 2 values, in units of std /
-    sqrt(n)."""
+    """Returns the half-width of an interval of confidence `level` over n >= 2 values, in units of
+    std / sqrt(n)."""
     from scipy.special import stdtrit  # all verbs start faster without it; scipy.stats would take a second
 
     return float(stdtrit(n - 1, (1 + level) / 2))
 
 
 def estimate(values: Iterable[float | None]) -> Estimate:
-    """Mean, sample std and 95 % t-interval of one value per seed. None and non-finite values count
-    as missing."""
+    """Returns the mean of one value per seed with its standard deviation and interval. None and
+    values that are not finite count as missing."""
     given = [None if value is None or not math.isfinite(value) else float(value) for value in values]
     known = np.array([value for value in given if value is not None], dtype=np.float64)
     n, missing = len(known), len(given) - len(known)
@@ -50,14 +52,14 @@ def estimate(values: Iterable[float | None]) -> Estimate:
 
 
 def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> Estimate:
-    """a - b over the seeds that both have. Seeds are common random numbers, so pairing removes what
-    they share."""
+    """Returns the estimate of a - b over the seeds that both have. Seeds are common random numbers,
+    so the difference is free of the randomness that both share."""
     return estimate(a[seed] - b[seed] for seed in sorted(a.keys() & b.keys()))
 
 
 def p_value(difference: Estimate) -> float | None:
-    """Two-sided, of the t-test that the mean difference is 0; None if n < 2. Equal differences at
-    all seeds: 1 if they are 0, else 0."""
+    """Returns the two-sided p-value of the t-test that the mean difference is 0, None if n < 2. If
+    the differences of all seeds are equal, it is 1 if they are 0, else 0."""
     if difference.mean is None or difference.std is None:
         return None
     if difference.std == 0:

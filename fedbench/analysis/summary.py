@@ -1,5 +1,5 @@
-"""Records to tables: one per scenario hash and task, one row per selector. No seed is ever left out
-of a count."""
+"""Turns records into tables: a table for each scenario hash and task, with a row for each selector.
+Every seed is counted."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScenarioSummary:
-    """Rows that may be compared: one resolved scenario (by hash), one task and model.
+    """The rows of one resolved scenario, one task and model, which may be compared.
 
-    scenario: its resolved specification. settings: what tells it from others of its name, see
-    `differences`. horizon: where its accuracies are compared.
+    scenario: its resolved specification.
+    horizon: where its accuracies are compared.
+    settings: what tells it from others of its name, see `differences`.
     """
 
     name: str
@@ -40,13 +41,14 @@ class ScenarioSummary:
 
     @property
     def full_name(self) -> str:
-        """`digits-demo`, or `digits-demo with clients=30` where there are others of the name."""
+        """Returns `digits-demo`, or `digits-demo with clients=30` if there are others of the
+        name."""
         return f"{self.name} with {', '.join(map(shortened, self.settings))}" if self.settings else self.name
 
     @property
     def board(self) -> Board | None:
-        """When its rows reach the targets; None for a scenario without targets or without a budget
-        in seconds."""
+        """Returns the board of its rows, None for a scenario without targets or without a budget in
+        seconds."""
         if not self.scenario.get("targets") or (self.scenario.get("budget") or {}).get("seconds") is None:
             return None
         references = frozenset(row.selector for row in self.rows if row.is_reference)
@@ -54,23 +56,30 @@ class ScenarioSummary:
 
     @property
     def loses_jobs(self) -> bool:
-        """Can jobs be lost or late here, by the scenario or because an algorithm closes its rounds
-        early?"""
+        """Returns whether jobs can be lost or late here, by the scenario or because an algorithm
+        closes its rounds early."""
         availability, rounds = (self.scenario.get(part) or {} for part in ("availability", "rounds"))
         by_scenario = availability.get("when_offline") == "lost" or self.scenario.get("dropout") or any(rounds.values())
         return bool(by_scenario) or any(row.measures["lost_share"].mean for row in self.rows)
 
     @property
     def holds_out_public_data(self) -> bool:
-        """Is the server's public data taken out of the task's own training data?"""
+        """Returns whether the server's public data are taken out of the task's own training
+        data."""
         return (self.scenario.get("public") or {}).get("source") == "held_out"
 
 
 def summarize(records: Iterable[Record], axis: str | Axis = SECONDS) -> list[ScenarioSummary]:
     """Returns one summary per scenario, then one row per selector, both in alphabetical order.
 
-    axis: on which runs are compared and drawn. RecordError if two records claim the same place, or
-    if one lacks the axis; UsageError if there is no such axis.
+    Args:
+        records: of any scenarios.
+        axis: the axis on which runs are compared and drawn.
+
+    Raises:
+        RecordError: if two different records are of the same scenario, selector and seed, or if one
+            lacks the axis.
+        UsageError: if there is no such axis.
     """
     where = find(axis)
     groups: dict[tuple[str, str, str], dict[str, list[Record]]] = {}
@@ -97,8 +106,8 @@ def _scenario(
 
 
 def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
-    """Returns the runs in order of seed. A run that is given twice, with the same digests, counts
-    once; anything else is an error."""
+    """Returns the runs in order of seed. A run that is given twice with the same digests counts
+    once. Raises RecordError for two different runs of a seed, or for options that differ."""
     first = records[0]
     runs: dict[int, Record] = {}
     place = f"scenario {first.scenario} ({first.meta['spec']['scenario_hash']}), {first.selector}"
@@ -117,14 +126,16 @@ def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
 
 
 def _compare(rows: Sequence[Row], axis: Axis) -> tuple[tuple[Row, ...], Horizon]:
-    """Rows with their standings. Accuracy: at the common horizon, see `horizon`. A target: among
-    rows that reach it with every seed, since what a miss would have needed is not known."""
+    """Returns the rows with their comparisons, and the horizon. Accuracies are compared at the
+    horizon. The times to a target are compared among the rows that reach it with every seed, since
+    it is not known what a miss would have needed."""
     rows = [replace(one, left_out="" if one.is_reference else why_not_compared(one.runs, axis)) for one in rows]
     rivals = [one for one in rows if not one.is_reference]
     compared = [one for one in rivals if not one.left_out]
     where = horizon({one.selector: one.runs for one in compared}, axis)
     read = {one.selector: {run.seed: accuracy_at(run, where) for run in one.runs} for one in rows}
-    accuracy = standings({one.selector: _known(read[one.selector]) for one in compared}, higher_is_better=True)
+    known = {one.selector: {s: value for s, value in read[one.selector].items() if value is not None} for one in compared}
+    accuracy = standings(known, higher_is_better=True)
     targets = [
         standings(
             {one.selector: _places(one, i) for one in rivals if not one.to_target[i].lower_bound},
@@ -143,14 +154,10 @@ def _compare(rows: Sequence[Row], axis: Axis) -> tuple[tuple[Row, ...], Horizon]
     ), where
 
 
-def _known(values: Mapping[int, float | None]) -> dict[int, float]:
-    return {seed: value for seed, value in values.items() if value is not None}
-
-
 def _places(row: Row, target: int) -> dict[int, float]:
     return {run.seed: attempt.restricted for run, attempt in zip(row.runs, row.to_target[target].attempts, strict=True)}
 
 
 def _without(row: Row) -> Comparison:
-    """The standing of a row that was not compared."""
+    """Returns the comparison of a row that was not compared."""
     return Comparison("reference") if row.is_reference else UNKNOWN

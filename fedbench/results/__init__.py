@@ -1,1 +1,1 @@
-"""Records: what a run leaves, how it is stored and how it is recognised."""
+"""Records: what a run leaves behind, how it is stored, and how it is checked when it is read."""

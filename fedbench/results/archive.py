@@ -1,10 +1,9 @@
-"""Many records in two files: one row a run, and all curves one after the other. What is put in
-comes out, to the bit.
+"""An archive: many records in two Parquet files. Writing and reading again changes no bit.
 
-runs.parquet    run_id, scenario, selector, seed, state for readers; `specification`, `provenance` and `rest` are JSON: all of a record's
-                sections; `points` says how many rows of curves.parquet are the run's, in the order
-                of the runs
-curves.parquet  the columns of the curves
+runs.parquet    one row a run. run_id, scenario, selector, seed and state are there for readers.
+                The columns `specification`, `provenance` and `rest` are JSON, and hold all sections
+                of the record. `points` is the number of rows that the run has in curves.parquet.
+curves.parquet  the curves of all runs one after the other, in the order of the runs.
 """
 
 from __future__ import annotations
@@ -33,17 +32,16 @@ RUNS, CURVES_FILE = "runs.parquet", "curves.parquet"
 CURVES_SHA256 = b"curves_sha256"
 LARGEST_FILE = 256 << 20
 MOST_ROWS, MOST_RUNS = 50_000_000, 1_000_000
-SECTIONS = {
-    "specification": "spec",
-    "provenance": "provenance",
-}  # columns that repeat from run to run, and so cost next to nothing
+# Sections in columns of their own. They repeat from run to run, so their compressed columns are
+# tiny.
+SECTIONS = {"specification": "spec", "provenance": "provenance"}
 TEXTS = ("run_id", "scenario", "selector", "state", *SECTIONS, "rest")
 ROWS = {**dict.fromkeys(TEXTS, bounded_parquet.TEXT), "seed": "int64", "points": "int64"}
 
 
 def write(folder: Path, records: Iterable[Record]) -> int:
-    """Replace the archive in the folder; the records are sorted by scenario, selector, seed and id.
-    Returns how many they are."""
+    """Replaces the archive in the folder and returns the number of records. They are sorted by
+    scenario name, scenario hash, selector, seed and id."""
     ordered = sorted(
         records, key=lambda one: (one.scenario, one.meta["spec"]["scenario_hash"], one.selector, one.seed, one.run_id)
     )
@@ -87,14 +85,15 @@ def _parquet(table: pa.Table, *, use_dictionary: bool) -> bytes:
 
 
 def is_archive(folder: Path) -> bool:
+    """Returns whether the folder holds an archive, rather than a store."""
     return (folder / RUNS).is_file()
 
 
 def read(folder: Path, *, check: bool = True) -> list[Record]:
-    """All records of an archive. check: whether every one has the form of a record and fits itself,
-    some milliseconds each.
+    """Returns all records of an archive. With `check` every record is looked at with
+    `check_record`, which takes some milliseconds each.
 
-    RecordError if a file is missing, damaged, or not of this archive.
+    Raises RecordError if a file is missing, damaged, or not of this archive.
     """
     where = f"archive {folder}"
     runs, curves = (plain_files.content(folder / name, LARGEST_FILE, "archive", RecordError) for name in (RUNS, CURVES_FILE))
@@ -105,10 +104,17 @@ def read(folder: Path, *, check: bool = True) -> list[Record]:
 
 
 def parse(runs: bytes, curves: bytes, where: str) -> Iterator[Record]:
-    """Yields the records in the contents of an archive's two files, not yet looked at one by one.
+    """Yields the records in the contents of an archive's two files. The single records are not
+    checked yet, see `check_record`.
 
-    RecordError if a file is damaged, not of this archive, larger than what is read, or if its
-    columns are not what its JSON says.
+    Args:
+        runs: the bytes of runs.parquet.
+        curves: the bytes of curves.parquet.
+        where: what the archive is, for messages.
+
+    Raises:
+        RecordError: if a file is damaged, not of this archive or too large, or if a column says
+            something else than the JSON in its row.
     """
     rows = bounded_parquet.table(runs, ROWS, MOST_RUNS, f"{where}: {RUNS}")
     if (rows.schema.metadata or {}).get(CURVES_SHA256, b"") != hashlib.sha256(curves).hexdigest().encode():
@@ -127,14 +133,16 @@ def parse(runs: bytes, curves: bytes, where: str) -> Iterator[Record]:
 
 
 def check_record(record: Record, where: str) -> None:
-    """RecordError if a record of an archive has not the form of one, or does not fit itself."""
+    """Raises RecordError if a record of an archive lacks the form of a record, or contradicts
+    itself."""
     place = f"{where}, run {record.run_id:.80}"
     check_form(record.meta, place)
     check_consistent(record, resolve(record.meta, place), place)
 
 
 def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: str) -> Record:
-    """The columns for readers say what the sections say: nobody is shown what no check has seen."""
+    """Returns the record of a row. The columns for readers must repeat what the JSON sections say,
+    because only the sections are checked."""
     place = f"{where}, run {row['run_id']:.80}"
     meta = _section(row, "rest", place) | {section: _section(row, column, place) for column, section in SECTIONS.items()}
     try:

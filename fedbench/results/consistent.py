@@ -1,5 +1,9 @@
-"""Does a record fit itself? What can be computed again without a run: its id, times to targets, the
-last point, and whether it stopped at its target."""
+"""Checks whether a record contradicts itself. Everything that can be computed again without a run
+is computed and compared: hashes, the id, times to targets, the last point of the curves, and
+whether the run stopped at its target.
+
+The checks yield triples: the name of a field, what the rest of the record gives for it, and what it
+says."""
 
 from __future__ import annotations
 
@@ -19,8 +23,9 @@ RISING = ("version", "steps", "gradient_evaluations", "bytes")
 
 
 def resolve(meta: dict[str, Any], where: str) -> Scenario:
-    """The scenario of a record's sections, where keys that are younger than the record get their
-    defaults. RecordError if it is none."""
+    """Returns the scenario of a record's sections, and puts its resolved form back into `meta`:
+    keys that were introduced after the record was made get their defaults. Raises RecordError if
+    the section is not a scenario."""
     try:
         scenario = validate(meta["spec"]["scenario"], where)
     except (UsageError, RecursionError) as error:
@@ -30,7 +35,7 @@ def resolve(meta: dict[str, Any], where: str) -> Scenario:
 
 
 def check_consistent(record: Record, scenario: Scenario, where: str) -> None:
-    """RecordError that names the first field which is not what the others say."""
+    """Raises RecordError that names the first field which contradicts the rest of the record."""
     for field, expected, got in (
         *_identity(record, scenario),
         *_end(record),
@@ -56,7 +61,8 @@ def _identity(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, An
 
 
 def _options(selector: str) -> dict[str, Any]:
-    """Those that a selector names; as JSON has them."""
+    """Returns the options that a selector names. One that cannot be parsed gives an option that no
+    algorithm has, so that the comparison fails and shows the reason."""
     try:
         return dict(parse_selector(selector)[1])
     except UsageError as error:
@@ -64,8 +70,8 @@ def _options(selector: str) -> dict[str, Any]:
 
 
 def _end(record: Record) -> Iterator[tuple[str, Any, Any]]:
-    """The last version is that of the last point of the curves, or a later one if the run ended
-    behind it; metrics are kept in float32 there."""
+    """Yields the checks of `final`. The final version is that of the last point of the curves, or a
+    later one if the run went on after that point. The curves keep metrics in float32."""
     final, curves, ledger = record.meta["final"], record.curves, record.meta["ledger"]
     yield "final.seconds", ledger["end_seconds"], final["seconds"]
     if record.state == "diverged":
@@ -90,15 +96,16 @@ def _end(record: Record) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _stop(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]]:
-    """A run stops at the first point at which its goal was held for long enough; the curves have no
-    point beyond, and time ends there. One that never held it, or has none, ended otherwise."""
+    """Yields the checks of the end of the run. A run with a goal stops at the first point at which
+    it has held the goal for long enough: the curves and the time end there. A run that has no goal,
+    or never holds it, has another cause of its end."""
     seconds, end = record.curves["seconds"], record.meta["final"]["seconds"]
     goal, last, held = scenario.goal, len(seconds) - 1, None
     if goal is not None:
         held = first_held(record.curves[goal.metric], goal.value, scenario.budget.hold_points)
     yield "curves.seconds", last if held is None else held, last
     yield "outcome.ended_by", held is not None, record.meta["outcome"]["ended_by"] == "target"
-    if held is not None:  # the clock rounds to nanoseconds
+    if held is not None:  # the clock rounds to nanoseconds, so `end` need not be the point itself
         yield "final.seconds", True, bool(seconds[held] <= end < seconds[held] + scenario.evaluation.every_seconds)
 
 

@@ -1,4 +1,5 @@
-"""Digests: short names for inputs, plan and model, equal exactly when the bits are."""
+"""Digests: short names for arrays, such as inputs, plan and model. They are equal exactly when the
+bits are equal."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 
 class Digest:
-    """A running SHA-256 over arrays: dtype, shape and bytes in C order."""
+    """A running SHA-256 over arrays: their dtypes, shapes, and bytes in C order."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -27,7 +28,8 @@ class Digest:
 
 
 class ColumnDigest:
-    """A running digest over columns that arrive in pieces: how they are cut does not matter."""
+    """A running SHA-256 over columns that arrive in pieces. It does not depend on where they are
+    cut."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._hashes = {name: hashlib.sha256() for name in names}

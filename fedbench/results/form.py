@@ -1,5 +1,5 @@
-"""The form of a record.json that anybody may have written: which sections, of which kinds, how
-large."""
+"""The form of a record.json that anybody may have written: the sections that it must have, the
+kinds of their values, and their largest sizes."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ class _Record(_Part):
 
 
 def check_form(meta: dict[str, Any], where: str) -> None:
-    """RecordError that names the first field which is missing, of another kind or too large."""
+    """Raises RecordError that names the first field which is missing, of another kind or too
+    large."""
     try:
         _Record.model_validate(meta)
     except ValidationError as errors:

@@ -1,4 +1,5 @@
-"""Where a number comes from: code, build and machine kind; no host or user names."""
+"""Where a number comes from: the code, its build and the kind of machine. Names of hosts and users
+are left out."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ LIBRARIES = ("numpy", "torch", "torchvision", "scikit-learn", "transformers", "t
 
 @functools.cache
 def commit() -> tuple[str | None, bool | None]:
-    """(commit, dirty?) of the checkout that the package runs from; (None, None) if it does not run
-    from one."""
+    """Returns the commit of the checkout from which the package runs, and whether it has local
+    changes. Both are None if the package does not run from a checkout."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None, None
@@ -33,6 +34,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def library_versions() -> dict[str, str]:
+    """Returns the versions of those libraries of LIBRARIES that are installed."""
     found = {}
     for name in LIBRARIES:
         try:
@@ -44,7 +46,7 @@ def library_versions() -> dict[str, str]:
 
 @functools.cache
 def cpu() -> str:
-    """The processor's name."""
+    """Returns the processor's name."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
@@ -55,9 +57,13 @@ def cpu() -> str:
 
 
 def provenance(build: dict[str, Any], files: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
-    """Package version, commit, CPU, Python and library versions, what `build` says of the
-    extension, the sums of `files` on which the result depends, if there are any, and what the
-    caller adds."""
+    """Returns the section `provenance` of a record.
+
+    Args:
+        build: what the compiled extension says about its build, see `fedbench.kernels.build_info`.
+        files: the SHA-256 sums of the data files on which the result depends, if there are any.
+        more: entries that the caller adds.
+    """
     head, dirty = commit()
     return {
         "version": build["version"],

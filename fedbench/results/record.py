@@ -1,4 +1,4 @@
-"""A record: everything that a run leaves. Its fields are listed in ARCHITECTURE.md."""
+"""A record: everything that a run leaves behind. Its fields are listed in ARCHITECTURE.md."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ SCHEMA = 2
 METRICS = ("test_accuracy", "test_loss", "train_loss")
 CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", *METRICS)
 SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_to_target", "ledger", "digests")
-RESULT = ("outcome", "final", "time_to_target", "ledger", "warnings")  # what a run must give again, beside digests and curves
+RESULT = ("outcome", "final", "time_to_target", "ledger", "warnings")
+"""The sections that must be the same when a run is repeated, as must digests and curves."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """`meta`: JSON-able sections, and `warnings`, sentences of the algorithm on how the run went.
+    """The record of one run.
 
-    `curves`: columns of one length over the evaluation grid; seconds are virtual, steps, mini-batch
-    gradients and bytes count what the simulated clients did, wasted or not.
+    meta: the SECTIONS as JSON values, and `warnings`, sentences in which the algorithm says how the
+    run went.
+    curves: the CURVES, columns of one length over the evaluation grid. Seconds are virtual. Steps,
+    mini-batch gradients and bytes count what the simulated clients did, wasted or not.
+
+    Raises RecordError for another schema, missing sections, or other curves.
     """
 
     meta: dict[str, Any]
@@ -49,7 +54,7 @@ class Record:
             raise RecordError(f"record: expected curves {', '.join(CURVES)} of one length, got {lengths}")
 
     def __repr__(self) -> str:
-        """What ran and how it ended; not all that is in it."""
+        """Returns what ran and how it ended, rather than all fields."""
         return f"Record({self.scenario}, {self.selector}, seed {self.seed}, {self.state})"
 
     @property
@@ -70,25 +75,25 @@ class Record:
 
     @property
     def state(self) -> str:
-        """finished, diverged, stalled or failed."""
+        """Returns finished, diverged, stalled or failed."""
         return str(self.meta["outcome"]["state"])
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the algorithm says on how the run went; empty if there is nothing to say."""
+        """Returns the sentences in which the algorithm says how the run went."""
         return tuple(self.meta.get("warnings", ()))
 
 
 def first_at_least(places: npt.NDArray[Any], values: npt.NDArray[Any], target: float) -> float | None:
-    """The first of `places` at which `values` is at least the target; None if it never is. No
-    interpolation; NaN is less."""
+    """Returns the first of `places` at which `values` is at least the target, None if there is
+    none. Nothing is interpolated. NaN counts as less than any target."""
     hits = np.flatnonzero(values >= target)
     return float(places[hits[0]]) if len(hits) else None
 
 
 def first_held(values: npt.NDArray[Any], target: float, points: int) -> int | None:
-    """The index of the first of `values` that is at least the target, as are the `points` - 1
-    before it; None if there is none. NaN is less."""
+    """Returns the index of the first value that is at least the target and follows `points` - 1
+    others that are, None if there is none. NaN counts as less than any target."""
     places = np.arange(len(values))
     last_less = np.maximum.accumulate(np.where(values >= target, -1, places))
     held = np.flatnonzero(places - last_less >= points)
@@ -96,8 +101,9 @@ def first_held(values: npt.NDArray[Any], target: float, points: int) -> int | No
 
 
 def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
-    """16 hexadecimal digits: a hash of everything that can change a result, not of trainer, workers
-    or waves. `algorithm`: name, options and, unless it is built in, origin."""
+    """Returns the id of a run: 16 hexadecimal digits, a hash of everything that can change a
+    result. Trainer, workers and waves cannot. `algorithm` has a name, options and, unless it is
+    built in, an origin."""
     content = [SPEC_VERSION, scenario_hash, algorithm["name"], algorithm["options"], seed]
     if "sha256" in algorithm.get("origin", {}):
         content.append(algorithm["origin"]["sha256"])
@@ -105,8 +111,8 @@ def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
 
 
 def result_digest(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> str:
-    """One digest over all that a run must give again: the other digests, the sections of RESULT,
-    and the curves."""
+    """Returns the digest over everything that must be the same when a run is repeated: the other
+    digests, the sections of RESULT, and the curves."""
     others = {name: value for name, value in meta["digests"].items() if name != "result"}
     content = [others, [meta.get(name) for name in RESULT]]
     text = np.frombuffer(json.dumps(content, sort_keys=True).encode(), np.uint8)

@@ -1,12 +1,12 @@
-"""Where records live. A run's folder appears complete or not at all; what was cut short is
-detected, never read.
+"""A store: a folder with a folder for every record. A record's folder appears complete or not at
+all. A record that was cut short is noticed and refused.
 
 <store>/<scenario>/<algorithm>/<run id>/record.json, curves.parquet        a finished record
 <store>/<scenario>/<algorithm>/<run id>.partial/checkpoint.bin             a run under way, or one that was cut short
 <store>/.locks/<run id>.lock                                               held by the process that computes the run
 
-While a record is written there are <run id>.writing-PID beside its place and, where it replaces
-one, <run id>.replaced-PID.
+A new record is written into <run id>.writing-PID and then renamed. If it replaces an older record,
+the older one is <run id>.replaced-PID meanwhile.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from fedbench.scenarios.schema import MOST_POINTS
 FILES = ("record.json", "curves.parquet")
 LOCKS = ".locks"
 LARGEST_FILE = 64 << 20
-EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")  # axes stay float64 or int64, metrics are float32
+EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")
+"""The columns of the curves that are stored as float64 or int64. Metrics are stored as float32."""
 CURVE_KINDS = {name: ("double" if name == "seconds" else "int64") if name in EXACT else "float" for name in CURVES}
 
 
@@ -46,8 +47,8 @@ class Store:
         self.root = Path(root)
 
     def prepare(self) -> None:
-        """Make sure that the folder can be written, before anything is computed, and remove what
-        killed processes left. UsageError if it cannot be written."""
+        """Makes sure that the folder can be written, and tidies up after killed processes. It is
+        called before anything is computed. Raises UsageError if the folder cannot be written."""
         try:
             (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
             probe = self.root / f".write-test-{os.getpid()}"
@@ -61,16 +62,16 @@ class Store:
             ) from None
 
     def lock_of(self, run_id: str) -> FileLock:
-        """Held by whoever computes the run or writes its record; acquiring it raises
-        filelock.Timeout."""
+        """Returns the lock of a run, which is held by the process that computes the run or writes
+        its record. If another process holds it, acquiring it raises filelock.Timeout at once."""
         return FileLock(self.root / LOCKS / f"{run_id}.lock", timeout=0)
 
     def mend(self, final: Path) -> None:
-        """Finish or undo what a killed process had begun with the record `final`; by the holder of
-        its lock.
+        """Finishes or undoes what a killed process had begun with the record in the folder `final`.
+        The caller holds the lock of the run.
 
-        A record that was moved aside for another comes back if the other did not come into its
-        place. What had been written half, and the checkpoint of a finished run, are removed.
+        A record that was moved aside for a newer one comes back, unless the newer one is in its
+        place. Half-written files and the checkpoint of a finished run are removed.
         """
         for aside in final.parent.glob(f"{final.name}.replaced-*"):
             if final.exists():
@@ -86,7 +87,7 @@ class Store:
             self.discard_partial(partial)
 
     def _mend_all(self) -> None:
-        """What is left of runs that no process computes now."""
+        """Mends all records of runs that no process computes now."""
         marks = ("*.writing-*", "*.replaced-*", "*.partial")
         names = {left.with_name(left.name.partition(".")[0]) for mark in marks for left in self.root.glob(f"*/*/{mark}")}
         for final in sorted(names):
@@ -97,18 +98,20 @@ class Store:
                 continue
 
     def folder(self, scenario: str, algorithm: str, run_id: str) -> Path:
+        """Returns the folder of a run's record, whether or not it exists."""
         return self.root / scenario / algorithm / run_id
 
     def partial(self, scenario: str, algorithm: str, run_id: str) -> Path:
-        """The folder of a run's checkpoint."""
+        """Returns the folder of a run's checkpoint, whether or not it exists."""
         return self.root / scenario / algorithm / f"{run_id}.partial"
 
     def discard_partial(self, partial: Path) -> None:
-        """Remove a checkpoint that is no longer needed."""
+        """Removes the folder of a checkpoint, if it is there."""
         shutil.rmtree(partial, ignore_errors=True)
 
     def write(self, record: Record) -> Path:
-        """Store a record: into a temporary folder first, then renamed into place in one step."""
+        """Stores a record and returns its folder. It is written into a temporary folder, which is
+        then renamed in one step."""
         spec = record.meta["spec"]
         final = self.folder(spec["scenario"]["name"], spec["algorithm"]["name"], record.run_id)
         temporary = final.with_name(f"{final.name}.writing-{os.getpid()}")
@@ -128,20 +131,20 @@ class Store:
         return final
 
     def find(self, scenario: str, algorithm: str, run_id: str) -> Record | None:
-        """The stored record of a run, or None."""
+        """Returns the stored record of a run, or None. Raises RecordError if it is damaged."""
         folder = self.folder(scenario, algorithm, run_id)
         return read(folder) if folder.exists() else None
 
     def has(self, scenario: str, algorithm: str, run_id: str) -> bool:
-        """Is there a record of the run? It is not read."""
+        """Returns whether there is a record of the run, without reading it."""
         return (self.folder(scenario, algorithm, run_id) / "record.json").exists()
 
     def __iter__(self) -> Iterator[Record]:
-        """All complete records, in path order; a damaged one raises RecordError."""
+        """Yields all finished records in path order. Raises RecordError at a damaged one."""
         yield from map(read, self._folders())
 
     def readable(self) -> tuple[list[Record], list[RecordError]]:
-        """All records that can be read, in path order, and what is wrong with the others."""
+        """Returns all records that can be read, in path order, and the errors of the others."""
         records, problems = [], []
         for folder in self._folders():
             try:
@@ -157,19 +160,20 @@ class Store:
         return [folder for folder in folders if "." not in folder.name]
 
     def unfinished(self) -> list[Path]:
-        """Folders of runs that were cut short; `fedbench run --resume` continues them."""
+        """Returns the checkpoint folders of runs that have no record: they were cut short, or are
+        under way. `fedbench run --resume` continues them."""
         partials = sorted(self.root.glob("*/*/*.partial"))
         return [one for one in partials if not (one.with_suffix("") / "record.json").exists()]
 
 
 def stored(name: str, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A column of the curves as files have it."""
+    """Returns a column of the curves as it is stored."""
     return column if name in EXACT else column.astype(np.float32)
 
 
 def _sealed(meta: dict[str, Any], curves: bytes) -> bytes:
-    """The JSON text, whose last key is a checksum over the rest and over the content of
-    curves.parquet."""
+    """Returns the JSON text of a record. Its last key, `seal`, is a checksum over the rest, which
+    includes the checksum of curves.parquet."""
     body = {**meta, "files": {"curves.parquet": hashlib.sha256(curves).hexdigest()}}
     seal = hashlib.sha256(_canonical(body)).hexdigest()
     return (json.dumps({**body, "seal": seal}, indent=1, allow_nan=False) + "\n").encode()
@@ -180,7 +184,7 @@ def _canonical(body: dict[str, Any]) -> bytes:
 
 
 def _sync_write(path: Path, *content: bytes | memoryview) -> None:
-    """OSError that names the file."""
+    """Writes a file through to the disk. An OSError names the file."""
     try:
         with path.open("wb") as file:
             file.writelines(content)
@@ -192,17 +196,17 @@ def _sync_write(path: Path, *content: bytes | memoryview) -> None:
 
 
 def write_atomically(path: Path, *content: bytes | memoryview) -> None:
-    """Replace a file in one step: a reader sees the old content or the new, never a part."""
+    """Replaces a file in one step. A reader sees the old content or the new one, never a part."""
     temporary = path.with_name(f"{path.name}.writing-{os.getpid()}")
     _sync_write(temporary, *content)
     temporary.replace(path)
 
 
 def record_folders(place: str | Path) -> list[Path]:
-    """Folders of the records in `place`: a record, its record.json, a store, or a folder of a
-    store; in path order.
+    """Returns the folders of the records in `place`, in path order. `place` is a record, its
+    record.json, a store, or a folder of a store.
 
-    UsageError if there is no such folder, or no record in it.
+    Raises UsageError if there is no such place, or no record in it.
     """
     place = Path(place)
     if not place.exists():
@@ -217,9 +221,11 @@ def record_folders(place: str | Path) -> list[Path]:
 
 
 def read(folder: str | Path) -> Record:
-    """The record in a folder (or beside a record.json). RecordError if it is missing, truncated or
-    changed, if it is larger or of another form than what a run writes, or if it does not fit itself
-    or the folder's name."""
+    """Returns the record in a folder, or beside a record.json.
+
+    Raises RecordError if the record is missing, truncated or changed, if it is larger or of another
+    form than what a run writes, or if it contradicts itself or the name of its folder.
+    """
     folder = Path(folder)
     if folder.name == "record.json":
         folder = folder.parent
@@ -246,23 +252,25 @@ def read(folder: str | Path) -> Record:
         ) from None
     check_form(meta, f"record {folder}")
     check_consistent(record, resolve(meta, f"record {folder}"), f"record {folder}")
-    _check_place(record, folder)
+    if folder.resolve().name != record.run_id:
+        raise RecordError(f"record {folder}: expected a folder of the name {record.run_id}, which is the run's id")
     return record
 
 
 def _content(file: Path) -> bytes:
-    """RecordError for what is no plain file, such as a device without an end, or is too large;
-    FileNotFoundError if it is missing."""
+    """Returns the content of a file of a record. Raises RecordError if it is too large or no plain
+    file, such as a device without an end, and FileNotFoundError if it is missing."""
     file.stat()
     return plain_files.content(file, LARGEST_FILE, "record", RecordError)
 
 
 def _columns(content: bytes, folder: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """The curves, of which a small file may promise any number of rows.
+    """Returns the curves. The number of rows is checked first, since a small file may promise any
+    number of them.
 
-    Read by this thread alone: a thread of pyarrow that lets go of `content`, a Python object, while
-    the interpreter ends is ended by it within C++ code that may not be left so, and the whole
-    program with it ("terminate called without an active exception").
+    The file is read without pyarrow's threads. If one of them releases `content`, a Python object,
+    while the interpreter ends, the interpreter stops the thread inside C++ code, and the program
+    aborts ("terminate called without an active exception").
     """
     file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
     schema, rows = file.schema_arrow, file.metadata.num_rows
@@ -275,9 +283,3 @@ def _columns(content: bytes, folder: Path) -> dict[str, np.ndarray[Any, Any]]:
     if any(table.column(name).null_count for name in CURVES):
         raise RecordError(f"record {folder}: curves.parquet: expected a number in every row, some are missing")
     return {name: table.column(name).to_numpy() for name in table.column_names}
-
-
-def _check_place(record: Record, folder: Path) -> None:
-    """A record is filed under its run id."""
-    if folder.resolve().name != record.run_id:
-        raise RecordError(f"record {folder}: expected a folder of the name {record.run_id}, which is the run's id")

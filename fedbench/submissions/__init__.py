@@ -1,2 +1,2 @@
-"""Results that others made: how they are handed in, what is checked, and what was found about
-them."""
+"""Submissions: results that others made. They are checked without trust, run again in part, and
+what was found is written down."""

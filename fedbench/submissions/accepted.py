@@ -1,5 +1,5 @@
-"""What is shown of a folder of submissions: those without faults, each with its validity, and all
-retractions."""
+"""Chooses what is shown of a folder of submissions: those without faults, each with its validity,
+and all that were retracted."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from fedbench.submissions.validity import Validity
 
 @dataclass(frozen=True)
 class Submission:
-    """A submission as it is shown. All its texts are those of strangers: printable, bounded, and to
-    be escaped by whoever shows them.
+    """A submission as it is shown. All its texts were written by strangers: they are printable and
+    bounded, and must be escaped where they are shown.
 
-    `reason`: why it was retracted, else empty. A retracted one has no records, and without its
-    folder nothing but its name.
+    `reason` says why it was retracted, else it is empty. A retracted submission has no records. If
+    its folder is gone, only its name, date and digest are known.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Submission:
 
 
 def accepted(folder: Path, tell: Callable[[str], None] = lambda line: None) -> list[Submission]:
-    """Returns the submissions in a folder that have no faults, and those that were retracted, by
-    name. Nothing is executed.
+    """Returns the submissions in a folder that have no faults, and those that were retracted, in
+    order of their names. Nothing of them is executed.
 
     Args:
         folder: has a folder for each submission, and the history.
-        tell: called with a line for each fault of one that is left out.
+        tell: called with a line for each fault of a submission that is left out.
 
     Raises:
         RecordError: if the history is damaged.

@@ -1,4 +1,5 @@
-"""submission.yaml: who hands in what, of which suite, and the digests of all other files."""
+"""The manifest, submission.yaml: who submits what, for which suite, and the digests of all other
+files."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SLUG = r"[a-z0-9][a-z0-9-]{0,63}"
 
 
 def _printable(text: str) -> str:
-    """Nothing that moves a cursor, turns the writing direction, or is not seen."""
+    """Refuses characters that move the cursor, turn the writing direction, or are invisible."""
     for character in text:
         if not character.isprintable():
             raise ValueError(f"expected printable characters, got {_named(character)}")
@@ -51,14 +52,14 @@ class _Part(Part):
 
 
 class BuiltIn(_Part):
-    """An algorithm that fedbench has."""
+    """A built-in algorithm of fedbench."""
 
     origin: Literal["built in"]
     name: Name
 
 
 class InFile(_Part):
-    """A class in a file that lies in the folder."""
+    """An algorithm that is a class in a file of the submission's folder."""
 
     origin: Literal["file"]
     name: Name
@@ -68,7 +69,7 @@ class InFile(_Part):
 
 
 class Distributed(_Part):
-    """An entry point of a package that others can install."""
+    """An algorithm that is an entry point of a package which others can install."""
 
     origin: Literal["distribution"]
     name: Name
@@ -81,23 +82,23 @@ Entrant = Annotated[BuiltIn | InFile | Distributed, Field(discriminator="origin"
 
 
 class OfSuite(_Part):
-    """The suite by name, and by the hash of its design, which stays as it is when the suite takes
-    in another algorithm."""
+    """The suite by its name and the hash of its design. Another algorithm in the suite does not
+    change that hash."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*\z", max_length=100)]
     hash: Hash
 
 
 class File(_Part):
-    """Size and digest of a file in the folder."""
+    """The size and the digest of a file in the folder."""
 
     bytes: Annotated[Integer, Field(ge=0, lt=2**40)]
     sha256: Sha256
 
 
 class Manifest(_Part):
-    """All keys of submission.yaml. `tuning_trials`: how many trials a row and point the authors say
-    that they made to find options."""
+    """All keys of submission.yaml. `tuning_trials` is the number of trials for each row and point
+    that the authors say they made to find options."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     name: Annotated[str, Field(pattern=rf"^{SLUG}\z")]
@@ -119,8 +120,8 @@ class Manifest(_Part):
 
 
 def parse(content: bytes) -> Manifest:
-    """Returns the manifest in the content of its file. FaultsError, a fault a key, if it is
-    none."""
+    """Returns the manifest in the content of its file. Raises FaultsError with a fault for each key
+    that is wrong."""
     try:
         text = plain_files.decoded(content, MANIFEST)
         _check_characters(text)
@@ -138,7 +139,8 @@ def parse(content: bytes) -> Manifest:
 
 
 def _check_characters(text: str) -> None:
-    """One form of a text has one digest: no mark at the begin, lines that end with a line feed."""
+    """Raises UsageError for a byte order mark, a carriage return, or anything else that is not
+    printable, so that one text has one digest."""
     for number, line in enumerate(text.split("\n"), 1):
         for character in line:
             if not character.isprintable():
@@ -152,7 +154,7 @@ def _worded(error: Any) -> Finding:
 
 
 def as_yaml(manifest: Manifest) -> str:
-    """Returns the text of the file, a line a key, an algorithm and a file."""
+    """Returns the text of the file, with one line for each key, algorithm and file."""
     content = manifest.model_dump(mode="json", by_alias=True)
     lines = []
     for key, value in content.items():
@@ -170,6 +172,6 @@ def _json(value: Any) -> str:
 
 
 def digest(content: bytes) -> str:
-    """Returns the digest of a submission from the content of its manifest, which has those of all
-    other files."""
+    """Returns the digest of a submission: that of its manifest, which has the digests of all other
+    files."""
     return hashlib.sha256(content).hexdigest()

@@ -1,5 +1,5 @@
-"""Some records of a submission, drawn at random and run again: the only check that finds numbers
-which were invented well."""
+"""Runs some records of a submission again, which are drawn at random. No other check finds numbers
+that were invented well."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ Tell = Callable[[str], None]
 
 
 def rerun(report: Report, folder: Path, sample: int, draw: int, *, run_plugins: bool = False, tell: Tell | None = None) -> Report:
-    """Returns the report with what became of records that were run again.
+    """Returns the report with what became of the records that were run again. A report with faults
+    comes back as it is, and nothing is run.
 
-    A report with faults comes back as it is: what does not fit is not run.
-
-    Args: report: what `check` said of the submission. folder: the submission's folder, in which its
-        plugins are. sample: how many records, at most. draw: seed of the draw; whoever submits
-        should not know it beforehand. run_plugins: whether records of algorithms that are not built
-        in may be drawn. Their code is then executed, with all rights of
-            this process.
+    Args:
+        report: what `check` said of the submission.
+        folder: the submission's folder, in which its plugins are.
+        sample: the largest number of records that are run.
+        draw: the seed of the draw. The authors should not know it beforehand.
+        run_plugins: whether records of algorithms that are not built in may be drawn. Their code is
+            then executed, with all rights of this process.
         tell: called with a line for each record.
     """
     if report.faults or report.manifest is None:
@@ -55,8 +56,8 @@ def rerun(report: Report, folder: Path, sample: int, draw: int, *, run_plugins: 
 
 
 def _again(record: Record, manifest: Manifest, folder: Path | None) -> tuple[Again, Finding | None]:
-    """What became of a record, and what is to be said if it is not the same. `folder`: where the
-    file of its algorithm is, if in one."""
+    """Returns what became of a record, and a finding unless it is the same again. `folder` has the
+    file of its algorithm, and is None if the algorithm is in no file."""
     name = named(record)
     algorithm = None
     if folder is not None:
@@ -66,7 +67,7 @@ def _again(record: Record, manifest: Manifest, folder: Path | None) -> tuple[Aga
         found = verify(record, algorithm=algorithm)
     except UsageError as error:
         return Again(record.run_id, name, "not run", None), Finding(RUNS, f"{name}: cannot be run again here: {error}")
-    except (Exception, SystemExit) as error:  # whatever the code of a stranger raises ends its own record alone
+    except (Exception, SystemExit) as error:  # a stranger's code may raise anything; other records go on
         return Again(record.run_id, name, "differs", None), Finding(
             RUNS, f"{name}: run again, it failed: {origins.described(error)}"
         )
@@ -81,7 +82,7 @@ def _again(record: Record, manifest: Manifest, folder: Path | None) -> tuple[Aga
 
 
 def _is_fault(one: Again, record: Record) -> bool:
-    """The native trainer has the same bits on every machine, so there is nothing to tolerate; torch
-    has not."""
+    """Returns whether a record that came out otherwise is a fault. The native trainer gives the
+    same bits on every machine, so no difference is tolerated. Torch does not."""
     native = record.meta["provenance"]["trainer"] == "native"
     return one.verdict == "differs" or (native and one.verdict == "within tolerance")

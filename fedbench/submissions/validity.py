@@ -1,4 +1,4 @@
-"""How much of a submission somebody else has seen to be true."""
+"""How much of a submission others have found to be true."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from enum import StrEnum
 
 
 class Validity(StrEnum):
-    """From the least to the most; RETRACTED stands beside the others."""
+    """The rungs from the least valid to the most valid. RETRACTED is not a rung, but stands beside
+    them."""
 
     SELF_REPORTED = "self-reported"
-    """It has the form of a submission; its numbers are its authors' word."""
+    """It has the form of a submission. Nobody but its authors vouches for its numbers."""
     CHECKED = "checked"
-    """Everything that can be seen without a run fits."""
+    """Everything that can be checked without a run is right."""
     RE_RUN = "re-run-identical"
-    """Records drawn at random were run again, with the same digests."""
+    """Records that were drawn at random were run again and had the same digests."""
     RETRACTED = "retracted"
-    """It was taken back; the reason is shown."""
+    """It was taken back. The reason is shown."""

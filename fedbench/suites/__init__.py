@@ -1,1 +1,1 @@
-"""Running many specifications: parallel, resumable."""
+"""Many runs: side by side, resumable, and as suites, which are designed experiments."""

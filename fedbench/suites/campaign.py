@@ -1,5 +1,4 @@
-"""The runs of a suite on this machine: what is there is taken, what is missing is computed, what
-fails is written down."""
+"""Computes the runs of a suite that a store lacks. Runs that fail are written down in the store."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ FAILED = ".failed"
 
 @dataclass(frozen=True)
 class Tally:
-    """Runs that were wanted: how many have a record now, and how many of these had one before;
-    which failed, with the reason."""
+    """What became of the runs that were wanted: how many have a record now (`there`), how many had
+    one `before`, and which ones failed, with the reason."""
 
     wanted: int
     there: int
@@ -33,8 +32,8 @@ class Tally:
 
 
 def applicable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str, str]]:
-    """Every point and algorithm, with why it cannot run there, or an empty reason. MissingDataError
-    if the data are not here."""
+    """Yields every point and algorithm with the reason why it cannot run there, which is empty if
+    it can. Raises MissingDataError if the data are not on this machine."""
     for point in points:
         scenario = suite.scenario_at(point)
         for selector in selectors:
@@ -43,7 +42,7 @@ def applicable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) 
 
 
 def missing(store: Store, wanted: Iterable[RunSpec]) -> list[RunSpec]:
-    """Those that have no record, once each."""
+    """Returns the wanted runs that have no record, once each."""
     specs = {spec.run_id: spec for spec in wanted}
     return [spec for run_id, spec in specs.items() if not store.has(spec.scenario.name, spec.algorithm.name, run_id)]
 
@@ -57,8 +56,17 @@ def compute(
     watcher: Watcher | None = None,
     executor: Executor | None = None,
 ) -> Tally:
-    """Compute what is missing. A run that fails is written down in the store and tried again the
-    next time; the others go on."""
+    """Computes the wanted runs that the store lacks. A run that fails is written down in the store,
+    and is tried again the next time. The others go on.
+
+    Args:
+        wanted: the runs.
+        store: where the records are.
+        processes: runs at a time, each in another process if there are several.
+        options: as in `fedbench.suites.runner.run`; None resumes from checkpoints.
+        watcher: hears how the runs go.
+        executor: works at the runs, in place of processes on this machine.
+    """
     absent = missing(store, wanted)
     before = len({spec.run_id for spec in wanted}) - len(absent)
     failures: list[tuple[RunSpec, str]] = []
@@ -96,5 +104,5 @@ def _write_down(store: Store, spec: RunSpec, why: str) -> None:
 
 
 def failures(store: Store) -> list[dict[str, object]]:
-    """What is written down of runs that failed, in order of their ids."""
+    """Returns what is written down about runs that failed, in order of their ids."""
     return [json.loads(file.read_text()) for file in sorted((store.root / FAILED).glob("*.json"))]

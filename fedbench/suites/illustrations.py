@@ -1,8 +1,8 @@
-"""What pictures of a suite show beside its records: who has which labels, what clients do when, and
-what was tried of the options.
+"""The data of those pictures of a suite that need more than records: which clients have which
+labels, what clients do when, and which options were tried.
 
-They need data and plans, so they are made once and kept beside the records; a site is made without
-either.
+They need data sets and plans, so they are made once and kept in a file beside the records. A site
+can then be made without data sets and plans.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ from fedbench.suites.tuning import Outcome
 FILE = "pictures.json"
 SCHEMA = 1
 LARGEST = 32 << 20
-MAPPED, WATCHED = 100, 12  # clients of a map, and of a timeline
-WINDOW = 0.2  # of the budget, or less where that is more than MOST_JOBS
+MAPPED, WATCHED = 100, 12  # the largest number of clients of a map, and of a timeline
+WINDOW = 0.2  # the share of the budget that a timeline shows; less if it has more than MOST_JOBS jobs
 MOST_JOBS = 150
-DIGITS = 5  # significant ones of times
+DIGITS = 5  # significant digits of every number
 
 
 def illustrate(suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> dict[str, Any]:
-    """Returns {schema, suite, labels, timelines, sensitivity}: by point a map of the labels of the
-    first seed, by point and selector the beginning of the first seed's plan with tuned options, or
-    those that the suite names, and by selector and point what was tried. JSON values only.
+    """Returns a mapping of JSON values. `labels` has by point a map of the labels of the first
+    seed. `timelines` has by point and selector the beginning of the first seed's plan, with tuned
+    options or, in a suite without any, the published ones. `sensitivity` has by selector and point
+    which options were tried. `schema` and `suite` say what the mapping belongs to.
 
     Args:
         suite: the suite.
@@ -76,7 +77,9 @@ def _sensitivity(suite: Suite, frozen: Tuned, known: Mapping[str, Outcome]) -> d
 
 
 def _timelines(suite: Suite, frozen: Tuned | None) -> dict[str, dict[str, Any]]:
-    """An algorithm that selects clients by the model's values has no plan, and so no timeline."""
+    """Returns the timelines of all rows with tuned options, or with published ones if there are no
+    tuned ones. References are left out. Raises UsageError for an algorithm that selects clients by
+    the state of the model, since it has no plan without training."""
     found: dict[str, dict[str, Any]] = {}
     for point, row, specs in tuned.rows(suite, frozen, suite.points, suite.selectors()):
         if row.endswith(TUNED) == (frozen is not None) and not specs[0].algorithm.pooled:
@@ -85,7 +88,7 @@ def _timelines(suite: Suite, frozen: Tuned | None) -> dict[str, dict[str, Any]]:
 
 
 def _timeline(spec: RunSpec) -> dict[str, Any]:
-    """Returns a timeline whose jobs and absences are columns."""
+    """Returns the timeline of a run. Its jobs and absences are columns."""
     found = client_timeline(spec, end_seconds=WINDOW * spec.scenario.budget.seconds, clients=WATCHED)
     if len(found.jobs) > MOST_JOBS:
         until = sorted(job.begin for job in found.jobs)[MOST_JOBS]
@@ -99,7 +102,8 @@ def _columns(several: Iterable[Any], kind: type[Any]) -> dict[str, list[Any]]:
 
 
 def _thinned(found: LabelMap) -> LabelMap:
-    """Returns so many clients of a map, chosen evenly from the fastest to the slowest."""
+    """Returns the map with at most MAPPED clients, chosen evenly from the fastest to the
+    slowest."""
     places = np.linspace(0, len(found.clients) - 1, min(MAPPED, len(found.clients))).round().astype(np.int64).tolist()
     several = {name: tuple(getattr(found, name)[i] for i in places) for name in ("clients", "counts", "step_seconds")}
     return LabelMap(found.scenario, found.seed, **several)
@@ -114,12 +118,12 @@ def _rounded(value: Any) -> Any:
 
 
 def as_json(found: Mapping[str, Any]) -> str:
-    """Returns the content of the file in which they are kept."""
+    """Returns the content of the file that keeps them."""
     return json.dumps(found, allow_nan=False, separators=(",", ":")) + "\n"
 
 
 def read(file: Path, suite: Suite) -> dict[str, Any]:
-    """Returns what a file keeps. UsageError if it is missing, or if it is none of this suite's."""
+    """Returns what a file keeps. Raises UsageError if it is missing, or not of this suite."""
     try:
         found = json.loads(plain_files.text(file, LARGEST, "pictures"))
     except (ValueError, RecursionError) as error:

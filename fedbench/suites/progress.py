@@ -1,5 +1,5 @@
-"""How the progress of runs is shown: bars on a terminal, one changing text in a notebook, lines in
-a log."""
+"""Watchers show the progress of runs: as bars on a terminal, as one changing text in a notebook, or
+as lines in a log."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ NOTEBOOK_EVERY = 0.2  # host seconds between two texts of a notebook
 
 
 class Watcher(Protocol):
-    """Hears how runs go. `run` is an index into the specifications."""
+    """Is told how runs go. `run` is an index into the specifications."""
 
     def expected(self, runs: int) -> None:
-        """So many runs are asked for; said once, before the first starts."""
-        ...
+        """Is called once, before the first run starts, with the number of runs."""
 
-    def started(self, run: int, spec: RunSpec) -> None: ...
+    def started(self, run: int, spec: RunSpec) -> None:
+        """Is called when the work on a run begins."""
 
-    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None: ...
+    def progress(self, run: int, version: int, seconds: float, accuracy: float | None) -> None:
+        """Is called now and then with the version, the virtual seconds and the test accuracy."""
 
-    def ended(self, run: int, record: Record, *, reused: bool) -> None: ...
+    def ended(self, run: int, record: Record, *, reused: bool) -> None:
+        """Is called for a run that has a record, which is `reused` if the store had it."""
 
     def left_out(self, run: int, spec: RunSpec, why: str) -> None:
-        """The run has no record: it failed, or another process computes it. It may not have
-        started."""
-        ...
+        """Is called for a run without a record: it failed, or another process computes it. It may
+        not have started."""
 
 
 class Silence:
-    """A watcher that does nothing."""
+    """A watcher that shows nothing."""
 
     def expected(self, runs: int) -> None: ...
 
@@ -64,12 +65,12 @@ class _Counting:
         self.runs = runs
 
     def counted(self, record: Record, *, reused: bool) -> str:
-        """The line of a run that has just ended, such as `17 of 69: fedavg seed 0: finished,
-        ..`."""
+        """Returns the line of a run that has just ended, such as `17 of 69: fedavg seed 0:
+        finished, ..`."""
         return self._counted(_line(record, reused=reused))
 
     def counted_out(self, spec: RunSpec, why: str) -> str:
-        """The line of a run that has no record."""
+        """Returns the line of a run that has no record."""
         return self._counted(f"{spec.named}: {why}")
 
     def _counted(self, text: str) -> str:
@@ -77,14 +78,15 @@ class _Counting:
         return f"{self.done} of {self.runs}: {text}"
 
     def under_way(self, run: int, version: int, seconds: float, accuracy: float | None) -> str:
+        """Returns the line of a run that is under way."""
         spec = self.specs[run]
         budget = f"{seconds:.1f} of {spec.scenario.budget.seconds:g} virtual s"
         return f"{spec.named}: {budget}, version {version}{_percent(accuracy)}"
 
 
 class Bars(_Counting):
-    """A bar for all runs and one for each that is under way: virtual time, accuracy, time left.
-    Used on a terminal."""
+    """Shows a bar for all runs, and one for each run under way with its virtual time, accuracy and
+    time left. It is used on a terminal."""
 
     def __init__(self, bars: Progress) -> None:
         super().__init__()
@@ -121,7 +123,7 @@ class Bars(_Counting):
 
 
 class Lines(_Counting):
-    """Lines for logs and pipes."""
+    """Prints lines, for logs and pipes."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
@@ -147,8 +149,8 @@ class Lines(_Counting):
 
 
 class Notebook(_Counting):
-    """A text under the cell that changes in place: how many runs have ended, those under way, and
-    warnings."""
+    """Shows a text under the cell of a notebook, which changes in place. It has the number of runs
+    that have ended, the runs under way, and warnings."""
 
     def __init__(self) -> None:
         from IPython.display import display
@@ -186,11 +188,11 @@ class Notebook(_Counting):
 
 @contextlib.contextmanager
 def watching(show: bool | None = None) -> Iterator[Watcher]:
-    """The watcher that fits the place in which the program runs; it writes to stderr, or under the
-    cell of a notebook.
+    """Gives the watcher that fits the place in which the program runs. It writes to stderr, or
+    under the cell of a notebook.
 
-    `show` None: bars on a terminal, a text in a notebook, else nothing. True: also lines where
-    stderr is neither. False: nothing.
+    If `show` is None, there are bars on a terminal, a text in a notebook, and nothing elsewhere. If
+    it is True, there are lines elsewhere. If it is False, nothing is shown.
     """
     console = Console(stderr=True, highlight=False)
     if show is False:
@@ -205,7 +207,8 @@ def watching(show: bool | None = None) -> Iterator[Watcher]:
 
 
 def in_notebook() -> bool:
-    """Does a notebook's kernel run this program? IPython on a terminal has none."""
+    """Returns whether the kernel of a notebook runs this program. IPython on a terminal has no
+    kernel."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 

@@ -1,4 +1,4 @@
-"""Records as users handle them: a sequence with a table and a picture."""
+"""Records as users of the library handle them: a sequence with tables and a picture."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Records(Sequence[Record]):
     def __init__(self, records: Iterable[Record], elsewhere: Iterable[RunSpec] = ()) -> None:
         self._records = tuple(records)
         self.elsewhere = tuple(elsewhere)
-        """The runs that were asked for and left out, because another process was computing them."""
+        """Runs that were asked for but are not here, since another process was computing them."""
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
@@ -49,60 +49,61 @@ class Records(Sequence[Record]):
 
     @classmethod
     def load(cls, store: str | Path) -> Records:
-        """All finished records of a store, or those in a folder of it, in path order.
+        """Returns all finished records of a store, or of a folder of it, in path order.
 
-        UsageError if there are none, RecordError if one is damaged.
+        Raises UsageError if there are none, and RecordError if one is damaged.
         """
         return cls(read(folder) for folder in record_folders(store))
 
     def __repr__(self) -> str:
-        """How many, of what; not the records themselves."""
+        """Returns how many records there are, and of what, rather than the records themselves."""
         parts = ((self._all("scenario"), "scenario"), (self._all("selector"), "algorithm"), (self._all("seed"), "seed"))
         return f"Records({', '.join([str(len(self)), *(_named(names, kind) for names, kind in parts if names)])})"
 
     def _all(self, attribute: str) -> list[Any]:
-        """The different values of an attribute, in order of appearance."""
+        """Returns the different values of an attribute, in order of appearance."""
         return list(dict.fromkeys(getattr(record, attribute) for record in self))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a table of what one looks at first."""
+        """Returns what a notebook shows: a table with the columns SHOWN and the times to
+        targets."""
         table = self.frame()
         shown = table[[name for name in table.columns if name in SHOWN or str(name).startswith("seconds_to_")]]
-        shown = shown.where(shown.notna(), math.nan)  # a None would be shown as a word
+        shown = shown.where(shown.notna(), math.nan)  # pandas would show None as a word
         return f"<p>{html.escape(repr(self))}</p>{shown.to_html(index=False, float_format='{:.4g}'.format, na_rep='-')}"
 
     def frame(self) -> pd.DataFrame:
-        """One row per record: scenario, algorithm, seed, state, final metrics, time to the first
-        target, ledger."""
+        """Returns a table with a row for each record: scenario, algorithm, seed, state, final
+        metrics, times to the targets, ledger, and more."""
         import pandas as pd
 
         return pd.DataFrame([_row(record) for record in self])
 
     def curves(self) -> pd.DataFrame:
-        """One row per record and grid point: the curves, with scenario, algorithm and seed."""
+        """Returns the curves as a table with a row for each record and evaluation."""
         import pandas as pd
 
         parts = [pd.DataFrame({"scenario": r.scenario, "algorithm": r.selector, "seed": r.seed, **r.curves}) for r in self]
         return pd.concat(parts, ignore_index=True)
 
     def standings(self, axis: str = "seconds") -> pd.DataFrame:
-        """One row per scenario and algorithm: its accuracy where all compared runs of the scenario
-        still are, and how it stands.
+        """Returns a table with a row for each scenario and algorithm: its accuracy at the horizon,
+        the place on the axis that all compared runs of the scenario reach, and how it compares.
 
-        axis: on which runs are compared: seconds, updates, gradient_evaluations, steps or bytes.
-        `horizon` is the place on it, see `fedbench.analysis.horizon` for the rule; `left_out` says
-        why a row is not compared; intervals and p-values are adjusted.
+        Runs are compared on `axis`: seconds, updates, gradient_evaluations, steps or bytes. The
+        rule is in `fedbench.analysis.horizon`. The column `left_out` says why a row is not
+        compared. Intervals and p-values are adjusted for several comparisons.
         """
         import pandas as pd
 
         return pd.DataFrame([_standing(row, one) for one in summarize(self, axis) for row in one.rows])
 
     def hits(self, metric: str, target: float, axis: str = "seconds") -> pd.DataFrame:
-        """One row per record: what it had spent on an axis when the metric first reached the
-        target.
+        """Returns a table with a row for each record: what it had spent on an axis when the metric
+        first reached the target.
 
-        `reached` is None for a miss, which was watched until `censored_at`; `text` is `12 s`, or `>
-        40 s` for a miss.
+        The column `reached` is None for a miss, which was watched until `censored_at`. The column
+        `text` is `12 s`, or `> 40 s` for a miss.
         """
         import pandas as pd
 
@@ -112,10 +113,13 @@ class Records(Sequence[Record]):
         )
 
     def plot(self, metric: str = "test_accuracy", against: str = "seconds", ax: Axes | None = None) -> Axes:
-        """Mean over seeds of a curve per scenario and algorithm, with its band; `mean_curve` of
-        `fedbench.analysis.curves` says how.
+        """Draws for each scenario and algorithm the mean over seeds of a metric with its band, and
+        returns the matplotlib axes. `mean_curve` of `fedbench.analysis.curves` says how.
 
-        against: an axis: seconds, updates, gradient_evaluations, steps or bytes.
+        Args:
+            metric: test_accuracy, test_loss or train_loss.
+            against: an axis: seconds, updates, gradient_evaluations, steps or bytes.
+            ax: the matplotlib axes; None makes a figure.
         """
         import matplotlib.pyplot as plt
 
@@ -158,7 +162,8 @@ def _standing(row: Row, summary: ScenarioSummary) -> dict[str, Any]:
 
 
 def _named(names: list[Any], kind: str) -> str:
-    """A few names as they are, many as their number."""
+    """Returns up to three names as they are, and their number if they are more, or if they are
+    seeds."""
     return ", ".join(map(str, names)) if kind != "seed" and len(names) <= 3 else f"{len(names)} {kind}{'s' * (len(names) > 1)}"
 
 
@@ -180,6 +185,6 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def records_in(place: Path, *, check: bool = True) -> list[Record]:
-    """Returns the records of an archive, or those that `Records.load` finds. check: whether those
-    of an archive are looked at, some milliseconds each; those of a store always are."""
+    """Returns the records of an archive, or those that `Records.load` finds. With `check` those of
+    an archive are checked, some milliseconds each. Those of a store always are."""
     return archive.read(place, check=check) if archive.is_archive(place) else list(Records.load(place))

@@ -1,4 +1,4 @@
-"""Which record is which row of a suite: by its run id, so nothing is filed twice."""
+"""Assigns records to the rows of a suite by their run ids."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fedbench.suites import tuned
 from fedbench.suites.suite import Suite
 
 Seats = dict[str, dict[str, list[Record]]]
-"""By point, then by row, see `tuned.rows`: the runs in order of seed."""
+"""By point and by row, as `tuned.rows` names them: the runs in order of seed."""
 
 
 def seats(suite: Suite, frozen: tuned.Tuned | None, records: Iterable[Record]) -> Seats:
-    """The rows of a suite that have records, in the suite's order. Where the tuned options are the
-    published ones, both rows have the same runs."""
+    """Returns the rows of a suite that have records, in the suite's order. If the tuned options of
+    an algorithm are the published ones, both of its rows have the same runs."""
     by_id = {record.run_id: record for record in records}
     found: Seats = {}
     for point, row, specs in tuned.rows(suite, frozen, suite.points, suite.selectors()):

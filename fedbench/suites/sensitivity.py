@@ -1,4 +1,4 @@
-"""From the table of trials to what a picture of them shows."""
+"""Turns the table of trials into the data of a picture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fedbench.suites.tuning import Outcome, Score, Trial, choose, trials, tuning
 
 
 def option_sensitivity(suite: Suite, point: Point, selector: str, known: Mapping[str, Outcome]) -> Sensitivity:
-    """Returns what was tried of an algorithm at a point, and what the rule chose of it.
+    """Returns which options of an algorithm were tried at a point, and which ones the rule chose.
 
     Args:
         suite: the suite.

@@ -1,4 +1,4 @@
-"""Search spaces: which options of an algorithm are looked for, and the points that are tried."""
+"""Search spaces: which options of an algorithm are tuned, and which values are tried."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from fedbench.scenarios.base import Float, Part
 from fedbench.scenarios.problems import validated
 
 LIBRARY = Path(__file__).with_name("spaces")
-DIGITS = 3  # of a value that is tried: selectors stay readable
+DIGITS = 3  # significant digits of a value that is tried, so that selectors stay readable
 Number = Annotated[Float, Field(ge=-1e9, le=1e9)]
 
 
 class Interval(Part):
-    """Values of an option from `low` to `high`: log, uniform in the logarithm; linear, uniform.
-    Whole numbers where the option's are."""
+    """The values of an option from `low` to `high`. They are uniform, or uniform in the logarithm.
+    They are whole numbers if the option takes whole numbers."""
 
     low: Number
     high: Number
@@ -41,20 +41,21 @@ class Interval(Part):
         return self
 
     def at(self, u: float) -> float:
-        """The value at the place u in [0, 1], to a few digits."""
+        """Returns the value at the place u in [0, 1], rounded to DIGITS digits."""
         inside = self.low * (self.high / self.low) ** u if self.scale == "log" else self.low + (self.high - self.low) * u
         return float(f"{inside:.{DIGITS}g}")
 
 
 class Options(Part):
-    """What is tuned of one algorithm. `source`: whose grids the intervals take in."""
+    """The options of one algorithm that are tuned. `source` names the papers whose grids the
+    intervals contain."""
 
     options: Annotated[dict[str, Interval], Field(min_length=1, max_length=4)]
     source: Annotated[str, Field(max_length=1000)] = ""
 
 
 class Space(Part):
-    """One entry for every algorithm that can be tuned."""
+    """A search space, with an entry for every algorithm that can be tuned."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: str
@@ -62,22 +63,22 @@ class Space(Part):
     algorithms: dict[str, Options]
 
     def of(self, name: str) -> dict[str, Interval]:
-        """UsageError if the space has nothing for the algorithm."""
+        """Returns the intervals of an algorithm by option. Raises UsageError if it has no entry."""
         if name not in self.algorithms:
             raise UsageError(f"search space {self.name}: it has no entry for algorithm {name}{nearest(name, self.algorithms)}")
         return self.algorithms[name].options
 
     def content_hash(self, names: Collection[str]) -> str:
-        """Returns the hash of the intervals of these algorithms. What is said about them, and what
-        other algorithms have, changes nothing. UsageError if the space has nothing for one of
-        them."""
+        """Returns the hash of the intervals of these algorithms. It does not depend on texts or on
+        other algorithms. Raises UsageError if one of them has no entry."""
         content = {name: {key: one.model_dump() for key, one in self.of(name).items()} for name in sorted(names)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def trials(self, name: str, count: int) -> list[dict[str, Any]]:
-        """The options of every trial of an algorithm: first its own, as published, then `count`
-        scrambled Sobol' points, whose scrambling depends on the space's and the algorithm's name.
-        Source of the points: Owen 1998, as `scipy.stats.qmc` has them."""
+        """Returns the options of every trial of an algorithm. The first trial changes nothing, so
+        it has the published options. Then come `count` scrambled Sobol' points. The scrambling is
+        a function of the names of the space and of the algorithm. Source of the points: Owen 1998,
+        as implemented by `scipy.stats.qmc`."""
         from scipy.stats import qmc  # takes a second
 
         intervals = self.of(name)
@@ -101,8 +102,11 @@ def _value(cls: type[Algorithm], key: str, value: float) -> Any:
 
 
 def load(space: str | Path) -> Space:
-    """A search space by library name or path to a YAML file. UsageError for what cannot be read, an
-    unknown algorithm or option, or an interval that has values which the option does not take."""
+    """Returns a search space by its name in the library, or by the path to a YAML file.
+
+    Raises UsageError for a file that cannot be read, an unknown algorithm or option, or an interval
+    with values that the option does not take.
+    """
     text = str(space)
     if not text.endswith((".yaml", ".yml")) and "/" not in text:
         known = sorted(file.stem for file in LIBRARY.glob("*.yaml"))

@@ -1,5 +1,5 @@
-"""What a suite is: scenarios with overrides x algorithms with options x seeds, as data, and how its
-best options are looked for."""
+"""The schema of a suite: scenarios with overrides x algorithms with options x seeds, and how
+options are tuned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERYBODY = "all"
 
 
 class Seeds(Part):
-    """`count` seeds from `first` on."""
+    """So many seeds as `count` says, from `first` on."""
 
     first: Annotated[Integer, Field(ge=0, le=2**31 - 1)] = 0
     count: Annotated[Integer, Field(ge=1, le=10_000)]
@@ -37,8 +37,8 @@ class Seeds(Part):
 
 
 class Point(Part):
-    """One scenario of a suite: the suite's own, or another one, with keys set to other values.
-    `axis`: what differs, in words."""
+    """One scenario of a suite: the suite's own, or another one, with keys `set` to other values.
+    `axis` says in words what differs."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
     about: Text = ""
@@ -48,9 +48,9 @@ class Point(Part):
 
 
 class Tuning(Part):
-    """How options are looked for: `trials` of every algorithm at every point, drawn from the search
-    space of the name, with these seeds, measured on a `validation_share` of the training data that
-    is held out."""
+    """How options are tuned. Every algorithm has so many `trials` at every point, which are drawn
+    from the search space `space` and are run with these seeds. They are measured on a
+    `validation_share` of the training data, which is held out."""
 
     space: Name
     trials: Annotated[Integer, Field(ge=1, le=1024)]
@@ -59,9 +59,9 @@ class Tuning(Part):
 
 
 class Suite(Part):
-    """Scenarios x algorithms x seeds. `options` are set for every algorithm that has them: they
-    belong to the system that the suite describes, such as how many clients work at a time, and are
-    neither tuned nor an algorithm's own."""
+    """Scenarios x algorithms x seeds. `options` are set for every algorithm that has them. They
+    belong to the system that the suite describes, such as how many clients work at a time. They
+    are not tuned."""
 
     schema_version: Literal[1] = Field(alias="schema")
     name: Name
@@ -91,15 +91,15 @@ class Suite(Part):
         return self
 
     def point(self, name: str) -> Point:
-        """UsageError if there is none of the name."""
+        """Returns the point of a name. Raises UsageError if there is none."""
         found = [point for point in self.points if point.name == name]
         if not found:
             raise UsageError(f"suite {self.name}: unknown point {name!r}{nearest(name, [one.name for one in self.points])}")
         return found[0]
 
     def scenario_at(self, point: Point, *, validation: bool = False) -> Scenario:
-        """The resolved scenario of a point; with `validation`, measured on the examples that are
-        held out for tuning."""
+        """Returns the resolved scenario of a point. With `validation` it is measured on the
+        examples that are held out for tuning."""
         changes = [f"{key}={json.dumps(value)}" for key, value in point.set.items()]
         if validation and self.tuning is not None:
             changes.append(f"validation.share={self.tuning.validation_share}")
@@ -112,16 +112,16 @@ class Suite(Part):
         return self._read[key]
 
     def selectors(self) -> list[str]:
-        """The algorithms as they are named: `all` stands for every built-in one that is not named
-        by itself."""
+        """Returns the selectors of the algorithms, sorted. The word `all` in the suite's file
+        stands for every built-in algorithm that is not named there."""
         named = {registry.parse_selector(one)[0] for one in self.algorithms if one != EVERYBODY}
         others = [name for name in registry.ALGORITHMS if name not in named]
         several = [others if one == EVERYBODY else [one] for one in self.algorithms]
         return sorted({selector for group in several for selector in group})
 
     def algorithm(self, selector: str, options: dict[str, Any] | None = None) -> Algorithm:
-        """An algorithm with its own options, those of the suite that it has, those of the selector
-        and these, the last first."""
+        """Returns an algorithm. The values of its options are those in `options`, else those in the
+        selector, else those that the suite sets, else its defaults."""
         name, own = registry.parse_selector(selector)
         cls: type[Algorithm] = registry.find("algorithm", name)
         known = cls().options()
@@ -129,14 +129,14 @@ class Suite(Part):
         return cls.make(common | own | (options or {}))
 
     def runs(self, point: Point, selector: str, options: dict[str, Any] | None = None) -> list[RunSpec]:
-        """The runs of an algorithm at a point, with its own options or with these, seed by seed."""
+        """Returns the runs of an algorithm at a point, a run for each seed; see `algorithm` for
+        `options`."""
         scenario, algorithm = self.scenario_at(point), self.algorithm(selector, options)
         return [RunSpec(scenario, algorithm, seed) for seed in self.seeds.numbers]
 
     def resolved(self) -> dict[str, Any]:
-        """Everything that can change a result: scenarios by their hashes, algorithms with all of
-        their options, seeds, and how options are looked for. What is said about things is left
-        out."""
+        """Returns everything that can change a result: scenarios by their hashes, algorithms with
+        all of their options, seeds, and how options are tuned. Descriptions are left out."""
         algorithms = [self.algorithm(selector) for selector in self.selectors()]
         return {
             "schema": self.schema_version,
@@ -152,8 +152,8 @@ class Suite(Part):
         return _hash(self.resolved())
 
     def design_hash(self) -> str:
-        """Returns the hash of what options are looked for under. Another algorithm or seed changes
-        nothing of what was found."""
+        """Returns the hash of everything on which tuned options depend. Algorithms and seeds of the
+        suite are not part of it, since another algorithm or seed leaves tuned options valid."""
         content = self.resolved()
         return _hash({name: content[name] for name in ("schema", "name", "points", "tuning")} | {"options": self.options})
 
@@ -163,12 +163,13 @@ def _hash(content: dict[str, Any]) -> str:
 
 
 def names() -> list[str]:
-    """Names of the library's suites."""
+    """Returns the names of the library's suites."""
     return sorted(file.stem for file in LIBRARY.glob("*.yaml"))
 
 
 def load(suite: str | Path | Suite) -> Suite:
-    """A suite by library name, path to a YAML file, or as it is.
+    """Returns a suite by its name in the library or by the path to a YAML file. A Suite is returned
+    as it is.
 
     Raises UsageError for an unknown name, an unreadable file, an unknown key (with the nearest
     match) or a value out of range.

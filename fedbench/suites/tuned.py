@@ -1,5 +1,5 @@
-"""The options that were found for a suite, frozen in results/tuned/<suite>.yaml: read, written, and
-turned into runs."""
+"""The tuned options of a suite, which are frozen in results/tuned/<suite>.yaml. They are read,
+written and turned into runs here."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from fedbench.suites.suite import Point, Suite
 from fedbench.suites.tuning import RULE, Choice
 
 TUNED = " (tuned)"
-"""What the name of a row ends with if its options were found."""
+"""The end of the name of a row with tuned options."""
 
 
 class Tuned(Part):
-    """The options that were chosen, by point and selector. `space_hash` is of what the search space
-    says of these algorithms."""
+    """The options that were chosen, by point and selector. `space_hash` is the hash of what the
+    search space has for these algorithms."""
 
     schema_version: Literal[1] = Field(alias="schema")
     suite: str
@@ -37,8 +37,8 @@ class Tuned(Part):
 
 
 def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]) -> dict[str, Any]:
-    """What is frozen: the choices by point and algorithm, with what they were chosen by and
-    from."""
+    """Returns what is frozen: the choices by point and selector, with the rule by which and the
+    search space from which they were chosen."""
     points: dict[str, dict[str, Any]] = {}
     for (point, selector), choice in chosen.items():
         points.setdefault(point, {})[selector] = choice.as_dict()
@@ -54,7 +54,7 @@ def content(suite: Suite, space: Space, chosen: Mapping[tuple[str, str], Choice]
 
 
 def as_yaml(frozen: Mapping[str, Any]) -> str:
-    """YAML with one line a choice, so that what changes is seen."""
+    """Returns YAML text with one line for each choice, so that a diff shows what changed."""
     lines = [f"{key}: {json.dumps(value)}" for key, value in frozen.items() if key != "points"]
     lines.append("points:" if frozen["points"] else "points: {}")
     for point, by_selector in frozen["points"].items():
@@ -64,12 +64,13 @@ def as_yaml(frozen: Mapping[str, Any]) -> str:
 
 
 def read(file: Path, suite: Suite) -> Tuned:
-    """UsageError if the file is none, or of another suite or another design of it."""
+    """Returns the tuned options in a file. Raises UsageError if there are none in it, or if they
+    are of another suite or design."""
     return parse(plain_files.mapping(file, "tuned options"), suite, str(file))
 
 
 def parse(content: Mapping[str, Any], suite: Suite, where: str) -> Tuned:
-    """Returns the same from what the file holds, which is at `where`."""
+    """Returns the tuned options from the content of a file. `where` names the file in messages."""
     found = validated(Tuned, content, where)
     if (found.suite, found.design_hash) != (suite.name, suite.design_hash()):
         raise UsageError(
@@ -82,8 +83,9 @@ def parse(content: Mapping[str, Any], suite: Suite, where: str) -> Tuned:
 def rows(
     suite: Suite, frozen: Tuned | None, points: Sequence[Point], selectors: Sequence[str]
 ) -> Iterator[tuple[str, str, list[RunSpec]]]:
-    """Point, row and runs of what a suite compares: `fedbuff` with its published options, and
-    `fedbuff (tuned)` if there are frozen ones."""
+    """Yields the names of point and row, and the runs, of everything that a suite compares. A row
+    is called `fedbuff` with published options, and `fedbuff (tuned)` with frozen ones if there are
+    some."""
     for point in points:
         for selector in selectors:
             yield point.name, selector, suite.runs(point, selector)

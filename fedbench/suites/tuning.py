@@ -1,17 +1,17 @@
-"""Finding options fairly: as many trials for every algorithm, on seeds and examples that no
-comparison sees, chosen by a fixed rule.
+"""Tunes options fairly: every algorithm has the same number of trials, on seeds and examples that
+no comparison uses, and a fixed rule chooses among them.
 
 The rule, for one algorithm at one point:
 
-1. Trials are the published options and scrambled Sobol' points of the search space, each run with
-   every tuning seed and measured on the validation part. All of them are kept, whatever became of
-   them.
-2. The trial with the fewest misses is chosen: pairs of a seed and a target that is not reached. A
-    run that does not finish misses all.
-3. Among equals, the one with the smallest restricted mean time to the targets: a miss counts with
-    the time budget.
-4. Among equals, the one with the highest mean validation accuracy at the end; of a run that does
-    not finish it is 0.
+1. Trials are the published options and scrambled Sobol' points of the search space. Each is run
+   with every tuning seed and measured on the validation part. All of them are kept, whatever
+   became of them.
+2. The trial with the fewest misses is chosen. A miss is a pair of a seed and a target that is not
+   reached. A run that does not finish misses all targets.
+3. Among equals, the one with the smallest restricted mean time to the targets, in which a miss
+   counts with the time budget.
+4. Among equals, the one with the highest mean validation accuracy at the end. It is 0 for a run
+   that does not finish.
 5. Among equals, the first.
 """
 
@@ -33,13 +33,13 @@ from fedbench.results.store import Store
 from fedbench.suites.space import Space
 from fedbench.suites.suite import Point, Suite, Tuning
 
-RULE = 1  # of the text above; a tuned file says by which rule it was made
+RULE = 1  # the version of the rule above; a file of tuned options names it
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of options of an algorithm at a point. Number 0 has the published ones. `specs`: its
-    runs, one a tuning seed."""
+    """One set of options of an algorithm at a point. Number 0 has the published options. `specs`
+    has a run for each tuning seed."""
 
     point: str
     selector: str
@@ -49,15 +49,15 @@ class Trial:
 
 
 def tuning_of(suite: Suite) -> Tuning:
-    """UsageError if the suite does not say how options are looked for."""
+    """Returns the suite's part `tuning`. Raises UsageError if it has none."""
     if suite.tuning is None:
         raise UsageError(f"suite {suite.name}: it has no part `tuning`, so there is nothing to look for")
     return suite.tuning
 
 
 def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[Trial]:
-    """All trials, points outermost. A value that is tried stands in the place of one that the
-    selector itself sets."""
+    """Yields all trials, points outermost. A value that is tried replaces one that the selector
+    sets."""
     part = tuning_of(suite)
     for point in points:
         scenario = suite.scenario_at(point, validation=True)
@@ -71,8 +71,8 @@ def trials(suite: Suite, space: Space, points: Sequence[Point], selectors: Seque
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the rule sees of one run. `reached`: for every target the virtual seconds, None for a
-    miss; `result`: the digest of all that the run gave."""
+    """What the rule knows of one run. `reached` has for every target the virtual seconds, None for
+    a miss. `result` is the digest over everything that the run gave."""
 
     run_id: str
     seed: int
@@ -104,14 +104,14 @@ class Outcome:
     @property
     def attempts(self) -> list[tuple[bool, float]]:
         """Returns for every target whether it counts as reached, and the seconds with which it
-        counts."""
+        counts, see `within_budget`."""
         return [within_budget(second, self.budget_seconds, finished=self.finished) for second in self.reached]
 
 
 @dataclass(frozen=True)
 class Score:
-    """What the rule looks at, over the seeds of one trial, and how many of its runs did not
-    finish."""
+    """The numbers by which the rule orders trials, over the seeds of one trial, and the number of
+    its runs that did not finish."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -122,12 +122,12 @@ class Score:
 
     @property
     def order(self) -> tuple[int, float, float]:
-        """The smaller, the better."""
+        """Returns the key by which trials are ordered. Smaller is better."""
         return self.misses, self.restricted_mean_seconds, -self.validation_accuracy
 
     @classmethod
     def of(cls, runs: Sequence[Outcome]) -> Score:
-        """UsageError without runs, or without targets."""
+        """Returns the score of the runs of one trial. Raises UsageError without runs or targets."""
         attempts = [attempt for run in runs for attempt in run.attempts]
         if not attempts:
             raise UsageError("tuning: the scenario has no targets, so there is nothing to choose by")
@@ -142,9 +142,14 @@ class Score:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen for one algorithm at one point. `spread`: least, quartiles and largest over
-    the trials of the restricted mean seconds and of the validation accuracy, which say how much the
-    options matter. `digest`: of the ids and results of all runs that it was chosen from."""
+    """What was chosen for one algorithm at one point.
+
+    trial, options, score: of the trial that was chosen.
+    trials, unfinished: the number of trials, and of runs of all trials that did not finish.
+    spread: the least value, the quartiles and the largest value over the trials, of the restricted
+    mean seconds and of the validation accuracy. They say how much the options matter.
+    digest: of the ids and results of all runs from which it was chosen.
+    """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -161,8 +166,8 @@ class Choice:
 
 
 def choose(options: Mapping[int, dict[str, Any]], found: Mapping[int, Sequence[Outcome]]) -> Choice:
-    """Returns the choice that the rule of this module makes from the options and the runs of every
-    trial."""
+    """Returns the choice that the rule makes from the options and the outcomes of every trial, both
+    by the number of the trial."""
     scores = {number: Score.of(runs) for number, runs in sorted(found.items())}
     best = min(scores, key=lambda number: (*scores[number].order, number))
     lines = [f"{run.run_id} {run.result}\n" for number in sorted(found) for run in found[number]]
@@ -185,8 +190,8 @@ def _quartiles(values: Sequence[float]) -> list[float]:
 
 
 def outcomes(trial: Trial, store: Store, known: Mapping[str, Outcome]) -> list[Outcome] | None:
-    """Returns the outcomes of all runs of a trial. They are known by their ids, or in the store.
-    None if one is nowhere."""
+    """Returns the outcomes of all runs of a trial, or None if one is missing. They are taken from
+    `known`, by run id, or else from the store."""
     found = []
     for spec in trial.specs:
         outcome = known.get(spec.run_id)
@@ -202,8 +207,15 @@ def outcomes(trial: Trial, store: Store, known: Mapping[str, Outcome]) -> list[O
 def collect(
     suite: Suite, space: Space, store: Store, known: Mapping[str, Outcome]
 ) -> tuple[list[tuple[Trial, list[Outcome]]], dict[tuple[str, str], Choice]]:
-    """All trials of the suite whose runs have all ended, and the choice of every point and selector
-    of which all trials have."""
+    """Returns all trials whose runs have all ended, with their outcomes, and the choices by point
+    and selector where all trials have ended.
+
+    Args:
+        suite: the suite.
+        space: its search space.
+        store: has the records of trials.
+        known: outcomes by run id, which need no record.
+    """
     ended: list[tuple[Trial, list[Outcome]]] = []
     choices: dict[tuple[str, str], Choice] = {}
     for point in suite.points:

@@ -1,5 +1,5 @@
-"""What pictures show, as plain data: frozen dataclasses of numbers and texts, which
-`dataclasses.asdict` turns into JSON.
+"""The data of pictures: frozen dataclasses of numbers and texts, which `dataclasses.asdict` turns
+into JSON values.
 
 A picture on a page and a picture in a paper are drawn from the same data, so they cannot say
 different things.
@@ -16,5 +16,5 @@ Rows = Mapping[str, Sequence[Record]]
 
 
 def is_reference(runs: Sequence[Record]) -> bool:
-    """Are these the runs of one worker with everybody's data, which is shown and not ranked?"""
+    """Returns whether these are the runs of a reference, which is shown and not ranked."""
     return bool(runs[0].meta["spec"]["algorithm"].get("reference"))

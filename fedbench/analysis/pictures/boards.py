@@ -1,5 +1,5 @@
-"""What boards of several points say together: who reaches how many targets by when, and who is how
-fast where."""
+"""The data of pictures of boards of several points: profiles, which show how many targets a row
+reaches by when, and heat maps, which show how fast a row is at which point."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from fedbench.analysis.profiles import Reference, ecdf, profile
 from fedbench.errors import UsageError
 
 FACTORS = 2.0 ** np.arange(-2, 5 + 1 / 32, 1 / 16)
-"""Of reference times: a quarter to 32 times."""
+"""Factors of reference times, from a quarter to 32."""
 SHARES = np.linspace(0, 1, 101)
-"""Of budgets."""
+"""Shares of budgets, from 0 to 1."""
 
 Boards = Mapping[str, Board]
-"""By point."""
+"""The boards by point."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One row: the share of targets and seeds that it reaches, for every place."""
+    """One row: for every place, the share of targets and seeds that it has reached by then."""
 
     row: str
     shares: tuple[float, ...]
@@ -32,8 +32,12 @@ class Profile:
 
 @dataclass(frozen=True)
 class Profiles:
-    """at: factors of the frozen reference times, or shares of the budgets if there is no reference;
-    `relative` says which. problems: targets of all points."""
+    """The profiles of several rows.
+
+    relative: whether `at` are factors of the frozen reference times; else, without a reference,
+    they are shares of the budgets.
+    problems: the number of targets of all points.
+    """
 
     relative: bool
     at: tuple[float, ...]
@@ -45,8 +49,10 @@ def solved_profiles(boards: Boards, reference: Reference | None) -> Profiles:
     """Returns the profile of every row, from the row that reaches the largest share of its targets
     to the one that reaches least.
 
-    Args: boards: by point. reference: frozen times, see `fedbench.analysis.profiles`. A row that
-        was not run at one of its points has solved nothing there.
+    Args:
+        boards: by point.
+        reference: frozen times, see `fedbench.analysis.profiles`. A row that was not run at one of
+            its points has solved nothing there.
 
     Raises:
         UsageError: without boards, or for a reference without times.
@@ -67,11 +73,13 @@ def solved_profiles(boards: Boards, reference: Reference | None) -> Profiles:
 class Cell:
     """One row at one point.
 
-    mean: virtual seconds to the targets, a miss with the budget. half_width: of its 95 % interval,
-    None with one seed. ratio: the mean over that of the earliest ranked row of the point. hits:
-    pairs of a seed and a target that it reaches, of `attempts`; with fewer, mean and ratio are
-    lower bounds. first: it is the earliest ranked row, or the seeds cannot tell it from the
-    earliest. first_alike: the same among the rows without an advantage.
+    mean: virtual seconds to the targets, where a miss counts with the budget.
+    half_width: of the 95 % interval of the mean, None with one seed.
+    ratio: the mean over that of the earliest ranked row of the point.
+    hits: the number of pairs of a seed and a target that it reaches, of `attempts` pairs. With
+    fewer hits than attempts, mean and ratio are lower bounds.
+    first: whether it is the earliest ranked row, or cannot be told from it.
+    first_alike: the same among the rows without an advantage.
     """
 
     mean: float
@@ -85,7 +93,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class HeatRow:
-    """One row, with a cell for each point, None where it was not run. `ranked`: it is no
+    """One row, with a cell for each point, None where it was not run. `ranked` is False for a
     reference."""
 
     row: str
@@ -95,18 +103,21 @@ class HeatRow:
 
 @dataclass(frozen=True)
 class Heat:
-    """Rows x points."""
+    """A heat map, whose lines are rows and whose columns are points."""
 
     points: tuple[str, ...]
     rows: tuple[HeatRow, ...]
 
 
 def heat(boards: Boards, alike: Boards | None = None, *, only: Collection[str] = ()) -> Heat:
-    """Returns every row at every point. Ranked rows come first, in the order of `order`.
+    """Returns the heat map of every row at every point. Ranked rows come first, in the order of
+    `order`.
 
-    Args: boards: by point. alike: the boards of the rows without an advantage, if there are others.
-        only: rows to be shown; all if there is none. Ratios are to the earliest row of the whole
-        board.
+    Args:
+        boards: by point.
+        alike: by point, the boards of the rows without an advantage, if there are other rows.
+        only: the rows to be shown; all rows if it is empty. Ratios are to the earliest row of the
+            whole board.
 
     Raises:
         UsageError: without boards.
@@ -122,8 +133,8 @@ def heat(boards: Boards, alike: Boards | None = None, *, only: Collection[str] =
 
 def order(boards: Boards) -> list[str]:
     """Returns all rows, from the one that reaches the largest share of its targets to the one that
-    reaches least; among equals those come first that need the least time compared with the earliest
-    rows."""
+    reaches least. Among equals, the one that needs the least time compared with the earliest rows
+    comes first."""
 
     def key(row: str) -> tuple[float, float, str]:
         at = [(board, found) for board in boards.values() if (found := board.of(row)) is not None]
@@ -134,15 +145,14 @@ def order(boards: Boards) -> list[str]:
 
 
 def ratio_to_earliest(board: Board, standing: Standing) -> float:
-    """Returns a row's mean time over that of the earliest ranked row; of the earliest row if none
-    is ranked."""
+    """Returns a row's mean time over that of the earliest ranked row, or of the earliest row if
+    none is ranked."""
     earliest = (board.ranked or list(board.standings))[0]
     return max(_mean(standing), CLOCK) / max(_mean(earliest), CLOCK)
 
 
 def _mean(standing: Standing) -> float:
-    """Returns the mean over seeds, of which every standing has one: a miss counts with the
-    budget."""
+    """Returns the mean over seeds. Every standing has one, since a miss counts with the budget."""
     return math.inf if standing.mean.mean is None else standing.mean.mean
 
 
@@ -158,8 +168,8 @@ def _cell(board: Board, row: str, alike: Board | None) -> Cell | None:
         mean=_mean(found),
         half_width=found.mean.half_width,
         ratio=ratio_to_earliest(board, found),
-        hits=sum(arrival.hits for arrival in found.arrivals),
-        attempts=sum(len(arrival.reached) for arrival in found.arrivals),
-        first=any(one.row == row for one in board.first),
-        first_alike=alike is not None and any(one.row == row for one in alike.first),
+        hits=found.hits,
+        attempts=found.attempts,
+        first=board.is_first(row),
+        first_alike=alike is not None and alike.is_first(row),
     )

@@ -1,5 +1,5 @@
-"""How a metric moves along an axis: the mean or the median over seeds of every row, with its
-band."""
+"""The data of learning curves: the mean or the median of a metric over the seeds of every row, with
+its band, along an axis."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ from fedbench.results.record import Record
 class Line:
     """The curve of one row.
 
-    at: places on the axis, ascending. middle, low, high: there. All are empty if a seed has no
-    value. band: what low and high are: `t`, a 95 % interval; `range`, the least and the largest
-    seed; `none`, one seed, each of them about the mean; or `quartiles` about the median. seeds:
-    runs of the row. unfinished: those of them that diverged, stalled or failed; the line ends where
-    the first one ends. hits: for every target the number of seeds that reach it; a run that did not
-    finish reaches none.
+    at: places on the axis, ascending.
+    middle, low, high: the values there. All four are empty if a seed has no value.
+    band: what `low` and `high` are. About the mean they are a 95 % interval (`t`), the least and
+    the largest seed (`range`), or the mean of the only seed (`none`). About the median they are
+    the quartiles.
+    seeds: the number of runs of the row.
+    unfinished: the number of runs that diverged, stalled or failed. The line ends where the first
+    of the runs ends.
+    hits: for every target the number of seeds that reach it. A run that did not finish reaches
+    none.
     """
 
     row: str
@@ -41,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True)
 class LearningCurves:
-    """The lines of one scenario in the order of its rows. targets: those of the metric,
+    """The lines of one scenario in the order of its rows. `targets` are those of the metric,
     ascending."""
 
     axis: str
@@ -57,9 +61,11 @@ def learning_curves(
 ) -> LearningCurves:
     """Returns the curve of every row, see `fedbench.analysis.curves`.
 
-    Args: rows: the runs of one scenario by row. axis: seconds, updates, gradient_evaluations, steps
-        or bytes. metric: test_accuracy, test_loss or train_loss. quartiles: the median over seeds
-        and its quartiles in the place of the mean and its interval.
+    Args:
+        rows: the runs of one scenario by row.
+        axis: seconds, updates, gradient_evaluations, steps or bytes.
+        metric: test_accuracy, test_loss or train_loss.
+        quartiles: whether lines are medians with quartiles, rather than means with intervals.
 
     Raises:
         UsageError: for an unknown axis or metric.

@@ -1,4 +1,4 @@
-"""What ledgers say on whose results were used, and how old they were."""
+"""The data of pictures of ledgers: whose results were used, and how old they were."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from fedbench.results.record import Record
 class Staleness:
     """How old the results of one row are when they are used.
 
-    shares: of the used results of all seeds, those with staleness 0, 1, 2, ..; `beyond` is the
-    share of those that are older than the ledger counts one by one. The sum of all is 1, unless no
-    result was used. mean: over seeds. largest: of any seed.
+    shares: the shares of the results with staleness 0, 1, 2, .. in all used results of all seeds.
+    beyond: the share of results that are older than the ledger counts one by one. With `shares` the
+    sum is 1, unless no result was used.
+    mean: the mean staleness over seeds.
+    largest: the largest staleness of any seed.
     """
 
     row: str
@@ -33,9 +35,9 @@ class Staleness:
 class Participation:
     """How unequally the clients of one row take part.
 
-    least, mean, most: used results of the client that gives fewest, of the mean client and of the
-    one that gives most, each the mean over seeds. gini: 0 if all give the same, towards 1 if one
-    gives all.
+    least, mean, most: the number of used results of the client that gives fewest, of the mean
+    client, and of the client that gives most. Each is a mean over seeds.
+    gini: the Gini coefficient, 0 if all give the same number, towards 1 if one gives all.
     """
 
     row: str
@@ -47,14 +49,14 @@ class Participation:
 
 
 def staleness(rows: Rows) -> tuple[Staleness, ...]:
-    """Returns the staleness of every row, in their order. RecordError for a record whose ledger has
-    no histogram."""
+    """Returns the staleness of every row, in their order. Raises RecordError for a record whose
+    ledger has no histogram."""
     return tuple(_staleness(row, runs) for row, runs in rows.items())
 
 
 def participation(rows: Rows) -> tuple[Participation, ...]:
-    """Returns the participation of every row but the references, which are one worker with
-    everybody's data. RecordError for a record whose ledger lacks it."""
+    """Returns the participation of every row but the references, which have a single worker. Raises
+    RecordError for a record whose ledger lacks it."""
     return tuple(_participation(row, runs) for row, runs in rows.items() if not is_reference(runs))
 
 
@@ -74,8 +76,9 @@ def _participation(row: str, runs: Sequence[Record]) -> Participation:
 
 
 def _used(run: Record) -> int:
-    """Returns how many results a run used. One that is drawn several times counts as often, and is
-    counted in the histogram; very old ones are not."""
+    """Returns how many results a run used. The histogram counts a result as often as it is drawn,
+    which the number of consumed jobs does not; it leaves out very old results, which that number
+    has. So the larger of both is taken."""
     return int(max(_of(run, "jobs_consumed"), sum(_of(run, "staleness_histogram"))))
 
 

@@ -1,5 +1,5 @@
-"""How much the options of an algorithm matter at one point: what was tried, and what became of
-it."""
+"""The data of pictures of tuning: which options of an algorithm were tried at a point, and with
+which result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sought:
-    """An option that was looked for, between `low` and `high`; `scale` is log or linear."""
+    """An option whose value was looked for between `low` and `high`. `scale` is log or linear."""
 
     name: str
     low: float
@@ -21,11 +21,13 @@ class Sought:
 class Tried:
     """One trial.
 
-    options: the values of the options that were looked for; one that is no number, such as a
-    published default that depends on the scenario, is left out. seconds: its restricted mean time
-    to the targets over the tuning seeds. misses: pairs of a seed and a target that it does not
-    reach, of `attempts`; with any, `seconds` is a lower bound. unfinished: runs that diverged,
-    stalled or failed.
+    options: the values of the options that were looked for. One that is not a number, such as a
+    published default that depends on the scenario, is left out.
+    seconds: the mean time to the targets over the tuning seeds, where a miss counts with the
+    budget.
+    misses: the number of pairs of a seed and a target that it does not reach, of `attempts` pairs.
+    With misses, `seconds` is a lower bound.
+    unfinished: the number of runs that diverged, stalled or failed.
     """
 
     trial: int
@@ -38,8 +40,8 @@ class Tried:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """All trials of one row at one point, the published options first. `chosen`: the number of the
-    one that the rule chose."""
+    """All trials of one row at one point, the published options first. `chosen` is the number of
+    the trial that the rule chose."""
 
     row: str
     point: str

@@ -14,13 +14,13 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Returns a time with one digit; nothing for None."""
+    """Returns a time with one digit after the point, nothing for None."""
     return "" if value is None else f"{value:.1f}"
 
 
 def interval(found: Interval | None, scale: float = 1, bound: str = "") -> str:
-    """Returns a value and its interval with two digits, or scaled with none; nothing for None.
-    `bound`: what it is a bound of."""
+    """Returns a value and its interval with two digits after the point, or with none if it is
+    scaled; nothing for None. `bound` is the sign that stands before it, see `numbers.bound`."""
     if found is None:
         return ""
     digits = 2 if scale == 1 else 0

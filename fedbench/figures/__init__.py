@@ -1,2 +1,3 @@
-"""Figures and tables for papers. A figure is drawn from the data of `fedbench.analysis.pictures`
-and its like, and from nothing else."""
+"""Draws figures and writes tables for papers. Their data are those of `fedbench.analysis.pictures`,
+`fedbench.analysis.board_table`, `fedbench.engine.timeline` and `fedbench.engine.label_map`; nothing
+else is computed here."""

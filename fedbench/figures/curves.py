@@ -1,5 +1,5 @@
-"""A metric along an axis, and profiles of targets reached: a few lines bold, the others grey behind
-them."""
+"""Draws learning curves, and profiles of the targets that rows reach. A few lines are bold and the
+others are grey behind them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 MARKERS = 7  # on a line
 SIDE_LEGEND = 120.0  # mm; a narrower figure has its legend below
 LEGEND_LINE = 3.4  # mm
-HEIGHT = 0.62  # of the width
-MANY = 10_000  # from which on numbers at the axis have a letter: 20 k, 300 M
+HEIGHT = 0.62  # as a share of the width
+MANY = 10_000  # an axis that ends here or beyond has numbers with letters, such as 20 k
 BANDS = {
     "t": "95 % intervals over seeds",
     "range": "the least and the largest seed",
@@ -29,12 +29,12 @@ BANDS = {
 
 @styled
 def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Drawn:
-    """Returns the figure of learning curves. It ends where the longest bold line does.
+    """Returns the figure of learning curves. Its axis ends where the longest bold line does.
 
     Args:
         data: the lines.
-        bold: rows whose lines are bold, at most eight.
-        width: millimetres.
+        bold: the rows whose lines are bold, at most eight.
+        width: the figure's width in millimetres.
     """
     from matplotlib.ticker import EngFormatter
 
@@ -47,7 +47,6 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
     for i, line in enumerate(one for row in bold for one in data.lines if one.row == row and one.at):
         _draw_line(axes, line, own[line.row], i)
         names[line.row] = line.row + _missed(line, data.targets)
-    is_accuracy = data.metric == "test_accuracy"
     for target in data.targets:
         axes.axhline(target, color=FAINT, linewidth=0.8, zorder=0)
         axes.annotate(f"{target:g}", (1.01, target), xycoords=axes.get_yaxis_transform(), fontsize=5, va="center")
@@ -56,19 +55,20 @@ def draw_curves(data: LearningCurves, bold: Sequence[str], width: float) -> Draw
     axes.set_xlim(0, max((line.at[-1] for line in data.lines if line.at and line.row in own), default=None))
     if axes.get_xlim()[1] >= MANY:
         axes.xaxis.set_major_formatter(EngFormatter())
-    if is_accuracy:
+    if data.metric == "test_accuracy":
         axes.set_ylim(*_limits([value for line in data.lines for value in line.middle]))
     _legend(figure, axes, own, names, len(data.lines) - len(bold))
     return Drawn(figure, _caption(data, bold))
 
 
 def _height(width: float, bold: int) -> float:
-    """Returns millimetres, the legend included where it is below."""
+    """Returns the figure's height in millimetres, with the legend where it is below the axes."""
     return HEIGHT * min(width, 130) if width >= SIDE_LEGEND else HEIGHT * width + LEGEND_LINE * (bold // 2 + 1)
 
 
 def _draw_line(axes: Axes, line: Line, look: Look, place: int) -> None:
-    """Markers of neighbours are at different places, so that they do not hide each other."""
+    """Draws the line of a row with its band. `place` shifts the markers, so that those of
+    neighbouring lines do not hide each other."""
     axes.fill_between(line.at, line.low, line.high, color=look.colour, alpha=0.14, linewidth=0, zorder=2)
     every = max(1, len(line.at) // MARKERS)
     axes.plot(
@@ -80,7 +80,7 @@ def _draw_line(axes: Axes, line: Line, look: Look, place: int) -> None:
 
 
 def _missed(line: Line, targets: Sequence[float]) -> str:
-    """Returns what a row misses of the hardest target, in words; nothing if it misses nothing."""
+    """Returns how many seeds of a row miss the hardest target, in words; nothing if none does."""
     if not targets or line.hits[-1] == line.seeds:
         return ""
     return f"  (miss {line.seeds - line.hits[-1]}/{line.seeds})"
@@ -92,7 +92,7 @@ def _limits(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _legend(figure: Figure, axes: Axes, own: Mapping[str, Look], names: Mapping[str, str], others: int) -> None:
-    """Beside the axes, or below them where the figure is narrow."""
+    """Draws the legend beside the axes, or below them where the figure is narrow."""
     from matplotlib.lines import Line2D
 
     lines = [
@@ -113,10 +113,8 @@ def _caption(data: LearningCurves, bold: Sequence[str]) -> str:
     seeds = sorted({line.seeds for line in data.lines})
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     middle = "Median" if "quartiles" in kinds else "Mean"
-    words = [
-        f"{middle} {data.metric.replace('_', ' ')} over {count} seeds against {data.axis_title}; bands are "
-        f"{' or '.join(BANDS[kind] for kind in kinds)}."
-    ]
+    bands = " or ".join(BANDS[kind] for kind in kinds)
+    words = [f"{middle} {data.metric.replace('_', ' ')} over {count} seeds against {data.axis_title}; bands are {bands}."]
     if data.targets:
         words.append(f"Horizontal lines are targets; misses are of {data.targets[-1]:g}.")
     if any(line.unfinished for line in shown):
@@ -126,9 +124,11 @@ def _caption(data: LearningCurves, bold: Sequence[str]) -> str:
 
 @styled
 def draw_profiles(data: Profiles, bold: Sequence[str], width: float) -> Drawn:
-    """Returns the figure of profiles: the share of targets and seeds that a row reaches within a
-    factor of the reference times, or within a share of the budgets. The arguments are those of
-    `draw_curves`."""
+    """Returns the figure of profiles.
+
+    A profile is the share of targets and seeds that a row reaches within a factor of the reference
+    times, or within a share of the budgets. `bold` and `width` are as in `draw_curves`.
+    """
     own = looks(bold)
     figure, (axes,) = canvas(width, _height(width, len(bold)))
     shares = {line.row: line.shares for line in data.lines}

@@ -1,4 +1,5 @@
-"""Rows x points: the time to the targets, darker the later."""
+"""Draws the heat map of rows and points: a cell is the darker the later its row reaches the
+targets."""
 
 from __future__ import annotations
 
@@ -7,20 +8,19 @@ from typing import TYPE_CHECKING
 
 from fedbench.analysis.pictures.boards import Cell, Heat
 from fedbench.figures.style import INK, Drawn, canvas, styled
+from fedbench.figures.tables.board import AT_LEAST, FIRST, FIRST_ALIKE, seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LINE, HEAD, SCALE = 4.2, 22.0, 12.0  # mm: of a row, of the names of points, of the scale below
-DARKEST = 8.0  # times the earliest
-DARK = 0.55  # of the scale, from which on letters are white
-FIRST, FIRST_ALIKE, AT_LEAST = "●", "○", "≥"
+LINE, HEAD, SCALE = 4.2, 22.0, 12.0  # mm: heights of a row, of the points' names, of the scale below
+DARKEST = 8.0  # the darkest shade stands for this many times the earliest time
+DARK = 0.55  # letters are white on shades beyond this share of the scale
 
 
 @styled
 def draw_heat(data: Heat, width: float) -> Drawn:
-    """Returns the figure. Cells have numbers where there is room for them: from about 10 mm a point
-    on."""
+    """Returns the figure. Cells have numbers if a point is at least about 10 mm wide."""
     import matplotlib as mpl
 
     figure, (axes,) = canvas(width, LINE * len(data.rows) + HEAD + SCALE)
@@ -61,16 +61,12 @@ def _draw_cell(axes: Axes, cell: Cell, at: tuple[float, float], colour: tuple[fl
         axes.text(x + 0.5, y + 0.5, "miss" if has_room else "×", ha="center", va="center", fontsize=5, color=ink)
     elif has_room:
         bound = AT_LEAST if cell.hits < cell.attempts else ""
-        axes.text(x + 0.92, y + 0.55, f"{bound}{_seconds(cell.mean)}", ha="right", va="center", fontsize=5, color=ink)
+        axes.text(x + 0.92, y + 0.55, f"{bound}{seconds(cell.mean)}", ha="right", va="center", fontsize=5, color=ink)
     elif cell.hits < cell.attempts:
         axes.text(x + 0.66, y + 0.55, AT_LEAST, ha="center", va="center", fontsize=4.5, color=ink)
     mark = FIRST if cell.first else FIRST_ALIKE if cell.first_alike else ""
     if mark and not is_missed:
         axes.text(x + (0.12 if has_room else 0.3), y + 0.53, mark, ha="center", va="center", fontsize=5.5, color=ink)
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
 def _caption(data: Heat, *, has_room: bool) -> str:

@@ -1,4 +1,4 @@
-"""Who has examples of which class."""
+"""Draws which clients have examples of which classes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import numpy as np
 from fedbench.engine.label_map import LabelMap
 from fedbench.figures.style import LOOKS, Drawn, canvas, styled
 
-BARS, CLASS, FRAME = 12.0, 3.6, 16.0  # mm: of the numbers of examples, of a class, around all
+BARS, CLASS, FRAME = 12.0, 3.6, 16.0  # mm: heights of the bars, of a class, of what is around both
 
 
 @styled
 def draw_labels(data: LabelMap, width: float) -> Drawn:
-    """Returns classes x clients, the fastest client at the left: how much of a client's examples is
-    of each class. Above is how many it has."""
+    """Returns the figure of classes and clients, with the fastest client at the left. A cell shows
+    which share of the client's examples belongs to the class. Bars above show how many examples the
+    client has."""
     counts = np.array(data.counts)
     clients, classes = counts.shape
     sizes = counts.sum(axis=1)

@@ -1,4 +1,4 @@
-"""How old results are when they are used, and how unequally clients take part."""
+"""Draws how old results are when updates use them, and how unequally clients take part."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from fedbench.analysis.statistics import Estimate
 from fedbench.errors import UsageError
 from fedbench.figures.style import CONTEXT, FAINT, INK, LOOKS, Drawn, canvas, styled
 
-MOST = 8  # histograms
-BARS = 40  # of a histogram, at most
-PANEL, FRAME = 24.0, 10.0  # mm: height of a histogram, and what is around all
-LINE = 4.4  # mm of a row
+MOST = 8  # histograms in a figure
+BARS = 40  # the most bars of a histogram
+PANEL, FRAME = 24.0, 10.0  # mm: heights of a histogram, and of what is around all of them
+LINE = 4.4  # mm: height of a row
 
 
 @styled
 def draw_staleness(data: Sequence[Staleness], width: float) -> Drawn:
-    """Returns one histogram a row, at most eight. Each has a scale of its own, since versions of
-    different algorithms are different steps. UsageError for no row, or for more than eight."""
+    """Returns the figure of one histogram for each row. Each has a scale of its own, since versions
+    of different algorithms are different steps. Raises UsageError unless there are 1 to 8 rows."""
     from matplotlib.ticker import MaxNLocator
 
     if not 1 <= len(data) <= MOST:
@@ -50,7 +50,7 @@ def draw_staleness(data: Sequence[Staleness], width: float) -> Drawn:
 
 
 def _bars(one: Staleness) -> tuple[list[float], int]:
-    """Returns the heights of at most BARS bars, and how many versions a bar is wide."""
+    """Returns the heights of the bars, at most BARS, and how many versions a bar stands for."""
     size = max(1, math.ceil(len(one.shares) / BARS))
     return [sum(one.shares[i : i + size]) for i in range(0, len(one.shares), size)], size
 
@@ -63,8 +63,8 @@ def _told(mean: Estimate) -> str:
 
 @styled
 def draw_participation(data: Sequence[Participation], width: float) -> Drawn:
-    """Returns one line a row: from the client that gives fewest used results to the one that gives
-    most, over those of the mean client."""
+    """Returns the figure of one line for each row, from the client that gives the fewest used
+    results to the one that gives the most. Both are divided by the results of the mean client."""
     figure, (axes,) = canvas(width, LINE * len(data) + FRAME + 2)
     for y, one in enumerate(data):
         low, high = (end / one.mean if one.mean > 0 else 0.0 for end in (one.least, one.most))

@@ -1,4 +1,4 @@
-"""How much the options of an algorithm matter: a dot a trial."""
+"""Draws how much the options of an algorithm matter, with one dot for each trial."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fedbench.figures.style import CONTEXT, FAINT, LOOKS, Drawn, canvas, styled
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 4  # algorithms below each other
-PANEL, FRAME = 30.0, 10.0  # mm
-FEW_POWERS = 50  # high over low, below which an axis needs more ticks than powers of ten
+MOST = 4  # algorithms in a figure
+PANEL, FRAME = 30.0, 10.0  # mm: heights of a panel, and of what is around all of them
+FEW_POWERS = 50  # an axis whose high end over its low end is less needs ticks between powers of ten
 
 
 @styled
 def draw_sensitivity(data: Sequence[Sensitivity], width: float) -> Drawn:
-    """Returns one line of panels an algorithm, and a panel an option. UsageError for no algorithm,
-    or for more than four."""
+    """Returns the figure of one line of panels for each algorithm, with a panel for each option.
+    Raises UsageError unless there are 1 to 4 algorithms."""
     if not 1 <= len(data) <= MOST:
         raise UsageError(f"sensitivity: expected 1 to {MOST} algorithms, got {len(data)}")
     across = max(len(one.sought) for one in data)
@@ -57,7 +57,8 @@ def _draw(axes: Axes, one: Sensitivity, sought: Sought) -> None:
 
 
 def _log_scale(axes: Axes, ratio: float) -> None:
-    """Powers of ten, and 2 and 5 between them where there are few."""
+    """Sets a logarithmic scale with ticks at powers of ten. If there are few of them, 2 and 5 times
+    these have ticks as well."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_xscale("log")
@@ -67,7 +68,8 @@ def _log_scale(axes: Axes, ratio: float) -> None:
 
 
 def _draw_trial(axes: Axes, trial: Tried, option: str, *, is_chosen: bool) -> None:
-    """A published default that is no number is a line at its time."""
+    """Draws a trial as a dot at its value of an option. A published option that is no number has no
+    place on the axis, so its trial is a line at its time."""
     is_published = trial.trial == 0
     colour = LOOKS[1 if is_chosen else 3 if is_published else 0].colour
     if option not in trial.options:

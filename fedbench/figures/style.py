@@ -1,5 +1,5 @@
-"""How all figures look: sizes, letters, colours that the colour-blind can tell apart, and how a
-file is written the same twice."""
+"""Sets how all figures look: their sizes, letters, and colours that the colour-blind can tell
+apart. Also writes their files, so that the same figure always gives the same bytes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTHS = {"column": 85.0, "page": 175.0}
-"""Millimetres: of one column of two, and of both."""
-NARROWEST, WIDEST = 40.0, 500.0
-MILLIMETRES = 25.4  # of an inch
+"""Widths in millimetres: one of two columns, and the whole page."""
+NARROWEST, WIDEST = 40.0, 500.0  # mm
+MILLIMETRES = 25.4  # in an inch
 PAD = 0.03  # inches around everything
 SUFFIXES = (".pdf", ".svg", ".png")
 MOST_BOLD = 8
@@ -64,7 +64,7 @@ STYLE: Any = {
 
 @dataclass(frozen=True)
 class Look:
-    """How a bold line is drawn. Colour, dashes and marker each tell it from the others."""
+    """How a bold line is drawn: its colour, dashes and marker."""
 
     colour: str
     dashes: Any
@@ -81,12 +81,12 @@ LOOKS = (
     Look("#56B4E9", (0, (1.2, 1.2)), "X"),
     Look("#8C7A00", (0, (6, 1.5, 1.2, 1.5)), "*"),
 )
-"""The colours of Okabe and Ito 2008, with a darker yellow: theirs cannot be seen as a thin line on
-white."""
+"""The looks of bold lines, in this order. Their colours are those of Okabe and Ito 2008 with a
+darker yellow, since a thin line in theirs cannot be seen on white."""
 
 
 def looks(bold: Sequence[str]) -> dict[str, Look]:
-    """Returns how each bold row looks. UsageError for more than there are looks."""
+    """Returns how each bold row looks. Raises UsageError if there are more rows than looks."""
     if len(bold) > MOST_BOLD:
         raise UsageError(f"figure: at most {MOST_BOLD} rows are bold, got {len(bold)}: {', '.join(bold)}")
     return dict(zip(bold, LOOKS, strict=False))
@@ -94,7 +94,7 @@ def looks(bold: Sequence[str]) -> dict[str, Look]:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, and what a caption must say of it."""
+    """A figure, and the caption that it needs."""
 
     figure: Figure
     caption: str
@@ -104,7 +104,7 @@ Given = ParamSpec("Given")
 
 
 def styled(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
-    """Returns a function that draws in the style of all figures, whatever matplotlib's settings
+    """Returns the function `draw` in the style of all figures, whatever the settings of matplotlib
     are."""
 
     @functools.wraps(draw)
@@ -118,7 +118,8 @@ def styled(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
 
 
 def width_of(text: str) -> float:
-    """Returns millimetres from `column`, `page` or a number. UsageError for anything else."""
+    """Returns the millimetres that `column`, `page` or a number stands for. Raises UsageError for
+    another text, and for a width that is out of range."""
     if text in WIDTHS:
         return WIDTHS[text]
     try:
@@ -131,7 +132,8 @@ def width_of(text: str) -> float:
 
 
 def canvas(width: float, height: float, rows: int = 1, columns: int = 1, **more: Any) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of a size in millimetres and its axes, row by row."""
+    """Returns an empty figure of a size in millimetres, and its axes row by row. `more` goes to
+    `Figure.subplots`."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -141,8 +143,8 @@ def canvas(width: float, height: float, rows: int = 1, columns: int = 1, **more:
 
 
 def check_file(file: Path, others: Sequence[str] = ()) -> None:
-    """Raises UsageError unless a figure can be written into a file of this name. `others`: suffixes
-    that are known besides."""
+    """Raises UsageError unless a figure can be written into a file of this name. `others` are more
+    suffixes that are allowed."""
     known = (*SUFFIXES, *others)
     if file.suffix.lower() not in known:
         names = [one[1:] for one in known]
@@ -153,8 +155,8 @@ def check_file(file: Path, others: Sequence[str] = ()) -> None:
 
 
 def write(drawn: Drawn, file: Path) -> None:
-    """Writes a figure as PDF, SVG or PNG, by the file's suffix, in one step; folders are made. The
-    same figure gives the same bytes."""
+    """Writes a figure as PDF, SVG or PNG, as the file's suffix says. Missing folders are made, and
+    the file is replaced in one step. The same figure gives the same bytes."""
     import matplotlib as mpl
 
     check_file(file)

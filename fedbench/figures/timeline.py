@@ -1,4 +1,4 @@
-"""Which client trains when, and what becomes of its results."""
+"""Draws when clients train, and what becomes of their results."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fedbench.figures.style import CONTEXT, INK, Drawn, canvas, styled
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 4  # timelines below each other
-LINE, FRAME = 2.4, 13.0  # mm: of a client, and around them
-FACES = {  # colour and hatch, so that each is told from the others without colours
+MOST = 4  # timelines in a figure
+LINE, FRAME = 2.4, 13.0  # mm: heights of a client, and of what is around a timeline
+FACES = {  # colour and hatch of a job's fate; hatches tell them apart in print without colours
     "used": ("#0072B2", ""),
     "unused": ("#cfe3f1", ""),
     "late": ("#E69F00", "//////"),
@@ -26,8 +26,8 @@ AWAY = "#e4e4e4"
 
 @styled
 def draw_timelines(data: Sequence[ClientTimeline], width: float) -> Drawn:
-    """Returns timelines below each other, on one scale of time. UsageError for none, or for more
-    than four."""
+    """Returns the figure of timelines below each other, on one scale of time. Raises UsageError
+    unless there are 1 to 4."""
     if not 1 <= len(data) <= MOST:
         raise UsageError(f"timeline: expected 1 to {MOST} algorithms, got {len(data)}")
     lines = [len(one.clients) for one in data]
@@ -69,7 +69,8 @@ def _draw(axes: Axes, one: ClientTimeline) -> None:
 
 
 def _training(job: Job) -> list[tuple[float, float]]:
-    """Returns begin and length of what a client trains for a job; nothing if it does not begin."""
+    """Returns the begin and the length of a job's training, in a list that is empty if the training
+    does not begin."""
     if job.train is None:
         return []
     return [(job.train, (job.end if job.upload is None else job.upload) - job.train)]

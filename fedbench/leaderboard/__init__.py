@@ -1,4 +1,4 @@
-"""The leaderboard: a static site made from records, with the data beside it."""
+"""Makes the leaderboard: a static site that is made from records and has its data beside it."""
 
 from fedbench.leaderboard.document import of_records, of_suite
 from fedbench.leaderboard.site import build, check, write

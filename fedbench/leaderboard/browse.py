@@ -1,6 +1,8 @@
-"""All rows of all documents in the form in which the table and the comparison read them:
-`data/rows.js` and, a point each, `data/curves`. They are scripts, since a page that was opened from
-a file may not fetch."""
+"""Makes the scripts from which the table and the comparison read all rows of all documents.
+
+These are `data/rows.js` and one file of `data/curves` for each point. They are scripts and not
+JSON, since a page that was opened from a file may not fetch.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +12,23 @@ from typing import Any
 
 from fedbench.analysis.statistics import LEVEL, t_factor
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.document import TITLES
+from fedbench.leaderboard.cells import traffic
+from fedbench.leaderboard.document import TITLES, board_at, rows_at
 from fedbench.leaderboard.pages.frame import Site
 
 PAIRS = (1, 3, 6)
 """How many pairs two, three and four rows make."""
-ALPHA = 1 - LEVEL
+ALPHA = 1 - LEVEL  # the chance that an interval misses its true value
 
 
 def rows(site: Site) -> list[dict[str, Any]]:
-    """Returns a flat row per document, point, kind and label. None is what is not known."""
+    """Returns one flat row for each document, point, kind and label. Unknown values are None."""
     return [row for document in site.documents for row in _of_document(site, document)]
 
 
 def script(site: Site) -> str:
-    """Returns the script. Rows are lists in the order of `fields`, so names are not repeated."""
+    """Returns `data/rows.js`. Its rows are lists in the order of `fields`, so that names are not
+    repeated."""
     found = rows(site)
     content = {
         "fields": list(found[0]) if found else [],
@@ -37,20 +41,20 @@ def script(site: Site) -> str:
 
 
 def _factors(found: Sequence[Mapping[str, Any]]) -> dict[int, dict[int, float]]:
-    """Returns, by the number of pairs and of seeds, the factor of intervals that hold together over
-    all pairs of a board."""
+    """Returns the factors of intervals that hold together for all pairs of a board, by the number
+    of pairs and then by the number of seeds."""
     pairs = sorted({*PAIRS, *(row["pairs"] for row in found if row["pairs"])})
     seeds = range(2, max((len(row["seeds"]) for row in found), default=2) + 1)
     return {m: {n: float(f"{t_factor(n, 1 - ALPHA / m):.6g}") for n in seeds} for m in pairs}
 
 
 def curves(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields the address and the script of a point's curves against virtual time, by label and
-    kind."""
+    """Yields the address and the script of a point's curves against virtual time. The script has
+    them by label and kind."""
     found = {
         f"{row['label']}/{kind}": {name: row["curves"]["seconds"][name] for name in ("at", "mean", "low", "high")}
         for kind in document["kinds"]
-        for row in document["sections"][kind].get(point["name"], {}).get("rows", ())
+        for row in rows_at(document, kind, point["name"])
     }
     key = json.dumps(f"{document['name']}/{point['name']}")
     text = json.dumps(found, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
@@ -62,10 +66,9 @@ def _of_document(site: Site, document: Mapping[str, Any]) -> Iterator[dict[str, 
     algorithms = {one["label"]: one for one in document["algorithms"]}
     for point in document["points"]:
         for kind in document["kinds"]:
-            section = document["sections"][kind].get(point["name"])
-            board = {one["label"]: one for one in document["boards"][kind].get(point["name"], [])}
+            board = board_at(document, kind, point["name"])
             ranked = sum(one["place"] is not None for one in board.values())
-            for row in section["rows"] if section else ():
+            for row in rows_at(document, kind, point["name"]):
                 yield {
                     "id": "/".join((document["name"], point["name"], row["label"], kind)),
                     "page": site.places.record(document["name"], point["name"], row["label"], kind),
@@ -80,7 +83,7 @@ def _of_document(site: Site, document: Mapping[str, Any]) -> Iterator[dict[str, 
                     "every_seconds": point["every_seconds"],
                     "pairs": ranked * (ranked - 1) // 2,
                     **_of_standing(board.get(row["label"])),
-                    **_of_row(row, section),
+                    **_of_row(row, document["sections"][kind][point["name"]]),
                 }
 
 
@@ -113,7 +116,6 @@ def _of_standing(standing: Mapping[str, Any] | None) -> dict[str, Any]:
 def _of_row(row: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any]:
     measures = row["measures"]
     means = {name: _short(value["mean"]) for name, value in measures.items()}
-    sent = None if means["bytes_up"] is None or means["bytes_down"] is None else _short(means["bytes_up"] + means["bytes_down"])
     wall = [run["provenance"].get("wall_seconds") for run in row["runs"]]
     return {
         "accuracy": means["test_accuracy_at_horizon"],
@@ -123,7 +125,7 @@ def _of_row(row: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any
         "updates": means["updates"],
         "gradients": means["gradient_evaluations"],
         "steps": means["trained_steps"],
-        "bytes": sent,
+        "bytes": _short(traffic(means)),
         "staleness": means["staleness_mean"],
         "busy": means["busy_fraction"],
         "wall_seconds": _short(sum(wall) / len(wall)) if all(one is not None for one in wall) else None,

@@ -1,4 +1,4 @@
-"""The table of a scenario: its columns, and what a row says in them."""
+"""Makes the table of a scenario: its columns, and what a row says in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from fedbench.leaderboard import formats
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table. first: the direction of the first click, the better end on top."""
+    """A column of the table. `first` is the direction in which the first click sorts, so that the
+    better end is on top."""
 
     label: str
     note: str
@@ -21,8 +22,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """text; notes below it, a line each but for empty ones; mark: a standing in words; alarm: a
-    seed went wrong; sort: key of the column, None is always last."""
+    """What a row says in a column.
+
+    Attributes:
+        text: the text.
+        notes: one line below the text for each note that is not empty.
+        mark: how the row stands, in words.
+        alarm: whether a seed went wrong.
+        sort: the value by which the column is sorted. None is always last.
+    """
 
     text: str
     notes: Sequence[str] = ()
@@ -32,19 +40,15 @@ class Cell:
 
 
 def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: bool = False) -> list[Column]:
-    """The columns in order; `cells` gives the same order. has_board: rows are ordered by their time
-    to the targets."""
-    place = scenario["horizon"]["at"]
+    """Returns the columns in the order that `cells` has as well. With `has_board` there is a column
+    for the time to the targets, by which rows are ordered."""
+    place, spent = scenario["horizon"]["at"], formats.TO_TARGET[axis["name"]]
     return [
         Column("Algorithm", "options unfold", "ascending", numeric=False),
         *([Column("Time to the targets", "mean ± 95 %", "ascending")] if has_board else []),
         Column("Test accuracy", "not compared" if place is None else f"at {formats.place(place, axis)}, mean ± 95 %"),
         *(
-            Column(
-                f"{formats.TO_TARGET[axis['name']]} to {formats.goal(one['metric'], one['value'])}",
-                "median (hits/seeds)",
-                "ascending",
-            )
+            Column(f"{spent} to {formats.goal(one['metric'], one['value'])}", "median (hits/seeds)", "ascending")
             for one in scenario["targets"]
         ),
         Column("Outcome", "seeds, ended by", "ascending", numeric=False),
@@ -59,9 +63,9 @@ def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: 
 
 
 def cells(row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str, Any] | None = None) -> list[Cell]:
-    """One row's cells. `standing`: the row of the board, if there is one."""
+    """Returns the cells of a row. `standing` is its row of the board, if there is a board."""
     means = {name: value["mean"] for name, value in row["measures"].items()}
-    traffic = None if means["bytes_up"] is None or means["bytes_down"] is None else means["bytes_up"] + means["bytes_down"]
+    sent = traffic(means)
     return [
         Cell(row["label"], sort=row["label"]),
         *([_time(standing)] if standing is not None else []),
@@ -71,7 +75,7 @@ def cells(row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str
         _end(row),
         Cell(formats.number(means["updates"]), sort=means["updates"]),
         *([_lost(means)] if loses_jobs(row) else []),
-        Cell(formats.size(traffic), [_note(formats.size, means["bytes_wasted"], "{} wasted")], sort=traffic),
+        Cell(formats.size(sent), [_note(formats.size, means["bytes_wasted"], "{} wasted")], sort=sent),
         Cell(
             formats.percent(means["busy_fraction"]),
             [_note(formats.percent, means.get("wasted_share"), "{} in vain")],
@@ -94,12 +98,19 @@ def cells(row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str
 
 
 def loses_jobs(row: Mapping[str, Any]) -> bool:
-    """All rows of a scenario alike."""
+    """Returns whether jobs can be lost. The rows of a scenario have the same answer."""
     return "lost_share" in row["measures"]
 
 
+def traffic(means: Mapping[str, float | None]) -> float | None:
+    """Returns the bytes that clients sent and got; None if one of the two is unknown."""
+    up, down = means["bytes_up"], means["bytes_down"]
+    return None if up is None or down is None else up + down
+
+
 def _time(standing: Mapping[str, Any]) -> Cell:
-    """A missed target counts with the budget, so the time of a row that misses is a lower bound."""
+    """Returns the cell of the time to the targets. It is a lower bound if a target is missed, since
+    a miss counts with the budget."""
     if standing["solved"] == 0:
         return Cell("no target", sort=None)
     half, bound = standing["half_width"], "" if standing["solved"] == 1 else "≥ "
@@ -110,7 +121,7 @@ def _time(standing: Mapping[str, Any]) -> Cell:
 
 def _accuracy(row: Mapping[str, Any]) -> Cell:
     """Returns the cell of the accuracy at the common horizon, with the difference to the best mean.
-    A mark that names the seeds spares the note."""
+    The note on seeds is left out if the mark names the same seeds."""
     value = row["measures"]["test_accuracy_at_horizon"]
     mark = f"not compared: {row['left_out']}" if row["left_out"] else formats.standing(row["accuracy"])
     is_said = row["accuracy"]["standing"] in ("tied", "ahead") and row["accuracy"]["seeds"] == value["n"] + value["missing"]
@@ -119,8 +130,8 @@ def _accuracy(row: Mapping[str, Any]) -> Cell:
 
 
 def _to_target(value: Mapping[str, Any], axis: Mapping[str, str]) -> Cell:
-    """A miss is a number of hits below that of the seeds, which says that the row is not
-    compared."""
+    """Returns the cell of a target. A row that misses is not compared, which needs no mark, since
+    its hits are fewer than its seeds."""
     mark = "" if value["lower_bound"] and value["comparison"]["standing"] == "unknown" else formats.standing(value["comparison"])
     return Cell(formats.hits(value, axis), [formats.hits_note(value, axis)], mark, sort=value["median"])
 
@@ -131,8 +142,8 @@ def _outcome(row: Mapping[str, Any]) -> Cell:
 
 
 def _end(row: Mapping[str, Any]) -> Cell:
-    """Finals, which are shown and never ranked; the worst clients are those of the lowest
-    decile."""
+    """Returns the cell of the accuracies at the end of a run, which are shown and never ranked. The
+    worst clients are those of the lowest decile."""
     names = ("test_accuracy", "test_accuracy_last_10", "client_accuracy_worst_decile")
     final, last, worst = (row["measures"][name] for name in names)
     notes = [f"last 10: {last['mean']:.3f}" if last["n"] else "", f"worst {formats.interval(worst)}" if worst["n"] else ""]
@@ -140,7 +151,7 @@ def _end(row: Mapping[str, Any]) -> Cell:
 
 
 def _lost(means: Mapping[str, float | None]) -> Cell:
-    """The share of the jobs that are lost or late, and how many by cause."""
+    """Returns the cell of the share of jobs that are lost or late, with their number by cause."""
     causes = (("jobs_left", "{} left"), ("jobs_dropped_out", "{} dropped out"), ("jobs_late", "{} late"))
     notes = [_note(formats.number, means[name], text) for name, text in causes]
     return Cell(formats.percent(means["lost_share"]), notes, sort=means["lost_share"])

@@ -1,4 +1,4 @@
-"""The shell line that runs a row again, or why there is none."""
+"""Makes the shell line that runs a row again, or says why there is none."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Command:
-    """line: for a shell, None if no line can run the row. needs: what the line needs that this
-    package does not have, or why there is no line; empty if it needs nothing."""
+    """A line for a shell, or None if no line can run the row.
+
+    `needs` is what the line needs beside this package, or why there is no line. It is empty if the
+    line needs nothing.
+    """
 
     line: str | None
     needs: str = ""
 
 
 def command(spec: Mapping[str, Any], seeds: Sequence[int]) -> Command:
-    """Returns the line for the `spec` of a record and the seeds of its row: one `fedbench run` per
-    block of consecutive seeds.
+    """Returns the line for the `spec` of a record and the seeds of its row.
 
-    An algorithm of a file is named as `./file.py:Class`, one of another package by its name, as its
-    recorded origin says.
+    It has one `fedbench run` for each block of consecutive seeds. The recorded origin says how an
+    algorithm is named: as `./file.py:Class` if it is in a file, and by its name if it is in another
+    package.
     """
     origin = spec["algorithm"].get("origin") or {}
     if origin.get("kind") == "object":

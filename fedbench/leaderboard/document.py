@@ -1,5 +1,7 @@
-"""What is shown together, a suite or the records of a store, as plain data: `data/NAME.json`, from
-which alone its pages are made."""
+"""Makes a document: a suite, or the records of a store, as plain data.
+
+It is written as `data/NAME.json`, and its pages are made from it alone.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedbench import registry
 from fedbench.analysis import plain
 from fedbench.analysis.axes import SECONDS, Axis, find
 from fedbench.analysis.summary import summarize
 from fedbench.descriptions import describe_algorithm
 from fedbench.leaderboard.places import free, slug
-from fedbench.leaderboard.sections import axis_of, section
+from fedbench.leaderboard.sections import axis_of, built_in, section
 
 if TYPE_CHECKING:
     from fedbench.analysis.board import Board
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 SCHEMA = 3
 GIVEN = "given"
 TITLES = {"tuned": "Tuned options", "published": "Published options", GIVEN: "Options as given"}
-"""Of the kinds of rows."""
+"""The titles of the kinds of rows."""
 
 Document = dict[str, Any]
 Runs = Mapping[str, Mapping[str, Mapping[str, "Sequence[Record]"]]]
-"""By kind of row, point and label: the runs of a row."""
+"""The runs of every row, by its kind, point and label."""
 
 
 def of_suite(
@@ -35,15 +36,19 @@ def of_suite(
 ) -> Document:
     """Returns the document of a suite.
 
-    Args: overview: the suite, its points, algorithms and boards, as
-        `fedbench.suites.findings.document` gives them. runs: of the rows on the boards. pictures:
-        maps of labels, timelines and trials, as `fedbench.suites.illustrations` gives them. axis:
-        on which accuracies are compared.
-
     It is {schema, name, title, note, axis, suite, kinds, definitions, sentences, points,
-    algorithms, boards, profiles, absent, labels, timelines, sections}, where sections are the
-    scenarios by kind of row and point, and timelines those of the first kind. RecordError if a
-    row's runs are of several scenarios.
+    algorithms, boards, profiles, absent, labels, timelines, sections}. `sections` has the scenarios
+    by kind of row and point. `timelines` has those of the first kind.
+
+    Args:
+        overview: the suite, its points, algorithms and boards, as
+            `fedbench.suites.findings.document` gives them.
+        runs: those of the rows on the boards.
+        pictures: label maps, timelines and trials, as `fedbench.suites.illustrations` gives them.
+        axis: the axis on which accuracies are compared.
+
+    Raises:
+        RecordError: the runs of a row are of several scenarios.
     """
     where, suite, shown = find(axis), overview["suite"], pictures or _NO_PICTURES
     labels = {one["selector"]: one["label"] for one in overview["algorithms"]}
@@ -80,17 +85,18 @@ def of_records(
     points: Mapping[str, str] | None = None,
     validity: str | None = None,
 ) -> Document:
-    """Returns the document of any records: a point for every scenario, a row for every algorithm
-    with its options.
+    """Returns the document of any records. It has a point for every scenario, and a row for every
+    algorithm with its options.
 
     Args:
-        records: of any scenarios.
-        title: of its pages.
-        note: a sentence about all of it.
-        axis: on which runs are compared.
-        name: of its folder; by default the title's.
+        records: those of any scenarios.
+        title: the title of the document.
+        note: a sentence about the whole document.
+        axis: the axis on which runs are compared.
+        name: the name of the document, which is also that of its folder. By default it is made from
+            the title.
         points: names of scenarios by their hashes; by default their own names.
-        validity: of all rows, where it is known beyond what their records say.
+        validity: the validity of all rows, if it is known from elsewhere than their records.
     """
     where = find(axis)
     summaries = dict(_named(summarize(records, where), points or {}))
@@ -117,20 +123,33 @@ def of_records(
     }
 
 
+def rows_at(document: Mapping[str, Any], kind: str, point: str) -> Sequence[Mapping[str, Any]]:
+    """Returns the rows of a kind at a point of a document; none if the kind lacks the point."""
+    rows: Sequence[Mapping[str, Any]] = document["sections"][kind].get(point, {}).get("rows", ())
+    return rows
+
+
+def board_at(document: Mapping[str, Any], kind: str, point: str) -> dict[str, Mapping[str, Any]]:
+    """Returns the rows of a board of a document by their labels, in order; none if there is no
+    board."""
+    return {row["label"]: row for row in document["boards"][kind].get(point, ())}
+
+
 def _section_of(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Document:
     (summary,) = summarize([run for runs in rows.values() for run in runs], axis)
     return section(summary, {runs[0].selector: label for label, runs in rows.items()})
 
 
 def _named(summaries: Sequence[ScenarioSummary], points: Mapping[str, str]) -> Iterable[tuple[str, ScenarioSummary]]:
-    """Yields scenarios with names of their own."""
+    """Yields every scenario with a name that no other one has."""
     names = [points.get(one.scenario_hash, one.full_name) for one in summaries]
     for name, one in zip(names, summaries, strict=True):
         yield name if names.count(name) == 1 else f"{name} ({one.scenario_hash[:12]})", one
 
 
 def _board(summary: ScenarioSummary) -> Board | None:
-    """Returns None also where rows have other seeds: times to targets are then not compared."""
+    """Returns the board of a scenario. None if there is none or if rows have different seeds, since
+    times to targets are then not compared."""
     return summary.board if len({row.seeds for row in summary.rows}) == 1 else None
 
 
@@ -153,7 +172,7 @@ def _point(name: str, summary: ScenarioSummary, found: Board | None) -> Document
 
 
 def _told(found: Board | None) -> str:
-    """Returns who is first, in Markdown; nothing without a board."""
+    """Returns in Markdown which rows are first; nothing without a board."""
     if found is None:
         return ""
     if not found.first:
@@ -164,8 +183,8 @@ def _told(found: Board | None) -> str:
 
 
 def _code(text: str) -> str:
-    """Returns a text of anybody's as code in Markdown: a fence longer than any run of backticks in
-    it."""
+    """Returns a text that anybody may have written as code in Markdown. Its fence is longer than
+    any run of backticks in the text."""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
@@ -185,11 +204,12 @@ _NOTHING: Document = {"facts": None, "requires": [], "clients_remember": None}
 
 
 def _facts(run: Record) -> Document:
-    """Returns what is known of a run's algorithm: of one that is not built in, what its record
+    """Returns what is known of a run's algorithm. If it is not built in, this is what the record
     says."""
     algorithm = run.meta["spec"]["algorithm"]
-    if algorithm.get("origin") or algorithm["name"] not in registry.names("algorithm"):
+    cls = built_in(algorithm)
+    if cls is None:
         return {**_NOTHING, "family": "", "requires": list(algorithm.get("requires", []))}
-    facts = describe_algorithm(registry.find("algorithm", algorithm["name"]))
+    facts = describe_algorithm(cls)
     family = "synchronous" if facts["dispatch"] == "Rounds" else "asynchronous"
     return {"facts": facts, "family": family, "requires": facts["requires"], "clients_remember": facts["clients_remember"]}

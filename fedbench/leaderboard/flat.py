@@ -1,4 +1,4 @@
-"""A document as one table: `data/NAME.csv`."""
+"""Writes a document as one table, `data/NAME.csv`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from fedbench.leaderboard.document import board_at, rows_at
+
 
 def flat_rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One flat row per point, kind and algorithm: the columns of the CSV. Lacking values are
-    None."""
+    """Returns one flat row for each point, kind and algorithm, with the columns of the CSV. Unknown
+    values are None."""
     return [
         _flat(data, point["name"], kind, row)
         for point in data["points"]
         for kind in data["kinds"]
-        if point["name"] in data["sections"][kind]
-        for row in data["sections"][kind][point["name"]]["rows"]
+        for row in rows_at(data, kind, point["name"])
     ]
 
 
 def as_csv(data: Mapping[str, Any]) -> str:
-    """`flat_rows` as CSV; points with different targets share one header, what does not apply is
-    empty."""
+    """Returns `flat_rows` as CSV. Points with different targets share one header, and a column that
+    does not apply to a row is empty."""
     rows = flat_rows(data)
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
@@ -52,7 +53,7 @@ def _flat(data: Mapping[str, Any], point: str, kind: str, row: Mapping[str, Any]
         "seeds": " ".join(map(str, row["seeds"])),
         "outcomes": _counts(row["outcomes"]),
         "ended_by": _counts(row["ended_by"]),
-        **_standing(data["boards"][kind].get(point, []), row["label"]),
+        **_standing(board_at(data, kind, point).get(row["label"])),
         "axis": axis,
         "horizon": scenario["horizon"]["at"],
         "left_out": row["left_out"],
@@ -69,9 +70,8 @@ def _flat(data: Mapping[str, Any], point: str, kind: str, row: Mapping[str, Any]
     return flat | {"command": row["command"], "command_needs": row["command_needs"]}
 
 
-def _standing(board: list[dict[str, Any]], label: str) -> dict[str, Any]:
-    """Returns how the row stands on the board of its point; nothing where there is none."""
-    found = next((one for one in board if one["label"] == label), None)
+def _standing(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Returns the columns of a row of a board; none without it."""
     if found is None:
         return {}
     return {

@@ -1,4 +1,5 @@
-"""The form of data that anybody may have written: which parts, of which kinds, how many."""
+"""Checks the form of data that anybody may have written: which parts they have, of which types, and
+how many."""
 
 from __future__ import annotations
 
@@ -209,8 +210,8 @@ FORMS: dict[Form, type[BaseModel]] = {"document": _Document, "site": _Site, "pap
 
 
 def problem(data: Any, form: Form) -> str:
-    """What is wrong with data of a form, on one line that names the first field; empty if nothing
-    is."""
+    """Returns what is wrong with data that should have a form, on one line that names the first
+    field; empty if nothing is."""
     try:
         FORMS[form].model_validate(data)
     except ValidationError as errors:

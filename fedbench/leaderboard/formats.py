@@ -1,4 +1,4 @@
-"""Numbers in words, as the page shows them."""
+"""Writes numbers, standings and causes as the pages show them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 NONE = "–"
-SYMBOLS = ("s", "B")  # units that are no words
-UNCAPPED = 100_000_000  # a scenario's default for jobs: no cap that anybody meets
+SYMBOLS = ("s", "B")  # units that are symbols and not words
+UNCAPPED = 100_000_000  # a scenario's default for jobs, which no run reaches
 TO_TARGET = {"seconds": "Time", "updates": "Updates", "gradient_evaluations": "Gradients", "steps": "Steps", "bytes": "Traffic"}
-"""What a target takes, by axis, as a heading."""
+"""The heading of a column that says what a target takes, by axis."""
 
 
 def number(value: float | None) -> str:
-    """Three significant digits; whole numbers below a million in full: 0.0123, 12.0, 12, 1,234,
-    5.68 M."""
+    """Returns a number with three significant digits, and whole numbers below a million in full:
+    0.0123, 12.0, 12, 1,234, 5.68 M."""
     if value is None:
         return NONE
     for limit, letter in ((1e12, " T"), (1e9, " G"), (999_999.5, " M")):
@@ -31,12 +31,12 @@ def _three(value: float) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Virtual seconds: 0.450 s, 12.0 s, 1,234 s."""
+    """Returns virtual seconds: 0.450 s, 12.0 s, 1,234 s."""
     return NONE if value is None else f"{number(value) if value >= 100 else _three(value)} s"
 
 
 def size(value: float | None) -> str:
-    """Bytes in decimal units: 1.23 GB."""
+    """Returns bytes in decimal units: 1.23 GB."""
     if value is None:
         return NONE
     for unit in ("B", "kB", "MB", "GB", "TB"):
@@ -47,14 +47,14 @@ def size(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Whole per cent: 31 %; <1 % for what is more than nothing."""
+    """Returns a share in whole per cent: 31 %. A share that is not 0 but rounds to 0 is <1 %."""
     if value is None:
         return NONE
     return "<1 %" if value > 0 and round(100 * value) == 0 else f"{100 * value:.0f} %"
 
 
 def interval(value: Mapping[str, Any]) -> str:
-    """An accuracy: `0.873 ± 0.004`, or the bare mean where there is no interval."""
+    """Returns an accuracy such as `0.873 ± 0.004`, or the mean alone if there is no interval."""
     if value["mean"] is None:
         return NONE
     if value["half_width"] is None:
@@ -63,13 +63,14 @@ def interval(value: Mapping[str, Any]) -> str:
 
 
 def _three_digits(half_width: float) -> str:
-    """Three digits after the point; <0.001 for what is more than nothing."""
+    """Returns three decimals. A number that is not 0 but rounds to 0 is <0.001."""
     text = f"{half_width:.3f}"
     return "<0.001" if text == "0.000" and half_width > 0 else text
 
 
 def seed_note(value: Mapping[str, Any]) -> str:
-    """What a mean rests on: `n = 3`, `1 seed, no interval`, `2 of 3 seeds have a value`."""
+    """Returns from how many seeds a mean is: `n = 3`, `1 seed, no interval`, `2 of 3 seeds have a
+    value`."""
     n, total = value["n"], value["n"] + value["missing"]
     if value["missing"]:
         return f"{n} of {total} seeds {'has' if n == 1 else 'have'} a value"
@@ -77,12 +78,13 @@ def seed_note(value: Mapping[str, Any]) -> str:
 
 
 def tenths(seconds: float) -> str:
-    """A time on a board: 9.3, 103."""
+    """Returns a time on a board: 9.3, 103."""
     return f"{seconds:.0f}" if seconds >= 99.5 else f"{seconds:.1f}"
 
 
 def on_board(row: Mapping[str, Any]) -> str:
-    """How a row of a board stands, in words; a bare place says too much."""
+    """Returns in words how a row of a board stands. A place alone would say more than the seeds
+    can tell."""
     if row["place"] is None:
         return "reference"
     if row["solved"] == 0:
@@ -93,14 +95,16 @@ def on_board(row: Mapping[str, Any]) -> str:
 
 
 def bound(row: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    """What the ratio of a row's time to another one's is a bound of, since a missed target counts
-    with the budget: `≥ ` if the row misses, `≤ ` if the other one does, `? ` if both do; nothing if
-    neither does."""
+    """Returns the sign in front of the ratio of a row's time to another row's time.
+
+    A missed target counts with the budget, so the ratio is a bound: `≥ ` if the row misses, `≤ ` if
+    the other one does, and `? ` if both do. The sign is empty if neither misses.
+    """
     return {(True, False): "≥ ", (False, True): "≤ ", (True, True): "? "}.get((row["solved"] < 1, base["solved"] < 1), "")
 
 
 def standing(comparison: Mapping[str, Any]) -> str:
-    """A standing as a mark; nothing for what is behind."""
+    """Returns the mark of a comparison in words; nothing for a row that is behind."""
     seeds = comparison["seeds"]
     known = {
         "best": "best mean",
@@ -113,33 +117,33 @@ def standing(comparison: Mapping[str, Any]) -> str:
 
 
 def difference(comparison: Mapping[str, Any]) -> str:
-    """An accuracy's difference to the best mean with its adjusted interval: `−0.012 ± 0.031 to
-    best`."""
+    """Returns the difference of an accuracy to the best mean, with its adjusted interval:
+    `−0.012 ± 0.031 to best`."""
     mean, half = comparison["difference"], comparison["half_width"]
     return "" if mean is None else f"{f'{mean:+.3f}'.replace('-', '−')} ± {_three_digits(half)} to best"
 
 
 def amount(value: float | None, axis: Mapping[str, str]) -> str:
-    """What was spent on an axis, to three digits: `12.0 s`, `1.23 GB`, `26 updates`."""
+    """Returns what was spent on an axis, with three digits: `12.0 s`, `1.23 GB`, `26 updates`."""
     return seconds(value) if axis["unit"] == "s" else place(value, axis)
 
 
 def place(value: float | None, axis: Mapping[str, str]) -> str:
-    """A place on an axis: `12 s`, `1.23 GB`, `26 updates`."""
+    """Returns a place on an axis: `12 s`, `1.23 GB`, `26 updates`."""
     if value is None:
         return NONE
     return size(value) if axis["unit"] == "B" else f"{number(value)} {axis['unit']}"
 
 
 def hits(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
-    """Median over seeds with hits: `12.3 s (3/3)`, or `> 20 s (1/3)` when the median seed missed. A
-    unit that is a word is left to the heading."""
+    """Returns the median over seeds with the hits: `12.3 s (3/3)`, or `> 20 s (1/3)` if the median
+    seed missed. A unit that is a word is left out, since the heading has it."""
     shown = _short(value["median"], axis) if value["median"] is not None else f"> {_short(value['beyond'], axis)}"
     return f"{shown} ({value['hits']}/{value['total']})"
 
 
 def hits_note(value: Mapping[str, Any], axis: Mapping[str, str]) -> str:
-    """The restricted mean: `mean 12.5 s ± 0.9 s`, or `mean ≥ 18.2 s` when a seed missed."""
+    """Returns the restricted mean: `mean 12.5 s ± 0.9 s`, or `mean ≥ 18.2 s` if a seed missed."""
     mean, half = value["restricted_mean"]["mean"], value["restricted_mean"]["half_width"]
     if value["lower_bound"]:
         return f"mean ≥ {_short(mean, axis)}"
@@ -151,13 +155,14 @@ def _short(value: float, axis: Mapping[str, str]) -> str:
 
 
 def outcomes(value: Mapping[str, int]) -> str:
-    """`3 finished`, `2 finished, 1 diverged`."""
+    """Returns outcomes with their numbers: `3 finished`, `2 finished, 1 diverged`."""
     order = sorted(value, key=lambda state: (state != "finished", state))
     return ", ".join(f"{value[state]} {state}" for state in order)
 
 
 def ended_by(value: Mapping[str, int]) -> str:
-    """`by time`, or `2 by time, 1 by updates`; a state that is its own cause is not said twice."""
+    """Returns what ended runs: `by time`, or `2 by time, 1 by updates`. States that are their own
+    cause are left out, since the outcome has them."""
     causes = {cause: count for cause, count in value.items() if cause not in ("diverged", "stalled", "failed")}
     if len(value) == 1:
         return "".join(f"by {cause}" for cause in causes)
@@ -165,7 +170,7 @@ def ended_by(value: Mapping[str, int]) -> str:
 
 
 def horizon(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> str:
-    """Where accuracies are compared, and why there: `40 s of virtual time, where all compared runs
+    """Returns where accuracies are compared and why: `40 s of virtual time, where all compared runs
     end`."""
     value = scenario["horizon"]
     if value["at"] is None:
@@ -180,7 +185,7 @@ def horizon(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> str:
 
 
 def option(value: Any) -> str:
-    """An option's value as a selector has it."""
+    """Returns the value of an option as a selector has it."""
     return json.dumps(value).strip('"').replace(" ", "")
 
 
@@ -193,12 +198,12 @@ def target(metric: str, value: float) -> str:
 
 
 def goal(metric: str, value: float) -> str:
-    """A target as briefly as it is clear: a bare number is a test accuracy."""
+    """Returns a target as briefly as it is clear. A number alone is a test accuracy."""
     return f"{value:g}" if metric == "test_accuracy" else target(metric, value)
 
 
 def budget(scenario: Mapping[str, Any]) -> str:
-    """`20 s virtual time, 2,000 updates`, whichever ends first."""
+    """Returns what ends a run, such as `20 s of virtual time or 2,000 updates`."""
     given = scenario["budget"]
     parts = [f"{number(given['seconds'])} s of virtual time"] if given.get("seconds") is not None else []
     parts += [f"{given[name]:,} {name}" for name in ("updates", "jobs") if (given.get(name) or UNCAPPED) < UNCAPPED]

@@ -1,5 +1,5 @@
-"""The form of what is said of a paper, as data that anybody may have written have it. Nothing but
-its own keys, and none left out."""
+"""The form of a paper's document, for data that anybody may have written. Other keys are refused,
+and so are missing ones."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fedbench.leaderboard.section_form import Count, Number, Points, Slug, Text, Word
+from fedbench.leaderboard.verdicts import Order, Verdict
 
-Verdict = Literal["reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable"]
-Order = Literal["kept", "broken", "undecided"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,60}$")]
 """A part of an address on the page."""
 Link = Annotated[str, Field(pattern=r"^(https://[^\s\"'<>]+)?$", max_length=1000)]
@@ -125,7 +124,8 @@ class _Lines(Strict):
 
 
 class _Curves(Strict):
-    """`file`: the picture's on the page in Markdown; here it is drawn anew."""
+    """A figure. `file` is its picture on the page in Markdown; a site draws the figure from
+    `data`."""
 
     name: Text
     about: Text
@@ -134,7 +134,7 @@ class _Curves(Strict):
 
 
 class _Aligned(Strict):
-    """A place of a paper: lines of a file, or why there is no code."""
+    """A place of a paper, with the lines of a file that do it or the reason why no code does."""
 
     place: Text
     says: Text
@@ -146,10 +146,8 @@ class _Aligned(Strict):
 
     @model_validator(mode="after")
     def _is_code_or_not(self) -> Self:
-        has_some, has_all = (
-            bool(self.file or self.holds or self.first or self.last),
-            bool(self.file and self.holds and self.first),
-        )
+        has_some = bool(self.file or self.holds or self.first or self.last)
+        has_all = bool(self.file and self.holds and self.first)
         if has_some != has_all or has_all == bool(self.not_code) or self.last < self.first:
             raise ValueError(f"place {self.place:.60}: expected file, first, last and holds, or not_code alone")
         return self
@@ -170,8 +168,8 @@ class _Unprinted(Strict):
 
 
 class PaperForm(Strict):
-    """`curves`, `alignment`, `errata` and `unprinted` may be left out: an installed package has no
-    C++ to quote."""
+    """The document of a paper. `curves`, `alignment`, `errata` and `unprinted` may be left out,
+    since an installed package has no C++ to quote."""
 
     number: Word
     key: Slug

@@ -1,4 +1,4 @@
-"""Where the pages of a site are, relative to its folder."""
+"""Gives the addresses of a site's pages, relative to its folder."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 RESERVED = frozenset(
-    {"index", "table", "compare", "algorithms", "rules", "papers", "speed", "submissions", "changes", "data", "assets", "site"}
-    | {"files"}
+    {"index", "table", "compare", "algorithms", "rules", "papers", "speed", "submissions", "changes"}  # pages
+    | {"data", "assets", "site", "files"}  # folders, and files of data
 )
+"""Names that no document may have, since the site uses them itself."""
 
 
 def slug(text: str) -> str:
-    """Returns a text as a part of an address: lower case letters, digits and hyphens, at most
-    80."""
+    """Returns a text as a part of an address, which has at most 80 lower case letters, digits and
+    hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80].strip("-") or "x"
 
 
 def free(name: str) -> str:
-    """Returns a name that is none of the site's own."""
+    """Returns a name, changed if it is one of RESERVED."""
     return f"{name}-records" if name in RESERVED else name
 
 
 def slugs(texts: Iterable[str]) -> dict[str, str]:
-    """Returns distinct slugs of distinct texts; the second of a kind ends in -2."""
+    """Returns distinct slugs of distinct texts. Where two would be the same, the second ends in
+    -2."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for text in texts:
@@ -36,12 +38,12 @@ def slugs(texts: Iterable[str]) -> dict[str, str]:
 
 
 class Places:
-    """Addresses of the pages of some documents. The first document's overview is `index.html`."""
+    """The addresses of the pages of some documents. The overview of the first one is
+    `index.html`."""
 
     def __init__(self, documents: Sequence[Mapping[str, Any]]) -> None:
         self._first = documents[0]["name"]
-        labels = sorted({one["label"] for document in documents for one in document["algorithms"]})
-        self._labels = slugs(labels)
+        self._labels = slugs(sorted({one["label"] for document in documents for one in document["algorithms"]}))
         self._points = {document["name"]: slugs(point["name"] for point in document["points"]) for document in documents}
 
     def overview(self, name: str) -> str:

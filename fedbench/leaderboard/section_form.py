@@ -1,4 +1,4 @@
-"""The form of a scenario with its rows, as data that anybody may have written have it."""
+"""The form of a scenario with its rows, for data that anybody may have written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A scenario with its rows as plain data: JSON values only, no NaN."""
+"""Makes a section of a document: a scenario with its rows as plain data, with JSON values only and
+without NaN."""
 
 from __future__ import annotations
 
@@ -23,20 +24,24 @@ if TYPE_CHECKING:
     from fedbench.analysis.horizon import Horizon
     from fedbench.analysis.rows import Row
     from fedbench.analysis.standings import Comparison
-    from fedbench.analysis.statistics import Estimate
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
 
-DIGITS = {"at": 6, "mean": 4, "low": 4, "high": 4}  # significant digits of curve points
-MOST_POINTS = 120  # of a curve
-MOST_STALE = 60  # bars of a histogram
+DIGITS = {"at": 6, "mean": 4, "low": 4, "high": 4}  # significant digits of a curve's points
+MOST_POINTS = 120  # points of a curve, besides the last one
+MOST_STALE = 60  # bars of a histogram of staleness
 
 Document = dict[str, Any]
 
 
 def section(summary: ScenarioSummary, labels: Mapping[str, str], known: str | None = None) -> Document:
-    """Returns a scenario with its rows; `labels`: of the selectors; `known`: their validity, if the
-    records are not to say it."""
+    """Returns a scenario with its rows.
+
+    Args:
+        summary: the scenario with its rows.
+        labels: the labels of the rows by their selectors.
+        known: the validity of the rows; by default it follows from their records.
+    """
     scenario = summary.scenario
     return {
         "name": summary.name,
@@ -60,15 +65,15 @@ def axis_of(axis: Axis) -> dict[str, str]:
 
 
 def _horizon(horizon: Horizon) -> Document:
-    """Where accuracies are compared, and which runs end there; `is_shared`: all compared runs
-    do."""
+    """Returns where accuracies are compared, and which runs end there. `is_shared` says whether all
+    compared runs do."""
     limits = [{"selector": s, "seed": run.seed, "ended_by": run.meta["outcome"]["ended_by"]} for s, run in horizon.limits]
     return {"at": horizon.at, "is_shared": horizon.is_shared, "limits": limits}
 
 
 def _order(row: Row) -> tuple[float, float, float, str]:
-    """How the page is sorted at first: what the first target takes, misses last, then the higher
-    accuracy."""
+    """Returns the key by which the page is sorted at first: what the first target takes, with
+    misses last, and then the higher accuracy."""
     accuracy = row.measures[AT_HORIZON].mean
     worse = float("inf") if accuracy is None else -accuracy
     if not row.to_target:
@@ -78,26 +83,28 @@ def _order(row: Row) -> tuple[float, float, float, str]:
 
 
 def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> Document:
-    """Returns a row with the measures that say something here. Those of lost jobs do only where
-    jobs can be lost."""
+    """Returns a row. The measures of lost jobs are left out where jobs cannot be lost."""
+    algorithm = built_in(row.algorithm)
     again = command(row.runs[0].meta["spec"], row.seeds)
     measures = {name: value for name, value in row.measures.items() if summary.loses_jobs or name not in LOSSES}
     return {
         "label": label,
         "selector": row.selector,
         "algorithm": row.algorithm,
-        "papers": _papers(row.algorithm),
+        "papers": [] if algorithm is None else described(algorithm.source),
         "flattered": row.uses_public_data and summary.holds_out_public_data,
         "seeds": list(row.seeds),
         "outcomes": row.outcomes,
         "ended_by": row.ended_by,
         "left_out": row.left_out,
-        "accuracy": _comparison(row.accuracy),
-        "measures": {name: _estimate(value) for name, value in measures.items()},
+        "accuracy": dict(vars(row.accuracy)),
+        "measures": {name: dict(vars(value)) for name, value in measures.items()},
         "staleness_max": row.staleness_max,
         "to_target": [_hits(hits, comparison) for hits, comparison in zip(row.to_target, row.target_comparisons, strict=True)],
         "curves": {
-            axis.name: _curve(row.curve if axis == row.curve.axis else mean_curve(row.runs, axis=axis)) for axis in _axes(row)
+            axis.name: _curve(row.curve if axis == row.curve.axis else mean_curve(row.runs, axis=axis))
+            for axis in AXES.values()
+            if all(axis.column in run.curves for run in row.runs)
         },
         "staleness": _staleness(row),
         "participation": _participation(row),
@@ -119,54 +126,42 @@ def _run(run: Record, horizon: Horizon) -> Document:
     }
 
 
-def _axes(row: Row) -> list[Axis]:
-    """Returns those that all runs have counted."""
-    return [axis for axis in AXES.values() if all(axis.column in run.curves for run in row.runs)]
-
-
 def _staleness(row: Row) -> list[float]:
-    """Returns the shares of the used results with staleness 0, 1, .., at most so many; what is
-    missing from 1 is staler. Empty if none was used, or if a record does not say."""
-    if not _counts(row, "staleness_histogram", "staleness_mean", "staleness_max", "jobs_consumed"):
+    """Returns the shares of the used results with staleness 0, 1, .., at most MOST_STALE shares.
+    What they lack of 1 is staler. Empty if no result was used, or if a record does not say."""
+    if not _have(row, "staleness_histogram", "staleness_mean", "staleness_max", "jobs_consumed"):
         return []
     (found,) = ledgers.staleness({row.selector: row.runs})
     return [round(share, 5) for share in found.shares[:MOST_STALE]]
 
 
 def _participation(row: Row) -> Document | None:
-    """Returns the results that are used of the client with the fewest, of the mean client and of
-    the one with the most; None for a reference, and if a record does not say."""
-    known = _counts(row, "participation_min", "participation_max", "participation_gini", "staleness_histogram", "jobs_consumed")
+    """Returns how many results are used of the client with the fewest, of the mean client and of
+    the client with the most. None for a reference, and if a record does not say."""
+    known = _have(row, "participation_min", "participation_max", "participation_gini", "staleness_histogram", "jobs_consumed")
     if row.is_reference or not known or not row.runs[0].meta["spec"]["scenario"].get("clients"):
         return None
     (found,) = ledgers.participation({row.selector: row.runs})
     return {"least": found.least, "mean": found.mean, "most": found.most, "gini": found.gini.mean}
 
 
-def _counts(row: Row, *names: str) -> bool:
+def _have(row: Row, *names: str) -> bool:
+    """Returns whether the ledgers of all runs of a row have these entries."""
     return all(name in run.meta["ledger"] for run in row.runs for name in names)
 
 
 def validity(runs: Sequence[Record]) -> str:
-    """Returns the step of the ladder of the rules on which a row stands: its records were checked
-    when they were read, and are worth that if they name a commit without local changes."""
+    """Returns the validity of a row in the words of the rules. Its records were checked when they
+    were read, but a row is `checked` only if all of them name a commit without local changes."""
     made = [run.meta["provenance"] for run in runs]
     return "checked" if all(one.get("commit") and one.get("dirty") is False for one in made) else "self-reported"
 
 
-def _papers(algorithm: Document) -> list[Document]:
-    """The papers of a built-in algorithm, as the bibliography has them."""
+def built_in(algorithm: Mapping[str, Any]) -> Any | None:
+    """Returns the class of a built-in algorithm, as a record describes it; None for another one."""
     if algorithm.get("origin") or algorithm["name"] not in registry.names("algorithm"):
-        return []
-    return described(registry.find("algorithm", algorithm["name"]).source)
-
-
-def _comparison(value: Comparison) -> Document:
-    return dict(vars(value))
-
-
-def _estimate(value: Estimate) -> Document:
-    return dict(vars(value))
+        return None
+    return registry.find("algorithm", algorithm["name"])
 
 
 def _hits(hits: Hits, comparison: Comparison) -> Document:
@@ -177,16 +172,16 @@ def _hits(hits: Hits, comparison: Comparison) -> Document:
         "total": hits.total,
         "median": hits.median,
         "beyond": hits.beyond,
-        "restricted_mean": _estimate(hits.restricted_mean),
+        "restricted_mean": dict(vars(hits.restricted_mean)),
         "lower_bound": hits.lower_bound,
-        "comparison": _comparison(comparison),
+        "comparison": dict(vars(comparison)),
         "reached": [attempt.reached for attempt in hits.attempts],
     }
 
 
 def _curve(curve: MeanCurve) -> Document:
-    """A long one keeps so many points that a picture as wide as a screen does not show the
-    difference, the last one among them."""
+    """Returns a curve with at most MOST_POINTS points and the last one. A picture as wide as a
+    screen does not show the difference."""
     keep = kept(len(curve.at), MOST_POINTS)
     points = {name: [float(f"{getattr(curve, name)[i]:.{digits}g}") for i in keep] for name, digits in DIGITS.items()}
     return {"band": curve.band, **points}

@@ -1,4 +1,4 @@
-"""Writing and checking a site: pages, what they look like, and the data from which they are made,
+"""Writes and checks a site: pages, their style and scripts, and the data from which they are made,
 in one folder.
 
 index.html, NAME.html      overviews                     data/NAME.json, .csv   the documents, and their rows as a table
@@ -26,7 +26,7 @@ from fedbench import plain_files
 from fedbench.analysis.axes import SECONDS, Axis
 from fedbench.errors import RecordError, UsageError
 from fedbench.leaderboard import browse
-from fedbench.leaderboard.document import SCHEMA, of_records
+from fedbench.leaderboard.document import SCHEMA, of_records, rows_at
 from fedbench.leaderboard.flat import as_csv
 from fedbench.leaderboard.form import Form, problem
 from fedbench.leaderboard.pages import algorithm, changes, overview, paper, record, rules, scenario, speed, submissions, table
@@ -44,19 +44,21 @@ ASSETS = ("style.css", "common.js", "page.js", "table.js", "compare.js", "parque
 
 
 def build(records: Iterable[Record], out: str | Path, *, title: str = TITLE, note: str = "", axis: str | Axis = SECONDS) -> Path:
-    """Write the site of any records into `out`, which is made if need be, and return the path of
-    its `index.html`.
+    """Writes the site of any records, and returns the path of its `index.html`.
+
+    Each file is replaced in one step. The same records give the same bytes.
 
     Args:
-        records: of any scenarios, in any order.
-        out: the folder.
-        title: heading of the front page.
+        records: those of any scenarios, in any order.
+        out: the folder, which is made if need be.
+        title: the heading of the front page.
         note: a sentence below the heading, such as what the page does not claim.
-        axis: on which runs are compared: seconds, updates, gradient_evaluations, steps or bytes.
+        axis: the axis on which runs are compared: seconds, updates, gradient_evaluations, steps or
+            bytes.
 
-    Each file is replaced in one step; the same records give the same bytes. UsageError without
-    records, for an unknown axis, or if `out` cannot be written. RecordError if a record lacks the
-    axis.
+    Raises:
+        UsageError: there are no records, the axis is unknown, or `out` cannot be written.
+        RecordError: a record lacks the axis.
     """
     data = of_records(records, title, note, axis)
     if not data["points"]:
@@ -73,18 +75,23 @@ def write(
     submitted: Sequence[Mapping[str, Any]] = (),
     papers: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
-    """Write the site of documents into `out`, which is made if need be, and return the path of its
-    `index.html`.
+    """Writes the site of some documents, and returns the path of its `index.html`.
 
-    Args: documents: of suites and stores, see `document`; the first one is the front page. out: the
-        folder. What it holds beside the site stays; files of an earlier site that are no more are
-        removed. asv: the suite's speed, see `pages.speed.read`. changed: what changed, see
-        `pages.changes.read`. submitted: what others handed in, see `pages.submissions`; those that
-        have rows have a document. papers: what is said of papers whose printed numbers were made
-        again, see `paper_form`.
+    The same documents give the same bytes.
 
-    The same documents give the same bytes. UsageError for names that are taken or alike, or if
-    `out` cannot be written.
+    Args:
+        documents: those of suites and stores, see `document`. The first one is the front page.
+        out: the folder, which is made if need be. Files that do not belong to a site stay. Files of
+            an earlier site that this one does not have are removed.
+        asv: the speed of fedbench itself, see `pages.speed.read`.
+        changed: what changed, see `pages.changes.read`.
+        submitted: what others handed in, see `pages.submissions`. If a submission has rows, they
+            are in one of the documents.
+        papers: the documents of papers, see `paper_form`.
+
+    Raises:
+        UsageError: a name is reserved, malformed or there twice; a document has another form; or
+            `out` cannot be written.
     """
     names = [one["name"] for one in documents]
     if not names or len(set(names)) < len(names) or RESERVED & set(names) or any(slug(name) != name for name in names):
@@ -97,7 +104,7 @@ def write(
     texts = {CONTENT: _json(content)} | {f"data/{one['name']}.json": _json(one) for one in documents}
     texts |= {f"data/papers/{one['key']}.json": _json(one) for one in papers}
     data = {name: json.loads(text) for name, text in texts.items()}
-    forms = _forms(content)
+    forms: dict[str, Form] = {CONTENT: "site", **_forms(content)}
     for name, value in data.items():
         if wrong := problem(value, forms[name]):
             raise UsageError(f"leaderboard {name}: more or other than a site shows: {wrong}")
@@ -121,11 +128,11 @@ def write(
 
 
 def check(out: str | Path) -> list[str]:
-    """What is wrong with a site, one line each; empty if its pages and its tables say what its data
-    say.
+    """Returns what is wrong with a site, one line for each mistake. The list is empty if its pages
+    and its tables say what its data say.
 
-    All of it is made again from the data and must be the same, so this holds for the version that
-    built it.
+    All files are made again from the data and must be the same, so the version of fedbench must be
+    the one that built the site. Raises UsageError if the folder has no site.
     """
     folder = Path(out)
     if not (folder / CONTENT).exists():
@@ -139,7 +146,7 @@ def check(out: str | Path) -> list[str]:
             return [f"{folder / CONTENT}: not what a leaderboard is made from: {wrong}"]
         data = {CONTENT: content}
         for file, form in _forms(content).items():
-            data[file] = content if file == CONTENT else _load(folder / file)
+            data[file] = _load(folder / file)
             wrong = problem(data[file], form)
             if wrong:
                 return [f"{folder / file}: not what a leaderboard is made from: {wrong}"]
@@ -150,17 +157,14 @@ def check(out: str | Path) -> list[str]:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, TemplateError) as error:
         return [f"{folder / 'data'}: not what a leaderboard is made from ({type(error).__name__}: {error})"]
     made[FILES] = _json(sorted([*data, *made, FILES]))
-    foreign = sorted(name for name in _pages_in(folder) if name not in made)
+    foreign = sorted({file.relative_to(folder).as_posix() for file in folder.rglob("*.html")} - set(made))
     wrong_files = [wrong for name, text in made.items() if (wrong := _difference(folder / name, text))]
     return [*wrong_files, *(f"{folder / name}: a page that the data do not give" for name in foreign)]
 
 
-def _pages_in(folder: Path) -> list[str]:
-    return [file.relative_to(folder).as_posix() for file in folder.rglob("*.html")]
-
-
 def _load(file: Path) -> Any:
-    """RecordError, one line, if a file is missing, too large or not JSON."""
+    """Returns the content of a JSON file. Raises RecordError, of one line, if the file is missing,
+    too large or not JSON."""
     try:
         return json.loads(plain_files.text(file, LARGEST, "leaderboard", RecordError))
     except (ValueError, RecursionError) as error:
@@ -179,9 +183,8 @@ def _site(data: Mapping[str, Any]) -> Site:
 
 
 def _forms(content: Mapping[str, Any]) -> dict[str, Form]:
-    """Returns the files of data of a site, and the form of each."""
-    forms: dict[str, Form] = {CONTENT: "site"}
-    forms |= {f"data/{name}.json": "document" for name in content["documents"]}
+    """Returns the files of data that the content of a site names, with the form of each."""
+    forms: dict[str, Form] = {f"data/{name}.json": "document" for name in content["documents"]}
     return forms | {f"data/papers/{key}.json": "paper" for key in content["papers"]}
 
 
@@ -190,7 +193,7 @@ def _json(value: Any) -> str:
 
 
 def _made(site: Site) -> Iterator[tuple[str, str]]:
-    """Yields addresses and contents of all that is made from the data."""
+    """Yields the addresses and the contents of all files that are made from the data."""
     for name in ASSETS:
         yield f"assets/{name}", (files("fedbench.leaderboard") / "assets" / name).read_text(encoding="utf-8")
     yield "data/rows.js", browse.script(site)
@@ -201,7 +204,7 @@ def _made(site: Site) -> Iterator[tuple[str, str]]:
             yield from browse.curves(site, document, point)
             yield site.places.scenario(document["name"], point["name"]), scenario.render(site, document, point)
             for kind in document["kinds"]:
-                for row in document["sections"][kind].get(point["name"], {}).get("rows", ()):
+                for row in rows_at(document, kind, point["name"]):
                     address = site.places.record(document["name"], point["name"], row["label"], kind)
                     yield address, record.render(site, document, point, kind, row)
     for label in algorithm.labels(site):
@@ -210,8 +213,8 @@ def _made(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _of_its_own(site: Site) -> Iterator[tuple[str, str]]:
-    """Yields the pages that every site has once, if it has what they show, and those of the
-    papers."""
+    """Yields the pages that a site has once, and those of the papers. A page is left out if the
+    site has nothing that it shows."""
     yield "algorithms.html", algorithm.index(site)
     yield "table.html", table.render(site)
     yield "compare.html", table.compare(site)
@@ -229,8 +232,9 @@ def _of_its_own(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _files_in(folder: Path) -> set[str]:
-    """Returns the files of a site that is there, which are its own to remove; none if it does not
-    say so, or names what lies elsewhere."""
+    """Returns the files that a site in the folder names as its own, which may be removed. Files
+    outside of the folder are left out. Empty if there is no list of files, or if it is
+    malformed."""
     try:
         names = _load(folder / FILES)
     except RecordError:
@@ -253,7 +257,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _difference(path: Path, expected: str) -> str:
-    """Returns what is wrong with a file; nothing if it says what it should."""
+    """Returns what is wrong with a file that should have a content; empty if nothing is."""
     try:
         found = plain_files.text(path, LARGEST, "leaderboard")
     except UsageError as error:

@@ -1,10 +1,15 @@
-"""Verdicts on printed numbers and on their orders, as pages show them: a word, with a sign and a
-colour beside it."""
+"""The verdicts on printed numbers and on their orders, as pages show them: a word, with a sign and
+a colour beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, get_args
 
+Verdict = Literal["reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable"]
+Order = Literal["kept", "broken", "undecided"]
+WORDS: tuple[str, ...] = get_args(Verdict)
+ORDERS: tuple[str, ...] = get_args(Order)
 SIGNS: Mapping[str, str] = {
     "reproduced": "✓",
     "close": "≈",
@@ -33,16 +38,4 @@ TONES: Mapping[str, str] = {
     "holds": "good",
     "fails": "bad",
 }
-"""Classes of style.css."""
-WORDS = tuple(SIGNS)[:7]
-ORDERS = tuple(SIGNS)[7:10]
-
-
-def sign(word: str) -> str:
-    """Returns the sign of a word."""
-    return SIGNS[word]
-
-
-def tone(word: str) -> str:
-    """Returns the class of a word's colour."""
-    return TONES[word]
+"""The class of style.css that has the colour of a word."""

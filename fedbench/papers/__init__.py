@@ -1,2 +1,3 @@
-"""What four papers print in their tables, cell by cell: how each number is made again, by which
-rules it is judged, the verdicts; and where the papers' algorithms and equations are in the code."""
+"""The numbers that four papers print in their tables: how each one is made again, the rules by
+which it is judged, and the verdicts. Also where the papers' algorithms and equations are in the
+code."""

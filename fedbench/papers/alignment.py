@@ -1,9 +1,9 @@
-"""Which line of this repository does what a line or an equation of a paper says; the paper's
-errata; what it does not print.
+"""Reads which lines of this repository do what a paper says, the paper's errata, and what the paper
+does not print.
 
-The rows are in `alignment/<key>.yaml`, one file a paper, named by its key in
-`fedbench.bibliography`. A row quotes our code. So a change of the code breaks the row, and a test
-says which place of the paper has to be looked at again.
+Each paper has a file `alignment/<key>.yaml`, named by its key in `fedbench.bibliography`. A row of
+it quotes our code. So a change of the code breaks the row, and a test says which place of the paper
+has to be looked at again.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from fedbench.errors import FedbenchError, UsageError, nearest
 
 FOLDER = Path(__file__).parent / "alignment"
 CONTINUES = (")", "public:", "protected:", "private:")
-"""A line that begins so, at the indentation of a definition, does not end it."""
+"""A line that begins so does not end the definition above it, although it is not indented more."""
 
 T = TypeVar("T")
 
 
 class MisalignedError(FedbenchError):
-    """A row's code is not in its file exactly once; the message names the paper, its place and the
+    """A row's code is not in its file exactly once. The message names the paper, its place and the
     file."""
 
 
@@ -33,13 +33,16 @@ class MisalignedError(FedbenchError):
 class Row:
     """A place of a paper, and the code that does what stands there.
 
-    Attributes: place: a line of an algorithm, such as `Alg. 1 server line 4` or `Alg. 1 lines 2-3`,
-        an equation, or a section. says: what the paper states there, in ASCII and with its symbols;
-        our word follows in brackets where it differs. file: path of the code in the repository;
-        empty if no code belongs to the place. holds: the whole line of code, or a few consecutive
-        ones, without their common indentation. within: how the line begins that opens the
-        definition around `holds`, such as `def step`; empty for the whole file. not_code: why no
-        code belongs to the place; empty if `file` is given.
+    Attributes:
+        place: a line of an algorithm, such as `Alg. 1 server line 4` or `Alg. 1 lines 2-3`, an
+            equation, or a section.
+        says: what the paper states there, in ASCII and with its symbols. Our word follows in
+            brackets where it differs.
+        file: path of the code in the repository; empty if no code belongs to the place.
+        holds: the whole line of code, or a few consecutive ones, without their common indentation.
+        within: the beginning of the line that opens the definition around `holds`, such as
+            `def step`; empty for the whole file.
+        not_code: why no code belongs to the place; empty if `file` is given.
     """
 
     place: str
@@ -52,8 +55,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Erratum:
-    """What a paper prints, what is meant, and why. `where_we_follow` is the file that does what is
-    meant, or empty."""
+    """A mistake in a paper: what it prints, what is meant, and why. `where_we_follow` is the file
+    that does what is meant, or empty."""
 
     place: str
     printed: str
@@ -64,7 +67,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Unprinted:
-    """What a paper leaves open, what fedbench has taken, and why."""
+    """Something that a paper leaves open, what fedbench has taken for it, and why."""
 
     what: str
     taken: str
@@ -73,8 +76,8 @@ class Unprinted:
 
 @dataclass(frozen=True)
 class Located:
-    """A row and the lines of its file, from 1, that hold its code; both are 0 where no code belongs
-    to the place."""
+    """A row with the first and the last line of its code, counted from 1. Both are 0 where no code
+    belongs to the place."""
 
     row: Row
     first: int
@@ -83,8 +86,8 @@ class Located:
 
 @dataclass(frozen=True)
 class Alignment:
-    """What `alignment/<key>.yaml` has. `algorithms`: how many lines each printed algorithm has, by
-    name."""
+    """The content of `alignment/<key>.yaml`. `algorithms` has the number of lines of each printed
+    algorithm by its name."""
 
     key: str
     algorithms: Mapping[str, int]
@@ -95,8 +98,8 @@ class Alignment:
     def located(self, root: Path) -> list[Located]:
         """Returns every row with its lines in the repository at `root`, in order.
 
-        An installed package has no C++, so only tests and the makers of pages call this.
-        MisalignedError for the first row whose file is missing, or does not hold its code exactly
+        Only tests and the makers of pages call this, since an installed package has no C++. Raises
+        MisalignedError for the first row whose file is missing or does not hold its code exactly
         once.
         """
         return [_located(self.key, row, root) for row in self.alignment]
@@ -108,8 +111,8 @@ def keys() -> list[str]:
 
 
 def load(key: str) -> Alignment:
-    """Returns what is known of a paper. UsageError for an unknown key, and for a file with an
-    unknown or a missing field."""
+    """Returns the alignment of a paper. Raises UsageError for an unknown key, and for a file with
+    an unknown or a missing field."""
     if key not in keys():
         raise UsageError(f"alignment: unknown paper {key!r}{nearest(key, keys())}")
     bibliography.paper(key)
@@ -128,8 +131,8 @@ def load(key: str) -> Alignment:
 
 
 def _records(key: str, section: str, kind: type[T], rows: Sequence[Mapping[str, Any]]) -> tuple[T, ...]:
-    """Returns one record a row. UsageError, naming the row, for a field that is unknown, missing or
-    no text."""
+    """Returns one record of `kind` for each row. Raises UsageError, which names the row, for a
+    field that is unknown, missing or no text."""
     found = []
     for number, row in enumerate(rows, 1):
         where = f"alignment {key}, {section} row {number}"
@@ -170,10 +173,10 @@ def _block(lines: Sequence[str]) -> list[str]:
 
 
 def _definition(lines: Sequence[str], opening: str, where: str) -> tuple[int, int]:
-    """Returns begin and end, from 0, of the definition whose first line begins with `opening`.
+    """Returns the indices of the first line of a definition and of the line behind its last one.
 
-    It ends before the next line that is not indented more. MisalignedError unless exactly one line
-    begins so.
+    The definition is the one whose first line begins with `opening`. It ends before the next line
+    that is not indented more. Raises MisalignedError unless exactly one line begins so.
     """
     starts = [i for i, line in enumerate(lines) if line.strip().startswith(opening)]
     if len(starts) != 1:

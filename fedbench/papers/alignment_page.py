@@ -1,5 +1,5 @@
-"""Code, errata and open points of a paper as Markdown, from its document, for the pages in
-docs/papers."""
+"""Writes the part of a paper's page in docs/papers that compares the paper with our code, its
+errata and what it does not print."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from fedbench.figures.tables.markdown import escaped
 from fedbench.suites.findings.markdown import table
 
 UP = "../../"
-"""From a page in docs/papers to the repository."""
+"""The way from a page in docs/papers to the root of the repository."""
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """Returns three sections: places and code with links to its lines, errata, and what the paper
-    does not print. The text ends with a newline."""
+    """Returns three sections of Markdown from a paper's document: places with links to their code,
+    errata, and what the paper does not print. The text ends with a newline."""
     errata = [
         (*(escaped(one[name]) for name in ("place", "printed", "meant", "why")), _link(one["file"])) for one in document["errata"]
     ]
@@ -44,7 +44,7 @@ def _link(path: str, lines: str = "") -> str:
 
 
 def _quoted(line: str) -> str:
-    """Returns a line of code between backticks. Spaces before it would not be shown, and a bar
-    would end the cell, also in code."""
+    """Returns a line of code between backticks. Its indentation is left out, since Markdown does
+    not show it. Bars are escaped, since a bar ends a cell even in code."""
     text = " ".join(line.split()).replace("|", "\\|")
     return f"`` {text} ``" if "`" in text else f"`{text}`"

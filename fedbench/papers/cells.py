@@ -1,8 +1,7 @@
-"""The numeric cells of the papers' tables: what is printed, and how cells are named on the command
-line.
+"""Reads the numeric cells of the papers' tables, and finds those that a command line names.
 
-cells.jsonl has one cell a line, in the order in which the papers print them; curves and heat maps
-are pictures and not among them.
+cells.jsonl has one cell a line, in the order in which the papers print them. Curves and heat maps
+are pictures, so they are not among the cells.
 """
 
 from __future__ import annotations
@@ -22,23 +21,29 @@ FILE = Path(__file__).with_name("cells.jsonl")
 PAPERS: Mapping[str, str] = MappingProxyType(
     {"000": "wang2024defedavg", "001": "wu2021", "002": "toghani2022", "004": "wang2025"}
 )
-"""Numbers of the papers, and their keys in the bibliography; an address may have either."""
+"""The papers' numbers with their keys in the bibliography. An address may have either."""
 
-WHOLE = 1e15  # numbers from here on are not written in full
+WHOLE = 1e15  # whole numbers from here on are not written in full
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One printed number. `cells` makes each once, so a cell is itself and equals no other.
+    """One printed number. `cells` makes each cell once, so cells are compared by identity.
 
-    Attributes: paper: its number, a key of PAPERS. table: as the paper names it, such as `T1`.
-        number: its place among the cells of the table, from 1. setting: what the paper says of the
-        experiment, by name. algorithm: as the paper names it; empty where the number belongs to
-        none. metric: what the number is. value: the number; a text for a rate of convergence, None
-        where it is lost in our copy of the paper. std: the printed standard deviation, None if
-        there is none. censored: whether the number is printed as a bound, such as `>880`. printed:
-        how it is printed, where that says more than the number. note: what has to be known of the
-        print. damaged: why the number cannot be trusted in our copy of the paper; empty if it can.
+    Attributes:
+        paper: the paper's number, a key of PAPERS.
+        table: the table's name in the paper, such as `T1`.
+        number: the cell's place among the cells of the table, from 1.
+        setting: what the paper says of the experiment, by name.
+        metric: the kind of the number.
+        value: the number; a text for a rate of convergence; None where it is lost in our copy of
+            the paper.
+        algorithm: the algorithm's name in the paper; empty where the number belongs to none.
+        std: the printed standard deviation, None if there is none.
+        censored: whether the number is printed as a bound, such as `>880`.
+        printed: how the number is printed, where that says more than the number.
+        note: what a reader has to know of the print.
+        damaged: why the number cannot be trusted in our copy of the paper; empty if it can.
     """
 
     paper: str
@@ -56,12 +61,12 @@ class Cell:
 
     @functools.cached_property
     def known(self) -> dict[str, Any]:
-        """The setting, with algorithm and metric."""
+        """The setting, with algorithm and metric as two more keys."""
         return {**self.setting, "algorithm": self.algorithm, "metric": self.metric}
 
     @property
     def name(self) -> str:
-        """Such as `000:T1:7`."""
+        """The cell's address, such as `000:T1:7`."""
         return f"{self.paper}:{self.table}:{self.number}"
 
     @property
@@ -71,14 +76,14 @@ class Cell:
 
     @property
     def amount(self) -> float:
-        """The printed number; ValueError where there is none."""
+        """The printed number. Raises ValueError where there is none."""
         if self.value is None or isinstance(self.value, str):
             raise ValueError(f"{self.name}: expected a number, the cell has {self.value!r}")
         return float(self.value)
 
     @property
     def text(self) -> str:
-        """Returns the value as it is printed, `lost` where it is."""
+        """The value as it is printed, or `lost` where our copy of the paper has lost it."""
         if self.printed or self.value is None:
             return self.printed or "lost"
         if isinstance(self.value, str):
@@ -86,12 +91,12 @@ class Cell:
         return written(self.value) + (f" ± {self.std:g}" if self.std is not None else "")
 
     def matches(self, where: Mapping[str, Any]) -> bool:
-        """Does the cell have these values? A list stands for any of its members."""
+        """Returns whether the cell has these values. A list stands for any of its members."""
         return all(self.known.get(key) in (value if isinstance(value, list) else [value]) for key, value in where.items())
 
 
 def written(number: float) -> str:
-    """Returns a number with six digits, a whole one with all of them."""
+    """Returns a number with six significant digits, and a whole number with all of its digits."""
     return f"{number:.0f}" if float(number).is_integer() and abs(number) < WHOLE else f"{number:g}"
 
 
@@ -109,8 +114,7 @@ def cells() -> tuple[Cell, ...]:
 
 
 def tables(of: Iterable[Cell] | None = None) -> dict[str, list[Cell]]:
-    """Returns the cells by the addresses of their tables, in the order in which they are
-    printed."""
+    """Returns cells, by default all, by the addresses of their tables. They keep their order."""
     found: dict[str, list[Cell]] = {}
     for cell in cells() if of is None else of:
         found.setdefault(cell.of, []).append(cell)
@@ -118,10 +122,12 @@ def tables(of: Iterable[Cell] | None = None) -> dict[str, list[Cell]]:
 
 
 def chosen(address: str | None = None, numbers: str | None = None) -> list[Cell]:
-    """Returns the cells of an address, all if there is none.
+    """Returns the cells of an address, or all cells if there is no address.
 
-    Args: address: `PAPER` or `PAPER:TABLE`; a paper is given by its number or its key in the
-        bibliography. numbers: cells of the table, such as `1,3-5`.
+    Args:
+        address: `PAPER` or `PAPER:TABLE`. A paper is given by its number or its key in the
+            bibliography.
+        numbers: cells of the table, such as `1,3-5`.
 
     Raises:
         UsageError: there is no such paper, table or cell.
@@ -150,8 +156,8 @@ def chosen(address: str | None = None, numbers: str | None = None) -> list[Cell]
 
 
 def _numbers(text: str, last: int) -> set[int]:
-    """Returns the numbers of `1,3-5`. UsageError for anything else, and for a cell that the table
-    does not have."""
+    """Returns the numbers that a text such as `1,3-5` lists. Raises UsageError for another kind of
+    text, and for a number that is not from 1 to `last`."""
     wanted: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)

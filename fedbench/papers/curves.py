@@ -1,4 +1,5 @@
-"""Learning curves of the runs behind a table, beside which a paper has a figure of its own."""
+"""Makes the learning curves of the runs behind a table, for each figure in which the paper shows
+its own."""
 
 from __future__ import annotations
 
@@ -15,8 +16,11 @@ from fedbench.papers.reading import Find, read
 
 @dataclass(frozen=True)
 class Curves:
-    """Test accuracy along virtual seconds. `name`: the paper's figure. `missing`: algorithms of it
-    whose runs are not all there."""
+    """Our counterpart of a paper's figure: test accuracy along virtual seconds.
+
+    `name` is what the paper calls its figure. `missing` names the algorithms whose runs are not all
+    there.
+    """
 
     paper: str
     name: str
@@ -25,12 +29,12 @@ class Curves:
 
     @property
     def file(self) -> str:
-        """The picture's, beside the page."""
+        """The name of the picture's file, which lies beside the page."""
         return f"{self.paper}-{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')}.svg"
 
     @property
     def about(self) -> str:
-        """What the picture shows, as a caption says it."""
+        """The caption of the picture."""
         left_out = f" Left out, since not all of its runs are there: {', '.join(self.missing)}." if self.missing else ""
         end = "A line ends where the first of its seeds ends, which is where its target is reached."
         return f"Ours for {self.name}: test accuracy along virtual seconds. {end}{left_out}"
@@ -40,7 +44,7 @@ class Curves:
 
 
 def curves(paper: str, find: Find) -> Iterator[Curves]:
-    """Yields the figures of a paper of which at least one line is there."""
+    """Yields the figures of a paper for which at least one algorithm has all of its runs."""
     for figure in experiment.experiments(paper).figures:
         rows, missing = {}, []
         for cell in chosen(f"{paper}:{figure.table}"):

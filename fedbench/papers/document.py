@@ -1,13 +1,16 @@
-"""What is said of a paper, as plain data: its tables with verdicts, orders and variations, what its
-theorems give, and where its equations are in the code. The pages of the site and of docs/papers are
-made of it and compute nothing."""
+"""Makes the document of a paper: its tables with verdicts, orders and variations, what its theorems
+give, and where its equations are in the code, all as plain data.
+
+The pages of the site and of docs/papers are made from documents and compute nothing.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +25,14 @@ from fedbench.papers.verdicts import Ordered, Verdict, all_verdicts, orders
 
 
 def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -> dict[str, Any]:
-    """Returns what is said of a paper; JSON-able.
+    """Returns the document of a paper, which can be written as JSON.
 
-    Args: paper: its number. find: the committed records. claims: the committed lines of `fedbench
-        theory`. root: the repository, whose code is quoted beside the paper; None leaves that out,
-        since an installed package has no C++.
+    Args:
+        paper: its number.
+        find: finds a committed record.
+        claims: the committed lines of `fedbench theory`.
+        root: the repository, whose code is quoted beside the paper. None leaves the code out, as an
+            installed package must, since it has no C++.
     """
     found = bibliography.paper(PAPERS[paper])
     verdicts = all_verdicts(chosen(paper), find, claims)
@@ -40,7 +46,7 @@ def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -
         "link": found.link,
         "counts": _counts(one.word for one in verdicts),
         "orders": dict(Counter(one.order for one in ordered)),
-        "tables": [_table(of, several, verdicts, ordered, find) for of, several in tables(chosen(paper)).items()],
+        "tables": [_table(several, verdicts, ordered, find) for several in tables(chosen(paper)).values()],
         "curves": [one.as_dict() for one in curves(paper, find)],
         "theory": [dict(line) for name in BESIDE[paper] for line in claims.get(name, ())],
         **({} if root is None else aligned(PAPERS[paper], root)),
@@ -48,7 +54,7 @@ def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -
 
 
 def aligned(key: str, root: Path) -> dict[str, list[dict[str, Any]]]:
-    """Returns where the paper is in the code, its errata, and what it does not print."""
+    """Returns where a paper's places are in the code, its errata, and what it does not print."""
     known = alignment.load(key)
     return {
         "alignment": [_place(one) for one in known.located(root)],
@@ -56,7 +62,7 @@ def aligned(key: str, root: Path) -> dict[str, list[dict[str, Any]]]:
             {"place": one.place, "printed": one.printed, "meant": one.meant, "why": one.why, "file": one.where_we_follow}
             for one in known.errata
         ],
-        "unprinted": [{"what": one.what, "taken": one.taken, "why": one.why} for one in known.unprinted],
+        "unprinted": [asdict(one) for one in known.unprinted],
     }
 
 
@@ -68,21 +74,22 @@ def _place(one: alignment.Located) -> dict[str, Any]:
     return {**said, "file": row.file, "first": one.first, "last": one.last, "holds": row.holds}
 
 
-def _counts(words: Any) -> dict[str, int]:
+def _counts(words: Iterable[str]) -> dict[str, int]:
+    """Returns how often each verdict occurs, in the order of WORDS and without zeros."""
     counts = Counter(words)
     return {word: counts[word] for word in WORDS if counts[word]}
 
 
-def _table(of: str, cells: Sequence[Cell], verdicts: Sequence[Verdict], ordered: Sequence[Ordered], find: Find) -> dict[str, Any]:
-    table = experiment.table(cells[0])
+def _table(cells: Sequence[Cell], verdicts: Sequence[Verdict], ordered: Sequence[Ordered], find: Find) -> dict[str, Any]:
+    table, address = experiment.table(cells[0]), cells[0].of
     mine = [one for one in verdicts if one.cell in cells]
     keys = differing(cells)
     return {
         "name": cells[0].table,
-        "address": of,
+        "address": address,
         "about": table.about,
         "kind": table.kind,
-        "command": f"fedbench reproduce {of}",
+        "command": f"fedbench reproduce {address}",
         "counts": _counts(one.word for one in mine),
         "columns": keys,
         "cells": [_cell(one, keys) for one in mine],
@@ -93,8 +100,8 @@ def _table(of: str, cells: Sequence[Cell], verdicts: Sequence[Verdict], ordered:
 
 
 def differing(cells: Sequence[Cell]) -> list[str]:
-    """Returns the keys in which the cells of a table differ: what has to be shown of a cell's
-    setting, the algorithm before the metric."""
+    """Returns the keys in which the cells of a table differ, which are its columns. The algorithm
+    comes before the metric."""
     keys = dict.fromkeys(key for cell in cells for key in cell.known)
     return [key for key in keys if len({str(cell.known.get(key)) for cell in cells}) > 1]
 
@@ -124,8 +131,11 @@ def _text(value: Any) -> str:
 
 
 def ours(one: Verdict) -> str:
-    """Returns our number in the place of a printed one: the mean over seeds with its interval, or
-    where it is from; empty if there is none."""
+    """Returns our number for a cell, as text.
+
+    A measured number is the mean over seeds with its interval; `>` says that a seed missed the
+    target. Without a number it is the verdict's `ours`, which may be empty.
+    """
     if one.mean is None:
         return one.ours
     if not one.readings:
@@ -150,17 +160,11 @@ def _order(one: Ordered, keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _variation(one: experiment.Variation, cells: Sequence[Cell], find: Find) -> dict[str, Any]:
-    """What a variation gives: for every cell the readings, and which seeds have none yet."""
+    """Returns a variation with the readings of every cell that it is about."""
     rows = []
     for cell in cells:
         if cell.matches(one.where):
-            reads = [read.reading for read in read_varied(cell, one, find)]
-            rows.append(
-                {"number": cell.number, "printed": cell.text, "seeds": [reading.text for reading in reads if reading is not None]}
-            )
-    return {"name": one.name, "about": one.about, "set": _settings(one), "cells": rows}
-
-
-def _settings(one: experiment.Variation) -> list[str]:
-    changes: Mapping[str, Any] = {**one.set, **one.options}
-    return [f"{key} = {json.dumps(value)}" for key, value in changes.items()]
+            seeds = [read.reading.text for read in read_varied(cell, one, find) if read.reading is not None]
+            rows.append({"number": cell.number, "printed": cell.text, "seeds": seeds})
+    settings = [f"{key} = {json.dumps(value)}" for key, value in {**one.set, **one.options}.items()]
+    return {"name": one.name, "about": one.about, "set": settings, "cells": rows}

@@ -1,5 +1,8 @@
-"""From a cell to the runs that make its number again, as data: scenario, selector with the paper's
-options, seeds, and what is read off."""
+"""Finds the runs that make a cell's number again: their scenario, the algorithm with the paper's
+options, the seeds, and what is read off the records.
+
+The files `experiments/<key>.yaml` say so, one file for each paper.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ from fedbench.scenarios.problems import validated
 from fedbench.scenarios.schema import Scenario
 
 MEASURED_ROUNDS = 100
-"""After as many rounds the accuracy of a cell of utilisation is read."""
+"""The rounds after which the accuracy of a cell of utilisation is read."""
 ROUND_SECONDS = 20
-"""More than a round of a cell of utilisation takes; it takes a second, and full gradients beside it
-take theirs."""
+"""An upper bound of the virtual seconds of a round in a cell of utilisation. The round itself takes
+one second, and full gradients beside it take longer."""
 
 FOLDER = Path(__file__).with_name("experiments")
 Text = Annotated[str, Field(max_length=10_000)]
@@ -34,8 +37,8 @@ Read = Literal["seconds_to_target", "rounds_to_target", "last_ten_accuracy", "ut
 
 
 class Varied(Part):
-    """What else is set for the cells that match `where`, and what is guessed there: what decides
-    the outcome and is not printed."""
+    """More keys that are set for the cells that match `where`. `guess` says in a sentence what
+    decides the outcome there and is not printed."""
 
     where: dict[str, Any]
     set: dict[str, Any] = Field(default={})
@@ -45,10 +48,13 @@ class Varied(Part):
 class How(Part):
     """How the cells that match `where` are made again.
 
-    `set`, also that of all entries of `varied` that match, and the selectors of `algorithms` may
-    hold {name} of the cell's setting. `substitute`: what stands in for what the paper used; then
-    nothing but orders is read off, and `instead_of` is the paper's own scenario. `incomparable`:
-    why numbers are not compared.
+    The values of `set`, those of the entries of `varied` that match, the scenario and the selectors
+    of `algorithms` may hold {name}, which stands for that part of the cell's setting.
+
+    Attributes:
+        substitute: what stands in for something that the paper used. Then only orders are read off,
+            and `instead_of` is the paper's own scenario.
+        incomparable: why the numbers are not compared; empty if they are.
     """
 
     where: dict[str, Any] = Field(default={})
@@ -63,7 +69,8 @@ class How(Part):
 
 
 class Seeds(Part):
-    """How many seeds the cells that match `where` are run with; none, and why."""
+    """How many seeds the cells that match `where` are run with. `why` is the reason if there are
+    none."""
 
     where: dict[str, Any] = Field(default={})
     seeds: Annotated[Integer, Field(ge=0, le=100)]
@@ -72,8 +79,8 @@ class Seeds(Part):
 
 class Variation(Part):
     """One thing that is set otherwise for the cells that match `where`, to find out what moves
-    their numbers: keys of the scenario, or options of the algorithm. What it gives explains a
-    verdict and changes none."""
+    their numbers: keys of the scenario, or options of the algorithm. Its results may explain a
+    verdict but never change one."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,60}$")]
     about: Text
@@ -86,10 +93,14 @@ class Variation(Part):
 class Table(Part):
     """What is done about a table.
 
-    kind: its numbers are measured by runs, are facts of configuration, or are orders of
-    convergence. `orders`: the key of the setting in which two cells differ whose order is looked
-    at; `apart_from`: keys that may differ as well. `cannot`: why its cells cannot be made again.
-    `explained`: what the variations say about what is contradicted, sentence by sentence.
+    Attributes:
+        kind: where its numbers come from: runs, the configuration of the code, or the orders of
+            convergence that `fedbench theory` measures.
+        orders: the key of the setting in which two cells must differ to have their order compared;
+            empty if no orders are compared.
+        apart_from: keys in which such cells may differ as well.
+        cannot: why its cells cannot be made again.
+        explained: what the variations say about contradicted numbers, sentence by sentence.
     """
 
     about: Text
@@ -104,8 +115,8 @@ class Table(Part):
 
 
 class Figure(Part):
-    """Learning curves of the cells of a table that match `where`, a line an algorithm. `name`: what
-    the paper calls its own figure."""
+    """Learning curves of the cells of a table that match `where`, one line for each algorithm.
+    `name` is what the paper calls its own figure."""
 
     name: Annotated[str, Field(max_length=100)]
     table: str
@@ -113,7 +124,7 @@ class Figure(Part):
 
 
 class Experiments(Part):
-    """What is done about the tables of a paper, and which of its figures stand beside them."""
+    """What is done about the tables of a paper, and which of its figures are drawn."""
 
     schema_version: Literal[1] = Field(alias="schema")
     tables: dict[str, Table]
@@ -122,26 +133,27 @@ class Experiments(Part):
 
 @functools.cache
 def experiments(paper: str) -> Experiments:
-    """Returns what is done about a paper, by its number. UsageError if the file is none such."""
+    """Returns the experiments of a paper, by its number. Raises UsageError if the file does not
+    have their form."""
     file = FOLDER / f"{PAPERS[paper]}.yaml"
     return validated(Experiments, plain_files.mapping(file, "experiments"), file.name)
 
 
 def table(cell: Cell) -> Table:
-    """Returns what is done about the table of a cell."""
+    """Returns the experiments of a cell's table."""
     return experiments(cell.paper).tables[cell.table]
 
 
 def how(cell: Cell) -> How | None:
-    """Returns how a cell is made again: the first entry that matches and has the algorithm; None if
-    none does."""
+    """Returns how a cell is made again: the first entry that matches it and has its algorithm. None
+    if there is no such entry."""
     fits = (one for one in table(cell).how if cell.algorithm in one.algorithms and cell.matches(one.where))
     return next(fits, None)
 
 
 def seeds(cell: Cell) -> Seeds:
-    """Returns with how many seeds a cell is run: the first entry that matches. UsageError if none
-    does."""
+    """Returns how many seeds a cell is run with: the first entry that matches it. Raises UsageError
+    if none does."""
     found = next((one for one in table(cell).seeds if cell.matches(one.where)), None)
     if found is None:
         raise UsageError(f"experiments of {cell.of}: no entry of seeds matches cell {cell.number}")
@@ -149,35 +161,32 @@ def seeds(cell: Cell) -> Seeds:
 
 
 def scenario(cell: Cell, changes: Mapping[str, Any] | None = None) -> Scenario:
-    """Returns the scenario of a cell, with the end of its runs. UsageError if nothing says how it
-    is made again, or a key is unknown."""
+    """Returns the scenario of a cell with some keys changed, and with the end of its runs. Raises
+    UsageError if nothing says how the cell is made again, or if a key is unknown."""
     return _scenario(cell, json.dumps(dict(changes or {})))
 
 
 @functools.cache
 def _scenario(cell: Cell, changes: str) -> Scenario:
     found = required_how(cell)
-    given = {key: _filled(value, cell) for key, value in (found.set | _varied(found, cell)).items()} | json.loads(changes)
+    varied = {key: value for one in found.varied if cell.matches(one.where) for key, value in one.set.items()}
+    given = {key: _filled(value, cell) for key, value in (found.set | varied).items()} | json.loads(changes)
     overrides = [f"{key}={json.dumps(value)}" for key, value in given.items()]
     resolved = scenarios.load(found.scenario.format_map(cell.setting), overrides)
     limit = _limit(cell, found.read, resolved.budget.seconds)
     return scenarios.load(resolved, [] if limit is None else [f"budget.seconds={limit!r}"])
 
 
-def _varied(found: How, cell: Cell) -> dict[str, Any]:
-    return {key: value for one in found.varied if cell.matches(one.where) for key, value in one.set.items()}
-
-
 def guesses(cell: Cell) -> list[str]:
-    """Returns what decides the outcome of a cell's experiment and is not printed, a sentence
-    each."""
+    """Returns the guesses in a cell's experiment: one sentence for each thing that decides the
+    outcome and is not printed."""
     found = how(cell)
     return [one.guess for one in found.varied if one.guess and cell.matches(one.where)] if found is not None else []
 
 
 def _limit(cell: Cell, read: Read, seconds: float) -> float | None:
-    """Virtual seconds after which a run ends at the latest; None: those of the scenario. A round of
-    a table of rounds takes a second."""
+    """Returns the virtual seconds after which a run ends at the latest, or None for the scenario's
+    own. Where a table counts rounds, a round takes one second."""
     if read == "seconds_to_target":
         return cell.amount if cell.censored else min(seconds, LIMIT * cell.amount)
     if read == "rounds_to_target":
@@ -186,7 +195,7 @@ def _limit(cell: Cell, read: Read, seconds: float) -> float | None:
 
 
 def variations(cell: Cell) -> list[Variation]:
-    """Returns what is varied of a cell."""
+    """Returns the variations of a cell."""
     return [one for one in table(cell).variations if cell.matches(one.where)]
 
 
@@ -200,9 +209,12 @@ def spec(cell: Cell, seed: int, variation: Variation | None = None) -> RunSpec:
 
 
 def levels(cell: Cell) -> Iterator[tuple[int, Scenario, Scenario]]:
-    """Yields, for a cell of utilisation, the percentages of the fast client's steps from the
-    largest down, each with the scenario that asks whether the target is reached in FEWEST_ROUNDS
-    rounds, and with the one that measures it."""
+    """Yields the levels at which the utilisation of a cell is searched.
+
+    A level is a percentage of the fast client's steps, from 100 down to 5, with two scenarios. The
+    first one finds out whether the target is reached in FEWEST_ROUNDS rounds. The second one
+    measures the accuracy at that level.
+    """
     full = scenario(cell).local.steps
     if not isinstance(full, ExtremeSteps):
         raise UsageError(f"{cell.name}: utilisation needs local.steps of kind extreme, got {full}")
@@ -214,7 +226,7 @@ def levels(cell: Cell) -> Iterator[tuple[int, Scenario, Scenario]]:
 
 
 def _rounds(number: int) -> dict[str, Any]:
-    """So many rounds, however long full gradients make them."""
+    """Returns the budget of a number of rounds, however long full gradients make them."""
     return {"budget.updates": number, "budget.seconds": float(ROUND_SECONDS * number)}
 
 
@@ -224,7 +236,7 @@ def selector(cell: Cell) -> str:
 
 
 def required_how(cell: Cell) -> How:
-    """Returns how a cell is made again. UsageError, with the reason, if it is not."""
+    """Returns how a cell is made again. Raises UsageError, which says why, if it is not."""
     found = how(cell)
     if found is None:
         raise UsageError(f"{cell.name}: it cannot be made again: {table(cell).cannot or 'nothing says how'}")
@@ -232,8 +244,8 @@ def required_how(cell: Cell) -> How:
 
 
 def _filled(value: Any, cell: Cell) -> Any:
-    """The value with the cell's setting in it. A text that is one name alone becomes the value
-    itself."""
+    """Returns a value in which {name} is replaced by the cell's setting of that name. A text that
+    is nothing but {name} becomes the setting itself, whatever its type."""
     if isinstance(value, dict):
         return {key: _filled(one, cell) for key, one in value.items()}
     if not isinstance(value, str):

@@ -1,5 +1,5 @@
-"""Cells that are facts of configuration: counts of parameters, delays, tuned rates. What the code
-has in their place is looked up."""
+"""Looks up what the code has for cells that are facts of configuration: counts of parameters,
+delays and tuned rates."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from fedbench.tasks.model_library import FITS, make_model
 
 CLASSES = 10
 UNIT_SECONDS = 10.0
-"""The unit in which the delays of Wang et al. 2025 are printed."""
+"""Virtual seconds in the unit in which Wang et al. 2025 print delays."""
 RATES = {"eta_l": "local_lr", "eta_g": "server_lr"}
 MODELS = {"2-layer CNN": "cnn_21840", "AlexNet": "alexnet", "VGG-19": "vgg19"}
 LAYERS_OF_BLOCKS = {"vgg19": (2, 2, 4, 4, 4, 1, 1, 1)}
-"""How many layers with parameters a printed block has, where it is more than one."""
+"""How many layers with parameters each printed block of a model has. Blocks of the other models
+have one."""
 PARTITIONS = {"iid": "iid", "non-iid": "two-class"}
 DATASETS = {
     "FashionMNIST": "fashion",
@@ -30,8 +31,8 @@ DATASETS = {
 
 
 def ours(cell: Cell) -> tuple[float, str]:
-    """Returns the code's number in the place of a printed one, and where it is from. UsageError if
-    the code has none."""
+    """Returns the code's number for a cell, and where it is from. Raises UsageError if the code has
+    none."""
     return LOOKED_UP[cell.of](cell)
 
 
@@ -60,8 +61,8 @@ def _delay(cell: Cell) -> tuple[float, str]:
 
 
 def _preset(name: Callable[[Cell], str]) -> Callable[[Cell], tuple[float, str]]:
-    """The rate that a preset has for the algorithm of a cell; one that the preset leaves out is the
-    algorithm's own."""
+    """Returns a function that looks up the learning rate of a cell's algorithm in the preset that
+    `name` gives for the cell. A rate that the preset leaves out is the algorithm's default."""
 
     def look_up(cell: Cell) -> tuple[float, str]:
         algorithm, key, preset = origins.plain(cell.algorithm), RATES[cell.metric], name(cell)
@@ -89,3 +90,4 @@ LOOKED_UP: dict[str, Callable[[Cell], tuple[float, str]]] = {
     "004:T9": _preset(_of_fedecho),
     "004:T10": _preset(_of_fedecho),
 }
+"""By the addresses of their tables, how the numbers of cells are looked up."""

@@ -1,5 +1,5 @@
-"""Cells that are orders of convergence, against the exponents that `fedbench theory` measures. The
-lines that it prints are committed."""
+"""Judges cells that are orders of convergence by the exponents that `fedbench theory` measures. The
+lines that this command prints are committed."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from fedbench.papers.cells import Cell
 from fedbench.papers.rules import Word
 
 FILE = "theory.jsonl"
-LARGEST = 1 << 20  # characters of it
+LARGEST = 1 << 20  # characters of the file
 Claims = Mapping[str, Sequence[Mapping[str, Any]]]
-"""The lines of a claim, by its name."""
+"""The lines of every claim, by the claim's name."""
 
 MEASURED: Mapping[str, tuple[str, ...]] = {
     "FedAvg": ("fedavg-orders",),
     "FedAsync": ("fedasync-orders", "fedasync-delay"),
     "FedBuff": ("fedbuff-orders", "fedbuff-delay", "fedbuff-bound"),
 }
-"""The claims in which an algorithm's order is measured. Gradients of the test bed are not bounded,
-so what is proven with bounded ones and what is proven without are measured alike."""
+"""The claims that measure the order of an algorithm. The gradients of the test bed are not bounded,
+so orders that are proven for bounded gradients are measured in the same way as the others."""
 
 REMARKS: Mapping[str, str] = {
     "FedAsync": "The term in tau^2 / T is separate only where the mixing weight falls with T. With a constant weight alpha the leading "
     "term itself grows by 1 + alpha tau, which the order hides for a fixed tau.",
     "FedBuff": "On the quadratic test bed what delay changes grows as tau and not as tau^2, so it lies below the printed order.",
 }
-"""What the measured lines say beyond the printed order."""
+"""What the measured lines of an algorithm say beyond the printed order."""
 
 BESIDE: Mapping[str, tuple[str, ...]] = {
     "000": ("defedavg-iid-speedup", "defedavg-niid-speedup", "defedavg-delay-boundary"),
@@ -46,12 +46,13 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "004": ("fedecho-orders", "fedecho-step", "fedecho-teacher"),
 }
-"""The claims that stand beside a paper's tables: what its theorems say, measured."""
+"""The claims that are shown with a paper's tables, by its number. They measure what its theorems
+say."""
 
 
 def load(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Returns the committed lines by claim; none if there is no file. RecordError if a line is
-    none."""
+    """Returns the committed lines of a folder by claim. They are empty if there is no file. Raises
+    RecordError for a line that is not one of `fedbench theory --json`."""
     file = folder / FILE
     if not file.exists():
         return {}
@@ -66,8 +67,8 @@ def load(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def judged(cell: Cell, claims: Claims) -> tuple[Word, str, str]:
-    """Returns verdict, reason, and the measured exponents in words. An order agrees if all lines of
-    its claims hold."""
+    """Returns the verdict on a cell, the reason, and the measured exponents in words. An order
+    agrees if all lines of its claims hold."""
     if cell.value is None:
         return "not comparable", cell.note, ""
     names = MEASURED[cell.algorithm]
@@ -83,5 +84,5 @@ def judged(cell: Cell, claims: Claims) -> tuple[Word, str, str]:
     return "agrees", f"{held} {REMARKS.get(cell.algorithm, '')}".strip(), exponents
 
 
-if __name__ == "__main__":  # for `make theory`: the claims whose lines are committed
+if __name__ == "__main__":  # `make theory` asks for the claims whose lines are committed
     print(*dict.fromkeys(name for names in BESIDE.values() for name in names))

@@ -1,4 +1,4 @@
-"""The page of a paper in docs/papers, Markdown, made of its document."""
+"""Writes the page of a paper in docs/papers, in Markdown, from the paper's document."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fedbench.papers.rules import ENDS, IN_SHORT
 from fedbench.suites.findings.markdown import table
 
 FEW = 30
-"""Cells of a table that are shown at once; those of a longer one are folded."""
+"""The most cells that a table shows at once. The cells of a longer table are folded."""
 
 
 def page(document: Mapping[str, Any]) -> str:
-    """Returns the page of a document that has code beside the paper."""
+    """Returns the page of a document, which must have the paper's places in the code."""
     rules = [f"* {SIGNS[word]} {word}: {meaning}" for word, meaning in IN_SHORT.items()]
     head = [
         f"# {document['cited']}",
@@ -31,9 +31,13 @@ def page(document: Mapping[str, Any]) -> str:
 
 
 def _counted(document: Mapping[str, Any]) -> str:
-    cells = ", ".join(f"{count} {word}" for word, count in document["counts"].items())
-    orders = ", ".join(f"{count} {word}" for word, count in sorted(document["orders"].items()))
-    return f"Cells: {cells}." + (f" Orders of two numbers: {orders}." if orders else "")
+    orders = _in_words(dict(sorted(document["orders"].items())))
+    return f"Cells: {_in_words(document['counts'])}." + (f" Orders of two numbers: {orders}." if orders else "")
+
+
+def _in_words(counts: Mapping[str, int]) -> str:
+    """Returns counts such as `3 close, 1 not run`."""
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
 def _table(one: Mapping[str, Any]) -> str:
@@ -42,10 +46,8 @@ def _table(one: Mapping[str, Any]) -> str:
         parts.append(f"`{one['command']}`")
     cells = _cells(one)
     if len(one["cells"]) > FEW:
-        counts = ", ".join(f"{count} {word}" for word, count in one["counts"].items())
-        cells = f"<details><summary>{len(one['cells'])} cells: {counts}</summary>\n\n{cells}\n\n</details>"
-    parts.append(cells)
-    parts += _notes(one["cells"])
+        cells = f"<details><summary>{len(one['cells'])} cells: {_in_words(one['counts'])}</summary>\n\n{cells}\n\n</details>"
+    parts += [cells, *_notes(one["cells"])]
     if one["orders"]:
         rows = [
             (row["where"], row["printed"], f"{SIGNS[row['order']]} {row['order']}", f"{row['seeds']}") for row in one["orders"]
@@ -77,15 +79,15 @@ def _ours(cell: Mapping[str, Any]) -> str:
 
 
 def _why(cell: Mapping[str, Any]) -> str:
-    """The reason, with the price where nothing was run."""
+    """Returns the reason of a verdict, with the price where nothing was run."""
     if cell["verdict"] == "not run" and cell["hours"]:
         return f"{cell['why']} About {cell['steps']:.2g} steps a seed, {hours(cell['hours'])} of two cores in all."
     return str(cell["why"])
 
 
 def _notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What is guessed, stands in for something, or has to be known of the print: every sentence
-    once, with the cells that it is about."""
+    """Returns what is guessed, what stands in for something, and what has to be known of the print.
+    Every sentence appears once, with the cells that it is about."""
     said: dict[str, list[int]] = {}
     for cell in cells:
         for sentence in filter(None, (*cell["guesses"], cell["substitute"], cell["note"])):
@@ -95,7 +97,7 @@ def _notes(cells: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _spans(numbers: Sequence[int]) -> str:
-    """`Cells 1-3, 7`."""
+    """Returns the numbers of cells in words, such as `Cells 1-3, 7`."""
     spans: list[list[int]] = []
     for number in numbers:
         if spans and number == spans[-1][1] + 1:
@@ -112,7 +114,7 @@ def _variations(one: Mapping[str, Any]) -> list[str]:
     given = {(varied["name"], cell["number"]): cell["seeds"] for varied in one["variations"] for cell in varied["cells"]}
     names = [varied["name"] for varied in one["variations"]]
     rows = [
-        (f"{cell['number']}", cell["printed"], _ours(cell), *(_varied(given.get((name, cell["number"]))) for name in names))
+        (f"{cell['number']}", cell["printed"], _ours(cell), *(_readings(given.get((name, cell["number"]))) for name in names))
         for cell in one["cells"]
         if any((name, cell["number"]) in given for name in names)
     ]
@@ -124,8 +126,8 @@ def _variations(one: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _varied(seeds: Sequence[str] | None) -> str:
-    """Returns the readings by seed as text, which is empty for a cell that a variation is not
+def _readings(seeds: Sequence[str] | None) -> str:
+    """Returns the readings of the seeds as text. It is empty for a cell that the variation is not
     about."""
     return "" if seeds is None else ", ".join(seeds) or "not run"
 

@@ -1,7 +1,7 @@
-"""What a cell costs: trained steps from its plan, and core seconds from what a step of its model
-takes on the reference machine.
+"""Estimates what a cell costs. Its plan gives the trained steps, and the time that a step of its
+model takes on the reference machine gives the core seconds.
 
-`python -m fedbench.papers.price` measures steps and evaluations of every model on examples of
+`python -m fedbench.papers.price` measures a step and an evaluation of every model on examples of
 noise, and prints rates.yaml.
 """
 
@@ -44,16 +44,21 @@ MEASURED = (
     ("vgg19", 25),
     ("resnet18", 50),
 )
-"""Models and batch sizes of the tables."""
+"""The models and batch sizes that the tables need."""
 TESTED = 10_000
-"""Examples of an evaluation."""
+"""The number of examples in an evaluation."""
 
 
 @dataclass(frozen=True)
 class Price:
-    """The price of one seed of a cell, up to the printed number. `steps` are trained;
-    `core_seconds` of the reference machine are for them and for the evaluations. `exact`: the steps
-    are from its own plan; else they are about those, since the data are not here."""
+    """The price of one seed of a cell, up to the printed number.
+
+    Attributes:
+        steps: local steps that are trained.
+        core_seconds: seconds of one core of the reference machine for steps and evaluations.
+        exact: whether the steps are those of the cell's own plan. Without the data they are an
+            estimate.
+    """
 
     steps: int
     core_seconds: float
@@ -66,9 +71,11 @@ class Price:
 
 @functools.cache
 def price(cell: Cell) -> Price:
-    """Returns what one seed of a cell costs in the paper's own scenario, whatever stands in for it;
-    that of a search for a utilisation is the price of its first run. What a server computes, such
-    as distillation, is left out. UsageError if nothing says how the cell is made.
+    """Returns what one seed of a cell costs in the paper's own scenario, even where another
+    scenario stands in for it.
+
+    A search for a utilisation has the price of its first run. What the server computes, such as
+    distillation, is left out. Raises UsageError if nothing says how the cell is made.
     """
     resolved = _priced(cell)
     spec = RunSpec(resolved, registry.algorithm(experiment.selector(cell)), 0)
@@ -79,7 +86,7 @@ def price(cell: Cell) -> Price:
 
 
 def _priced(cell: Cell) -> Scenario:
-    """The scenario up to the printed number."""
+    """Returns the paper's own scenario of a cell, with a budget that ends at the printed number."""
     how, resolved = experiment.required_how(cell), experiment.scenario(cell)
     if how.instead_of:
         return scenarios.load(how.instead_of.format_map(cell.setting))
@@ -92,9 +99,13 @@ def _priced(cell: Cell) -> Scenario:
 
 
 def _planned(spec: RunSpec) -> tuple[int, float, bool]:
-    """Trained steps and virtual seconds of a run, and whether they are those of its plan. Without
-    the data nobody's share is known, and with it neither full gradients nor jobs that are counted
-    in epochs. Where everybody takes part, FedAvg does the same jobs."""
+    """Returns the trained steps and the virtual seconds of a run, and whether they are those of its
+    own plan.
+
+    There may be no plan without the data, since it needs the clients' shares for full gradients and
+    for jobs that are counted in epochs. Where all clients take part, the plan of FedAvg is tried
+    next, which does the same jobs. Otherwise the steps are estimated and the seconds are 0.
+    """
     everybody = spec.algorithm.options().get("sampling") == "all"
     for algorithm in (spec.algorithm, *([registry.algorithm("fedavg[sampling=all]")] if everybody else [])):
         try:
@@ -106,7 +117,8 @@ def _planned(spec: RunSpec) -> tuple[int, float, bool]:
 
 
 def _mean_steps(scenario: Scenario, of_update: int) -> int:
-    """Returns the trained steps with `of_update` jobs an update and equal shares of the data."""
+    """Returns the trained steps of a run with `of_update` jobs in each update, if all clients have
+    equal shares of the data."""
     examples = TRAINING_EXAMPLES[scenario.task.name] / scenario.clients
     of_job = (scenario.local.epochs or 1) * examples / scenario.local.batch_size
     return round(scenario.budget.updates * of_update * of_job)
@@ -114,7 +126,7 @@ def _mean_steps(scenario: Scenario, of_update: int) -> int:
 
 @dataclass(frozen=True)
 class Rate:
-    """Seconds of one core: of a step, and of an evaluation on TESTED examples."""
+    """Seconds of one core for a step, and for an evaluation on TESTED examples."""
 
     step: float
     evaluation: float
@@ -122,19 +134,20 @@ class Rate:
 
 @functools.cache
 def rates() -> dict[tuple[str, int], Rate]:
-    """Returns what was measured on the reference machine, by model and batch size."""
+    """Returns the rates that were measured on the reference machine, by model and batch size."""
     rows = plain_files.mapping(FILE, "rates")["rates"]
     return {(row["model"], row["batch_size"]): Rate(row["step_seconds"], row["evaluation_seconds"]) for row in rows}
 
 
 def measure(name: str, batch_size: int, at_least: float = 2.0) -> Rate:
-    """Returns what a step and an evaluation of a model take of a core of this machine, on examples
-    of noise.
+    """Returns the core seconds of a step and of an evaluation of a model on this machine, with
+    examples of noise.
 
     Args:
-        name: of the library's models.
+        name: the model's name in the library.
         batch_size: examples of a step.
-        at_least: core seconds that are measured at least; steps are doubled until then.
+        at_least: core seconds of the shortest measurement. The number of steps is doubled until a
+            measurement takes that long.
     """
     shape, _ = FITS.get(name, ((1, 28, 28), 10))
     train, test = (_noise(n, shape) for n in (2_000, TESTED))
@@ -160,7 +173,7 @@ def _noise(n: int, shape: tuple[int, ...]) -> Examples:
 
 
 def main() -> None:
-    """Print rates.yaml, as measured on this machine."""
+    """Prints rates.yaml, as measured on this machine."""
     print(f"# Seconds of one core of {cpu()}: of a step, and of an evaluation on {TESTED:,} examples.")
     print("# Made by `python -m fedbench.papers.price`; only prices are made of it, no verdict.")
     print("schema: 1\nrates:")

@@ -1,5 +1,5 @@
-"""What is committed of the papers, made of the committed records: the verdicts as JSON, and a page
-for each paper."""
+"""Makes the files about the papers that are committed: the verdicts as JSON, and a page with its
+pictures for each paper. They are made from the committed records."""
 
 from __future__ import annotations
 
@@ -27,37 +27,39 @@ PAGES = Path("docs/papers")
 
 @dataclass(frozen=True)
 class Committed:
-    """What verdicts are made of: the records of all cells, and the lines of `fedbench theory`."""
+    """What verdicts are made from: the committed records of all cells, and the committed lines of
+    `fedbench theory`."""
 
     find: Find
     claims: orders_of_convergence.Claims
 
     @classmethod
     def read(cls, archives: Path) -> Committed:
-        """Returns what is committed in a folder. RecordError if something of it is damaged."""
+        """Returns what is committed in a folder. Raises RecordError if some of it is damaged."""
         return cls(in_archives(archives, cells()), orders_of_convergence.load(archives))
 
     def verdicts(self) -> dict[str, Any]:
-        """Returns the verdicts on all cells and the orders of their numbers; JSON-able."""
+        """Returns the verdicts on all cells and the orders of their numbers, which can be written
+        as JSON."""
         found = all_verdicts(cells(), self.find, self.claims)
         return {"schema": 1, "cells": [one.as_dict() for one in found], "orders": [one.as_dict() for one in orders(found)]}
 
     def documents(self, root: Path | None = None) -> list[dict[str, Any]]:
-        """Returns what is said of every paper; with code beside it from the repository `root`, if
+        """Returns the document of every paper, with the code from the repository `root` if one is
         given."""
         return [document(paper, self.find, self.claims, root) for paper in PAPERS]
 
     def texts(self, root: Path, archives: Path) -> Iterator[tuple[Path, str]]:
-        """Yields the files of text that are committed, with their contents; `root` is the
-        repository."""
+        """Yields the text files that are committed, with their contents. `root` is the repository,
+        and `archives` the folder of the records."""
         yield archives / VERDICTS, json.dumps(self.verdicts(), indent=1, allow_nan=False) + "\n"
         for one in self.documents(root):
             yield root / PAGES / f"{one['key']}.md", page(one)
 
 
 def write(root: Path, archives: Path) -> Iterator[Path]:
-    """Writes all committed files, texts and pictures; yields their names. `root` is the
-    repository."""
+    """Writes all committed files, both texts and pictures, and yields their names. `root` is the
+    repository, and `archives` the folder of the records."""
     committed = Committed.read(archives)
     for file, text in committed.texts(root, archives):
         file.parent.mkdir(parents=True, exist_ok=True)

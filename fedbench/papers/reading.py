@@ -1,5 +1,5 @@
-"""What a cell's runs say: which runs it needs, seed by seed, and the number that is read off their
-records."""
+"""Reads the number of a cell off the records of its runs, seed by seed, or says which run is still
+needed."""
 
 from __future__ import annotations
 
@@ -14,19 +14,24 @@ from fedbench.errors import RecordError, UsageError
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell
 from fedbench.papers.rules import FEWEST_ROUNDS, Reading
-from fedbench.protocols import Algorithm
 from fedbench.results.record import Record
 from fedbench.scenarios.schema import Scenario
 
 PERCENT = 100.0
 Find = Callable[[RunSpec], Record | None]
-"""The record of a run, or None if it has none yet."""
+"""A function that returns the record of a run, or None if there is none yet."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """What a seed's records say: the number, or the run that it still needs. `used`: the records
-    that it was read off."""
+    """What the records of one seed say.
+
+    Attributes:
+        seed: the seed.
+        reading: the number; None if a run is still needed.
+        needs: the next run that is needed; None if the number is known.
+        used: the records that were read.
+    """
 
     seed: int
     reading: Reading | None
@@ -35,7 +40,7 @@ class Read:
 
 
 def read(cell: Cell, find: Find) -> Iterator[Read]:
-    """Every seed of a cell, in order; nothing for a cell that is not run."""
+    """Yields what every seed of a cell says, in order; nothing for a cell that is not run."""
     how = experiment.how(cell)
     if how is None:
         return
@@ -47,17 +52,13 @@ def read(cell: Cell, find: Find) -> Iterator[Read]:
 
 
 def read_varied(cell: Cell, variation: experiment.Variation, find: Find) -> Iterator[Read]:
-    """Every seed of a variation of a cell, in order. UsageError for a cell of utilisation, which is
-    a search."""
+    """Yields what every seed of a variation of a cell says, in order. Raises UsageError for a cell
+    of utilisation, which needs a search."""
     how = experiment.how(cell)
     if how is None or how.read == "utilisation":
         raise UsageError(f"{cell.name}: variation {variation.name} needs a cell that one run makes again")
     for seed in range(variation.seeds):
         yield _one_run(cell, how.read, experiment.spec(cell, seed, variation), find)
-
-
-def _algorithm(cell: Cell) -> Algorithm:
-    return registry.algorithm(experiment.selector(cell))
 
 
 def _one_run(cell: Cell, what: experiment.Read, spec: RunSpec, find: Find) -> Read:
@@ -70,8 +71,8 @@ def _one_run(cell: Cell, what: experiment.Read, spec: RunSpec, find: Find) -> Re
 
 
 def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
-    """Returns the accuracy in percent. RecordError for a run that did not diverge and has no finite
-    one at its end."""
+    """Returns an accuracy, which is given as a share, in percent. Raises RecordError for a run that
+    did not diverge and has no finite accuracy."""
     if record.state == "diverged":
         return Reading(0.0, diverged=True)
     if share is None:
@@ -82,18 +83,22 @@ def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
 
 
 def _hit(record: Record, scenario: Scenario, axis: str) -> Reading:
-    """The place of the first evaluation that reached the highest target, or where the run ended
-    without."""
+    """Returns the place on an axis of the first evaluation that reached the highest target. For a
+    miss it is the place where the run ended."""
     hit = first_hit(record, "test_accuracy", max(target.value for target in scenario.targets), axis)
     return Reading(hit.restricted, hit.reached is None)
 
 
 def _utilisation(cell: Cell, seed: int, find: Find) -> Read:
-    """Down the percentages until one reaches the target in FEWEST_ROUNDS rounds, then what the cell
-    asks for at that percentage. Where none does, the utilisation is below the lowest percentage."""
-    used: list[Record] = []
+    """Returns what a seed of a cell of utilisation says.
+
+    The percentages are tried from the largest down until one reaches the target in FEWEST_ROUNDS
+    rounds. The cell's number is read at that percentage. If no percentage reaches the target, the
+    utilisation is below the lowest one.
+    """
+    algorithm, used = registry.algorithm(experiment.selector(cell)), list[Record]()
     for percent, search, measured in experiment.levels(cell):
-        wanted = RunSpec(search, _algorithm(cell), seed)
+        wanted = RunSpec(search, algorithm, seed)
         record = find(wanted)
         if record is None:
             return Read(seed, None, wanted, tuple(used))
@@ -105,7 +110,7 @@ def _utilisation(cell: Cell, seed: int, find: Find) -> Read:
             return Read(seed, Reading(percent), None, tuple(used))
         if cell.metric == "rounds_to_60_percent":
             return Read(seed, rounds, None, tuple(used))
-        last = RunSpec(measured, _algorithm(cell), seed)
+        last = RunSpec(measured, algorithm, seed)
         record = find(last)
         if record is None:
             return Read(seed, None, last, tuple(used))

@@ -1,63 +1,67 @@
 """The rules by which a printed number is judged. They were committed before the runs that they
 judge, and hold for every cell alike.
 
-A verdict on a number that was measured again:
+A number that was measured again has one of three verdicts:
 
-reproduced      the 95 % interval over seeds contains the printed number and is no wider than WIDEST of it to either side, or the mean is at
-                most SAME of the printed number away. Reasons: the papers print means of three runs,
-                    whose own spread of times is of that
-                size; an interval that contains everything says nothing.
-close           the mean is at most CLOSE of it away, or the interval contains it and is wider. Reasons: what the papers leave open (how
-                time is counted, how often is evaluated, initial values) moves a time by so much.
-contradicted    anything else.
+- reproduced: the 95 % interval over seeds contains the printed number and is no wider than WIDEST
+  of it to either side, or the mean is at most SAME of the printed number away. Reasons: the papers
+  print means of three runs, and the times of three runs spread by about as much; an interval that
+  contains everything says nothing.
+- close: the mean is at most CLOSE of the printed number away, or the interval contains it and is
+  wider. Reason: what the papers leave open (how time is counted, how often the model is evaluated,
+  initial values) moves a time by about as much.
+- contradicted: anything else.
 
-A run ends where its target is reached, and at the latest at LIMIT times the printed number: beyond
-it the verdict is settled. A seed that ends without the target counts with the place where it ended;
-then nothing is reproduced, and if no seed gets there it is contradicted. A number that is printed
-as a bound is reproduced if every seed misses the target until there, contradicted if none does, and
-else close.
+A run ends where its target is reached, and at the latest at LIMIT times the printed number, since
+the verdict is settled there. A seed that ends without the target counts with the place where it
+ended. Then nothing is reproduced, and if no seed reaches the target the number is contradicted. A
+number that is printed as a bound is reproduced if every seed misses the target up to the bound,
+contradicted if none does, and otherwise close.
 
-A run diverges if its model stops being finite; it has no accuracy to read off. It counts as an
+A run diverges if its model stops being finite. It has no accuracy to read off. It counts as an
 accuracy of 0 %, below every run that ends with a model, in the mean and in orders, and two such
 runs have no order. Nothing is reproduced with such a seed, and if all diverge the number is
-contradicted. Reason: the papers print accuracies of runs that ended, so a seed left out would
-flatter whoever diverged. For a time, a run that diverges is one that ends without its target,
-watched until the end of its budget.
+contradicted. Reason: the papers print accuracies of runs that ended, so leaving such a seed out
+would flatter an algorithm that diverges. Where a time is measured, a run that diverges counts as
+one that ends without its target and was watched until the end of its budget.
 
-A number whose experiment differs in something that the paper does not print and that decides the
-outcome (who has which data, how many steps a client does) is judged as well, but at best close: to
-agree with a guess is not to reproduce. It stands beside the verdict what was guessed. A number that
-was measured on other hardware, or is damaged in our copy of the paper, is not comparable. Options
-are those that the paper prints; a scenario that stands in for another (Fashion-MNIST for CIFAR-10)
-gives no verdict on a number at all.
+Some experiments depend on something that decides the outcome and that the paper does not print,
+such as who has which data, or how many steps a client does. Their numbers are judged as well, but
+are at best close, since to agree with a guess is not to reproduce. The guess is written beside the
+verdict. A number is not comparable if it was measured on other hardware or is damaged in our copy
+of the paper. Options are those that the paper prints. A scenario that stands in for another
+(Fashion-MNIST for CIFAR-10) gives no verdict on a number at all.
 
-agrees, differs a number that is a fact of configuration, such as a count of parameters or a rate, and the code's.
-not run         with the reason: missing data, or the price.
+The other verdicts:
+
+- agrees, differs: whether a fact of configuration, such as a count of parameters or a rate, is that
+  of the code.
+- not run: the reason is given, which is missing data or the price.
 
 An order of two numbers of a table is kept if it is the printed one with every seed, broken if it is
-the other one with every seed, and else undecided. One seed is said to be one. Numbers that end for
-different causes have no order: a seed's pair has one if both reached their targets, or one was
-watched for longer than the other needed. Orders are also read off scenarios that stand in for
-others, and say so.
+the opposite one with every seed, and otherwise undecided. The number of seeds is given, even if it
+is one. Two numbers that end for different causes may have no order. A seed has an order if both
+runs reached their targets, or if one run missed its target and was watched for longer than the
+other run needed. Orders are also read off scenarios that stand in for others, which is then said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from fedbench.analysis.statistics import Estimate, estimate
 
 SAME, CLOSE, WIDEST = 0.15, 0.40, 0.40
 LIMIT = 2.0
-"""A run ends here at the latest, in units of the printed number."""
+"""Where a run ends at the latest, in units of the printed number."""
 FEWEST_ROUNDS = 50
-"""Rounds that a run has in any case to reach its target: twice a very small number would be no time
-at all."""
+"""Rounds that every run has to reach its target. Twice a very small printed number would be too
+few."""
 
 Word = Literal["reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable"]
-WORDS: tuple[Word, ...] = ("reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable")
+WORDS: tuple[Word, ...] = get_args(Word)
 Order = Literal["kept", "broken", "undecided"]
 IN_SHORT: Mapping[Word | Order, str] = {
     "reproduced": f"The 95 % interval over seeds contains the printed number and is at most {WIDEST:.0%} of it wide to either side, or the "
@@ -73,7 +77,7 @@ IN_SHORT: Mapping[Word | Order, str] = {
     "broken": "They are in the other order with every seed.",
     "undecided": "Neither.",
 }
-"""What the words mean, in a sentence each."""
+"""What every word means, in one sentence."""
 ENDS = (
     f"A run ends where its target is reached, and at the latest at {LIMIT:g} times the printed number; > says that a seed ended without. "
     "A run whose model stops being finite counts as an accuracy of 0 %. "
@@ -83,8 +87,13 @@ ENDS = (
 
 @dataclass(frozen=True)
 class Reading:
-    """What a seed gave. `missed`: the target was not reached until `value`, where the run ended.
-    `diverged`: the run has no accuracy, and `value` is 0."""
+    """The number that one seed gave.
+
+    Attributes:
+        value: the number.
+        missed: the run ended at `value` without its target.
+        diverged: the run has no accuracy, and `value` is 0.
+    """
 
     value: float
     missed: bool = False
@@ -99,8 +108,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict on a number, with the mean over seeds (misses count where they ended) and what
-    decided, as a sentence."""
+    """A verdict on a number, with the mean over seeds and the reason, which is a sentence. A seed
+    that missed counts with the place where it ended."""
 
     word: Word
     mean: Estimate
@@ -112,9 +121,9 @@ def judge(printed: float, readings: Sequence[Reading], *, censored: bool = False
 
     Args:
         printed: the number, > 0.
-        readings: of the seeds, at least one.
-        censored: the number is printed as a bound.
-        guessed: something that decides the outcome is not printed.
+        readings: those of the seeds, at least one.
+        censored: whether the number is printed as a bound.
+        guessed: whether something that decides the outcome is not printed.
     """
     found = _judged_bound(printed, readings) if censored else _judged(printed, readings)
     if guessed and found.word == "reproduced":
@@ -125,9 +134,8 @@ def judge(printed: float, readings: Sequence[Reading], *, censored: bool = False
 def _judged_bound(bound: float, readings: Sequence[Reading]) -> Judged:
     misses = sum(one.missed or one.value > bound for one in readings)
     word: Word = "reproduced" if misses == len(readings) else "close" if misses else "contradicted"
-    return Judged(
-        word, _mean(readings), f"{misses} of {_seeds(len(readings))} miss the target until {bound:g}; the paper's runs do."
-    )
+    why = f"{misses} of {_seeds(len(readings))} miss the target until {bound:g}; the paper's runs do."
+    return Judged(word, _mean(readings), why)
 
 
 def _judged(printed: float, readings: Sequence[Reading]) -> Judged:
@@ -163,11 +171,12 @@ def _seeds(n: int) -> str:
 
 
 def order(printed: int, first: Mapping[int, Reading], second: Mapping[int, Reading]) -> Order:
-    """Whether two numbers are in the printed order.
+    """Returns whether two numbers are in the printed order.
 
     Args:
-        printed: -1 if the first is printed smaller, 1 if larger.
-        first, second: readings by seed; only seeds that both have are looked at.
+        printed: -1 if the first number is printed smaller, 1 if it is printed larger.
+        first: readings of the first number by seed.
+        second: those of the second number. Only seeds that both have are compared.
     """
     signs = [_sign(first[seed], second[seed]) for seed in sorted(first.keys() & second.keys())]
     if signs and all(sign == printed for sign in signs):
@@ -176,7 +185,8 @@ def order(printed: int, first: Mapping[int, Reading], second: Mapping[int, Readi
 
 
 def _sign(one: Reading, other: Reading) -> int:
-    """-1 if the first is certainly smaller, 1 if it is larger, 0 if neither is known."""
+    """Returns -1 if the first is certainly smaller, 1 if it is certainly larger, and 0 if neither
+    is certain."""
     smaller = not one.missed and one.value < other.value
     larger = not other.missed and one.value > other.value
     return larger - smaller

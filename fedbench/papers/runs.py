@@ -1,5 +1,5 @@
-"""The runs of cells: computed into a store until every cell has its number, and taken from a store
-or from committed archives."""
+"""Computes the runs of cells into a store until every cell has its number, and finds their records
+in a store or in committed archives."""
 
 from __future__ import annotations
 
@@ -22,30 +22,31 @@ ARCHIVES = Path("results/papers")
 
 
 def is_trained(cell: Cell) -> bool:
-    """Does anything say which runs would make a cell's number?"""
+    """Returns whether it is known which runs would make a cell's number."""
     return experiment.table(cell).kind == "runs" and experiment.how(cell) is not None
 
 
 def is_run(cell: Cell) -> bool:
-    """Is there a run that a cell's number, or an order of it, is read off?"""
+    """Returns whether a cell is run, so that its number or an order of it can be read off."""
     return is_trained(cell) and experiment.seeds(cell).seeds > 0
 
 
 def lacks(cell: Cell) -> str:
-    """Which data of a cell's runs are not on this machine, and how to get them; empty if all are
-    there."""
+    """Returns which data of a cell's runs are not on this machine and how to get them; empty if all
+    are there."""
     scenario = experiment.scenario(cell)
     names = [scenario.task.name, *([scenario.public.source] if scenario.public is not None else [])]
     return next(filter(None, map(available.missing, names)), "")
 
 
 def in_store(store: Store) -> Find:
-    """Records of a store."""
+    """Returns a function that finds records in a store."""
     return lambda spec: store.find(spec.scenario.name, spec.algorithm.name, spec.run_id)
 
 
 def in_archives(folder: Path, cells: Iterable[Cell]) -> Find:
-    """Records of the archives of the cells' tables in a folder; a table without one has none."""
+    """Returns a function that finds records in the archives of the cells' tables in a folder. A
+    table without an archive has no records."""
     known: dict[str, Record] = {}
     for place in sorted({archive_of(folder, cell) for cell in cells}):
         if archive.is_archive(place):
@@ -54,7 +55,7 @@ def in_archives(folder: Path, cells: Iterable[Cell]) -> Find:
 
 
 def archive_of(folder: Path, cell: Cell) -> Path:
-    """Where the records of a cell's table are committed."""
+    """Returns the archive in a folder that has the records of a cell's table."""
     return folder / f"{cell.paper}-{cell.table}"
 
 
@@ -67,20 +68,23 @@ def _reads(cells: Iterable[Cell], find: Find, *, varied: bool) -> Iterator[Read]
 
 
 def needed(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[RunSpec]:
-    """The runs that the cells, and if asked for their variations, still need, once each, as far as
-    is known now: what a search needs next depends on what it has found."""
+    """Returns the runs that the cells still need, each once. `varied` adds those of their
+    variations.
+
+    More may be needed later, since the next run of a search depends on what it has found.
+    """
     specs = [one.needs for one in _reads(cells, find, varied=varied) if one.needs is not None]
     return list({spec.run_id: spec for spec in specs}.values())
 
 
 def absent(cell: Cell, store: Store) -> int:
-    """How many seeds of a cell have no number yet."""
+    """Returns how many seeds of a cell have no number yet."""
     return sum(one.reading is None for one in read(cell, in_store(store)))
 
 
 def used(cells: Iterable[Cell], find: Find, *, varied: bool = False) -> list[Record]:
-    """The records that the cells' numbers are read off, and if asked for those of their variations,
-    once each."""
+    """Returns the records that the cells' numbers are read off, each once. `varied` adds those of
+    their variations."""
     records = [record for one in _reads(cells, find, varied=varied) for record in one.used]
     return list({record.run_id: record for record in records}.values())
 
@@ -94,19 +98,19 @@ def compute(
     options: RunOptions | None = None,
     watcher: Watcher | None = None,
 ) -> dict[str, str]:
-    """Compute what the cells need, search by search, until they need nothing or everything that
-    they need has failed.
+    """Computes the runs that the cells need until they need none, or until all that they still need
+    have failed.
 
     Args:
-        cells: whose numbers are wanted; those that are not run need nothing.
-        store: where records are, and go to.
-        varied: also the variations of the cells.
-        processes: runs at a time, each in a process.
-        options: how runs are computed; by default what was interrupted goes on.
-        watcher: hears how the runs go.
+        cells: the cells whose numbers are wanted. Those that are not run need nothing.
+        store: the store in which records are looked for and to which new ones are written.
+        varied: whether the variations of the cells are computed as well.
+        processes: how many runs are computed at a time, each in a process of its own.
+        options: how runs are computed. By default, interrupted runs go on.
+        watcher: is told how the runs go.
 
     Returns:
-        The failures by run id: the run, and why.
+        The failures by run id. A text names the run and says why it failed.
     """
     failed: dict[str, str] = {}
     while True:

@@ -1,5 +1,5 @@
-"""The verdict on every cell, derived from committed records and from the code by the rules; and the
-orders of a table's numbers."""
+"""Derives the verdict on every cell from committed records and from the code, by the rules. Also
+finds the orders of a table's numbers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,27 @@ from fedbench.papers.rules import Order, Reading, Word, judge, order
 from fedbench.papers.runs import is_trained
 
 NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
-"""Data sets of the tables that cannot be had everywhere."""
+"""Names of the data sets that not every machine can have."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of a cell.
+    """The verdict on a cell, with all that is said beside it.
 
-    Attributes: cell: the printed number. word: the verdict. why: what decided, in full sentences.
-        readings: our number by seed; empty where nothing was measured. On a substitute they are of
-        the substitute. mean, half_width: over the seeds, misses counted where they ended; of the 95
-        % interval, None with fewer than two seeds. guesses: what decides the outcome and is not
-        printed, a sentence each. substitute: what stands in for what the paper used; empty:
-        nothing. ours: where a number of the code is from, or how an order was measured. run_ids: of
-        the records that the number was read off, sorted. command: what makes the number again;
-        empty where nothing does. seeds: how many the cell is run with.
+    Attributes:
+        cell: the printed number.
+        word: the verdict.
+        why: the reason, in full sentences.
+        readings: our number by seed; empty where nothing was measured. If there is a substitute,
+            they are those of the substitute.
+        mean: the mean over the seeds. A miss counts with the place where the run ended.
+        half_width: that of the 95 % interval; None with fewer than two seeds.
+        guesses: one sentence for each thing that decides the outcome and is not printed.
+        substitute: what stands in for something that the paper used; empty if nothing does.
+        ours: where a number of the code is from, or how an order was measured.
+        run_ids: those of the records that the number was read off, sorted.
+        command: the command that makes the number again; empty where none does.
+        seeds: how many seeds the cell is run with.
     """
 
     cell: Cell
@@ -49,17 +55,17 @@ class Verdict:
 
     @property
     def price(self) -> Price | None:
-        """Returns the price of a seed; None where nothing is trained, or nothing says how."""
+        """The price of one seed. None where nothing is trained, or where nothing says how."""
         return price(self.cell) if is_trained(self.cell) else None
 
     @property
     def hours(self) -> float | None:
-        """Returns hours of two cores for all seeds, or for one of a cell that is not run; None
-        where there is no price."""
+        """The hours of two cores for all seeds, or for one seed if the cell is not run. None where
+        there is no price."""
         return None if self.price is None else self.price.hours_of_two_cores * max(1, self.seeds)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-able; numbers as they are."""
+        """Returns the verdict as plain data, with numbers that are not rounded."""
         return {
             "cell": self.cell.name,
             "verdict": self.word,
@@ -82,8 +88,8 @@ def verdict(cell: Cell, find: Find, claims: orders_of_convergence.Claims) -> Ver
 
     Args:
         cell: the printed number.
-        find: the committed records.
-        claims: the lines of `fedbench theory` that are committed, by claim.
+        find: finds a committed record.
+        claims: the committed lines of `fedbench theory`, by claim.
     """
     kind = experiment.table(cell).kind
     if kind == "configuration":
@@ -110,8 +116,7 @@ def _of_configuration(cell: Cell) -> Verdict:
 def _of_runs(cell: Cell, find: Find) -> Verdict:
     table, how = experiment.table(cell), experiment.how(cell)
     if how is None:
-        why = table.cannot or experiment.seeds(cell).why
-        return Verdict(cell, "not run", why, {})
+        return Verdict(cell, "not run", table.cannot or experiment.seeds(cell).why, {})
     seeds = experiment.seeds(cell)
     found = list(read(cell, find))
     used = sorted({record.run_id for one in found for record in one.used})
@@ -141,7 +146,8 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
 
 
 def _needs(cell: Cell, how: experiment.How) -> str:
-    """What a cell's own experiment needs that is not everywhere."""
+    """Returns a sentence about the data that a cell's own experiment needs; empty if every machine
+    has them."""
     name = cell.setting.get("dataset", "") if how.substitute else experiment.scenario(cell).task.name
     data = NEEDS.get(name, name if name in NEEDS.values() else "")
     return f"It needs {data}." if data else ""
@@ -150,7 +156,15 @@ def _needs(cell: Cell, how: experiment.How) -> str:
 @dataclass(frozen=True)
 class Ordered:
     """Two numbers of a table that differ in one thing, and whether ours are in their printed order.
-    `seeds`: those that both have. `substitute`: what stands in for what the paper used."""
+
+    Attributes:
+        first: the cell of the first number.
+        second: the cell of the second number.
+        differs_in: the key in which they differ.
+        order: whether our numbers are in the printed order.
+        seeds: how many seeds both have.
+        substitute: what stands in for something that the paper used.
+    """
 
     first: Cell
     second: Cell
@@ -161,7 +175,7 @@ class Ordered:
 
     @property
     def text(self) -> str:
-        """The printed order."""
+        """The printed order, such as `FedAvg < FedBuff`."""
         sign = "<" if self.first.amount < self.second.amount else ">"
         names = (str(cell.known[self.differs_in]) for cell in (self.first, self.second))
         return f" {sign} ".join(names)
@@ -178,8 +192,11 @@ class Ordered:
 
 
 def orders(verdicts: Sequence[Verdict]) -> Iterator[Ordered]:
-    """The pairs of a table's numbers that both were measured, differ in the key of which the
-    table's orders are looked at and in nothing else, and have a printed order."""
+    """Yields the orders of all pairs of numbers that can be compared.
+
+    Both numbers of a pair were measured, belong to one table and have a printed order. They differ
+    in the key of the table's `orders`, and otherwise only in keys of `apart_from`.
+    """
     for a, b in itertools.combinations([one for one in verdicts if one.readings], 2):
         table = experiment.table(a.cell)
         if a.cell.of != b.cell.of or not table.orders or not _has_order(a.cell, b.cell):
@@ -195,10 +212,11 @@ def orders(verdicts: Sequence[Verdict]) -> Iterator[Ordered]:
 
 
 def _has_order(a: Cell, b: Cell) -> bool:
-    """Are they printed as different numbers, of which not both are bounds and none is damaged?"""
+    """Returns whether two cells have a printed order: the numbers differ, not both are bounds, and
+    none is damaged."""
     return a.amount != b.amount and not (a.censored and b.censored) and not (a.damaged or b.damaged)
 
 
 def all_verdicts(cells: Iterable[Cell], find: Find, claims: orders_of_convergence.Claims) -> list[Verdict]:
-    """The verdicts on these cells, in their order."""
+    """Returns the verdicts on some cells, in the order of the cells."""
     return [verdict(cell, find, claims) for cell in cells]

@@ -1,1 +1,1 @@
-"""Boards as tables: LaTeX, Markdown, CSV."""
+"""Writes boards as tables in LaTeX, Markdown and CSV."""

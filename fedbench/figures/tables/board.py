@@ -1,5 +1,5 @@
-"""What a table of boards shows, before it is LaTeX or Markdown: heads, cells and notes as plain
-parts."""
+"""Makes a table of boards from which LaTeX and Markdown are written: its heads, cells and notes as
+plain data."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from dataclasses import dataclass
 from fedbench.analysis.board_table import BoardLine
 
 Column = float | str | None
-"""A target, a point, or all targets together."""
+"""What a column stands for: a target, or a point, or None for all targets together."""
 ALL_TARGETS, NO_ROW = "all targets", "–"
 FIRST, FIRST_ALIKE, AT_LEAST = "●", "○", "≥"
+"""Signs in a cell: its row is first, it is first among the rows without an advantage, its time is a
+lower bound."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """mean: seconds; half_width: of their interval, None if there is none. is_bound: the mean is a
-    lower bound. missed: what was missed of `attempts`, where something was. first, first_alike:
-    marks. A cell without a mean has `words` instead."""
+    """A time to the targets. A cell without a mean has `words`, or says what was missed.
+
+    Attributes:
+        mean: mean seconds. They are a lower bound if something was missed.
+        half_width: that of their interval; None if there is none.
+        missed: how many of `attempts` missed.
+        attempts: how many seeds, or pairs of a seed and a target, there are.
+        first: whether the row is first at the point.
+        first_alike: whether it is first among the rows without an advantage.
+        words: what the cell says instead of a time.
+    """
 
     mean: float | None = None
     half_width: float | None = None
@@ -31,7 +41,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """advantages: numbers of the notes that its name refers to. ranked: it is no reference."""
+    """A row of the table. `advantages` are the numbers of the notes to its name. `ranked` is false
+    for a reference."""
 
     name: str
     advantages: tuple[int, ...]
@@ -41,7 +52,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table. advantages: the notes in the order of their numbers, from 1."""
+    """A table. `advantages` are the notes to names of rows, in the order of their numbers from
+    1."""
 
     heads: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -65,8 +77,11 @@ class Grid:
 
 
 def over_targets(lines: Sequence[BoardLine], advantages: Mapping[str, Sequence[str]]) -> Grid:
-    """Returns the table of one point: rows x targets, the time to all of them first; a single
-    target has one column. Rows are in the order of the board."""
+    """Returns the table of one point.
+
+    Its columns are the targets, after one for all targets together; a single target has one column.
+    Rows are in the order of the board. `advantages` has what a row has beyond the others, by row.
+    """
     targets = list(dict.fromkeys(line.target for line in lines))
     heads = tuple(ALL_TARGETS if target is None else f"{100 * target:g} %" for target in targets)
     if len(targets) == 2:
@@ -76,8 +91,15 @@ def over_targets(lines: Sequence[BoardLine], advantages: Mapping[str, Sequence[s
 
 
 def over_points(lines: Sequence[BoardLine], rows: Sequence[str], advantages: Mapping[str, Sequence[str]]) -> Grid:
-    """Returns the table of several points: rows x points, each cell with the time to all targets of
-    the point. `rows`: their order, behind which references stand last."""
+    """Returns the table of several points.
+
+    Its columns are the points. A cell has the time to all targets of its point.
+
+    Args:
+        lines: those of the boards of the points.
+        rows: the rows in their order. References are moved to the end.
+        advantages: what a row has beyond the others, by row.
+    """
     points = list(dict.fromkeys(line.point for line in lines))
     found: dict[tuple[str, Column], BoardLine] = {(line.row, line.point): line for line in lines if line.target is None}
     ranked = {line.row for line in lines if line.place is not None}
@@ -112,7 +134,7 @@ def _cell(line: BoardLine | None) -> Cell:
     missed = line.attempts - line.hits
     if line.hits == 0:
         return Cell(missed=missed, attempts=line.attempts)
-    is_whole = line.target is None  # who is first is said of all targets together
+    is_whole = line.target is None  # a row is first in all targets together, not in one of them
     return Cell(
         mean=line.mean,
         half_width=line.half_width,
@@ -124,12 +146,13 @@ def _cell(line: BoardLine | None) -> Cell:
 
 
 def seconds(value: float) -> str:
-    """Returns seconds with one digit, none from 100 on."""
+    """Returns seconds with one decimal, or with none from 100 on."""
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
 def marks(cell: Cell) -> str:
-    """Returns who is first as signs, not as bold type, which a reader may not see."""
+    """Returns the signs of a cell whose row is first. They are signs since a reader may not see
+    bold type."""
     return FIRST * cell.first + FIRST_ALIKE * cell.first_alike
 
 
@@ -144,12 +167,12 @@ def plain(cell: Cell) -> str:
 
 
 def missed(cell: Cell) -> str:
-    """Returns what was missed in words; nothing if nothing was."""
+    """Returns in words how many attempts missed; nothing if none did."""
     return f"miss {cell.missed}/{cell.attempts}" if cell.missed else ""
 
 
 def notes(grid: Grid) -> list[str]:
-    """Returns what the table's signs mean, a sentence each."""
+    """Returns what the table's signs mean, one sentence for each."""
     lines = ["Mean virtual seconds over seeds, ± their 95 % interval."]
     if grid.has_misses:
         lines.append(

@@ -1,4 +1,4 @@
-"""The lines of boards as CSV: one for each row, point and target, with all digits.
+"""Writes the lines of boards as CSV: one for each row, point and target, with all digits.
 
 point, algorithm             which row; `reference` is 1 for one that is not ranked
 target                       a test accuracy; empty for all targets of the point together
@@ -29,7 +29,13 @@ COLUMNS = (
 
 
 def as_csv(lines: Sequence[BoardLine], head: Sequence[str], advantages: Mapping[str, Sequence[str]]) -> str:
-    """Returns the lines below comments, which begin with #. `head`: the comments."""
+    """Returns the CSV of some lines.
+
+    Args:
+        lines: the lines of the boards.
+        head: comments, which are written above the lines and begin with #.
+        advantages: what a row has beyond the others, by row.
+    """
     content = io.StringIO()
     for line in head:
         content.write(f"# {line}\n")
@@ -50,7 +56,7 @@ def _values(line: BoardLine, advantages: Mapping[str, Sequence[str]]) -> list[st
 
 
 def _text(value: bool | float | str | None) -> str:
-    """Returns a number with all of its digits, 1 and 0 for yes and no, and nothing for None."""
+    """Returns a number with all of its digits, 1 or 0 for a bool, and nothing for None."""
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else value if isinstance(value, str) else repr(value)

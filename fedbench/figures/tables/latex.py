@@ -1,4 +1,4 @@
-"""A table of boards as LaTeX, for the package booktabs."""
+"""Writes a table of boards as LaTeX, which needs the package booktabs."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ ESCAPES = {
     "○": r"$\circ$",
 }
 LETTERS = 96
-"""Side by side, about 14 cm; a wider table goes on below."""
+"""How many letters wide a table may be, about 14 cm. The columns of a wider one go on below."""
 BEGIN, END = r"\begingroup\footnotesize\setlength{\parindent}{0pt}", r"\endgroup"
 
 
 def escaped(text: str) -> str:
-    """Returns a text as LaTeX shows it; letters that pdflatex does not know become question
-    marks."""
+    """Returns a text so that LaTeX shows it as it is. Letters that pdflatex does not know become
+    question marks."""
     return "".join(ESCAPES.get(one) or (one if one.isascii() and one.isprintable() else "?") for one in text)
 
 
 def latex(grid: Grid, head: Sequence[str], letters: int = LETTERS) -> str:
-    """Returns one `tabular`, or several below each other where one would be too wide, and the notes
-    below them.
+    """Returns one `tabular` with the notes below it. Where it would be too wide, there are several
+    below each other.
 
     Args:
         grid: the table.
         head: lines of the comment on top.
-        letters: how wide a `tabular` may be; one column of numbers it always has.
+        letters: how wide a `tabular` may be. It has at least one column of numbers even so.
     """
     comments = [f"% {line}" for line in (*head, r"Needs \usepackage{booktabs}.")]
     blocks = [_block(grid, picked) for picked in _packed(grid, letters)]
@@ -53,7 +53,7 @@ def latex(grid: Grid, head: Sequence[str], letters: int = LETTERS) -> str:
 
 
 def _packed(grid: Grid, letters: int) -> list[list[int]]:
-    """Returns the columns of every `tabular`."""
+    """Returns the indices of the columns of every `tabular`."""
     names = max(len(row.name) for row in grid.rows) + 3
     widths = [max(len(head), *(len(plain(row.cells[i])) for row in grid.rows)) for i, head in enumerate(grid.heads)]
     packed: list[list[int]] = []
@@ -65,8 +65,8 @@ def _packed(grid: Grid, letters: int) -> list[list[int]]:
 
 
 def _block(grid: Grid, picked: Sequence[int]) -> str:
-    """A number and what was missed are columns of their own, so that numbers stand below each
-    other."""
+    """Returns one `tabular`. A number and what was missed are separate columns, so that numbers are
+    aligned."""
     heads = [rf"\multicolumn{{2}}{{c}}{{{escaped(grid.heads[i])}}}" for i in picked]
     rows = [[_name(row), *(_cell(row.cells[i]) for i in picked)] for row in grid.rows]
     return "\n".join(
@@ -92,7 +92,7 @@ def _name(row: Row) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    """Returns two columns: the number with its signs, and what was missed."""
+    """Returns the two columns of a cell: the number with its signs, and what was missed."""
     miss = missed(cell)
     if cell.mean is None:
         return rf"\multicolumn{{2}}{{c}}{{{escaped(cell.words) or miss}}}"

@@ -1,4 +1,4 @@
-"""A table of boards as Markdown."""
+"""Writes a table of boards as Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fedbench.figures.tables.board import Grid, Row, notes, plain
 
 
 def markdown(grid: Grid, head: Sequence[str]) -> str:
-    """Returns the table and the notes below it. `head`: lines of the comment on top."""
+    """Returns the table and the notes below it. `head` has the lines of the comment on top."""
     table = [("algorithm", *map(escaped, grid.heads)), ("---", *("---:" for _ in grid.heads))]
     table += [(_name(row), *map(plain, row.cells)) for row in grid.rows]
     comment = "\n".join(["<!--", *(line.replace("-->", "--") for line in head), "-->"])
@@ -18,8 +18,8 @@ def markdown(grid: Grid, head: Sequence[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Returns a text as Markdown shows it, without a line's end and without what would be a tag, a
-    link or the end of a cell."""
+    """Returns a text so that Markdown shows it as it is. Line ends become spaces. Signs that would
+    make a tag, a link or the end of a cell are escaped."""
     return "".join(f"\\{one}" if one in r"\`*_{}[]<>|#!&~" else " " if one in "\r\n" else one for one in text)
 
 

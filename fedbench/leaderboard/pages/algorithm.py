@@ -1,11 +1,12 @@
-"""An algorithm: what it is, and how it stands at every point of every document."""
+"""Makes the page of an algorithm: what it is, and how it stands at every point of every
+document."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from fedbench.leaderboard.document import TITLES
+from fedbench.leaderboard.document import TITLES, board_at, rows_at
 from fedbench.leaderboard.pages.catalogue import entry
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.papers import using
@@ -42,23 +43,19 @@ def index(site: Site) -> str:
 
 def _table(site: Site, document: Mapping[str, Any], label: str) -> dict[str, Any]:
     """Returns the rows of an algorithm at all points of a document."""
-    rows = []
-    for point in document["points"]:
-        for kind in document["kinds"]:
-            section = document["sections"][kind].get(point["name"])
-            row = next((one for one in section["rows"] if one["label"] == label), None) if section else None
-            if row is None:
-                continue
-            standing = _of(document["boards"][kind].get(point["name"], []), label)
-            rows.append(
-                {
-                    "point": point,
-                    "kind": TITLES[kind],
-                    "page": site.places.record(document["name"], point["name"], label, kind),
-                    "row": row,
-                    "standing": standing,
-                }
-            )
+    rows = [
+        {
+            "point": point,
+            "kind": TITLES[kind],
+            "page": site.places.record(document["name"], point["name"], label, kind),
+            "row": row,
+            "standing": board_at(document, kind, point["name"]).get(label),
+        }
+        for point in document["points"]
+        for kind in document["kinds"]
+        for row in rows_at(document, kind, point["name"])
+        if row["label"] == label
+    ]
     end = end_of(row["standing"] for row in rows if row["standing"])
     rows = [{**row, "bar": bar(row["standing"], end) if row["standing"] else ""} for row in rows]
     targets = sorted({one["target"] for row in rows if row["standing"] for one in row["standing"]["targets"]})
@@ -66,10 +63,6 @@ def _table(site: Site, document: Mapping[str, Any], label: str) -> dict[str, Any
 
 
 def _sensitivities(document: Mapping[str, Any], label: str) -> list[dict[str, Any]]:
-    """Returns the pictures of the options that were looked for, point by point."""
+    """Returns the pictures of the options that were tuned, point by point."""
     known: Mapping[str, Any] = next((one["sensitivity"] for one in document["algorithms"] if one["label"] == label), {})
     return [{"title": f"{document['title']}, {point}", "pictures": pictures(found)} for point, found in known.items()]
-
-
-def _of(board: Sequence[Mapping[str, Any]], label: str) -> Mapping[str, Any] | None:
-    return next((one for one in board if one["label"] == label), None)

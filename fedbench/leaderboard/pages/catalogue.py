@@ -1,4 +1,4 @@
-"""The catalogue of algorithms as one HTML page: a pure function of their descriptions."""
+"""Makes the catalogue of algorithms, which is one HTML page, from their descriptions alone."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from fedbench.leaderboard.pages.frame import environment
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A part of a docstring; `is_code`: it was indented, as equations are."""
+    """A part of a docstring. `is_code` says that it was indented, as equations are."""
 
     text: str
     is_code: bool
 
 
 def paragraphs(about: str) -> list[Paragraph]:
-    """A docstring without its first line and its source, in parts."""
+    """Returns the parts of a docstring without its first line and its source."""
     parts = [part for part in about.split("\n\n")[1:] if part.strip() and not part.startswith("Source:")]
     return [Paragraph(textwrap.dedent(part), part.startswith(" ")) for part in parts]
 
 
 def source(about: str) -> str:
-    """What follows `Source:` in a docstring, departures included."""
+    """Returns what follows `Source:` in a docstring, including how we depart from the source."""
     return " ".join(about.partition("Source:")[2].split())
 
 
@@ -43,10 +43,8 @@ def entry(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def render(algorithms: Sequence[Mapping[str, Any]], version: str) -> str:
-    """The page of descriptions as `fedbench info --json` gives them; the same ones give the same
-    bytes."""
-    style = Markup(
-        (files("fedbench.leaderboard") / "assets" / "style.css").read_text(encoding="utf-8")
-    )  # one file, to be sent around
+    """Returns the page of descriptions that `fedbench info --json` gives. It has the style sheet in
+    it, so that it is one file. The same descriptions give the same bytes."""
+    style = Markup((files("fedbench.leaderboard") / "assets" / "style.css").read_text(encoding="utf-8"))
     template = environment().get_template("catalogue.html")
     return template.render(algorithms=[entry(facts) for facts in algorithms], version=version, style=style)

@@ -1,5 +1,5 @@
-"""What all pages have in common: the templates, the way around the site, and links that hold in any
-folder."""
+"""Has what all pages have in common: the templates, the links to the main pages, and the addresses,
+which are relative so that they hold in any folder."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from fedbench.leaderboard import formats, verdicts
 from fedbench.leaderboard.places import Places
 
 MARKDOWN = MarkdownIt("commonmark", {"html": False})
-"""HTML in a text is shown as it stands."""
+"""Makes HTML of Markdown. Tags in the text are shown as they stand."""
 PLAIN_MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(["image", "link", "autolink"])
-"""For lines that hold names of anybody's: nothing in them leads or loads anywhere."""
+"""The same for lines that may hold anybody's words. Nothing in them links or loads anything."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """What a site is made from.
+    """What a site is made from. A page is left out if there is nothing for it.
 
-    documents: of suites and stores; the first one is the front page. speed: the suite's own speed
-    commit by commit, see `speed`; None: there is no such page. changes: what changed, oldest first;
-    empty: there is no such page. submissions: what others handed in; empty: there is no such page.
-    papers: what is said of papers whose printed numbers were made again; empty: there are no such
-    pages.
+    Attributes:
+        documents: those of suites and stores. The first one is the front page.
+        speed: the speed of fedbench itself, commit by commit, see `speed`.
+        changes: what changed, the oldest first.
+        submissions: what others handed in.
+        papers: the documents of papers whose printed numbers were made again.
+        places: the addresses of the pages, which follow from the documents.
     """
 
     documents: Sequence[Mapping[str, Any]]
@@ -44,15 +46,14 @@ class Site:
         object.__setattr__(self, "places", Places(self.documents))
 
     def page(self, template: str, address: str, **context: Any) -> str:
-        """Returns a page that will lie at an address."""
+        """Returns the page of a template for an address. `context` goes to the template."""
+        root = "../" * address.count("/")
         return (
-            environment()
-            .get_template(template)
-            .render(root="../" * address.count("/"), here=address, ways=self._ways(), places=self.places, **context)
+            environment().get_template(template).render(root=root, here=address, ways=self._ways(), places=self.places, **context)
         )
 
     def _ways(self) -> list[tuple[str, str]]:
-        """Returns titles and addresses of the pages that every page links to."""
+        """Returns the titles and addresses of the pages to which every page links."""
         handed_in = {one["document"] for one in self.submissions}
         names = [document["name"] for document in self.documents if document["name"] not in handed_in]
         titles = ["Overview"] if len(names) == 1 else names
@@ -66,6 +67,7 @@ class Site:
 
 @functools.cache
 def environment() -> Environment:
+    """Returns the templates with the filters that they use."""
     environment = Environment(
         loader=PackageLoader("fedbench.leaderboard"),
         autoescape=True,
@@ -83,14 +85,14 @@ def environment() -> Environment:
         "breakable": breakable,
         "on_board": formats.on_board,
         "markdown": inline,
-        "sign": verdicts.sign,
-        "tone": verdicts.tone,
+        "sign": verdicts.SIGNS.__getitem__,
+        "tone": verdicts.TONES.__getitem__,
     }
     return environment
 
 
 def breakable(selector: str) -> Markup:
-    """Returns a selector that may wrap after `[` and commas rather than inside a word."""
+    """Returns a selector as HTML that may wrap after `[` and commas rather than inside a word."""
     return Markup("<wbr>").join(re.split(r"(?<=[\[,])", selector))
 
 

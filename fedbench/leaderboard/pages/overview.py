@@ -1,4 +1,5 @@
-"""The first page of a document: who is first where, and how sure that is."""
+"""Makes the first page of a document, which says which rows are first at which point, and how sure
+that is."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from fedbench.leaderboard.pictures.profiles import pictures
 
 
 def render(site: Site, document: Mapping[str, Any]) -> str:
-    """Returns the overview. A document with one point has that point's curves and table on it."""
+    """Returns the overview. If the document has one point, its curves and its table are on this
+    page."""
     points = document["points"]
     axes = [(axis, len(list(several))) for axis, several in itertools.groupby(points, key=lambda point: point["axis"])]
     boards = [(kind, TITLES[kind], times(document, kind)) for kind in document["kinds"] if document["boards"][kind]]
@@ -38,7 +40,8 @@ def render(site: Site, document: Mapping[str, Any]) -> str:
 
 
 def _rows(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yields all rows. Two have the same runs where the tuned options are the published ones."""
+    """Yields all rows of a document. Two rows have the same runs if the tuned options are the
+    published ones."""
     for of_kind in document["sections"].values():
         for section in of_kind.values():
             yield from section["rows"]

@@ -1,22 +1,23 @@
-"""A paper: its tables cell by cell with verdicts, the orders of its numbers, what was varied, what
-its theorems give, and where its equations are in the code."""
+"""Makes the page of a paper: its tables cell by cell with verdicts, the orders of its numbers, what
+was varied, what its theorems give, and where its equations are in the code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.papers import count
-from fedbench.leaderboard.pages.scenario import BANDS
+from fedbench.leaderboard.pages.scenario import bands
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.shares import shares
 from fedbench.leaderboard.verdicts import ORDERS, WORDS
 
 LONG = 30
-"""A table of facts of configuration with more cells is folded, and so are more orders."""
+"""A table of facts of configuration is folded if it has more cells than this. Orders are folded if
+there are more of them."""
 _NOWHERE = {"file": "", "first": 0, "last": 0, "holds": "", "not_code": ""}
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -41,8 +42,8 @@ def render(site: Site, paper: Mapping[str, Any]) -> str:
 
 
 def _table(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what the template needs of a table. Notes are said once: those of all cells without a
-    mark, the others with letters."""
+    """Returns what the template needs of a table. A note on all cells has no mark, and each other
+    note has a letter."""
     notes = _notes(table["cells"])
     marks = {text: mark for text, mark, _ in notes if mark}
     rows = _rows(table["cells"], marks)
@@ -69,15 +70,15 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_cell(cell: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Returns what has to be known of a cell, each with what kind of remark it is."""
+    """Returns the remarks on a cell, each with its kind."""
     found = [(text, "guess") for text in cell["guesses"]]
     found += [(cell["substitute"], "substitute")] if cell["substitute"] else []
     return found + ([(cell["note"], "note")] if cell["note"] else [])
 
 
 def _notes(cells: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """Returns text, mark and kind of every remark, in the order of the cells; the mark is empty
-    where it holds for all of them."""
+    """Returns the text, the mark and the kind of every remark. Remarks on all cells come first and
+    have an empty mark. The others are in the order of the cells."""
     counts: dict[tuple[str, str], int] = {}
     for cell in cells:
         for one in dict.fromkeys(_of_cell(cell)):
@@ -99,8 +100,8 @@ def _letters(number: int) -> str:
 
 
 def _rows(cells: Sequence[Mapping[str, Any]], marks: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Returns the rows. A setting that is the same as in the row above is `again`, as all before it
-    are."""
+    """Returns the rows of a table. A setting has a flag which says that it and all before it are
+    the same as in the row above."""
     rows, above = [], None
     for cell in cells:
         same = [above is not None and cell["setting"][: i + 1] == above[: i + 1] for i in range(len(cell["setting"]))]
@@ -117,7 +118,8 @@ def _rows(cells: Sequence[Mapping[str, Any]], marks: Mapping[str, str]) -> list[
 
 
 def hours(value: float | None) -> str:
-    """Returns a time of computing: <1 s, 40 s, 12 min, 3.5 h, 2.1 days; nothing for none."""
+    """Returns a time of computing, given in hours: <1 s, 40 s, 12 min, 3.5 h, 2.1 days. Empty for
+    None."""
     if value is None:
         return ""
     for least, unit, factor in ((48.0, "days", 1 / 24), (1.0, "h", 1.0), (1 / 60, "min", 60.0)):
@@ -127,13 +129,13 @@ def hours(value: float | None) -> str:
 
 
 def _two(value: float) -> str:
-    """Returns two significant digits, or whole numbers."""
+    """Returns a number with two significant digits, or a whole number from 10 on."""
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def _orders(orders: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the orders of one place below each other; a place that is the same as in the row
-    above is `again`."""
+    """Returns the orders, with those of one place below each other. `again` says that the place is
+    the same as in the row above."""
     places = list(dict.fromkeys(one["where"] for one in orders))
     above, found = None, []
     for one in sorted(orders, key=lambda order: places.index(order["where"])):
@@ -143,22 +145,22 @@ def _orders(orders: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _varied(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns, of every cell of which something was varied, its setting, both numbers, and what
-    each variation gives: None for a variation of other cells."""
+    """Returns every cell of which something was varied, with its setting and the readings that each
+    variation gives. They are None for a variation of other cells."""
     given = [{one["number"]: one["seeds"] for one in variation["cells"]} for variation in table["variations"]]
-    concerned = [cell for cell in table["cells"] if any(cell["number"] in of_cells for of_cells in given)]
     return [
         {
             "cell": cell,
             "setting": ", ".join(text for text in cell["setting"] if text),
             "seeds": [of_cells.get(cell["number"]) for of_cells in given],
         }
-        for cell in concerned
+        for cell in table["cells"]
+        if any(cell["number"] in of_cells for of_cells in given)
     ]
 
 
 def _claim(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a line of theory with what it had to keep, in words."""
+    """Returns a line of theory, with what was expected of it in words."""
     expected, allowed = f"{line['expected']:.4g}", f"{line['allowed']:.2g}"
     wanted = f"at most {expected}" if line["kind"] == "bound" else f"{expected} ± {allowed}"
     low, high = line["low"], line["high"]
@@ -167,7 +169,7 @@ def _claim(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _figure(ident: str, curves: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the picture of a figure's lines, with what its legend says."""
+    """Returns the picture of a figure, with what its legend says."""
     given = curves["data"]
     axis = {"name": given["axis"], "title": given["axis_title"], "unit": given["unit"]}
     lines = [line | {"mean": line["middle"]} for line in given["lines"]]
@@ -180,10 +182,6 @@ def _figure(ident: str, curves: Mapping[str, Any]) -> dict[str, Any]:
         "ident": ident,
         "svg": Markup(chart.draw(drawn, chart.Picture(ident, curves["name"], given["targets"], axis))),
         "lines": [(line, line.at[-1] < end, True, line.mean[-1]) for line in drawn],
-        "bands": "; ".join(BANDS[band] for band in _bands(given["lines"])),
+        "bands": bands(line["band"] for line in given["lines"] if line["at"]),
         "undrawn": [line["row"] for line in given["lines"] if not line["at"]],
     }
-
-
-def _bands(lines: Iterable[Mapping[str, Any]]) -> list[str]:
-    return sorted({line["band"] for line in lines if line["at"]}, reverse=True)

@@ -1,5 +1,5 @@
-"""The papers whose printed numbers were made again: what their tables say of our code, and our code
-of them."""
+"""Makes the page of all papers whose printed numbers were made again. Also finds the papers that an
+algorithm is from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from fedbench.leaderboard.pictures.shares import shares
 from fedbench.leaderboard.verdicts import ORDERS, WORDS
 
 SAME, CLOSE, WIDEST, LIMIT = 0.15, 0.40, 0.40, 2.0
-"""Those of the rules by which the documents were made, for the words of the page."""
+"""The numbers of `fedbench.papers.rules`, by which the documents were made, for the words of the
+page. A test compares them."""
 
 
 def index(site: Site) -> str:
@@ -42,8 +43,8 @@ def count(paper: Mapping[str, Any]) -> int:
 
 
 def using(site: Site, label: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the papers that an algorithm is from, or whose tables have it, as {paper, tables}:
-    the tables that name it."""
+    """Returns the papers that an algorithm is from, or whose tables name it. They are {paper,
+    tables}, where `tables` are the names of the tables that name the algorithm."""
     name = label.partition("[")[0]
     keys = {source.get("key") for source in given["facts"]["sources"]} if given["facts"] else set()
     found = []
@@ -55,7 +56,7 @@ def using(site: Site, label: str, given: Mapping[str, Any]) -> list[dict[str, An
 
 
 def _algorithms(table: Mapping[str, Any]) -> set[str]:
-    """Returns the algorithms of a table's cells, as the registry writes names."""
+    """Returns the algorithms of a table's cells, with the names that the registry has for them."""
     if "algorithm" not in table["columns"]:
         return set()
     place = table["columns"].index("algorithm")

@@ -1,5 +1,5 @@
-"""A row: the records behind it, seed by seed, with all that is needed to run and to check them
-again."""
+"""Makes the page of a row: its records seed by seed, with all that is needed to run and to check
+them again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from fedbench.analysis.axes import AXES
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.document import TITLES
+from fedbench.leaderboard.document import TITLES, board_at
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.histogram import histogram
@@ -32,7 +32,7 @@ MEASURES = {
     "lost_share": ("Jobs lost or late", lambda value: formats.percent(value["mean"])),
     "wasted_share": ("Local steps in vain", lambda value: formats.percent(value["mean"])),
 }
-"""What a row's facts are called, and how they are written."""
+"""The measures that the page shows, with their titles and how they are written."""
 PROVENANCE = ("commit", "dirty", "trainer", "gpu", "instruction_set", "cpu", "wall_seconds")
 DIGESTS = ("result", "inputs", "plan", "model")
 
@@ -40,7 +40,6 @@ DIGESTS = ("result", "inputs", "plan", "model")
 def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], kind: str, row: Mapping[str, Any]) -> str:
     """Returns the page of a row of a document."""
     scenario = document["sections"][kind][point["name"]]
-    board = {one["label"]: one for one in document["boards"][kind].get(point["name"], [])}
     return site.page(
         "record.html",
         site.places.record(document["name"], point["name"], row["label"], kind),
@@ -49,7 +48,7 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], ki
         scenario=scenario,
         row=row,
         kind=TITLES[kind],
-        standing=board.get(row["label"]),
+        standing=board_at(document, kind, point["name"]).get(row["label"]),
         options=[(name, formats.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
         measures=[
             (title, written(value))
@@ -65,7 +64,7 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], ki
 
 
 def _timeline(document: Mapping[str, Any], point: str, label: str, kind: str) -> Mapping[str, Any] | None:
-    """Returns the timeline of a row with tuned options; there is none of other rows."""
+    """Returns the timeline of a row with tuned options. Other rows have none."""
     found: Mapping[str, Any] | None = document["timelines"].get(point, {}).get(label)
     return found if kind == "tuned" else None
 
@@ -82,7 +81,8 @@ def _figure(scenario: Mapping[str, Any], row: Mapping[str, Any], on: Any) -> dic
 
 
 def _run(run: Mapping[str, Any], reached: Sequence[float | None]) -> dict[str, Any]:
-    """Returns a run whose optional fields are all there, empty where the record has none."""
+    """Returns a run with all fields that the template shows. A field is None if the record lacks
+    it."""
     return {
         **run,
         "reached": reached,
@@ -93,7 +93,8 @@ def _run(run: Mapping[str, Any], reached: Sequence[float | None]) -> dict[str, A
 
 
 def _built(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns the versions behind the runs, each distinct set once."""
+    """Returns the versions of fedbench and of libraries that made the runs. Each combination is
+    there once."""
     sets = []
     for run in runs:
         given = run["provenance"]

@@ -1,8 +1,9 @@
-"""A scenario: its facts, the curves of its rows against every axis, and the table of its rows."""
+"""Makes the page of a scenario: its facts, the curves of its rows against every axis, and the table
+of its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -10,7 +11,7 @@ from markupsafe import Markup
 from fedbench.analysis.axes import AXES, Axis
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.cells import cells, columns, loses_jobs
-from fedbench.leaderboard.document import TITLES
+from fedbench.leaderboard.document import TITLES, board_at, rows_at
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.bars import bar, end_of
@@ -23,8 +24,8 @@ BANDS = {
     "none": "one seed: no band",
 }
 BOLD = 8
-"""Lines that stand out at first: more cannot be told apart. The others are grey, and a click brings
-one out."""
+"""How many lines stand out at first, since more cannot be told apart. The others are grey until a
+click."""
 
 
 def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) -> str:
@@ -41,19 +42,17 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) ->
         after=names[i + 1] if i + 1 < len(names) else None,
         parts=parts(site, document, point["name"]),
         labels=label_map(found) if (found := document["labels"].get(point["name"])) else "",
-        **remarks(
-            [row for kind in document["kinds"] for row in document["sections"][kind].get(point["name"], {}).get("rows", ())]
-        ),
+        **remarks([row for kind in document["kinds"] for row in rows_at(document, kind, point["name"])]),
     )
 
 
 def remarks(rows: Sequence[Mapping[str, Any]]) -> dict[str, bool]:
-    """Returns what the rows make it necessary to explain."""
+    """Returns what a page has to explain, because of its rows."""
     return {"flattered": any(row["flattered"] for row in rows), "losses": any(loses_jobs(row) for row in rows)}
 
 
 def parts(site: Site, document: Mapping[str, Any], point: str) -> list[dict[str, Any]]:
-    """Returns what the template needs of every kind of rows at a point."""
+    """Returns what the template needs of every kind of row at a point."""
     kinds = {kind: _ordered(document, point, kind) for kind in document["kinds"] if point in document["sections"][kind]}
     labels = dict.fromkeys(row["label"] for rows in kinds.values() for row in rows)
     looks = {label: chart.look_of(i) for i, label in enumerate(labels)}
@@ -61,11 +60,12 @@ def parts(site: Site, document: Mapping[str, Any], point: str) -> list[dict[str,
 
 
 def _ordered(document: Mapping[str, Any], point: str, kind: str) -> list[Mapping[str, Any]]:
-    """Returns the rows as the board has them, the references last, so that the first ones are drawn
-    in colours of their own."""
-    rows, board = document["sections"][kind][point]["rows"], document["boards"][kind].get(point, [])
-    place = {row["label"]: i for i, row in enumerate(board)}
-    return sorted(rows, key=lambda row: (bool(row["algorithm"].get("reference")), place.get(row["label"], 0)))
+    """Returns the rows in the order of the board, with references last. The first rows are drawn in
+    colours of their own."""
+    place = {label: i for i, label in enumerate(board_at(document, kind, point))}
+    return sorted(
+        rows_at(document, kind, point), key=lambda row: (bool(row["algorithm"].get("reference")), place.get(row["label"], 0))
+    )
 
 
 def _part(
@@ -77,7 +77,7 @@ def _part(
     looks: Mapping[str, chart.Look],
 ) -> dict[str, Any]:
     scenario, axis = document["sections"][kind][point], document["axis"]
-    board = {row["label"]: row for row in document["boards"][kind].get(point, [])}
+    board = board_at(document, kind, point)
     by_time = sorted(rows, key=lambda row: list(board).index(row["label"]) if board else 0)
     figures = [
         _figure(f"chart-{kind}-{one.name}", scenario, rows, looks, one, axis["name"])
@@ -99,7 +99,7 @@ def _part(
                 "given": row,
                 "page": site.places.record(document["name"], point, row["label"], kind),
                 "options": [(name, formats.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
-                "cells": cells(row, axis, board.get(row["label"]) if board else None),
+                "cells": cells(row, axis, board.get(row["label"])),
                 "bar": bar(board[row["label"]], end) if row["label"] in board else "",
             }
             for row in by_time
@@ -118,8 +118,8 @@ def _figure(
     on: Axis,
     compared_on: str,
 ) -> dict[str, Any]:
-    """Returns the picture of all rows against one axis; on the one on which accuracies are compared
-    it says where."""
+    """Returns the picture of all rows against one axis. If accuracies are compared on this axis, a
+    mark shows where."""
     lines = [chart.series(row["label"], looks[row["label"]], row["curves"][on.name]) for row in rows]
     drawn = [line for line in lines if line.at]
     end = max((line.at[-1] for line in drawn), default=0.0)
@@ -132,8 +132,13 @@ def _figure(
         "ident": ident,
         "svg": Markup(chart.draw(drawn, chart.framed(scenario, title, ident, axis, horizon), bold)),
         "lines": [(line, line.at[-1] < end, line.name in bold, line.mean[-1]) for line in drawn],
-        "bands": "; ".join(BANDS[band] for band in sorted({row["curves"][on.name]["band"] for row in rows}, reverse=True)),
+        "bands": bands(row["curves"][on.name]["band"] for row in rows),
     }
+
+
+def bands(kinds: Iterable[str]) -> str:
+    """Returns in words what the bands of some lines are."""
+    return "; ".join(BANDS[kind] for kind in sorted(set(kinds), reverse=True))
 
 
 def _facts(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -147,6 +152,6 @@ def _facts(scenario: Mapping[str, Any], axis: Mapping[str, str]) -> list[tuple[s
 
 
 def _early(row: Mapping[str, Any]) -> list[str]:
-    """Why a mean curve may stop before the budget does."""
+    """Returns the seeds that did not finish, since a mean curve stops with them."""
     broken = [run for run in row["runs"] if run["outcome"]["state"] != "finished"]
     return [f"{row['label']}: seed {run['seed']} {run['outcome']['state']}" for run in broken]

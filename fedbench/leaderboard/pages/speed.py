@@ -1,4 +1,5 @@
-"""The suite's own speed, commit by commit, from the history that asv keeps."""
+"""Reads the speed of fedbench itself, commit by commit, from the history that asv keeps, and makes
+its page."""
 
 from __future__ import annotations
 
@@ -14,17 +15,18 @@ from markupsafe import Markup, escape
 from fedbench import plain_files
 from fedbench.errors import UsageError
 from fedbench.leaderboard.pages.frame import Site
+from fedbench.leaderboard.pictures import image
 
-WIDTH, HEIGHT = 220, 72
-LARGEST = 16 << 20
+WIDTH, HEIGHT = 220, 72  # pixels of a picture
+LARGEST = 16 << 20  # bytes of a file of asv
 
 
 def read(folder: Path) -> dict[str, Any]:
     """Returns the history in a folder of asv's results.
 
-    It is {machines: [{label, cpu, commits, days, cases: [{name, values}]}]}: seconds of a case at
-    every commit, in order of time, None where it was not timed. UsageError for a file that is none
-    of asv's, or if there is no history.
+    It is {machines: [{label, cpu, commits, days, cases: [{name, values}]}]}. Commits are in the
+    order of time. The values of a case are its seconds at every commit, None where it was not
+    timed. Raises UsageError for a file that asv did not write, or if there is no history.
     """
     machines = [_machine(file.parent) for file in sorted(folder.glob("*/machine.json"))]
     known = [one for one in machines if one["cases"]]
@@ -57,8 +59,8 @@ def _load(file: Path) -> Any:
 
 
 def _cases(result: Mapping[str, Any]) -> dict[str, float]:
-    """Returns the seconds of every case that was timed; a case is a benchmark, or one value of its
-    parameter."""
+    """Returns the seconds of every case that was timed. A case is a benchmark, or a benchmark with
+    one value of its parameter."""
     found = {}
     columns = result["result_columns"]
     for name, row in result["results"].items():
@@ -74,7 +76,7 @@ def _cases(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def render(site: Site) -> str:
-    """Returns the page; a case that was timed once has a number and no line."""
+    """Returns the page. A case that was timed once has a number and no line."""
     machines = [
         {**machine, "pictures": [(case, _picture(case, machine["commits"]), _told(case)) for case in machine["cases"]]}
         for machine in (site.speed or {})["machines"]
@@ -105,9 +107,6 @@ def _picture(case: Mapping[str, Any], commits: Sequence[str]) -> Markup:
         f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(commits[i][:10])}: {_seconds(value)}</title></circle>'
         for x, y, i, value in places
     )
-    return Markup(
-        f'<svg class="profile" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(case["name"])}: {_told(case)}">'
-        f'<line class="rule" x1="6" x2="{WIDTH - 6}" y1="{HEIGHT - 8}" y2="{HEIGHT - 8}"/>'
-        f'<polyline class="own" points="{line}"/>{dots}</svg>'
-    )
+    axis = f'<line class="rule" x1="6" x2="{WIDTH - 6}" y1="{HEIGHT - 8}" y2="{HEIGHT - 8}"/>'
+    inside = f'{axis}<polyline class="own" points="{line}"/>{dots}'
+    return image("profile", (WIDTH, HEIGHT), f"{case['name']}: {_told(case)}", inside)

@@ -1,5 +1,5 @@
-"""The table of all rows and the comparison of a few: what a script fills, and what there is without
-one."""
+"""Makes the pages of the table of all rows and of the comparison of a few. Scripts fill them;
+without scripts they link to pages that need none."""
 
 from __future__ import annotations
 

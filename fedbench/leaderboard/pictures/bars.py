@@ -1,5 +1,5 @@
-"""A time with its interval as a small bar; bars below each other have one scale, so they can be
-compared."""
+"""Draws a time with its interval as a small bar. Bars below each other have one scale, so that they
+can be compared."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ WIDTH, HEIGHT = 96, 10
 
 
 def end_of(rows: Iterable[Mapping[str, Any]]) -> float:
-    """Returns where the scale of some rows of boards ends: at the latest end of an interval."""
+    """Returns where the scale of some rows of boards ends, which is the latest end of an
+    interval."""
     return max((row["mean"] + (row["half_width"] or 0.0) for row in rows if row["solved"] > 0), default=0.0)
 
 
 def bar(row: Mapping[str, Any], end: float) -> Markup:
-    """Returns the picture of a board's row: a dot at the mean, a line over its 95 % interval;
-    hollow if it misses targets, so that the dot stands for a lower bound. Nothing for a row that
-    reaches no target. `end`: of the scale, which begins at 0 s."""
+    """Returns the picture of a row of a board, on a scale from 0 s to `end`.
+
+    A dot is at the mean, and a line over the 95 % interval. The dot is hollow if the row misses
+    targets, since the mean is then a lower bound. The picture is empty if the row reaches no
+    target.
+    """
     if row["solved"] == 0 or end <= 0:
         return Markup("")
     half = row["half_width"] or 0.0

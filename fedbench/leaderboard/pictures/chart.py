@@ -1,9 +1,8 @@
-"""Test accuracy against an axis as an inline SVG, without a drawing library.
+"""Draws test accuracy against an axis as an inline SVG.
 
-The picture has no viewBox: x is in per cent of the width that the page gives it, y in pixels of a
-fixed height, and the curves sit in a nested SVG that is stretched in x alone. So text keeps its
-size from a phone to a wide screen. Colours come from the page's style sheet (classes s0, s1, ..),
-so that they follow the light or dark scheme.
+The picture has no viewBox. Its x is in per cent of the width that the page gives it, and its y in
+pixels of a fixed height. The curves are in a nested SVG that is stretched in x alone. So text keeps
+its size from a phone to a wide screen. Colours are classes s0, s1, .. of the style sheet.
 """
 
 from __future__ import annotations
@@ -19,28 +18,29 @@ from fedbench.leaderboard import formats
 
 HEIGHT = 340  # CSS pixels, also in style.css
 WIDTH = 1000  # units of the stretched part
-MOST_POINTS = 400
+MOST_POINTS = 400  # points of a curve, besides the last one
 COLOURS = 7  # classes s0 .. s6 in style.css
 DASHES = ("none", "7 3", "2 3", "9 3 2 3", "14 4", "5 2 1 2 1 2")
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a series is drawn: the same algorithm looks the same in every chart of a page."""
+    """How a series is drawn. An algorithm looks the same in every chart of a page."""
 
     colour: int
     dash: str
 
 
 def look_of(index: int) -> Look:
-    """Distinct for 42 series: colour and dash pattern change together, so either alone tells
-    neighbours apart."""
+    """Returns the look of a series by its index. The first 42 looks are distinct. Colour and dashes
+    change together, so either alone tells neighbours apart."""
     return Look(index % COLOURS, DASHES[(index % COLOURS + index // COLOURS) % len(DASHES)])
 
 
 @dataclass(frozen=True)
 class Series:
-    """A named mean curve with its band: equal-length sequences. at: places on the axis."""
+    """A named mean curve with its band, as sequences of equal length. `at` are places on the
+    axis."""
 
     name: str
     look: Look
@@ -51,23 +51,30 @@ class Series:
 
 
 def series(name: str, drawn_as: Look, curve: Mapping[str, Any]) -> Series:
-    """Returns the series of the document's curve. A very long one keeps every k-th point and the
-    last."""
+    """Returns the series of a document's curve. A very long curve keeps every k-th point and the
+    last one."""
     keep = kept(len(curve["at"]), MOST_POINTS)
     return Series(name, drawn_as, *([curve[column][i] for i in keep] for column in ("at", "mean", "low", "high")))
 
 
 def kept(length: int, most: int) -> list[int]:
-    """Returns every k-th place of so many, and the last: at most `most` and one."""
+    """Returns every k-th index of a sequence of some length, and the last index. They are at most
+    `most` + 1."""
     places = list(range(0, length, max(1, math.ceil(length / most))))
     return [*places, length - 1] if length and places[-1] != length - 1 else places
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What is around the lines. ident: of the element, unique on the page. title: in words.
-    targets: accuracies. axis: title and unit, as the document has them. horizon: where on the axis
-    accuracies are compared, None: nowhere."""
+    """What is around the lines.
+
+    Attributes:
+        ident: the id of the element, which is unique on the page.
+        title: what the picture shows, in words.
+        targets: accuracies, each with a horizontal line.
+        axis: the axis with its title and unit, as a document has it.
+        horizon: where on the axis accuracies are compared; None if nowhere.
+    """
 
     ident: str
     title: str
@@ -77,7 +84,8 @@ class Picture:
 
 
 def framed(scenario: Mapping[str, Any], title: str, ident: str, axis: Mapping[str, str], horizon: float | None = None) -> Picture:
-    """Returns what is around the lines of a scenario: its targets in test accuracy."""
+    """Returns what is around the lines of a scenario. Only its targets in test accuracy are
+    shown."""
     goals = [one["value"] for one in scenario["targets"] if one["metric"] == "test_accuracy"]
     return Picture(ident, title, goals, axis, horizon)
 
@@ -102,12 +110,13 @@ class Scale:
         return f"{value:,.{digits + (round(self.step * 10**digits, 9) % 1 != 0)}f}"
 
     def share(self, value: float) -> float:
-        """Where a value lies: 0 at `low`, 1 at `high`."""
+        """Returns where a value lies on the scale: 0 at `low`, 1 at `high`."""
         return (value - self.low) / (self.high - self.low)
 
 
 def nice_step(span: float, wanted: int) -> float:
-    """The step among 1, 2, 2.5, 5 times a power of ten that gives at most `wanted` intervals."""
+    """Returns the smallest step that cuts a span into at most `wanted` intervals. It is 1, 2, 2.5
+    or 5 times a power of ten."""
     raw = span / wanted
     power = 10.0 ** math.floor(math.log10(raw))
     return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= raw * (1 - 1e-9))
@@ -120,7 +129,8 @@ def place_scale(lines: Sequence[Series]) -> Scale:
 
 
 def value_scale(lines: Sequence[Series], targets: Sequence[float]) -> Scale:
-    """Holds all bands and targets, widened to whole steps; an accuracy stays within 0 .. 1."""
+    """Returns the scale that holds all bands and targets. It is widened to whole steps and stays
+    within 0 .. 1, as accuracies do."""
     values = [*chain.from_iterable((*line.low, *line.high) for line in lines), *targets]
     low, high = max(0.0, min(values)), min(1.0, max(values))
     if high - low < 1e-3:
@@ -130,9 +140,14 @@ def value_scale(lines: Sequence[Series], targets: Sequence[float]) -> Scale:
 
 
 def draw(lines: Sequence[Series], picture: Picture, bold: Set[str] | None = None) -> str:
-    """The SVG element. Lines without points are left out; an empty string if nothing can be drawn.
-    `bold`: the names of the lines that stand out, None: all; the others are thin and grey, behind
-    them and without a band."""
+    """Returns the SVG element, or an empty string if no line has points.
+
+    Args:
+        lines: the lines. Those without points are left out.
+        picture: what is around the lines.
+        bold: the names of the lines that stand out; by default all. The others are behind them,
+            thin, grey and without a band.
+    """
     drawn = sorted((line for line in lines if line.at), key=lambda line: bold is not None and line.name in bold)
     if not drawn:
         return ""
@@ -191,7 +206,8 @@ def _target(value: float, y: Scale) -> str:
 
 
 def _horizon(place: float | None, x: Scale) -> list[str]:
-    """Marked where it is not the end of the picture anyway."""
+    """Returns the mark of the place where accuracies are compared. There is none if the place is
+    the end of the picture."""
     if place is None or x.share(place) > 0.999:
         return []
     at, is_right = f"{100 * x.share(place):.2f}%", x.share(place) > 0.6
@@ -218,5 +234,6 @@ def _path(places: Sequence[float], values: Sequence[float], x: Scale, y: Scale) 
 
 
 def _y(scale: Scale, value: float) -> str:
-    """Pixels from the top, kept inside the picture (a t-interval may leave 0 .. 1)."""
+    """Returns the pixels from the top. They stay inside the picture, since a t-interval may leave
+    0 .. 1."""
     return f"{HEIGHT * (1 - min(1.0, max(0.0, scale.share(value)))):.5g}"

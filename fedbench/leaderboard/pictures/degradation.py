@@ -1,5 +1,5 @@
-"""How an algorithm fares when one thing is changed: at every point its time over its own time at
-the base, one small picture each."""
+"""Draws how much slower an algorithm gets when one thing is changed. Its small picture shows the
+time at every point over its own time at the base."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import escape
 
 from fedbench.leaderboard import formats
-from fedbench.leaderboard.pictures.profiles import Small
+from fedbench.leaderboard.pictures import Small, image
 
 WIDTH, HEIGHT = 216, 104
 LEFT, RIGHT, TOP, BOTTOM = 26, 4, 6, 16  # pixels around the picture
-LOW, HIGH = 0.25, 32  # ratios beyond stand at the edge
+LOW, HIGH = 0.25, 32  # ratios beyond these are drawn at the edge
 TICKS = (0.25, 1, 4, 16)
 CONTEXT = "degradation-context"
 
 
 @dataclass(frozen=True)
 class _Dot:
-    """A point's ratio to the base; `bound`: what is missed makes it one."""
+    """The ratio of a point to the base. `bound` is a sign that says which bound the ratio is if a
+    target was missed, and is empty otherwise."""
 
     point: str
     place: int
@@ -31,8 +32,9 @@ class _Dot:
 
 
 def pictures(document: Mapping[str, Any], kind: str, labels: Sequence[str]) -> list[Small]:
-    """Returns a picture for each label that reaches a target at the first point, which is the base,
-    and has other points. The first one brings the grey dots of all, which the others use."""
+    """Returns a picture for each label that reaches a target at the base, which is the first point,
+    and at another one. The first picture defines the grey dots of all, which the others show
+    too."""
     points = [point["name"] for point in document["points"]]
     dots = {label: found for label in labels if (found := _dots(document["boards"][kind], points, label))}
     if len(points) < 2 or not dots:
@@ -46,14 +48,10 @@ def pictures(document: Mapping[str, Any], kind: str, labels: Sequence[str]) -> l
         worst = max(own, key=lambda dot: dot.ratio)
         none = _without(document["boards"][kind], points, label)
         within = f"most at {worst.point}: {worst.bound}{worst.ratio:.1f}" + (f"; no target at {', '.join(none)}" if none else "")
-        shown = "".join(_stem(dot, width) for dot in own) + "".join(
-            _cross(points.index(point) - 1, width, point) for point in none
-        )
-        svg = (
-            f'<svg class="profile" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-            f'aria-label="{escape(label)}: {escape(within)}">{_frame(document["points"], width)}{behind}{shown}</svg>'
-        )
-        smalls.append(Small(label, Markup(svg), within))
+        crosses = (_cross(points.index(point) - 1, width, point) for point in none)
+        shown = "".join([*(_stem(dot, width) for dot in own), *crosses])
+        inside = f"{_frame(document['points'], width)}{behind}{shown}"
+        smalls.append(Small(label, image("profile", (WIDTH, HEIGHT), f"{label}: {within}", inside), within))
     return smalls
 
 

@@ -1,20 +1,21 @@
-"""How stale the consumed jobs were, as an inline SVG of bars."""
+"""Draws how stale the results were that updates used, as bars."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from fedbench.leaderboard import formats
+from fedbench.leaderboard.pictures import image
 
 WIDTH, HEIGHT = 420, 150
 LEFT, RIGHT, TOP, BOTTOM = 44, 8, 8, 34
 
 
 def histogram(shares: Sequence[float], title: str) -> Markup:
-    """Returns the picture of shares by staleness 0, 1, ..; nothing without any. What is missing
-    from 1 is said in words."""
+    """Returns the picture of shares by staleness 0, 1, .., which is empty without shares. What they
+    lack of 1 is staler, and the picture says so in words."""
     if not shares:
         return Markup("")
     most, rest = max(shares), 1 - sum(shares)
@@ -32,12 +33,9 @@ def histogram(shares: Sequence[float], title: str) -> Markup:
         f'<text x="{LEFT - 6}" y="{_y(part):.1f}" dy=".32em" text-anchor="end">{formats.number(100 * most * part)} %</text>'
         for part in (0.5, 1)
     ]
-    return Markup(
-        f'<svg class="histogram" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(title)}">{"".join(bars)}'
-        f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM}"/>{"".join(marks)}'
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 4}" text-anchor="middle">staleness, in updates{beyond}</text></svg>'
-    )
+    axis = f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM}"/>'
+    name = f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 4}" text-anchor="middle">staleness, in updates{beyond}</text>'
+    return image("histogram", (WIDTH, HEIGHT), title, "".join([*bars, axis, *marks, name]))
 
 
 def _y(part: float) -> float:

@@ -1,15 +1,18 @@
-"""Who has which labels: clients from the fastest to the slowest, classes below each other, the
-darker the larger the share of a client's examples."""
+"""Draws which clients have which labels. Clients are side by side from the fastest to the slowest,
+and classes below each other. A cell is the darker, the larger its share of the client's
+examples."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
+
+from fedbench.leaderboard.pictures import image
 
 SHADES = (0.02, 0.1, 0.25, 0.5, 0.75)
-"""The least share of each shade."""
+"""The smallest share that each shade stands for."""
 WIDTH, ROW = 760, 16
 LEFT, TOP, BOTTOM = 60, 4, 34
 
@@ -38,7 +41,4 @@ def label_map(found: Mapping[str, Any]) -> Markup:
         f'<text x="{LEFT}" y="{height - 16}">fastest client, {found["step_seconds"][0]:.3g} s a step</text>'
         f'<text x="{WIDTH}" y="{height - 16}" text-anchor="end">slowest, {found["step_seconds"][-1]:.3g} s</text>'
     )
-    return Markup(
-        f'<svg class="map" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(told)}">'
-        f"{shown}{names}{ends}</svg>"
-    )
+    return image("map", (WIDTH, height), told, f"{shown}{names}{ends}")

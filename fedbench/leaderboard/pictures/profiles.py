@@ -1,14 +1,13 @@
-"""How many targets every algorithm reaches within a factor of the reference times: one small
-picture each, the others in grey behind it."""
+"""Draws how many targets every algorithm reaches within a factor of the reference times. Each has a
+small picture, with the others in grey behind it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup, escape
+from fedbench.leaderboard.pictures import Small, image
 
 WIDTH, HEIGHT = 168, 96
 LEFT, RIGHT, TOP, BOTTOM = 26, 6, 6, 18  # pixels around the picture
@@ -16,18 +15,9 @@ TICKS = (0.5, 1, 2, 4, 8, 16, 32)
 CONTEXT = "profiles-context"
 
 
-@dataclass(frozen=True)
-class Small:
-    """One picture. `within`: what it says in words."""
-
-    label: str
-    svg: Markup
-    within: str
-
-
 def pictures(profiles: Mapping[str, Any], kind: str, labels: Sequence[str]) -> list[Small]:
-    """Returns a picture for each of the labels that have a profile; none if there are no reference
-    times. The first one brings the grey lines, which the others use."""
+    """Returns a picture for each of the labels that has a profile, and none if there are no
+    reference times. The first picture defines the grey lines of all, which the others show too."""
     factors, shares = profiles["factors"], profiles["shares"][kind]
     known = [label for label in labels if label in shares]
     if not factors or not known:
@@ -39,16 +29,13 @@ def pictures(profiles: Mapping[str, Any], kind: str, labels: Sequence[str]) -> l
         behind = grey if i == 0 else f'<use href="#{ident}"/>'
         soon, late = (100 * _at(factors, shares[label], factor) for factor in (1, 4))
         within = f"{soon:.0f} % within the reference time, {late:.0f} % within 4x"
-        svg = (
-            f'<svg class="profile" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-            f'aria-label="{escape(label)}: {within}">{_frame()}{behind}{_path(factors, shares[label], "own")}</svg>'
-        )
-        found.append(Small(label, Markup(svg), within))
+        inside = f"{_frame()}{behind}{_path(factors, shares[label], 'own')}"
+        found.append(Small(label, image("profile", (WIDTH, HEIGHT), f"{label}: {within}", inside), within))
     return found
 
 
 def _at(factors: Sequence[float], shares: Sequence[float], factor: float) -> float:
-    """Returns the share at the largest given factor up to this one."""
+    """Returns the share at a factor, which is that at the largest of `factors` up to it."""
     return max((share for one, share in zip(factors, shares, strict=True) if one <= factor), default=0.0)
 
 

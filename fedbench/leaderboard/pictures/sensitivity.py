@@ -1,4 +1,5 @@
-"""How much an option matters: a dot a trial, its value against its time to the targets."""
+"""Draws how much an option matters. Each trial is a dot, with its value of the option against its
+time to the targets."""
 
 from __future__ import annotations
 
@@ -9,13 +10,14 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from fedbench.leaderboard import formats
+from fedbench.leaderboard.pictures import image
 
 WIDTH, HEIGHT = 230, 132
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 8, 34
 
 
 def pictures(found: Mapping[str, Any]) -> list[tuple[str, Markup]]:
-    """Returns a picture for each option that was looked for, with its name."""
+    """Returns the name and the picture of each option that was tuned."""
     most = max((trial["seconds"] for trial in found["trials"]), default=0.0) or 1.0
     return [(option["name"], _picture(found, option, most)) for option in found["sought"]]
 
@@ -27,9 +29,10 @@ def _picture(found: Mapping[str, Any], option: Mapping[str, Any], most: float) -
         if value is None or not _within(value, option):
             continue
         kind = "dot" + (" hollow" if trial["misses"] else "") + (" chosen" if trial["trial"] == found["chosen"] else "")
-        told = f"{option['name']}={value:g}: {'at least ' if trial['misses'] else ''}{trial['seconds']:.1f} s" + (
-            f", {trial['misses']} of {trial['attempts']} targets and seeds missed" if trial["misses"] else ""
-        )
+        least, missed = "", ""
+        if trial["misses"]:
+            least, missed = "at least ", f", {trial['misses']} of {trial['attempts']} targets and seeds missed"
+        told = f"{option['name']}={value:g}: {least}{trial['seconds']:.1f} s{missed}"
         told += ", the published options" if trial["trial"] == 0 else ""
         x, y = _x(value, option), TOP + (HEIGHT - TOP - BOTTOM) * (1 - trial["seconds"] / most)
         size = 5 if trial["trial"] == found["chosen"] else 3
@@ -40,15 +43,14 @@ def _picture(found: Mapping[str, Any], option: Mapping[str, Any], most: float) -
         for value, anchor in ((option["low"], "start"), (option["high"], "end"))
     )
     scale = ", logarithmic" if option["scale"] == "log" else ""
-    return Markup(
-        f'<svg class="sensitivity" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(option["name"])}: {len(dots)} trials">'
+    inside = (
         f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{bottom}" y2="{bottom}"/>'
         f'<text x="{LEFT - 5}" y="{TOP}" dy=".7em" text-anchor="end">{formats.number(most)}</text>'
         f'<text x="{LEFT - 5}" y="{bottom}" text-anchor="end">0 s</text>{ends}'
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 5}" text-anchor="middle">{escape(option["name"])}{scale}</text>'
-        f"{''.join(dots)}</svg>"
+        f"{''.join(dots)}"
     )
+    return image("sensitivity", (WIDTH, HEIGHT), f"{option['name']}: {len(dots)} trials", inside)
 
 
 def _within(value: float, option: Mapping[str, Any]) -> bool:
@@ -56,7 +58,8 @@ def _within(value: float, option: Mapping[str, Any]) -> bool:
 
 
 def _x(value: float, option: Mapping[str, Any]) -> float:
-    """Values beyond the interval, such as a published one, stand at its end."""
+    """Returns the place of a value of an option. A value beyond the interval that was searched,
+    such as a published one, is at its end."""
     low, high, value = (math.log(one) if option["scale"] == "log" else one for one in (option["low"], option["high"], value))
     share = (value - low) / (high - low) if high > low else 0.5
     return LEFT + (WIDTH - LEFT - RIGHT) * min(1.0, max(0.0, share))

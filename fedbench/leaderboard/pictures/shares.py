@@ -1,5 +1,5 @@
-"""How many of some numbers have which verdict, as one bar. The counts stand beside it in words, so
-it says nothing to a screen reader."""
+"""Draws how many numbers have which verdict, as one bar. The counts are beside it in words, so a
+screen reader skips it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from fedbench.leaderboard.verdicts import WORDS, tone
+from fedbench.leaderboard.verdicts import TONES, WORDS
 
 HEIGHT = 12
 
 
 def shares(counts: Mapping[str, int]) -> Markup:
-    """Returns the bar, in the order of the verdicts; nothing without numbers. It is as wide as the
-    page gives it."""
+    """Returns the bar of some counts in the order of the verdicts. It is as wide as the page lets
+    it be, and empty without numbers."""
     whole = sum(counts.values())
     if not whole:
         return Markup()
@@ -23,6 +23,6 @@ def shares(counts: Mapping[str, int]) -> Markup:
         wide = 100 * counts.get(word, 0) / whole
         if wide:
             kind = f"share-{word.replace(' ', '-')}"
-            parts.append(f'<rect class="tone-{tone(word)} {kind}" x="{at:.2f}%" width="{wide:.2f}%" height="{HEIGHT}"/>')
+            parts.append(f'<rect class="tone-{TONES[word]} {kind}" x="{at:.2f}%" width="{wide:.2f}%" height="{HEIGHT}"/>')
         at += wide
     return Markup(f'<svg class="shares" width="100%" height="{HEIGHT}" aria-hidden="true">{"".join(parts)}</svg>')

@@ -1,5 +1,5 @@
-"""What some clients do at the beginning of a run: a bar a job, coloured by what becomes of it, over
-the server's updates."""
+"""Draws what some clients do at the beginning of a run. Each job is a bar, coloured by what becomes
+of its results. Below the bars are the server's updates."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from fedbench.leaderboard import formats
+from fedbench.leaderboard.pictures import image
 
 WIDTH, ROW = 760, 18
 LEFT, TOP, BOTTOM = 84, 4, 48
-MOST_UPDATES = 300  # marks
+MOST_UPDATES = 300  # marks of updates
 
 
 def timeline(found: Mapping[str, Any]) -> Markup:
-    """Returns the picture of a timeline; nothing if none of its clients has a job in it."""
+    """Returns the picture of a timeline, which is empty if it has no job."""
     jobs, end = found["jobs"], found["end_seconds"]
     if not jobs["client"] or end <= 0:
         return Markup("")
     line = {client: TOP + ROW * i for i, client in enumerate(found["clients"])}
-    height = TOP + ROW * len(line) + BOTTOM
     bottom = TOP + ROW * len(line)
     parts = [
         f'<text x="{LEFT - 6}" y="{y + ROW / 2}" dy=".32em" text-anchor="end">client {client}</text>'
@@ -44,10 +44,7 @@ def timeline(found: Mapping[str, Any]) -> Markup:
         for part, anchor in ((0, "start"), (0.5, "middle"), (1, "end"))
     ]
     told = f"{len(line)} of {found['of_clients']} clients, {len(jobs['client'])} jobs in the first {formats.number(end)} virtual seconds"
-    return Markup(
-        f'<svg class="timeline" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-        f'aria-label="{escape(told)}">{"".join(parts)}</svg>'
-    )
+    return image("timeline", (WIDTH, bottom + BOTTOM), told, "".join(parts))
 
 
 def _x(second: float, end: float) -> float:

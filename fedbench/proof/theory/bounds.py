@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Setting:
-    """The constants of a problem and a run on which the bounds depend. G2 bounds |grad F_i|^2 over all
-    iterates, nu2 bounds the heterogeneity |grad F_i - grad F|^2 of every client, and gamma2 is its
-    mean over the clients."""
+    """The constants of a problem and a run on which the bounds depend. G2 bounds |grad F_i|^2 over
+    all iterates, nu2 bounds the heterogeneity |grad F_i - grad F|^2 of every client, and gamma2 is
+    its mean over the clients."""
 
     A0: float
     L: float
@@ -99,8 +99,8 @@ def fedbuff_allows(s: Setting, el: float) -> bool:
 
 
 def fedbuff(s: Setting, el: float) -> dict[str, float]:
-    """Returns the bound of Toghani and Uribe, Theorem 1 in its general form: (36), in which the 1/T
-    of the first term is missing. With beta = 1/M on the sum of the buffer, server_lr is 1."""
+    """Returns the bound of Toghani and Uribe, Theorem 1 in its general form: (36), with the factor
+    1/T that its first term lacks. With beta = 1/M on the sum of the buffer, server_lr is 1."""
     a1, a2, a3, e_phi = fedbuff_shares(s, el)
     third = 2 * s.L**2 * e_phi * (s.sigma2 + s.clients * s.gamma2)
     terms = {

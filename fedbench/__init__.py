@@ -30,14 +30,12 @@ _PLACES = {
     "run": "fedbench.suites.runner:run",
     "scenario": "fedbench.scenarios.load:load",
 }
-
-
 _MODULES = ("errors", "kernels", "protocols", "types")
 
 
 def __getattr__(name: str) -> Any:
-    """Public names are imported when they are first used, so that `import fedbench.kernels` needs
-    numpy only."""
+    """Imports a public name when it is first used, so that `import fedbench.kernels` needs numpy
+    only."""
     if name in _MODULES:
         return importlib.import_module(f"fedbench.{name}")
     if name not in _PLACES:
@@ -49,5 +47,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is public, also if it is imported on first use; not what this file needs for itself."""
+    """Returns the public names, also those that are not imported yet, without the names that this
+    file imports for itself."""
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

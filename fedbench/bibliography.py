@@ -1,4 +1,4 @@
-"""How a citation reads, by the key of its paper."""
+"""Citations of papers by key, and how they read as text."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Cited(NamedTuple):
 
 
 def cited(**places: str) -> tuple[Cited, ...]:
-    """Returns the sources in the order given: `cited(mcmahan2017="Alg. 1")`. UsageError for a key
-    without a paper."""
+    """Returns the sources in the given order: `cited(mcmahan2017="Alg. 1")`. UsageError if a key
+    has no paper."""
     for key in places:
         paper(key)
     return tuple(Cited(key, place) for key, place in places.items())
@@ -37,10 +37,10 @@ def sentence(one: Cited) -> str:
 
 
 def described(source: str | tuple[Cited, ...]) -> list[dict[str, Any]]:
-    """Returns the sources as JSON-able rows: key, place, short, authors, year, title, venue, link
-    and text.
+    """Returns the sources as rows for JSON: key, place, short, authors, year, title, venue, link,
+    method and text.
 
-    A source that is plain text, as an algorithm outside the package may have it, is one row with
+    An algorithm outside the package may give plain text as its source, which makes one row with
     `text` only.
     """
     if isinstance(source, str):

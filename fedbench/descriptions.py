@@ -16,7 +16,8 @@ from fedbench.types import GradientWork, Info, Rounds, ServerMemory, Traffic
 
 
 def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
-    """Name, source, equations and options of an algorithm; JSON-able."""
+    """Returns the name, source, equations, costs and options of an algorithm, as values for
+    JSON."""
     annotations = hints(cls)
     few = Info(10, np.ones(10))
     policy = type(cls().dispatch(few))
@@ -48,18 +49,19 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
 
 
 def traffic_text(traffic: Traffic) -> str:
+    """Returns in words what a job moves."""
     down, up, exchanges = traffic
     return f"{down:g} model-sized down, {up:g} up" + (f", in {exchanges} exchanges" if exchanges > 1 else "")
 
 
 def work_text(work: GradientWork) -> str:
-    """Returns what a job moves and computes at the default options, in words."""
+    """Returns in words what a job computes."""
     per_step, full = work
     return f"{per_step} mini-batch{'es' * (per_step > 1)} a step" + (f", {full} over all examples" if full else "")
 
 
 def memory_text(memory: ServerMemory) -> str:
-    """Returns what the server keeps at the default options, in words."""
+    """Returns in words what the server keeps."""
     own, per_client, per_version = memory
     parts = [
         f"{own} model-sized",

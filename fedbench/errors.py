@@ -1,4 +1,5 @@
-"""Errors meant for users: each names the thing, the value, what was expected and where."""
+"""The errors that users see. Each message names the thing, the value, what was expected, and
+where."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ class RecordError(FedbenchError):
 
 
 class OriginError(UsageError, RecordError):
-    """The algorithm of a record cannot be found, or is another one; the message says what to
-    name."""
+    """The algorithm of a record cannot be found, or is another one; the message says what the user
+    has to name."""
 
 
 class PluginError(FedbenchError):
@@ -49,17 +50,19 @@ class NoCudaError(UsageError, ImportError):
 
 
 def one_line(error: BaseException, most: int = 200) -> str:
-    """What an error of another library says, on one line."""
+    """Returns the message of another library's error on one line of at most `most` characters."""
     return " ".join(str(error).split())[:most]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the closest known name, else the list of them."""
+    """Returns `; did you mean 'x'?` for the closest known name, or the list of known names if none
+    is close."""
     names = sorted(known)
     return closest(name, names) or f"; known: {', '.join(names)}"
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the closest known name; empty if none is close."""
-    close = difflib.get_close_matches(name[:100], sorted(known), n=1, cutoff=0.5)  # its time grows with the square of the length
+    """Returns `; did you mean 'x'?` for the closest known name, or empty text if none is close."""
+    # A longer name is cut, since the time grows with the square of the length.
+    close = difflib.get_close_matches(name[:100], sorted(known), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,4 +1,4 @@
-"""The papers that fedbench cites, by key. A link is left out where none is certain."""
+"""The papers that fedbench cites, by key. A paper without a certain link has none."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """Family names of the authors in order, the title, where and when it appeared, and a link
-    (empty: none is known).
+    """One paper. `authors` are family names in order, and `link` is empty if none is known.
 
-    `method` is what the paper proposes, named where authors and year alone would be ambiguous.
+    `method` is the name of what the paper proposes. It is given only where authors and year alone
+    would be ambiguous.
     """
 
     authors: tuple[str, ...]
@@ -22,7 +22,8 @@ class Paper:
 
     @property
     def short(self) -> str:
-        """Authors and year as texts cite them: `Nguyen et al. 2022`, `Wang et al. 2024 (FADAS)`."""
+        """Returns authors and year as texts cite them: `Nguyen et al. 2022`, `Wang et al. 2024
+        (FADAS)`."""
         first, *others = self.authors
         names = first if not others else f"{first} and {others[0]}" if len(others) == 1 else f"{first} et al."
         return f"{names} {self.year}" + (f" ({self.method})" if self.method else "")

@@ -1,5 +1,5 @@
-"""Options of algorithms: ranges as annotations, a sentence at the field, and the check of a value
-against them."""
+"""Options of algorithms. An annotation gives the range of an option, its field has a sentence about
+it, and `checked` compares values with the annotation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from fedbench.errors import UsageError
 
 @dataclass(frozen=True)
 class Range:
-    """Allowed values of a hyper-parameter: `low` and `high`, each included unless it is the `open`
-    end."""
+    """The finite numbers from `low` to `high`. Both ends are included, but for the one that `open`
+    names."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -44,44 +44,53 @@ T = TypeVar("T")
 
 
 def option(default: T, about: str) -> T:
-    """Returns the default of a hyper-parameter, to be written behind its annotation, and keeps the
-    sentence that says what it is.
+    """Returns a field with the default of a hyper-parameter and a sentence about it:
+    `server_lr: Positive = option(1.0, "The server's learning rate.")`.
 
-    `server_lr: Positive = option(1.0, "The server's learning rate.")`. A field with a plain default
-    is shown without a sentence.
+    A field that has a plain default instead is shown without a sentence.
     """
     return dataclasses.field(default=default, metadata={"about": about})
 
 
 def hints(cls: type) -> dict[str, Any]:
-    """Annotations of a class's fields, ranges included."""
+    """Returns the annotations of a class's fields by name, ranges included."""
     return typing.get_type_hints(cls, include_extras=True)
 
 
 def sentence(cls: type, name: str) -> str:
-    """Returns what the option `name` of a class is; empty if nobody says it. A class that only
-    changes a default need not repeat it."""
+    """Returns the sentence about the option `name` of a class, or empty text if there is none. A
+    class that only changes a default inherits the sentence of its parent."""
     fields = (vars(parent).get("__dataclass_fields__", {}).get(name) for parent in cls.__mro__)
     return next((about for field in fields if field is not None and (about := field.metadata.get("about", ""))), "")
 
 
 def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
-    """The value in its canonical type (an int for a float field becomes a float), or a UsageError
-    that says what is allowed."""
-    for option in _alternatives(hint):
-        fits, canonical = _fits(value, option)
+    """Returns the value in the type of its field: an int for a float field becomes a float.
+
+    Args:
+        owner: the algorithm to which the option belongs, for the message.
+        name: the option, for the message.
+        value: what a user gave.
+        hint: the annotation of the option's field.
+
+    Raises:
+        UsageError: the value is not allowed. The message says what is.
+    """
+    for alternative in _alternatives(hint):
+        fits, canonical = _fits(value, alternative)
         if fits:
             return canonical
     raise UsageError(f"{owner}: {name} must be {describe(hint)}, got {value!r:.80}")
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:
-    """The parts of a union, or the annotation itself."""
+    """Returns the parts of a union, or the annotation itself as the only part."""
     is_union = isinstance(hint, pytypes.UnionType) or typing.get_origin(hint) is typing.Union
     return typing.get_args(hint) if is_union else (hint,)
 
 
 def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
+    """Returns whether the value fits an annotation that is no union, and the value in its type."""
     allowed: Range | None = None
     if typing.get_origin(hint) is Annotated:
         hint, allowed = typing.get_args(hint)[:2]
@@ -100,19 +109,19 @@ def _fits(value: Any, hint: Any) -> tuple[bool, Any]:
 
 
 def takes_whole_numbers(hint: Any) -> bool:
-    """Whether the numbers that an annotation allows are integers, such as those of `Count | None`."""
+    """Returns whether the numbers that an annotation allows are integers, as for `Count | None`."""
     return any((typing.get_args(one)[0] if typing.get_origin(one) is Annotated else one) is int for one in _alternatives(hint))
 
 
 def _is_whole(value: Any) -> bool:
-    """An integer of 64 bits, which is no boolean."""
+    """Returns whether the value is an integer of 64 bits and no boolean."""
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
 def describe(hint: Any) -> str:
-    """An annotation in words: `a number > 0`, `one of 'none', 'sqrt'`, ..."""
+    """Returns an annotation in words: `a number > 0`, `one of 'none', 'sqrt'`, ..."""
     if len(several := _alternatives(hint)) > 1:
-        return " or ".join(describe(option) for option in several)
+        return " or ".join(map(describe, several))
     if typing.get_origin(hint) is Annotated:
         kind, allowed = typing.get_args(hint)[:2]
         return f"{describe(kind)} {allowed}"

@@ -1,5 +1,8 @@
-"""Where an algorithm comes from: built in, an entry point, a class in a file, or an object; enough
-to find it again."""
+"""Where an algorithm comes from, and how to find it again.
+
+An algorithm is built in, or an entry point of another package, or a class in a file that the user
+names, or an object that was given in Python.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import re
 import sys
 import traceback
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -25,8 +28,8 @@ GROUP = "fedbench.{kind}s"  # of entry points
 KINDS = ("algorithm", "task")
 ALGORITHMS = GROUP.format(kind="algorithm")
 REFUSED = (OSError, UnicodeError, RecursionError, OverflowError, MemoryError)
-"""What the machine or its limits refuse: a full disk, a name that is too long, too little
-memory."""
+"""The errors with which the machine or its limits refuse something: a full disk, a name that is too
+long, too little memory."""
 LARGEST = 4 << 20  # bytes of a file that is run
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
@@ -35,22 +38,27 @@ _FILES: dict[str, tuple[Path, str]] = {}  # by module: the file, and the sha256 
 
 
 def plain(name: str) -> str:
-    """A name as tables have it: hyphens as underscores, small letters."""
+    """Returns a name as the registry has it: in small letters, with underscores for hyphens."""
     return name.replace("-", "_").lower()
 
 
 def is_in_file(selector: str) -> bool:
-    """Is it `path/to/mine.py:MyAlgorithm`?"""
+    """Returns whether a selector has the form `path/to/mine.py:MyAlgorithm`."""
     return IN_FILE.fullmatch(selector) is not None
 
 
 def from_file(selector: str, sha256: str | None = None) -> type[Algorithm]:
-    """The class behind `path/to/mine.py:MyAlgorithm`. The file is run, once for one content; its
-    folder is not on the path.
+    """Returns the class that `path/to/mine.py:MyAlgorithm` names. The file is run once for each
+    content that it has, and its folder is not put on the import path.
 
-    `sha256`: of the only content that may be run. UsageError if file or class is missing (with the
-    nearest match), the file fails, or the class is no Algorithm with a name. OriginError if the
-    content is another one; it is then not run.
+    Args:
+        selector: the file and the class.
+        sha256: if given, the only content that may be run has this sum.
+
+    Raises:
+        UsageError: file or class is missing (the message has the nearest name), the file fails, or
+            the class is no Algorithm with a valid name.
+        OriginError: the content has another sum. The file is then not run.
     """
     match = IN_FILE.fullmatch(selector)
     if match is None:
@@ -102,7 +110,8 @@ def _checked(found: Any, selector: str) -> type[Algorithm]:
 
 
 def _reduced(algorithm: Algorithm) -> tuple[Any, ...]:
-    """Other processes run the file again: its module has no name by which they could import it."""
+    """Pickles an algorithm as its file and options. The process that unpickles it runs the file
+    again, since the module has no name by which it could be imported."""
     cls = type(algorithm)
     return _again, (f"{_FILES[cls.__module__][0]}:{cls.__name__}", algorithm.options())
 
@@ -112,10 +121,11 @@ def _again(selector: str, options: dict[str, Any]) -> Algorithm:
 
 
 def origin(cls: type[Algorithm]) -> dict[str, str]:
-    """How to find the class again: empty if built in, else its `kind` and what belongs to it; no
-    folders, no user names.
+    """Returns how to find the class again, without folders or user names.
 
-    file: name of the file, its sha256, class. entry point: package and version. object: class.
+    The result is empty for a built-in algorithm. Otherwise it has the `kind` and the `class`, and
+    for the kind "file" the file's name and sha256, for the kind "entry point" the package and its
+    version. The third kind is "object".
     """
     if cls.__module__.startswith("fedbench.algorithms."):
         return {}
@@ -124,20 +134,26 @@ def origin(cls: type[Algorithm]) -> dict[str, str]:
         return {"kind": "file", "file": file.name, "sha256": content, "class": cls.__name__}
     for point in entry_points(group=ALGORITHMS):
         if point.value.replace(" ", "") == f"{cls.__module__}:{cls.__qualname__}":
-            return {"kind": "entry point", "class": cls.__name__, **_package(point)}
+            package = {} if point.dist is None else {"package": point.dist.name, "version": point.dist.version}
+            return {"kind": "entry point", "class": cls.__name__, **package}
     return {"kind": "object", "class": cls.__name__}
 
 
-def _package(point: EntryPoint) -> dict[str, str]:
-    return {} if point.dist is None else {"package": point.dist.name, "version": point.dist.version}
-
-
 def recorded(name: str, where: Mapping[str, str], given: str | None) -> type[Algorithm] | None:
-    """The class of a record whose algorithm is not built in; None: ask the registry. OriginError
-    says where it can be found.
+    """Returns the class of a record's algorithm if the user names its file, and None if the
+    registry has it.
 
-    `given`: the user's `path/to/mine.py:MyAlgorithm`. Nothing else is run: what a record says of a
-    file is only compared with it, and its hash before its code.
+    No file is run but the one that the user names. What the record says of a file is only compared
+    with that one, and its sum is compared before it is run.
+
+    Args:
+        name: the algorithm's name in the record.
+        where: the record's `origin`.
+        given: the user's `path/to/mine.py:MyAlgorithm`, or None.
+
+    Raises:
+        OriginError: the algorithm is not here, or the file has another one. The message says where
+            it can be found.
     """
     if not NAME.fullmatch(name):
         raise OriginError(f"record: the name of its algorithm must be small letters, digits and underscores, got {name!r:.80}")
@@ -168,8 +184,8 @@ def _refuse_unknown(name: str, where: Mapping[str, str]) -> None:
 
 
 def described(error: BaseException) -> str:
-    """The error's kind and text; where it came through a file or package with an entry point, with
-    file, line and function in front and the line itself below."""
+    """Returns the kind and text of an error. If it came through a user's file or a package with an
+    entry point, its place there stands in front, and the line of code below."""
     text = f"{type(error).__name__}: {error}".removesuffix(": ")
     frames = _own_frames(error)
     if not frames:
@@ -180,8 +196,8 @@ def described(error: BaseException) -> str:
 
 
 def told(error: BaseException) -> str:
-    """What a user is told of any error: one line for what the machine or its limits refuse; where
-    it is a mistake of fedbench, with the places in the code."""
+    """Returns what a user is told of any error: one line if the machine or its limits refused
+    something, and the places in the code as well if it is a mistake of fedbench."""
     if isinstance(error, FedbenchError):
         return str(error)
     if is_own(error):
@@ -197,18 +213,18 @@ def told(error: BaseException) -> str:
 
 
 def ended(error: SystemExit) -> PluginError:
-    """What to raise for an algorithm or task that would end the program."""
+    """Returns the error to raise when an algorithm or task tries to end the program."""
     return PluginError(f"an algorithm or task must not end the program: {described(error)}")
 
 
 def is_own(error: BaseException) -> bool:
-    """Did the error come through an algorithm or task that is not built in?"""
+    """Returns whether the error came through an algorithm or task that is not built in."""
     return bool(_own_frames(error))
 
 
 def _own_frames(error: BaseException) -> list[tuple[FrameType, int]]:
-    """(frame, line) of those in files given as selectors, and in packages that have an entry
-    point."""
+    """Returns the frames and lines of the error's traceback that lie in files given as selectors,
+    or in packages that have an entry point."""
     points = [point for kind in KINDS for point in entry_points(group=GROUP.format(kind=kind))]
     packages = {point.value.partition(":")[0].partition(".")[0] for point in points} - {"fedbench"}
 

@@ -1,4 +1,4 @@
-"""Pickles as data: nothing is imported and nothing is called but what a caller names."""
+"""Reads pickles as data: nothing is imported and nothing is called but what the caller allows."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def load(
     allowed: Mapping[str, Any] | None = None,
     modules: Collection[str] = (),
 ) -> Any:
-    """Returns what a pickle holds: numbers, text, lists, tuples and dicts, with the text of Python
-    2 read as latin1.
+    """Returns the numbers, texts, lists, tuples and dicts that a pickle holds. Text of Python 2 is
+    read as latin1.
 
     Args:
         content: the bytes of the file.
         where: what the file is, for messages.
-        error: raised for anything else, which is not run.
-        allowed: names of further classes and functions, and what to take for them.
+        error: the kind of error that is raised if the pickle holds or asks for anything else. That
+            is then not run.
+        allowed: further classes and functions, by the names that a pickle has for them.
         modules: the modules under which a pickle may ask for these names.
     """
     try:

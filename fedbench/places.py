@@ -1,4 +1,4 @@
-"""Where files that a user names are found, and what is in them."""
+"""Finds the files that a user names, and computes their sums."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from fedbench.errors import MissingDataError
 
 
 def data_root() -> Path:
-    """The folder that holds data sets, laid out as torchvision does, and traces of networks:
-    $FEDBENCH_DATA, or ~/.cache/fedbench."""
+    """Returns the folder that holds data sets, laid out as torchvision does, and traces of
+    networks: $FEDBENCH_DATA, or ~/.cache/fedbench."""
     given = os.environ.get("FEDBENCH_DATA")
     return Path(given) if given else Path.home() / ".cache" / "fedbench"
 
 
 def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:
-    """The file or folder of a name: in one of `folders`, in the working directory, or in the data
-    root.
+    """Returns the file or folder of a name, which is looked for in `folders`, in the working
+    directory, and in the data root.
 
-    `what` says whose name it is, such as `task.file`. MissingDataError if it is in none of these
-    places.
+    Args:
+        name: a path, absolute or relative to one of these places.
+        what: the setting that has the name, such as `task.file`, for the message.
+        folders: where to look first.
+
+    Raises:
+        MissingDataError: it is in none of these places.
     """
     places = [*(folder / name for folder in folders), Path(name), data_root() / name]
     for place in places:
@@ -35,9 +40,12 @@ def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:
 
 
 def as_recorded(name: str, folder: Path) -> str:
-    """The name of a file for a record. What lies in `folder` is named from the working directory if
-    it is below that, since the folders above are nobody's business, and else in full; another name
-    stays as it is."""
+    """Returns the name of a file as a record shows it.
+
+    A file in `folder` is named relative to the working directory if it lies below that, so that the
+    record does not show the folders above, and otherwise by its full path. A name that is not in
+    `folder` stays as it is.
+    """
     if not (folder / name).exists():
         return name
     here, place = Path.cwd(), (folder / name).resolve()
@@ -45,7 +53,7 @@ def as_recorded(name: str, folder: Path) -> str:
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file's content; of a folder, that of its files, as `sum_of` has it."""
+    """Returns the SHA-256 of a file's content, or `sum_of` the files of a folder."""
     if path.is_dir():
         return sum_of({file.name: sha256(file) for file in path.iterdir() if file.is_file()})
     with path.open("rb") as opened:
@@ -53,7 +61,7 @@ def sha256(path: Path) -> str:
 
 
 def sum_of(sums: Mapping[str, str]) -> str:
-    """One sum of several files, given theirs by name: the SHA-256 of what `sha256sum` prints of the
-    files, sorted by name."""
+    """Returns one sum for several files, whose own sums are given by name: the SHA-256 of what
+    `sha256sum` prints of them, sorted by name."""
     lines = (f"{total}  {name}\n" for name, total in sorted(sums.items()))
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -1,5 +1,5 @@
-"""Reading files that anybody may have written: plain ones of a bounded size, and nothing else is
-ever opened for long."""
+"""Reads files that anybody may have written. Only plain files of a bounded size are read; pipes and
+devices are never waited for."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ from fedbench.errors import FedbenchError, UsageError, one_line
 
 
 def content(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> bytes:
-    """All bytes of a plain file of at most `most` bytes.
+    """Returns all bytes of a plain file.
 
-    `name` says what the file is, such as `scenario`. `error` is raised for what is missing, a
-    folder, a device, a pipe, or larger.
+    Args:
+        path: where the file is.
+        most: the largest size in bytes that is read.
+        name: what the file is, such as `scenario`, for messages.
+        error: the kind of error that is raised if the file is missing, larger, or no plain file but
+            a folder, a device or a pipe.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer would be waited for
@@ -39,13 +43,13 @@ def content(path: str | Path, most: int, name: str, error: type[FedbenchError] =
 
 
 def text(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> str:
-    """The same as text in UTF-8."""
+    """Returns what `content` returns, as text. `error` is also raised if the file is not UTF-8."""
     return decoded(content(path, most, name, error), f"{name} {path}", error)
 
 
 def decoded(found: bytes, where: str, error: type[FedbenchError] = UsageError) -> str:
-    """Returns bytes as text. `where` says what they are of. `error` is raised if they are not
-    UTF-8."""
+    """Returns bytes as text. `where` names their file in the message of `error`, which is raised if
+    they are not UTF-8."""
     try:
         return found.decode()
     except UnicodeDecodeError as problem:
@@ -53,14 +57,14 @@ def decoded(found: bytes, where: str, error: type[FedbenchError] = UsageError) -
 
 
 def mapping(file: Path, name: str) -> dict[str, Any]:
-    """The mapping of keys in a file. `name` says what the file is, such as `scenario`. UsageError
-    if it holds none."""
+    """Returns the mapping of keys in a YAML file. `name` says what the file is, such as `scenario`.
+    UsageError if it holds no mapping."""
     return mapping_in(text(file, 4 * strict_yaml.LARGEST, name), f"{name} {file}")
 
 
 def mapping_in(given: str, where: str) -> dict[str, Any]:
-    """Returns the mapping of keys that a YAML text holds. `where` says what it is of. UsageError if
-    it holds none."""
+    """Returns the mapping of keys that a YAML text holds. `where` names its file in messages.
+    UsageError if it holds no mapping."""
     try:
         found = strict_yaml.load(given)
     except strict_yaml.RefusedYamlError as error:

@@ -1,5 +1,5 @@
-"""Presets: options that papers report for their experiments, by name (presets.yaml).
-`fedbuff[preset=NAME]` takes them."""
+"""Presets: the options that papers report for their experiments, by name. They are in presets.yaml,
+and `fedbuff[preset=NAME]` uses one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 @dataclass(frozen=True)
 class Preset:
-    """`about`: the experiment; `algorithms`: the options of each algorithm of it."""
+    """The options of one experiment. `about` describes it, and `algorithms` has the options of each
+    algorithm in it."""
 
     name: str
     about: str

@@ -1,4 +1,4 @@
-"""What the operating system says about this process."""
+"""Facts about this process from the operating system."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 
 
 def peak_memory_mb() -> float | None:
-    """Peak resident memory of this process in MB (2^20 bytes), from Linux's /proc; None elsewhere.
+    """Returns the peak resident memory of this process in MB (2^20 bytes), or None where there is
+    no /proc.
 
-    getrusage would also count what the parent process had when it started this one.
+    getrusage is not used, since it also counts what the parent process had when it started this
+    one.
     """
     try:
         found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())

@@ -1,4 +1,4 @@
-"""The contracts: what an algorithm is, and what the engine offers it."""
+"""The interface of an algorithm: its options, its equations, and what it declares of itself."""
 
 from __future__ import annotations
 
@@ -77,26 +77,26 @@ class Algorithm:
     field, value and range).
 
     Defaults make runs comparable. A round draws 10 clients, uniformly and without replacement. A
-    buffer holds 10 arrivals. All clients work at a time. The clients of an update count alike. An
-    algorithm departs from this only where its equations need it; tests/algorithms/test_defaults.py
-    lists the departures with their reasons. Rates are defaults without a claim: those that papers
-    tuned are presets (fedbench/presets.yaml).
+    buffer holds 10 arrivals. All clients work at the same time. All clients of an update have the
+    same weight. An algorithm departs from this only where its equations need it, and
+    tests/algorithms/test_defaults.py lists the departures with their reasons. The default rates are
+    not tuned; the rates that papers tuned are presets (fedbench/presets.yaml).
     """
 
     name: ClassVar[str] = ""
     source: ClassVar[str | tuple[Cited, ...]] = ""
-    """Where the equations are from: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or
+    """The source of the equations: papers of the bibliography, `cited(nguyen2022="Alg. 1")`, or
     plain text."""
     requires: ClassVar[frozenset[str]] = frozenset()
     sends: ClassVar[Literal["delta", "first_gradient", "mean_gradient"]] = "delta"
     """What a job sends if the algorithm has no `reply` of its own, named as in Work and in the
     update's Batch."""
     pooled: ClassVar[bool] = False
-    """A reference that is not federated: the scenario becomes that of one worker with everybody's
-    examples."""
+    """Whether this is a reference that is not federated. Its scenario becomes that of one worker
+    who has the examples of all clients."""
     clients_remember: ClassVar[bool] = False
-    """Do clients keep a vector from job to job? It is their row of `state.memory`. Who takes part
-    once only cannot."""
+    """Whether clients keep a vector from job to job, which is their row of `state.memory`. Clients
+    that take part only once cannot."""
 
     local_lr: Positive = option(0.05, "The clients' learning rate.")
     weight_decay: NonNegative = option(0.0, "Weight decay of local training.")
@@ -111,8 +111,8 @@ class Algorithm:
 
     @classmethod
     def make(cls, options: dict[str, Any]) -> Self:
-        """Returns the algorithm with these options. UsageError with the nearest match for an
-        unknown one."""
+        """Returns the algorithm with these options. UsageError with the nearest name if an option
+        is unknown."""
         known = {field.name for field in dataclasses.fields(cls)}
         for given in options:
             if given not in known:
@@ -120,97 +120,101 @@ class Algorithm:
         return cls(**options)
 
     def options(self) -> dict[str, Any]:
-        """Every hyper-parameter by name, defaults included; JSON-able."""
+        """Returns every hyper-parameter by name, defaults included, as values for JSON."""
         return dataclasses.asdict(self)
 
     # ---- the equations ----
 
     def dispatch(self, info: Info) -> Dispatch:
-        """Who starts when, and which arrivals make an update. Every algorithm says this."""
+        """Returns the policy that says who starts when and which arrivals make an update. Every
+        algorithm has one."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it dispatches")
 
     def traffic(self, info: Info) -> Traffic:
-        """What a job moves. The clock pays for it where the scenario prices payloads; the ledger
-        always counts it."""
+        """Returns what a job moves. The ledger always counts it, and the clock charges time for it
+        where the scenario prices payloads."""
         return Traffic()
 
     def gradient_work(self, info: Info) -> GradientWork:
-        """What a job computes. The clock and the ledger charge for it."""
+        """Returns what a job computes. The clock and the ledger charge for it."""
         return GradientWork()
 
     def server_memory(self, info: Info) -> ServerMemory:
-        """What the server keeps from update to update, without what clients remember themselves and
+        """Returns what the server keeps from update to update, without the memory of clients and
         without public logits."""
         return ServerMemory()
 
     def init(self, x0: Vector, tools: Tools) -> State:
-        """The server's state before the first update; x0 (d,) may be kept."""
+        """Returns the server's state before the first update. It may keep the array x0 (d,)
+        itself."""
         return State(x=x0)
 
     def broadcast(self, state: State, tools: Tools) -> Message:
-        """What this version sends; the engine copies and freezes it."""
+        """Returns what this version sends to clients. The engine copies and freezes it."""
         return Message(x=state.x)
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
-        """What the client does. Pure. `memory` is the client's row of state.memory, empty (0,) if
-        clients have none."""
+        """Returns the rule of the client's local steps. A pure function. `memory` is the client's
+        row of `state.memory`, and an empty array (0,) if clients have none."""
         return self.rule(message.x) if self.sends == "delta" else self.rule(message.x, wants=(self.sends,))
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
-        """What the job sends, and the client's new memory. Pure."""
+        """Returns what the job sends, and the client's new memory. A pure function."""
         return Reply(**{self.sends: getattr(work, self.sends)})
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        """The server's equation: rebinds or writes the state, never a message."""
+        """Makes a server update by the paper's equation. It changes the state in place or gives it
+        new arrays, and never writes into a message."""
         raise NotImplementedError(f"{type(self).__name__} has no server step")
 
     def select(
         self, state: State, available: npt.NDArray[np.int32], round: int, tools: SelectionTools
     ) -> Sequence[int] | npt.NDArray[np.integer[Any]]:
-        """Who takes part in the round that begins, if `dispatch` is Rounds(select="external").
-        Pure. Here alone may the model's values say who takes part.
+        """Returns who takes part in the round that begins, if `dispatch` is
+        Rounds(select="external"). A pure function. Only here may the choice of clients depend on
+        the model's values.
 
         Args:
-            state: as it is at the round's start; its arrays are read-only.
-            available: the clients that are there now (n,), ascending, n >= 1.
+            state: the state at the round's start. Its arrays are read-only.
+            available: the clients that are available now (n,), ascending, n >= 1.
             round: how many rounds began before, also those that made no update.
             tools: `info` and `random`.
 
-        Returns: Some of `available`. A client named twice runs once and counts twice, which clients
-            with memory cannot.
+        Returns: Some of `available`. A client that is named twice runs once and counts twice, which
+            is not allowed if clients have memory.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say whom it selects")
 
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
-        """The weights (K,) of what an update consumes: alike, unless the algorithm says others,
-        which its `step` then uses. The engine averages model buffers such as BatchNorm's with them,
-        divided by their sum."""
+        """Returns the weights (K,) of the entries of an update, which are alike unless the
+        algorithm has others, which its `step` then uses too. The engine averages model buffers such
+        as BatchNorm's with these weights, divided by their sum."""
         return np.full(len(batch.clients), 1.0 / len(batch.clients))
 
     def warnings(self, state: State) -> list[str]:
-        """Sentences on what went wrong in a run without stopping it, from the last state; they are
-        kept in the record."""
+        """Returns sentences on what went wrong in a run without stopping it, given its last state.
+        The record keeps them."""
         return []
 
     @property
     def rule_terms(self) -> frozenset[str]:
-        """What `local` may use of a LocalRule beyond plain SGD with weight decay, an l2 prox, a
-        correction and an anchor: momentum, adamw, l1_squared. Not every trainer takes them. Options
-        that are called as in LocalRule count by themselves."""
+        """The terms that `local` may use beside plain SGD with weight decay, an l2 prox, a
+        correction and an anchor: momentum, adamw, l1_squared. Not every trainer has them. They
+        follow from the options that are named as in LocalRule."""
         named = {self.optimizer, getattr(self, "prox_form", "l2")} - {"sgd", "l2"}
         return frozenset(named | ({"momentum"} if self.momentum else set()))
 
     def rule(self, start: Vector, **changes: Any) -> LocalRule:
-        """A LocalRule with this algorithm's rate, decay, momentum and optimizer, and the given
-        changes."""
+        """Returns a LocalRule with this algorithm's rate, decay, momentum and optimizer, but for
+        the fields in `changes`."""
         fixed = {"lr": self.local_lr, "weight_decay": self.weight_decay, "momentum": self.momentum, "optimizer": self.optimizer}
         return LocalRule(start=start, **(fixed | changes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Buffered(Algorithm):
-    """What FedBuff and its kin share: clients work all the time, and every so many arrivals make an
-    update."""
+    """The options and the dispatch that FedBuff and similar algorithms share: clients work all the
+    time, and every `buffer_size` arrivals make an update."""
 
     buffer_size: Count = option(10, "How many arrivals make an update (M).")
     concurrency: Count | None = option(None, "How many clients work at a time; none: all.")
@@ -224,7 +228,8 @@ class Buffered(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Cohort(Algorithm):
-    """What FedAvg and its kin share: rounds of a cohort, and all of its results make an update."""
+    """The options and the dispatch that FedAvg and similar algorithms share: a round trains a
+    cohort of clients, and all its results make an update."""
 
     cohort_size: Count = option(10, "How many clients a round draws.")
     sampling: Literal["without_replacement", "all"] = option(
@@ -237,7 +242,8 @@ class Cohort(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatingCohort(Cohort):
-    """A cohort in which a client may be several times, which clients that keep a vector cannot."""
+    """A cohort that may have a client several times, which is not allowed if clients keep a
+    vector."""
 
     sampling: Literal["without_replacement", "with_replacement", "all", "weighted"] = option(  # type: ignore[assignment]
         "without_replacement",

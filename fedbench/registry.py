@@ -1,5 +1,5 @@
-"""Names to classes. Built-in names are imported only when they are used; entry points add a user's
-own."""
+"""Finds algorithms and tasks by name. Built-in ones are imported only when they are used, and entry
+points of other packages add their own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from fedbench.presets import options as preset_options
 from fedbench.protocols import Algorithm
 
 ALGORITHMS = tuple(sorted(file.stem for file in Path(__file__).with_name("algorithms").glob("[a-z]*.py")))
-"""The built-in algorithms: `fedbench/algorithms/NAME.py` has the class whose `name` is NAME."""
+"""The names of the built-in algorithms: `fedbench/algorithms/NAME.py` has the class whose `name` is
+NAME."""
 TASKS = {
     "a9a": "fedbench.tasks.a9a:load",
     "cifar10": "fedbench.tasks.cifar:load_cifar10",
@@ -33,8 +34,6 @@ TASKS = {
     "stl10": "fedbench.tasks.stl10:load",
     "text": "fedbench.tasks.text:load",
 }
-
-
 LONGEST_SELECTOR = 10_000  # characters
 
 
@@ -45,15 +44,16 @@ def _table(kind: str) -> dict[str, str]:
 
 
 def names(kind: str) -> list[str]:
-    """All known names of a kind (algorithm, task), sorted."""
+    """Returns all known names of a kind (algorithm, task), sorted."""
     return sorted(_table(kind))
 
 
 def find(kind: str, name: str) -> Any:
-    """The object behind a name; hyphens are accepted. An algorithm may also be
-    `path/to/mine.py:MyAlgorithm`.
+    """Returns what a name of a kind (algorithm, task) stands for: the class of an algorithm, or the
+    function that loads a task.
 
-    UsageError with the nearest match if there is none.
+    Hyphens in a name count as underscores. An algorithm may also be named as
+    `path/to/mine.py:MyAlgorithm`. UsageError with the nearest name if there is none.
     """
     if kind == "algorithm" and origins.is_in_file(name):
         return _not_built_in(origins.from_file(name), name)
@@ -72,25 +72,25 @@ def find(kind: str, name: str) -> Any:
 
 
 def _algorithm_in(module: ModuleType) -> type[Algorithm]:
-    """The class of a built-in algorithm's file."""
+    """Returns the algorithm that the module of a built-in algorithm is named after."""
     name = module.__name__.rpartition(".")[2]
     (cls,) = (one for one in vars(module).values() if getattr(one, "name", None) == name and one.__module__ == module.__name__)
     return cls  # type: ignore[no-any-return]
 
 
 def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:
-    """Records are filed by name, so a name has one meaning."""
+    """Refuses the name of a built-in algorithm, since records are filed by name."""
     if cls.name in ALGORITHMS:
         raise UsageError(f"algorithm {selector}: its name {cls.name!r} is that of a built-in algorithm; choose another `name`")
     return cls
 
 
 def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
-    """`name[param=value,...]` or `file.py:Class[param=value,...]` to (name, options); values are
-    YAML scalars or flow lists.
+    """Returns the name and the options of a selector, `name[param=value,...]` or
+    `file.py:Class[param=value,...]`, whose values are YAML scalars or flow lists.
 
-    `preset=NAME` stands for the options of a preset; the other options of the selector have
-    precedence, wherever they stand.
+    `preset=NAME` stands for the options of a preset. The other options of the selector have
+    precedence over it, wherever they stand.
     """
     if len(text) > LONGEST_SELECTOR:
         raise UsageError(f"selector {text[:60]!r}..: expected at most {LONGEST_SELECTOR:,} characters, got {len(text):,}")
@@ -114,7 +114,7 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def scalar(text: str) -> Any:
-    """A value as `strict_yaml` reads it."""
+    """Returns a value as `strict_yaml` reads it; UsageError if it cannot."""
     try:
         return strict_yaml.load(text)
     except (yaml.YAMLError, ValueError) as error:
@@ -122,7 +122,7 @@ def scalar(text: str) -> Any:
 
 
 def _split(body: str) -> list[str]:
-    """Splits at commas that are not inside brackets."""
+    """Returns the parts between commas that are not inside brackets, without empty ones."""
     parts, depth = [""], 0
     for character in body:
         depth += (character in "[{(") - (character in "]})")
@@ -134,7 +134,8 @@ def _split(body: str) -> list[str]:
 
 
 def algorithm(selector: str | Algorithm) -> Algorithm:
-    """An algorithm from `name[param=value,...]`; an instance is returned as it is."""
+    """Returns the algorithm that a selector `name[param=value,...]` describes. An instance is
+    returned as it is."""
     if isinstance(selector, Algorithm):
         return selector
     name, options = parse_selector(selector)

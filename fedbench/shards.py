@@ -1,5 +1,5 @@
-"""Who has which examples, in arrays: a million clients take a few megabytes, whatever they
-share."""
+"""Which client has which examples, in three arrays. A million clients take a few megabytes, even if
+they share examples."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Rows = npt.NDArray[np.int64]
 
 
 class Shards(Sequence[Rows]):
-    """Client i has the examples rows[begin[i]:begin[i] + sizes[i]]. `rows` (m,), `begin` and
-    `sizes` (N,) int64.
+    """The examples of every client: client i has rows[begin[i]:begin[i] + sizes[i]], with `rows`
+    (m,), `begin` and `sizes` (N,), all int64.
 
-    As a sequence: one array of row numbers per client, a view of `rows`. The views of clients may
-    overlap.
+    As a sequence it has one array of row numbers per client, which is a view of `rows`. The views
+    of two clients may overlap.
     """
 
     def __init__(self, rows: Rows, begin: Rows, sizes: Rows) -> None:
@@ -25,7 +25,7 @@ class Shards(Sequence[Rows]):
 
     @classmethod
     def of(cls, parts: Sequence[Rows]) -> Self:
-        """One after the other; what is Shards stays as it is."""
+        """Returns the Shards of one array of rows per client. Shards are returned as they are."""
         if isinstance(parts, cls):
             return parts
         sizes = np.array([len(rows) for rows in parts], np.int64)
@@ -48,11 +48,11 @@ class Shards(Sequence[Rows]):
         return (self.rows[begin : begin + size] for begin, size in zip(self.begin.tolist(), self.sizes.tolist(), strict=True))
 
     def among(self, rows: Rows) -> Shards:
-        """The same of examples that are called `rows` now."""
+        """Returns the same shards with other row numbers: row r becomes `rows[r]`."""
         return type(self)(rows[self.rows], self.begin, self.sizes)
 
     def labels(self, labels: Rows, classes: int) -> Rows:
-        """How many examples of each class every client has (N, C)."""
+        """Returns how many examples of each class every client has (N, C)."""
         found = np.empty((len(self), classes), np.int64)
         own = labels[self.rows]
         for label in range(classes):

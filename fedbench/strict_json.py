@@ -1,7 +1,8 @@
-"""JSON as a record means it: keys once, finite numbers, whole text, bounded in depth and digits.
+"""Reads JSON more strictly than `json` does.
 
-Plain `json` keeps the last of several equal keys, reads NaN, makes 1e999 infinite, and ends in a
-RecursionError at deep nesting.
+Every key may occur once, numbers are finite and have a bounded number of digits, characters are
+whole, and the depth is bounded. Plain `json` keeps the last of several equal keys, reads NaN, makes
+1e999 infinite, and ends in a RecursionError at deep nesting.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ MOST_DIGITS = 60
 
 
 class RefusedJsonError(ValueError):
-    """A text is no JSON, or none such as is meant here; the message is for the user."""
+    """The text is not JSON, or breaks a rule of this module; the message is for the user."""
 
 
 def load(text: str) -> Any:
-    """Returns what a JSON text holds. RefusedJsonError if it cannot be read, or holds what this
-    module's first line excludes."""
+    """Returns what a JSON text holds. RefusedJsonError if it cannot be read, or breaks a rule of
+    this module."""
     try:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite, parse_int=_short)
     except RecursionError:
@@ -72,7 +73,7 @@ def _check_depth(found: Any) -> None:
 
 
 def _check_whole(found: Any) -> None:
-    """Half of a pair of surrogates is no character: it can be held, and written nowhere."""
+    """Refuses half of a pair of surrogates, which a string can hold but which cannot be written."""
     try:
         json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:

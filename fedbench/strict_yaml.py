@@ -1,8 +1,8 @@
-"""YAML as people read it: keys once, no aliases, no tags, decimal numbers, bounded in depth and
-size.
+"""Reads YAML as people understand it.
 
-Plain YAML keeps the last of several equal keys, lets ten lines stand for a billion values by
-aliases, and reads 1:30 as 90 and 010 as 8.
+Every key may occur once, there are no aliases and no tags, numbers are decimal, and depth and size
+are bounded. Plain YAML keeps the last of several equal keys, lets ten lines stand for a billion
+values by aliases, and reads 1:30 as 90 and 010 as 8.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import yaml
 
 DEEPEST = 30
 MOST_DIGITS = 60
-LARGEST = 1 << 19  # characters: what is read in a few seconds
+LARGEST = 1 << 19  # characters, which are read in a few seconds
 
 
 class RefusedYamlError(yaml.YAMLError):
-    """A text that is YAML, but not such as is meant here; the message is for the user."""
+    """The text is YAML, but breaks a rule of this module; the message is for the user."""
 
 
 class RepeatedKeyError(RefusedYamlError):
@@ -74,11 +74,13 @@ for _tag, _pattern in NUMBERS.items():
 
 
 def load(text: str) -> Any:
-    """What a YAML text holds: mappings, lists and scalars only. A number such as 1:30, 010 or 0x10
-    stays text, as does a date.
+    """Returns the mappings, lists and scalars that a YAML text holds. A number such as 1:30, 010 or
+    0x10 stays text, as does a date.
 
-    RepeatedKeyError or RefusedYamlError, whose messages say all, or another yaml.YAMLError if it
-    cannot be read.
+    Raises:
+        RefusedYamlError: the text breaks a rule of this module, such as a repeated key. The message
+            needs no more words around it.
+        yaml.YAMLError: the text is not YAML.
     """
     if len(text) > LARGEST:
         raise RefusedYamlError(f"expected at most {LARGEST:,} characters, got {len(text):,}")

@@ -1,4 +1,4 @@
-"""Tables of client memory: one row per client, kept by the server, committed by the engine."""
+"""A table with one row per client, in which the server keeps what clients remember."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from fedbench.types import frozen
 
 
 class ClientTable:
-    """One row per client, allocated at first write; an absent row reads as `default`.
+    """A table with one row per client. A row is allocated when it is first written, and reads as
+    `default` before.
 
-    `sum` runs over all N rows (`total` in float64, so that it does not drift), `count` is the
-    number of rows written. Rows live in blocks of 64; once they pass `spill_bytes` new blocks are
-    memory-mapped temporary files.
+    `sum` is the sum of all N rows. It is kept in float64 as `total`, so that it does not drift.
+    `count` is the number of rows that were written. Rows lie in blocks of 64. When the blocks have
+    `spill_bytes` or more, new blocks are memory-mapped temporary files.
     """
 
     BLOCK: ClassVar[int] = 64
@@ -32,7 +33,7 @@ class ClientTable:
         self.total = default.astype(np.float64) * clients
 
     def __getitem__(self, client: int) -> npt.NDArray[Any]:
-        """The client's row: a view, not to be written."""
+        """Returns the client's row, a view that must not be written."""
         self._check(client)
         place = self._place.get(int(client))
         if place is None:
@@ -45,7 +46,6 @@ class ClientTable:
                 "client memory: step may overwrite rows only under Rounds and Poll, where a client's next job starts from a later "
                 "version; elsewhere a Reply carries the memory"
             )
-        self._check(client)
         if row.shape != self.default.shape or row.dtype != self.default.dtype:
             raise TypeError(
                 f"client table: expected {self.default.dtype} {self.default.shape}, got {row.dtype} {row.shape} for client {client}"
@@ -54,8 +54,8 @@ class ClientTable:
         self._allocated(int(client))[:] = row
 
     def open(self, clients: Iterable[int]) -> list[npt.NDArray[Any]]:
-        """The clients' rows to be written in place, allocated if absent; who writes them keeps
-        `total` true."""
+        """Returns the clients' rows to be written in place, and allocates those that are absent.
+        The caller has to change `total` as it changes rows."""
         if not self.writeable:
             raise PermissionError("client memory: rows are overwritten in place by a server's own tables only")
         return [self._allocated(int(client)) for client in clients]
@@ -95,19 +95,19 @@ class ClientTable:
         return len(self._place)
 
     def mean(self) -> npt.NDArray[Any]:
-        """Mean over all N rows, absent ones counted as the default."""
+        """Returns the mean of all N rows, of which absent ones count as the default."""
         return (self.total / self.clients).astype(self.default.dtype)
 
     def written(self) -> list[int]:
-        """Clients whose row was written, in the order of their first write."""
+        """Returns the clients whose row was written, in the order of their first write."""
         return list(self._place)
 
     def dense(self) -> npt.NDArray[Any]:
-        """All rows (N, ..) as a copy."""
+        """Returns a copy of all rows (N, ..)."""
         return np.stack([self[i] for i in range(self.clients)])
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything that `restore` needs, as arrays."""
+        """Returns everything that `restore` needs, as arrays."""
         rows = [self[i] for i in self._place]
         return {
             "clients": np.array(list(self._place), np.int64),
@@ -120,8 +120,8 @@ class ClientTable:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> ClientTable:
-        """The table that `snapshot` was taken of. ValueError, TypeError or IndexError for arrays
-        that are of none."""
+        """Returns the table from which a snapshot was taken. ValueError, TypeError or IndexError if
+        the arrays are not a snapshot."""
         size, total = int(arrays["size"]), arrays["sum"]
         if not len(arrays["clients"]) <= size < 2**31:
             raise ValueError(f"client table: expected at least {len(arrays['clients'])} clients, got {size}")

@@ -1,4 +1,5 @@
-"""What the engine lends to algorithms, and what the reference trainer asks of an objective."""
+"""Interfaces: the tools that the engine lends to algorithms, and the objectives that the reference
+trainer takes."""
 
 from __future__ import annotations
 
@@ -23,29 +24,39 @@ class Tools(Protocol):
     def info(self) -> Info: ...
 
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
-        """Full-batch gradients (d,) at x, client by client."""
+        """Yields the full-batch gradient (d,) at x of one client after the other."""
         ...
 
     @property
     def public_shape(self) -> tuple[int, int]:
-        """Public examples P and classes C. This and what follows is for algorithms with requires =
-        {"public_data"}."""
+        """The numbers of public examples P and classes C. This and the following methods are for
+        algorithms with requires = {"public_data"}."""
         ...
 
     def public_batches(self, version: int, size: int, steps: int | None = None) -> Iterator[RowIndices]:
-        """Mini-batches of public rows, keyed by seed and version: one shuffled pass, or `steps`
-        batches, each pass shuffled anew. The last batch of a pass may be short."""
+        """Yields mini-batches of public rows, drawn by seed and version.
+
+        Args:
+            version: the version that is updated.
+            size: examples of a batch. The last batch of a pass may be shorter.
+            steps: how many batches. Each pass over the rows is shuffled anew. None is one pass.
+        """
         ...
 
     def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
-        """Logits (B, C) of these public rows under x and the server's buffers, and the function
-        that takes their gradient (B, C) to that of x (d,); it holds until the next call.
-        `training`: layers such as dropout and BatchNorm act as in training."""
+        """Returns logits of public rows, and the function that turns their gradient (B, C) into
+        that of x (d,). The function can be used until the next call.
+
+        Args:
+            x: the model. The server's buffers are used with it.
+            rows: which public examples (B,).
+            training: whether layers such as dropout and BatchNorm act as in training.
+        """
         ...
 
 
 class Random(Protocol):
-    """A random stream; see kernels.random."""
+    """A random stream, as fedbench.kernels.random has it."""
 
     def uniform(self, count: int) -> npt.NDArray[np.float64]: ...
 
@@ -57,7 +68,8 @@ class Random(Protocol):
 
 
 class SelectionTools(Protocol):
-    """What the engine lends to `select`. `random` is keyed by seed and round."""
+    """What the engine lends to `select`. `random` is a stream of its own for every seed and
+    round."""
 
     @property
     def info(self) -> Info: ...
@@ -67,8 +79,8 @@ class SelectionTools(Protocol):
 
 
 class Objective(Protocol):
-    """A differentiable objective per client, in numpy: what the reference trainer needs. Row
-    selections are `rows` of the client's examples; None means all of them."""
+    """A differentiable objective of every client, in numpy, which the reference trainer needs.
+    `rows` selects examples of the client; None is all of them."""
 
     @property
     def clients(self) -> int: ...
@@ -87,8 +99,7 @@ class Objective(Protocol):
 
 @typing.runtime_checkable
 class PublicObjective(Protocol):
-    """An objective with public data: what the reference trainer needs beside `Objective` for
-    algorithms that require them."""
+    """What an `Objective` also has if it has public data, which some algorithms require."""
 
     @property
     def public(self) -> npt.NDArray[Any] | None:
@@ -99,9 +110,9 @@ class PublicObjective(Protocol):
     def classes(self) -> int: ...
 
     def logits(self, x: Vector, rows: npt.NDArray[Any]) -> Logits:
-        """(B, C) for features (B, D)."""
+        """Returns the logits (B, C) of features (B, D)."""
         ...
 
     def pullback(self, rows: npt.NDArray[Any], dlogits: Logits) -> Vector:
-        """The gradient (d,) from that of the logits of features (B, D)."""
+        """Returns the gradient in x (d,), given that of the logits (B, C) of features (B, D)."""
         ...

@@ -1,7 +1,7 @@
-"""Whole server updates of buffered algorithms: five arrivals, flat float32 vectors of d elements,
-beside a loop in torch; one thread.
+"""Cases of whole server updates of buffered algorithms, beside loops in torch, with one thread.
 
-d as in server.py. The loops are how such code is written: every operation makes a tensor.
+An update has five arrivals, which are float32 vectors of the size of server.py. The loops in torch
+are as such code is usually written, where every operation makes a tensor.
 """
 
 from __future__ import annotations
@@ -70,8 +70,7 @@ def true_calibrated(given: Cached) -> Outcome:
     return {"v": v, **{f"h_{client}": delta for client, delta in enumerate(given.deltas)}}
 
 
-# ---- FedAC: weights by agreement with the server's own movement, then the adaptive step of their
-# sum ----
+# ---- FedAC: weights by agreement with the server's movement, and the adaptive step of the sum ----
 
 
 class Agreeing(NamedTuple):

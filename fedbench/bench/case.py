@@ -1,4 +1,4 @@
-"""What a case is: inputs, our way, other ways, and what all of them must compute."""
+"""A case of the benchmark: its inputs, our way, other ways, and what all of them must compute."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Outcome = Mapping[str, Any]
 
 
 class WrongResult(FedbenchError):
-    """A way computes something else than the reference: its time would mean nothing."""
+    """A way computes something else than the reference, so that its time means nothing."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A way that holds its inputs. `act` is timed; `read` names what one call returned (arrays or
-    numbers), and is not timed."""
+    """A way that holds its inputs. `act` is timed. `read` is not timed; it turns what one call of
+    `act` returned into arrays or numbers by name."""
 
     act: Act
     read: Callable[[Any], Outcome]
@@ -32,11 +32,14 @@ class Ready:
 
 @dataclass(frozen=True)
 class Way:
-    """One way of doing a case's work. `start` may not write to the inputs, which all ways of a case
-    share.
+    """One way of doing a case's work.
 
-    `needs` are modules, or `module:attribute`. A `limit` computes nothing: it shows how fast the
-    case could be at best. A way that is known to be less accurate has a `tolerance` of its own.
+    Attributes:
+        name: as results show it.
+        start: makes the way ready. It may not write to the inputs, which all ways of a case share.
+        needs: modules, or `module:attribute`, without which the way cannot run here.
+        limit: whether it does not do the work, but shows how fast the case could be at best.
+        tolerance: its own, if it is known to be less accurate than the case demands.
     """
 
     name: str
@@ -47,20 +50,33 @@ class Way:
 
     @property
     def library(self) -> str:
-        """The foreign package whose release decides about this way's speed, or nothing."""
+        """The other package on whose release this way's speed depends, or empty text."""
         package = self.needs[0].partition(":")[0].partition(".")[0] if self.needs else ""
         return "" if package == "fedbench" else package
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """`inputs(size)` draws what every way gets; `reference(inputs)` is the truth, in numpy and
-    float64.
+    """A piece of work that several ways do with the same inputs.
 
-    An outcome that is an integer must be equal, others may be off by `tolerance` of the largest
-    value of the same name. A way may give fewer names than the reference, at least one. A call does
-    `units(size)` of `unit`. A `heavy` case runs only when asked for. `memory`: the peak memory of a
-    fresh process belongs to the result.
+    Integers of an outcome must be equal to those of the reference. Other numbers may be off by
+    `tolerance` times the largest value of the same name. A way may give fewer names than the
+    reference, but at least one.
+
+    Attributes:
+        name: as on the command line.
+        group: several cases that can be chosen together.
+        size: the size that is measured.
+        small: a size that is only checked.
+        inputs: draws what every way gets, for a size.
+        ours: our way.
+        versus: the other ways.
+        reference: computes the true outcome of the inputs, in numpy and float64.
+        tolerance: the largest error, relative.
+        unit: what a call does many times, if its time is worth showing.
+        units: how many of them a call does, for a size.
+        heavy: whether it runs only if it is asked for.
+        memory: whether the peak memory of a fresh process belongs to the result.
     """
 
     name: str
@@ -78,8 +94,8 @@ class Case:
     memory: bool = False
 
     def check(self, way: Way, ready: Ready, want: Outcome) -> None:
-        """One call of the way, compared with the reference; WrongResult names the way, the value
-        and the error."""
+        """Calls the way once and compares the outcome with the true one, `want`. WrongResult names
+        the way, the value and the error."""
         got = ready.read(ready.act())
         if not got or not got.keys() <= want.keys():
             raise WrongResult(f"{self.name}: {way.name} gives {sorted(got)}, expected some of {sorted(want)}")
@@ -91,8 +107,8 @@ class Case:
 
 
 def _distance(got: Any, want: Any) -> float:
-    """Largest error over the largest true value; infinite for another shape and for whole numbers
-    that differ."""
+    """Returns the largest error over the largest true value. It is infinite if shapes or integers
+    differ."""
     if got.shape != want.shape:
         return float("inf")
     if want.dtype.kind in "iu":
@@ -101,22 +117,19 @@ def _distance(got: Any, want: Any) -> float:
 
 
 def missing(way: Way) -> str:
-    """Why the way cannot run here, in words; nothing if it can."""
+    """Returns in words why the way cannot run here, or empty text if it can."""
     for need in way.needs:
         module, _, attribute = need.partition(":")
         package = module.partition(".")[0]
         if importlib.util.find_spec(package) is None:
             return f"{package} is not installed"
-        if attribute and not hasattr(_imported(module), attribute):
+        if attribute and not (importlib.util.find_spec(module) and hasattr(importlib.import_module(module), attribute)):
             return f"this build has no {module}.{attribute}"
     return ""
 
 
-def _imported(module: str) -> Any:
-    return importlib.import_module(module) if importlib.util.find_spec(module) else None
-
-
 def draws(*key: object) -> np.random.Generator:
-    """The random stream of a key: the same on every machine, independent of all others."""
+    """Returns the random stream of a key, which is the same on every machine and independent of all
+    others."""
     digest = hashlib.sha256(repr(key).encode()).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))

@@ -1,4 +1,4 @@
-"""All cases by name, in the order in which they are shown."""
+"""All cases by name, in the order in which they are shown, and the choice of some of them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,21 @@ GROUPS: tuple[str, ...] = tuple(dict.fromkeys(case.group for case in CASES.value
 
 
 def find(name: str) -> Case:
-    """UsageError with the nearest name, of a case or a group, if there is no such case."""
+    """Returns the case of a name. UsageError with the nearest name of a case or a group if there is
+    none."""
     if name not in CASES:
         raise UsageError(f"unknown case {name!r}{nearest(name, [*CASES, *GROUPS])}")
     return CASES[name]
 
 
 def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool = False) -> list[Case]:
-    """The named cases and those of groups, by `group` or among the names; all if nothing is given.
-    Heavy ones come when named, or with `heavy`."""
+    """Returns the cases that are asked for.
+
+    Args:
+        names: cases, or groups of cases.
+        group: one more group. Without names and group, all cases are chosen.
+        heavy: whether heavy cases are among those of a group. A case that is named is always taken.
+    """
     if group is not None and group not in GROUPS:
         raise UsageError(f"unknown group {group!r}{nearest(group, GROUPS)}")
     groups = {group, *names} & set(GROUPS)
@@ -35,11 +41,11 @@ def select(names: Iterable[str] = (), group: str | None = None, *, heavy: bool =
 
 
 def whole() -> list[Case]:
-    """Whole runs, which go through the engine."""
+    """Returns the cases of whole runs, which use the engine."""
     return select(group="run", heavy=True)
 
 
 def alone() -> list[Case]:
-    """What is worth timing without rivals, as asv and `make regress` do: the curve does what the
-    hold cases do."""
+    """Returns the cases that are worth timing without rivals, as asv and `make regress` do. The
+    cases of the curve are left out, since they do the work of the hold cases."""
     return [case for case in select() if case.group != "queue-curve"]

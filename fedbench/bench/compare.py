@@ -1,16 +1,16 @@
-"""Whether cases have become slower between two saved measurements.
+"""Decides whether cases have become slower between two saved measurements.
 
-What is compared is our time in units of the other ways of the same case: they were measured in the
-same rounds and are of the same kind (a rival of a memory-bound case is memory-bound), so that a
-slower hour or a busy neighbour cancels, which a calibration loop of another kind would not see.
-With several rivals the median counts: one that was disturbed does not decide. A case without a
-rival is measured beside the calibration loop, its only other way. A rival whose library changed its
-version is left out.
+Our time is compared in units of the times of the other ways of the same case. They were measured in
+the same rounds, and their work is of the same kind: a rival of a memory-bound case is memory-bound.
+So a slower hour or a busy neighbour cancels, which a calibration loop of another kind would not
+notice. With several rivals the median counts, so that one that was disturbed does not decide. A
+case without a rival is measured beside the calibration loop. A rival whose library has another
+version than before is left out.
 
     slowdown = median over rivals of ratio_before / ratio_after
 
-A case is slower if that exceeds the threshold and the quartiles leave no doubt: ratio_before's
-lower above ratio_after's upper one.
+A case is slower if this exceeds the threshold, and the lower quartile of ratio_before lies above
+the upper quartile of ratio_after.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Verdict = Literal["same", "slower", "faster", "not comparable"]
 
 @dataclass(frozen=True)
 class Change:
-    """`slowdown` > 1: the case takes longer than before; `low` and `high` bound it by the
-    quartiles."""
+    """The change of one case. A `slowdown` > 1 means that it takes longer than before. `low` and
+    `high` are its bounds by the quartiles."""
 
     case: str
     verdict: Verdict
@@ -46,7 +46,14 @@ def compare(
     libraries: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {}),
     threshold: float = THRESHOLD,
 ) -> list[Change]:
-    """One change per case of either file. `libraries`: versions before and after, by name."""
+    """Returns one change for every case that is in one of the two measurements.
+
+    Args:
+        before: the rows of the first measurement.
+        after: the rows of the second.
+        libraries: the versions of libraries by name, before and after.
+        threshold: the least slowdown that counts.
+    """
     changed = {name for name in libraries[0].keys() | libraries[1].keys() if libraries[0].get(name) != libraries[1].get(name)}
     cases = dict.fromkeys(row.case for row in (*before, *after))
     return [_change(case, _measured(before, case), _measured(after, case), changed, threshold) for case in cases]
@@ -75,7 +82,8 @@ def _median(pairs: Sequence[tuple[float | None, float | None]]) -> float:
 
 
 def verdict(slowdown: float, low: float, high: float, threshold: float) -> Verdict:
-    """Beyond the threshold, and beyond the noise that the quartiles show."""
+    """Returns "slower" or "faster" if the change exceeds both the threshold and the noise that the
+    quartiles show, else "same"."""
     if slowdown > threshold and low > 1:
         return "slower"
     return "faster" if slowdown < 1 / threshold and high < 1 else "same"

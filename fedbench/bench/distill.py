@@ -1,4 +1,5 @@
-"""Loss and gradient of distillation on logits, beside torch's autograd; float32, arrays reused."""
+"""Cases of loss and gradient of distillation on logits, beside torch's autograd. Arrays are float32
+and are used again."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ ALPHA_MIN, ALPHA_MAX = 0.2, 0.8
 
 
 def inputs(size: tuple[int, int]) -> Any:
-    """Student and teacher (B, C)."""
+    """Returns the logits of student and teacher (B, C)."""
     return 3 * draws("distill", *size).standard_normal((2, *size), np.float32)
 
 
 def ours(logits: Any) -> Ready:
     student, teacher = logits
-    if not hasattr(k, "distill_gradient"):  # an older commit, whose kernel always tells everything of every row
+    if not hasattr(k, "distill_gradient"):  # an older commit, whose kernel always returns the values of every row
         out = k.distill(student, teacher, ALPHA_MIN, ALPHA_MAX)
         return Ready(lambda: k.distill(student, teacher, ALPHA_MIN, ALPHA_MAX, out=out), vars)
     grad = np.empty_like(student)
@@ -27,7 +28,8 @@ def ours(logits: Any) -> Ready:
 
 
 def with_autograd(logits: Any) -> Ready:
-    """The equations in eager torch, differentiated with respect to the student's logits."""
+    """Computes the equations in eager torch, and differentiates them with respect to the student's
+    logits."""
     import torch
     from torch.nn import functional
 

@@ -1,9 +1,9 @@
-"""The event queue under the hold model: n events are pending, the earliest comes up and is pushed
-again later.
+"""Cases of the event queue under the hold model: n events are pending, and the earliest is taken
+out and put back later, again and again.
 
-Increments are drawn beforehand and are the same for everybody; filling the queue is not timed. The
-range of the increments grows with n, so that a call moves the clock by the same time whatever n is
-and ties are rare.
+Increments are drawn before and are the same for all ways. Filling the queue is not timed. The range
+of the increments grows with n, so that a call moves the clock by the same time whatever n is, and
+ties are rare.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Events(NamedTuple):
 
 
 def events(n: int) -> int:
-    """Events of one call: enough to leave the clock's resolution behind, few enough to do it
-    often."""
+    """Returns the events of one call. They are enough that the clock's resolution does not matter,
+    and few enough that a call can be repeated often."""
     return 20_000 if n <= 10_000 else 200_000
 
 
@@ -49,8 +49,8 @@ def heap_of(given: Events) -> list[tuple[int, int]]:
 
 
 def with_heapq(given: Events) -> Ready:
-    """Tuples (time, client). Pop, then push: a simulation must handle the event before it knows the
-    successor."""
+    """Keeps tuples (time, client) in a heap. It pops, and then pushes, since a simulation must
+    handle an event before it knows the next one of the client."""
     heap, increments, pop, push = heap_of(given), given.increments.tolist(), heapq.heappop, heapq.heappush
 
     def act() -> int:
@@ -64,8 +64,8 @@ def with_heapq(given: Events) -> Ready:
 
 
 def with_simpy(given: Events) -> Ready:
-    """Timeouts with callbacks, simpy's faster idiom: a process per client takes a quarter
-    longer."""
+    """Uses timeouts with callbacks, which are simpy's faster idiom. A process per client takes a
+    quarter longer."""
     import simpy
 
     env, increments = simpy.Environment(), given.increments.tolist()
@@ -88,7 +88,8 @@ def with_simpy(given: Events) -> Ready:
 
 
 def reference(given: Events) -> Outcome:
-    """heapq, with the order in which clients come up written down."""
+    """Returns what a heap gives, with a checksum of the order in which clients have their
+    events."""
     heap, checksum, time = heap_of(given), FNV_OFFSET, 0
     for increment in given.increments.tolist():
         time, client = heapq.heappop(heap)
@@ -121,5 +122,6 @@ CASES = (
     *(_case("queue-curve", 10**power) for power in range(2, 7)),
 )
 
-# What a case without a rival is measured beside: pure Python that no change of ours can touch.
+# A case without a rival is measured beside this loop in pure Python, which no change of ours can
+# make slower.
 CALIBRATION = Way("calibration", lambda _: with_heapq(inputs(1_000)))

@@ -1,9 +1,9 @@
 """A federated run as people write it in torch: a loop at the server, and processes that train
-clients, one message each way an update.
+clients. An update takes one message each way to every process.
 
-The loop is handed the plan of the run, so that it simulates nothing: it trains the jobs of an
-update, takes the mean of their progress, and measures test accuracy and both losses where the run
-does. The order of examples is its own. torch is imported when it starts.
+The loop gets the plan of the run, so that it simulates nothing. It trains the jobs of an update,
+takes the mean of their progress, and measures test accuracy and both losses where the run does. It
+has its own order of examples. torch is imported when it starts.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from typing import Any
 import numpy as np
 
 from fedbench.bench.case import Outcome, Ready
+from fedbench.bench.torch_ways import tensors
 from fedbench.bench.train import Net
 from fedbench.bench.train_ways import module_of
 
 PROCESSES = 2
-PART, SAMPLE = 1000, 2000  # examples that are evaluated together; those of the training loss
+PART, SAMPLE = 1000, 2000  # examples that are evaluated together, and those of the training loss
 
 Job = tuple[int, int, int]
-"""Client, the version that it starts from, and steps."""
+"""The client, the version from which it starts, and its steps."""
 
 
 @dataclass(frozen=True)
 class Orders:
-    """What the loop knows beforehand: the jobs of every update, after which versions it evaluates,
+    """What the loop knows from the plan: the jobs of every update, the versions that it evaluates,
     and where it starts."""
 
     updates: list[list[Job]]
@@ -42,8 +43,8 @@ class Orders:
 
 @dataclass(frozen=True)
 class Clients:
-    """What a process needs to train clients: their examples and rows of these, the network, and the
-    rate."""
+    """What a process needs to train clients: the network, all examples, the rows of every client,
+    and the rate."""
 
     net: Net
     x: Any
@@ -53,7 +54,8 @@ class Clients:
 
 
 class Local:
-    """The clients of one process: plain SGD on the mean cross-entropy of shuffled mini-batches."""
+    """The clients of one process, which do plain SGD on the mean cross-entropy of shuffled
+    mini-batches."""
 
     def __init__(self, clients: Clients) -> None:
         import torch
@@ -79,8 +81,8 @@ class Local:
 
 
 def serve(pipe: Connection, clients: Clients) -> None:
-    """One process: ({version: model}, jobs) in, their progress (jobs, d) out, until the pipe is
-    closed."""
+    """Runs one process until its pipe is closed: receives ({version: model}, jobs) and sends the
+    progress of these jobs (jobs, d)."""
     import torch
 
     torch.set_num_threads(1)
@@ -97,17 +99,17 @@ def serve(pipe: Connection, clients: Clients) -> None:
 
 
 class Server:
-    """The loop."""
+    """The loop at the server, with its processes."""
 
     def __init__(self, orders: Orders, clients: Clients) -> None:
         import torch
         import torch.multiprocessing as processes
 
         self.orders, self.torch = orders, torch
-        self.test, train = tensors(*orders.test), tensors(clients.x, clients.y)
-        self.train = tuple(part[:SAMPLE] for part in train)
+        self.test, train = tensors(orders.test), tensors((clients.x, clients.y))
+        self.train = [part[:SAMPLE] for part in train]
         self.pipes = []
-        clients = replace(clients, x=train[0], y=train[1])  # which processes share
+        clients = replace(clients, x=train[0], y=train[1])  # processes share the memory of tensors
         context = processes.get_context("spawn")
         for _ in range(PROCESSES):
             here, there = context.Pipe()
@@ -119,7 +121,7 @@ class Server:
             pipe.recv()
 
     def run(self) -> tuple[float, int]:
-        """Test accuracy of the last model, and the steps trained."""
+        """Returns the test accuracy of the last model, and the number of steps trained."""
         x, models = self.orders.x0, {}
         uses = Counter(base for jobs in self.orders.updates for _, base, _ in jobs)
         accuracy, trained = 0.0, 0
@@ -141,8 +143,8 @@ class Server:
         return np.concatenate([pipe.recv() for pipe, share in zip(self.pipes, shares, strict=True) if share])
 
     def evaluate(self, x: Any) -> float:
-        """Test accuracy; the losses are computed too. On as many threads as there are processes,
-        which wait."""
+        """Returns the test accuracy, and computes the losses too. It uses as many threads as there
+        are processes, which wait meanwhile."""
         torch = self.torch
         before = torch.get_num_threads()
         torch.set_num_threads(PROCESSES)
@@ -158,14 +160,8 @@ class Server:
         return right / len(self.test[1])
 
 
-def tensors(*arrays: Any) -> tuple[Any, ...]:
-    import torch
-
-    return tuple(torch.from_numpy(array) for array in arrays)
-
-
 def by_hand(orders: Orders, clients: Clients) -> Ready:
-    """One run a call; processes are there, and have their data."""
+    """Makes one run a call. The processes have started before, and have their data."""
     server = Server(orders, clients)
 
     def read(found: tuple[float, int]) -> Outcome:

@@ -1,4 +1,4 @@
-"""The process in which is measured: its allocator, its threads, its memory."""
+"""Settings of the process that measures: its allocator, its threads, its memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from fedbench.bench.case import Case
 from fedbench.errors import FedbenchError
 
-# glibc maps and unmaps every large temporary anew, so that a program of tensor expressions spends
-# most of its time in page faults. Kept memory makes torch rivals up to seven times faster; without
-# it our ratios would be inflated.
+# By default glibc maps and unmaps every large temporary anew, so that a program of tensor
+# expressions spends most of its time in page faults. With these settings it keeps the memory, which
+# makes torch rivals up to seven times faster. Without them our ratios would be inflated.
 MALLOC = {
     "MALLOC_MMAP_THRESHOLD_": "8589934592",
     "MALLOC_TRIM_THRESHOLD_": "17179869184",
@@ -22,21 +22,21 @@ MALLOC = {
 
 
 def allocator_settings() -> str:
-    """Which of `MALLOC` this process was not started with, as a shell would set them; nothing if
-    none."""
+    """Returns the settings of `MALLOC` with which this process was not started, as a shell would
+    set them; empty text if it has all."""
     return " ".join(f"{name}={value}" for name, value in MALLOC.items() if os.environ.get(name) != value)
 
 
 def start_again() -> None:
-    """Replace this process by the same command with `MALLOC` in its environment: glibc reads it
-    when a process starts."""
+    """Replaces this process by the same command with `MALLOC` in its environment, since glibc reads
+    it only when a process starts."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **MALLOC})
 
 
 def set_threads(threads: int, cases: Iterable[Case]) -> None:
-    """Threads inside one operation of torch, if a case needs torch at all; our kernels use one."""
+    """Sets the threads of one operation of torch, if a case needs torch. Our kernels use one."""
     if any(way.library == "torch" for case in cases for way in case.versus) and importlib.util.find_spec("torch"):
         import torch
 
@@ -44,8 +44,8 @@ def set_threads(threads: int, cases: Iterable[Case]) -> None:
 
 
 def peak_mb(case: Case) -> float:
-    """Peak memory (MB) of a fresh process that does the case's work once, interpreter and numpy
-    included."""
+    """Returns the peak memory (MB) of a fresh process that does the case's work once, interpreter
+    and numpy included."""
     environment = {name: value for name, value in os.environ.items() if name not in MALLOC}
     code = f"from fedbench.bench.host import work_once; work_once({case.name!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
@@ -55,8 +55,8 @@ def peak_mb(case: Case) -> float:
 
 
 def work_once(name: str) -> None:
-    """What the fresh process does: prints its peak resident memory in MB. A parent's peak is not
-    inherited."""
+    """Does a case's work once and prints this process's peak resident memory in MB, to which the
+    peak of its parent does not count."""
     from fedbench.bench.catalogue import find
     from fedbench.process import peak_memory_mb  # an old build, over which the other cases run, has none
 

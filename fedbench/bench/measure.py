@@ -1,5 +1,4 @@
-"""Times of several ways, taken in turns, so that what else the machine does meets all of them
-alike."""
+"""Times several ways in turns, so that other work of the machine disturbs all of them alike."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ Seconds = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ratio:
-    """Median and quartiles of (their time / our time) over the rounds."""
+    """Median and quartiles of their time over our time, over the rounds."""
 
     median: float
     low: float
@@ -36,8 +35,8 @@ class Ratio:
 
 
 class Sampler:
-    """Seconds per call of one way. The first call has been made by the check; the second decides
-    how often a sample repeats it."""
+    """Measures the seconds per call of one way. The check of the case has made the first call. The
+    second call decides how often a sample repeats it."""
 
     def __init__(self, act: Act, sample_seconds: float = SAMPLE_SECONDS) -> None:
         self._act, self._calls = act, 1
@@ -52,8 +51,8 @@ class Sampler:
 
 
 def in_turns(acts: Mapping[str, Act], rounds: int, sample_seconds: float = SAMPLE_SECONDS) -> dict[str, Seconds]:
-    """Seconds per call (rounds,) of every way. One sample of each a round, every other round
-    backwards; no garbage collection."""
+    """Returns the seconds per call of every way (rounds,). A round takes one sample of each, and
+    every other round takes them in reverse order. No garbage is collected meanwhile."""
     samplers = {name: Sampler(act, sample_seconds) for name, act in acts.items()}
     taken: dict[str, list[float]] = {name: [] for name in acts}
     collecting = gc.isenabled()
@@ -71,15 +70,16 @@ def in_turns(acts: Mapping[str, Act], rounds: int, sample_seconds: float = SAMPL
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds per call of every way that ran, ours first, and why others did not."""
+    """The seconds per call of every way that ran, ours first, and the reasons why others did
+    not."""
 
     seconds: dict[Way, Seconds]
     skipped: dict[Way, str]
 
 
 def prepare(case: Case, size: Any) -> tuple[dict[Way, Ready], dict[Way, str]]:
-    """Every way that can run here, started and checked; the others with the reason. A case that
-    nobody rivals gets the calibration.
+    """Starts and checks every way that can run here, and returns these ways and the reasons why
+    others cannot. A case without a rival gets the calibration loop.
 
     WrongResult if a way, ours or a rival, does not compute what the reference does.
     """
@@ -100,7 +100,7 @@ def prepare(case: Case, size: Any) -> tuple[dict[Way, Ready], dict[Way, str]]:
 
 
 def measure(case: Case, size: Any, rounds: int, sample_seconds: float = SAMPLE_SECONDS) -> Measured:
-    """Checked, then timed in turns over so many rounds."""
+    """Checks the ways of a case, and then times them in turns over so many rounds."""
     ready, skipped = prepare(case, size)
     seconds = in_turns({way.name: r.act for way, r in ready.items()}, rounds, sample_seconds)
     return Measured({way: seconds[way.name] for way in ready}, skipped)

@@ -1,7 +1,7 @@
-"""The cases of this tree over the kernels of another build, which may know nothing of them.
+"""Runs the cases of this tree with the kernels of another build, which may not know them.
 
-Run by path, in the Python of the other build: as a program, which then serves
-`fedbench.bench.worker`, or by
+This file is run by its path in the Python of the other build. It is a program that serves
+`fedbench.bench.worker`, and it can be used by
 `runpy.run_path("fedbench/bench/other_build.py")["use_these_cases"]()`.
 """
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 
 def use_these_cases() -> None:
-    """Makes this file's folder `fedbench.bench` from now on. Everything else of fedbench is the
-    installed build's."""
+    """Makes the folder of this file the package `fedbench.bench`. Everything else of fedbench is
+    that of the installed build."""
     folder = Path(__file__).resolve().parent
-    import fedbench  # noqa: F401  # the parent has to be there first
+    import fedbench  # noqa: F401  # the parent must be imported first
 
     spec = importlib.util.spec_from_file_location(
         "fedbench.bench", folder / "__init__.py", submodule_search_locations=[str(folder)]

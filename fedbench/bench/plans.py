@@ -1,4 +1,4 @@
-"""Plans of `Stream`: the virtual clock of many jobs, without training."""
+"""Cases of plans under `Stream`: the virtual clock of many jobs, without training."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from fedbench.kernels.scheduler import Timing
 
 NEEDS = ("fedbench.kernels.scheduler:Scheduler",)
-STEPS, STEP_SECONDS, SENT_SECONDS = 50, 0.0017, 0.044  # of the fastest client; of every vector that is sent
+STEPS, STEP_SECONDS = 50, 0.0017  # of a job; the seconds are those of the fastest client
+SENT_SECONDS = 0.044  # of every vector that is sent
 STEADY = ("jobs_per_update", "updates_per_second", "staleness")
-LIMIT = 1.2  # times the mean staleness that there would be without a limit: a fifth of the clients is too slow
+LIMIT = 1.2  # of staleness, times its mean without a limit; a fifth of the clients is too slow for it
 
 
 class Plan(NamedTuple):
@@ -32,7 +33,7 @@ class Plan(NamedTuple):
 
 
 def step_seconds(plan: Plan) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Seconds a step of every client: speeds within a factor of five."""
+    """Returns the seconds of a step of every client, which lie within a factor of five."""
     return STEP_SECONDS * (1 + 4 * draws("speeds", plan.clients).random(plan.clients))
 
 
@@ -51,9 +52,9 @@ def timing(plan: Plan) -> Timing:
 
 @dataclass(frozen=True)
 class Found:
-    """`jobs` of the plan, and how many these are an update. Of the second half of the updates,
-    which the beginning no longer touches: how many there were a second, and the mean staleness of
-    what they consumed."""
+    """The number of `jobs` of the plan, and how many these are per update. Of the second half of
+    the updates, on which the beginning has no influence, how many there were a second, and the mean
+    staleness of what they consumed."""
 
     jobs: int
     jobs_per_update: float
@@ -62,8 +63,8 @@ class Found:
 
 
 def with_policy(plan: Plan, *names: str, **options: Any) -> Ready:
-    """Plans under `Stream` with these options and gives these of what it finds; in pieces of a
-    million jobs, as the engine takes them."""
+    """Plans under `Stream` with these options, in pieces of a million jobs, as the engine does. Its
+    outcome has the fields `names` of Found."""
     from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
     from fedbench.types import Stream
 
@@ -97,29 +98,32 @@ def routed(plan: Plan) -> Ready:
 
 
 def conserved(plan: Plan) -> Outcome:
-    """Every job is consumed but those under way at the last update; mean staleness is (concurrency
-    - 1) / buffer whatever the speeds."""
+    """Returns what is true for all speeds: every job is consumed but those under way at the last
+    update, and the mean staleness is (concurrency - 1) / buffer."""
     return {"jobs": plan.updates * plan.buffer + plan.concurrency - 1, "staleness": (plan.concurrency - 1) / plan.buffer}
 
 
 def limited(plan: Plan, *, stop: bool) -> Ready:
-    """All clients always work; results that are staler than the limit do not count, or are not
-    waited for."""
+    """All clients always work. Results that are staler than the limit do not count, or with `stop`
+    are not waited for."""
     return with_policy(plan, *STEADY, restart="self", max_staleness=plan.limit, stop_stale=stop)
 
 
 def unlimited(plan: Plan, *, stop: bool) -> Ready:
-    """Plans as many jobs without a limit. All of them count."""
+    """Plans as many jobs as `limited` does, without a limit, so that all of them count."""
     updates = round(plan.updates * steady(plan, stop=stop)["jobs_per_update"])
     return with_policy(plan._replace(updates=updates // plan.buffer), "jobs", restart="self")
 
 
 def steady(plan: Plan, *, stop: bool) -> Outcome:
-    """Client i's results are d_i seconds old, which is lambda d_i updates. With lambda updates a
-    second and a limit of R, those with lambda d_i <= R count, and they are lambda buffer a second:
-    the lambda for which both hold. The mean of lambda d_i over results, which come at rates 1 /
-    d_i, is the number of clients that count / buffer. A job is stopped when R + 1 updates have
-    passed."""
+    """Returns what the steady state with a limit must be.
+
+    The results of client i are d_i seconds old, which is lambda d_i updates at lambda updates a
+    second. With a limit of R the results with lambda d_i <= R count, and there are lambda buffer of
+    them a second; lambda is the number for which both hold. Results of client i come at the rate 1
+    / d_i, so that the mean of lambda d_i over them is the number of clients that count, over
+    buffer. A job is stopped when R + 1 updates have passed.
+    """
     d = 2 * SENT_SECONDS + STEPS * np.sort(step_seconds(plan))
     if_so_many = np.cumsum(1 / d) / plan.buffer
     count = int(np.searchsorted(if_so_many * d, plan.limit))
@@ -158,7 +162,7 @@ MANY, ALL_WORK = Plan(1_000_000, 100_000, 100, 100_000), Plan(100_000, 100_000, 
 
 
 def _limit(name: str, *, stop: bool) -> Case:
-    """The limit beside the same jobs without it."""
+    """Returns the case of a plan with a limit, beside as many jobs without it."""
     ours, beside = partial(limited, stop=stop), partial(unlimited, stop=stop)
     return _case(
         name, ALL_WORK, Way("fedbench", ours, NEEDS), Way("no-limit", beside, NEEDS),

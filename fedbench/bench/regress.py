@@ -2,10 +2,11 @@
 `make regress BASE=..`).
 
 BASE is built in a temporary worktree and installed into a temporary environment that shares this
-one's packages. A process of each build runs the cases of this tree, one sample each in turns. A
-case is slower if the median over the rounds of (after / before) exceeds the threshold and its lower
-quartile exceeds 1, and if fresh processes find the same again: where code and arrays happen to lie
-in memory belongs to the noise. Exit 1 if a case is slower.
+one's packages. A process of each build runs the cases of this tree, and the two take their samples
+in turns. A case is slower if the median of after / before over the rounds exceeds the threshold,
+its lower quartile exceeds 1, and fresh processes find the same again. The last is needed because
+the places of code and arrays in memory are part of the noise. The exit status is 1 if a case is
+slower.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ console = Console(highlight=False, soft_wrap=True)
 
 @contextlib.contextmanager
 def build(commit: str, repository: Path) -> Iterator[Path]:
-    """The Python of a temporary environment in which that commit is installed. Nothing of it stays,
-    whatever happens."""
+    """Yields the Python of a temporary environment in which that commit is installed. It is removed
+    afterwards, whatever happens."""
     if _run("git", "-C", repository, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", check=False).returncode:
         raise UsageError(f"unknown commit {commit!r} in {repository}")
     with tempfile.TemporaryDirectory(prefix="fedbench-regress-") as folder:
@@ -48,7 +49,7 @@ def build(commit: str, repository: Path) -> Iterator[Path]:
         try:
             venv.create(environment, symlinks=True)
             (packages,) = environment.glob("lib/python*/site-packages")
-            # Path lines only: the hook of an editable install in a shared folder is not run.
+            # Lines of a .pth file only name paths, so no hook of an editable install there is run.
             (packages / "shared.pth").write_text("".join(f"{p}\n" for p in sys.path if p.endswith("site-packages")))
             pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
             _run(*pip, "--no-build-isolation", "--target", packages, tree)
@@ -65,8 +66,8 @@ def _run(*command: str | Path, check: bool = True) -> subprocess.CompletedProces
 
 
 def change(case: Case, pythons: tuple[Path, Path], rounds: int, threshold: float, *, small: bool = False) -> Change:
-    """The case before and after, in the builds of two Pythons. What seems slower is measured again
-    in fresh processes."""
+    """Returns the change of a case between the builds of two Pythons, before and after. A case that
+    seems slower is measured again in fresh processes."""
     found = _measure(case, pythons, rounds, threshold, small)
     if found.verdict == "slower":
         again = _measure(case, pythons, 2 * rounds, threshold, small)
@@ -128,7 +129,8 @@ def _line(found: Change) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 nothing is slower, 1 something is or it went wrong, 2 used wrongly."""
+    """Returns the exit status: 0 if nothing is slower, 1 if a case is or something went wrong, and
+    2 for wrong use."""
     try:
         return _main(_arguments(arguments))
     except FedbenchError as error:

@@ -1,4 +1,4 @@
-"""Rows of a measurement, and the file that keeps them."""
+"""The rows of a measurement, and the file that keeps them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PUBLIC = ("case", "versus", "ratio", "ours_us", "theirs_us", "threads", "note")
 
 @dataclass(frozen=True)
 class Row:
-    """One case beside one other way. `ratio` = median of theirs / ours over the rounds, quartiles
-    `low` and `high`; microseconds a call are medians. None where a way did not run. `library`:
-    whose release decides about the other way's speed."""
+    """One case beside one other way. `ratio` is the median of their time over ours over the rounds,
+    with the quartiles `low` and `high`. Microseconds a call are medians. Numbers are None if a way
+    did not run. `library` is the package on whose release the other way's speed depends."""
 
     case: str
     versus: str
@@ -36,12 +36,13 @@ class Row:
     note: str
 
     def public(self) -> dict[str, Any]:
-        """The row of `--json`."""
+        """Returns the row as `--json` prints it."""
         return {name: value for name, value in asdict(self).items() if name in PUBLIC}
 
 
 def rows(case: Case, measured: Measured, threads: int, peak_mb: float | None = None) -> Iterator[Row]:
-    """Rivals in the case's order, the fastest of its limits, then what was skipped."""
+    """Yields a row for every rival in the case's order, one for the fastest of its limits, and one
+    for every way that was skipped."""
     about = _about(case, measured, peak_mb)
     ours = measured.seconds.get(case.ours)
     if ours is not None:
@@ -69,7 +70,7 @@ def _limit(case: Case, measured: Measured, ours: Seconds, threads: int) -> Itera
 
 
 def _about(case: Case, measured: Measured, peak_mb: float | None) -> str:
-    """Time per unit, if the case has one, and memory."""
+    """Returns the note of a case: the time per unit, if it has one, and memory."""
     parts = []
     if case.ours in measured.seconds and case.unit:
         each = float(np.median(measured.seconds[case.ours])) / case.units(case.size)
@@ -80,7 +81,7 @@ def _about(case: Case, measured: Measured, peak_mb: float | None) -> str:
 
 
 def save(path: Path, found: Sequence[Row], provenance: dict[str, Any]) -> None:
-    """One JSON object, readable by `load`."""
+    """Writes one JSON object, which `load` reads. UsageError if the file cannot be written."""
     document = {"schema": SCHEMA, "provenance": provenance, "rows": [asdict(row) for row in found]}
     try:
         path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
@@ -89,8 +90,8 @@ def save(path: Path, found: Sequence[Row], provenance: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> tuple[list[Row], dict[str, Any]]:
-    """(rows, provenance) of a file that `--save` wrote; UsageError names the file and what is wrong
-    with it."""
+    """Returns the rows and the provenance of a file that `--save` wrote. UsageError names the file
+    and what is wrong with it."""
     try:
         document = json.loads(path.read_text())
         if document["schema"] != SCHEMA:

@@ -1,15 +1,16 @@
-"""Whole runs: plan, local training, server updates, evaluation and record, in memory; reading the
-data is not timed.
+"""Cases of whole runs in memory: plan, local training, server updates, evaluation and record.
+Reading the data is not timed.
 
-Beside the native trainer: our torch trainer, or the loop that people write, with two processes,
-where ours gets two workers. These cases go through the engine; where only the kernels are built,
-they are skipped.
+The native trainer is measured beside our torch trainer, or beside the loop that people write, with
+two processes against two workers. These cases use the engine, and are skipped where only the
+kernels are built.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ def spec_of(size: Size) -> Any:
     return RunSpec(load(size.scenario, size.overrides), registry.algorithm(size.algorithm), 0)
 
 
-def _run(spec: Any, trainer: str, workers: int = 1) -> Ready:
+def run(spec: Any, trainer: str, workers: int = 1) -> Ready:
     from fedbench.engine.run import Run, RunOptions
 
     def read(record: Any) -> Outcome:
@@ -46,20 +47,12 @@ def _run(spec: Any, trainer: str, workers: int = 1) -> Ready:
     return Ready(lambda: Run(spec, options=RunOptions(trainer=trainer, workers=workers)).record(), read)
 
 
-def native(spec: Any) -> Ready:
-    return _run(spec, "native")
-
-
-def two_workers(spec: Any) -> Ready:
-    return _run(spec, "native", PROCESSES)
-
-
-def with_torch(spec: Any) -> Ready:
-    return _run(spec, "torch")
+native, with_torch = partial(run, trainer="native"), partial(run, trainer="torch")
+two_workers = partial(run, trainer="native", workers=PROCESSES)
 
 
 def counted(spec: Any) -> Ready:
-    """Two workers; no accuracy, so that the plan alone is the reference."""
+    """Runs with two workers and gives no accuracy, so that the plan alone is the reference."""
     ready = two_workers(spec)
 
     def read(record: Any) -> Outcome:
@@ -71,7 +64,7 @@ def counted(spec: Any) -> Ready:
 
 
 def counts(spec: Any) -> Outcome:
-    """Updates and steps from the plan alone."""
+    """Returns the numbers of updates and steps from the plan alone."""
     from fedbench.engine.plan import plan
 
     summary = plan(spec)
@@ -79,13 +72,13 @@ def counts(spec: Any) -> Outcome:
 
 
 def planned(spec: Any) -> Outcome:
-    """The plan's counts, and the accuracy from the torch trainer."""
-    run = with_torch(spec)
-    return {**counts(spec), "test_accuracy": run.read(run.act())["test_accuracy"]}
+    """Returns the plan's counts, and the accuracy of the torch trainer."""
+    ready = with_torch(spec)
+    return {**counts(spec), "test_accuracy": ready.read(ready.act())["test_accuracy"]}
 
 
 def loop(spec: Any) -> Ready:
-    """The loop that people write, over the same plan, data and initial model."""
+    """Runs the loop that people write, with the same plan, data and initial model."""
     from fedbench.engine.plan import pieces
     from fedbench.engine.setup import Setup
     from fedbench.engine.trainers.native import layer_specs
@@ -112,13 +105,14 @@ def loop(spec: Any) -> Ready:
 
 
 def looped(spec: Any) -> Outcome:
-    """All from the loop."""
-    run = loop(spec)
-    return run.read(run.act())
+    """Returns the outcome of the loop that people write."""
+    ready = loop(spec)
+    return ready.read(ready.act())
 
 
 def _whole(name: str, algorithm: str, *overrides: str) -> Case:
-    """A run on Fashion-MNIST with batches of 10 and speeds within a factor of five."""
+    """Returns the case of a run on Fashion-MNIST, with batches of 10 and speeds within a factor of
+    five."""
     return Case(
         name=name,
         group="run",

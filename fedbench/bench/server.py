@@ -1,7 +1,8 @@
-"""One-pass server kernels on flat float32 vectors of d elements, beside what torch programs do; one
-thread.
+"""Cases of the server's kernels, which take one pass over float32 vectors of d elements, beside
+what torch programs do, with one thread.
 
-11,173,962 is the CIFAR ResNet-18. Such vectors lie in main memory, so its bandwidth is the limit.
+d = 11,173,962 is the size of the ResNet-18 for CIFAR. Such vectors lie in main memory, whose
+bandwidth is the limit.
 """
 
 from __future__ import annotations

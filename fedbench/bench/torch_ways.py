@@ -1,7 +1,7 @@
-"""The server cases as torch programs write them. torch is imported when a way starts, so this file
-needs numpy only.
+"""The cases of server.py as torch programs write them. torch is imported when a way starts, so this
+file needs numpy only.
 
-`torch-eager` is the equations on flat tensors, as a paper's code has them; `torch-foreach` and
+`torch-eager` computes the equations on flat tensors, as a paper's code does. `torch-foreach` and
 `torch-fused` are torch.optim.Adam with that option. Optimisers get the case's moments and are at
 their first step, as ours are.
 """
@@ -17,8 +17,8 @@ from fedbench.bench.case import Ready
 
 RATE, BETA1, BETA2, EPSILON, CLIP = 1e-3, 0.9, 0.999, 1e-8, 5.0
 FIRST, ROOT = 1 - BETA1, float(np.sqrt(1 - BETA2))  # bias corrections of the first step
-# Elements of the 62 tensors of a ResNet-18 for CIFAR, in order: a stem, four layers of two blocks,
-# a classifier.
+# The numbers of elements of the 62 tensors of a ResNet-18 for CIFAR, in order: a stem, four layers
+# of two blocks, a classifier.
 _NORM = [[n, n] for n in (64, 128, 256, 512)]
 RESNET18 = [1728, *_NORM[0], *4 * [36_864, *_NORM[0]]]
 for _n, _pair in zip((128, 256, 512), _NORM[1:], strict=True):
@@ -27,13 +27,13 @@ RESNET18 += [5120, 10]
 
 
 def cuts(d: int) -> list[tuple[int, int]]:
-    """[0, d) in 62 pieces as uneven as the ResNet-18's tensors."""
+    """Returns [0, d) in 62 pieces whose sizes are in proportion to the ResNet-18's tensors."""
     ends = np.rint(np.cumsum(RESNET18) * (d / sum(RESNET18))).astype(int).tolist()
     return list(zip([0, *ends], ends, strict=False))
 
 
 def tensors(arrays: Any) -> list[Any]:
-    """Tensors on the arrays' memory."""
+    """Returns tensors that share the memory of arrays."""
     import torch
 
     return [torch.from_numpy(a) for a in arrays]
@@ -45,7 +45,7 @@ def read(given: Any) -> Ready:
 
 
 def sum_state_dicts(given: Any) -> Ready:
-    """The loop over named tensors that most simulators have."""
+    """Sums in the loop over named tensors that most simulators have."""
     import torch
 
     pieces = cuts(given.deltas.shape[1])
@@ -68,7 +68,8 @@ def sum_flat(given: Any) -> Ready:
 
 
 def _adder(given: Any) -> tuple[Callable[[], Any], Any]:
-    """(acc.add_(delta, alpha=w) for every delta, acc)."""
+    """Returns a function that sums by `total.add_(delta, alpha=w)` for every delta, and the
+    total."""
     import torch
 
     rows, weights = tensors(given.deltas), given.weights.tolist()
@@ -84,8 +85,8 @@ def _adder(given: Any) -> tuple[Callable[[], Any], Any]:
 
 
 def _equations(moments: Any, x: Any, rate: float) -> Callable[[Any], dict[str, Any]]:
-    """One step of Adam, of AMSGrad if there is a vhat, with bias correction, as written: every
-    operation makes a tensor."""
+    """Returns one step of Adam, or of AMSGrad if there is a vhat, with bias correction. The
+    equations are computed as they are written, so every operation makes a tensor."""
     import torch
 
     x, m, v, *vhat = tensors((x, *moments))
@@ -135,7 +136,8 @@ _NAMES = {"m": "exp_avg", "v": "exp_avg_sq", "vhat": "max_exp_avg_sq"}
 
 
 def _adam(x: Any, moments: dict[str, Any], g: Any, kind: Kind) -> tuple[Any, Any]:
-    """(parameter, torch.optim.Adam) with the given moments; descends along g."""
+    """Returns a parameter and its torch.optim.Adam, which has the given moments and descends along
+    g."""
     import torch
 
     p = torch.from_numpy(x).requires_grad_(True)
@@ -152,8 +154,8 @@ def _read_adam(p: Any, optimizer: Any, sign: float) -> dict[str, Any]:
 
 
 def amsgrad(kind: Kind) -> Callable[[Any], Ready]:
-    """torch.optim.Adam(amsgrad=True). Ours climbs and torch descends, so torch gets -x: the same
-    numbers but for the sign."""
+    """Returns the way by torch.optim.Adam(amsgrad=True). Our step adds and torch's subtracts, so
+    torch gets -x, which gives the same numbers but for the sign."""
 
     def start(given: Any) -> Ready:
         p, optimizer = _adam(-given.x, {"m": given.m, "v": given.v, "vhat": given.vhat}, given.g, kind)
@@ -163,7 +165,7 @@ def amsgrad(kind: Kind) -> Callable[[Any], Ready]:
 
 
 def clip_adam(kind: Kind) -> Callable[[Any], Ready]:
-    """clip_grad_norm_, then torch.optim.Adam."""
+    """Returns the way by clip_grad_norm_ and then torch.optim.Adam."""
 
     def start(given: Any) -> Ready:
         import torch

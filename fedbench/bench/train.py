@@ -1,16 +1,17 @@
-"""Local SGD of the field's small models: a few clients, each with its own mini-batches, gathering
-included.
+"""Cases of local SGD with the small models of the field: a few clients, each with its own
+mini-batches. Gathering the batches is part of the work.
 
-Beside ours: the loop that papers' code has (nn.Module, DataLoader, CrossEntropyLoss, optim.SGD),
-the best that torch was found to do (one flat parameter vector, index_select, channels-last for
-convolutions), both on one thread, and a large matrix product of as many operations. Cases that end
-in -2w give our trainer two threads, and torch still one.
+Our trainer is measured beside three others: the loop in papers' code (nn.Module, DataLoader,
+CrossEntropyLoss, optim.SGD), the fastest way that was found in torch (one flat parameter vector,
+index_select, channels-last for convolutions), both on one thread, and a large matrix product of as
+many operations. Cases that end in -2w give our trainer two threads, and torch still one.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ NEEDS = "fedbench.kernels.train:LocalTrainer"
 
 @dataclass(frozen=True)
 class Net:
-    """Layers as rows of kernels.train.LayerSpec, the shape of an example, and examples a step."""
+    """A network: its layers as rows of kernels.train.LayerSpec, the shape of an example, and the
+    examples of a step."""
 
     layers: tuple[tuple[Any, ...], ...]
     shape: tuple[int, ...]
@@ -56,8 +58,6 @@ CNN_21840 = Net(
 CNN_582026 = Net(
     (conv(1, 32), POOL, RELU, conv(32, 64), POOL, RELU, FLATTEN, ("linear", 1024, 512), RELU, ("linear", 512, 10)), IMAGE, 10, 10
 )
-
-
 CHARS = Net((("last", 0, 20), ("embedding", 80, 8), ("linear", 160, 128), RELU, ("linear", 128, 80)), (80,), 80, 20)
 
 
@@ -71,27 +71,26 @@ class Given(NamedTuple):
 
     @property
     def random_masks(self) -> bool:
-        """torch draws its own dropout masks, so ends of training cannot be compared."""
+        """Whether there is dropout. torch draws its own masks, so the ends of training cannot be
+        compared then."""
         return any(layer[0].startswith("dropout") for layer in self.net.layers)
 
     @property
     def flops(self) -> int:
-        """Forward, and gradients of weights and of inputs but the first layer's: two operations a
-        multiply-add."""
+        """The operations of a call: forward, and gradients of the weights and of the inputs, but
+        for the inputs of the first layer. A multiply-add counts as two."""
         return CLIENTS * self.steps * self.net.batch * flops_per_example(self.net)
 
 
 def sides(net: Net) -> list[tuple[int, ...]]:
-    """Shapes of an example before every layer."""
+    """Returns the shape of an example before every layer."""
     shape, shapes = net.shape, []
     for layer in net.layers:
         shapes.append(shape)
-        if layer[0] == "linear":
+        if layer[0] in ("linear", "last"):
             shape = (layer[2],)
         elif layer[0] == "flatten":
             shape = (math.prod(shape),)
-        elif layer[0] == "last":
-            shape = (layer[2],)
         elif layer[0] == "embedding":
             shape = (shape[0] * layer[2],)
         elif layer[0] == "conv2d":
@@ -115,7 +114,8 @@ def flops_per_example(net: Net) -> int:
 
 
 def tensor_sizes(net: Net) -> list[tuple[int, int]]:
-    """(size, inputs of one output) of every tensor, weights and biases in order."""
+    """Returns the size and the inputs of one output of every tensor, weights and biases in
+    order."""
     sizes = []
     for layer in net.layers:
         if layer[0] == "embedding":
@@ -142,12 +142,12 @@ def inputs(size: tuple[Net, int]) -> Given:
     return Given(net, steps, x, y, start, batches)
 
 
-def trained(given: Given, dtype: Any, isa: str, threads: int) -> Ready:
+def ours(given: Given, dtype: Any = np.float32, threads: int = 1) -> Ready:
     from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer
 
     layers = [LayerSpec(*layer) for layer in given.net.layers]
     x, start = given.x.astype(dtype), given.start.astype(dtype)
-    trainer = LocalTrainer(layers, x, given.y, seed=SEED, batch_size=given.net.batch, threads=threads, isa=isa)
+    trainer = LocalTrainer(layers, x, given.y, seed=SEED, batch_size=given.net.batch, threads=threads)
     ends = np.empty((CLIENTS, trainer.dim), dtype)
     shards = np.arange(CLIENTS * EXAMPLES).reshape(CLIENTS, EXAMPLES)
     jobs = [LocalJob(client, 0, given.steps, shards[client], start, ends[client], RATE) for client in range(CLIENTS)]
@@ -158,17 +158,10 @@ def trained(given: Given, dtype: Any, isa: str, threads: int) -> Ready:
     return Ready(lambda: trainer.train(jobs), read)
 
 
-def ours(given: Given) -> Ready:
-    return trained(given, np.float32, "", 1)
-
-
-def ours_on_two(given: Given) -> Ready:
-    return trained(given, np.float32, "", 2)
-
-
 def truth(given: Given) -> Outcome:
-    """Trains in float64. The tests show that this is what torch computes in float64."""
-    ready = trained(given, np.float64, "", 1)
+    """Returns the outcome of training in float64. Tests show that torch computes the same in
+    float64."""
+    ready = ours(given, np.float64)
     return ready.read(ready.act())
 
 
@@ -188,7 +181,7 @@ def _cases(name: str, net: Net, steps: int) -> tuple[Case, Case]:
     alone = Case(
         name=name, ours=Way("fedbench", ours, (NEEDS,)), versus=(eagerly, Way("torch-best", flat, TORCH), limit), **common
     )
-    both = Case(name=f"{name}-2w", ours=Way("fedbench", ours_on_two, (NEEDS,)), versus=(eagerly,), **common)
+    both = Case(name=f"{name}-2w", ours=Way("fedbench", partial(ours, threads=2), (NEEDS,)), versus=(eagerly,), **common)
     return alone, both
 
 

@@ -1,5 +1,5 @@
-"""Local SGD as torch programs write it, on one thread. torch is imported when a way starts, so this
-file needs numpy only."""
+"""The cases of train.py as torch programs write them, on one thread. torch is imported when a way
+starts, so this file needs numpy only."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def module_of(net: Any) -> Any:
 
 
 def _outcome(given: Any, module: Any, ends: list[Any]) -> Outcome:
-    """Ends of training, or where masks are torch's own the logits of the start alone."""
+    """Returns the ends of training, or only the logits of the start if torch draws its own dropout
+    masks."""
     import torch
 
     if not given.random_masks:
@@ -57,7 +58,7 @@ def _outcome(given: Any, module: Any, ends: list[Any]) -> Outcome:
 
 
 def eager(given: Any) -> Ready:
-    """The usual loop."""
+    """Trains in the usual loop, with a DataLoader."""
     import torch
     from torch.utils.data import DataLoader, TensorDataset
 
@@ -82,8 +83,8 @@ def eager(given: Any) -> Ready:
 
 
 def flat(given: Any) -> Ready:
-    """Parameters and gradients are views of one vector each; batches are gathered by index; images
-    are channels-last."""
+    """Trains with parameters and gradients that are views of one vector each, with batches gathered
+    by index, and with images that are channels-last."""
     import torch
     from torch.nn import functional as F
 
@@ -119,8 +120,8 @@ def flat(given: Any) -> Ready:
 
 
 def product(given: Any) -> Ready:
-    """A matrix product (s, k) (k, s) of as many operations, as near to a cube as s = 256, 512 or
-    1024 allows."""
+    """Computes a matrix product (s, k) (k, s) of as many operations, with s = 256, 512 or 1024 so
+    that it is nearly a cube."""
     import torch
 
     side = max((s for s in (512, 1024) if given.flops >= s**3), default=256)

@@ -1,6 +1,8 @@
-"""One build's side of `make regress`: takes samples when told to, one JSON object a line each way.
+"""The process of one build in `make regress`, and how it is asked. Requests and answers are one
+JSON object a line:
 
-{"prepare": case, "small": bool} -> {"skipped": why, or ""}      {"sample": true} -> {"seconds": a call's}
+    {"prepare": case, "small": bool}  ->  {"skipped": why, or ""}
+    {"sample": true}                  ->  {"seconds": of a call}
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from fedbench.errors import FedbenchError
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
-    """Until the requests end. What goes wrong is an answer too: {"error": ..}."""
+    """Answers requests until they end. An error is an answer too: {"error": ..}."""
     sampler: Callable[[], float] | None = None
     for line in requests:
         request = json.loads(line)
@@ -44,19 +46,19 @@ def _prepare(request: dict[str, Any]) -> tuple[Sampler | None, dict[str, Any]]:
 
 
 class Worker:
-    """The other end: a process of the given Python that runs this tree's cases over the build
+    """A process of the given Python, which runs the cases of this tree with the build that is
     installed there."""
 
     def __init__(self, python: Path) -> None:
         self.python = python
-        # -P: the folder of the script holds modules of ours, which must not hide others' of the
+        # -P keeps the script's folder off the path, since its modules must not hide others of the
         # same name.
         self._process = subprocess.Popen(
             [python, "-P", Path(__file__).with_name("other_build.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """FedbenchError if the worker's answer is an error, or none."""
+        """Returns the answer to a request. FedbenchError if it is an error, or there is none."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:

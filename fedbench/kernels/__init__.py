@@ -1,17 +1,19 @@
-"""Numerical kernels: checked front doors to the C++ core, and the shared mathematics of server
-rules.
+"""Numerical kernels: functions that check their arguments and call the C++ core, and mathematics
+that several server rules share.
 
-Works without torch. Everything that reduces over model vectors goes through here, in arrival order,
-with stated rounding.
+The package works without torch. Everything that sums over model vectors is computed here, in
+arrival order and with stated rounding.
 
-NaN and infinity. Vectors, logits and the weights of a sum may hold them: they propagate as IEEE
-arithmetic has it, an element stays in its place, a weight of 0 does not hide one, and every
-instruction set gives NaN in the same places and the same bits elsewhere (the sign and payload of a
-NaN mean nothing). A norm spreads them: clipping by a norm that is NaN makes all of x NaN. The
-engine stops a run whose model is not finite as diverged. Refused with a ValueError are settings
-that are not finite (rates, betas, epsilon, alphas, a, b; a clip of infinity is no clip), staleness,
-shares n and p, and the logits of a TeacherMean, where they would stay for ever. The scheduler
-refuses durations, budgets and probabilities that are not finite with a UsageError.
+NaN and infinity. Vectors, logits and the weights of a sum may have them. They propagate by IEEE
+arithmetic and stay in their element. A weight of 0 does not hide them. Every instruction set gives
+NaN in the same places and the same bits elsewhere; the sign and payload of a NaN mean nothing. A
+norm spreads them: clipping by a norm that is NaN makes all of x NaN. The engine stops a run whose
+model is not finite as diverged.
+
+A ValueError refuses settings that are not finite (rates, betas, epsilon, alphas, a, b), staleness,
+the shares n and p, and the logits of a TeacherMean, in which they would stay for ever. A clip of
+infinity is allowed and does not clip. The scheduler refuses durations, budgets and probabilities
+that are not finite with a UsageError.
 """
 
 from fedbench.kernels.accumulate import dot, mean, movement, norm, weighted_sum

@@ -1,9 +1,9 @@
-"""Reductions over model vectors, the same bits on every instruction set.
+"""Sums over model vectors, with the same bits on every instruction set.
 
-`weighted_sum` adds in arrival order with one fused multiply-add per element and weight; `dot` and
-`norm` sum in float64, in blocks (csrc/include/fedbench/accumulate.hpp states the order). Vectors
-are float32 or float64, C-contiguous, plain numpy arrays; nothing is cast silently: what is wrong is
-a TypeError in the form `vectors: expected float32 (K, d) C-contiguous, got ..`.
+`weighted_sum` adds in arrival order with one fused multiply-add per element and weight. `dot` and
+`norm` sum in float64, in blocks; csrc/include/fedbench/accumulate.hpp states the order. Vectors are
+plain numpy arrays, float32 or float64, C-contiguous. Nothing is cast silently: another array is a
+TypeError of the form `vectors: expected float32 (K, d) C-contiguous, got ..`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ _DOT = {np.dtype(np.float32): _core.dot_float32, np.dtype(np.float64): _core.dot
 
 
 def weighted_sum(weights: Weights | Sequence[float], vectors: Rows, *, out: Vector | None = None, isa: str = "") -> Vector:
-    """sum_k w_k v_k (d,). `weights` (K,), a float64 array or a list of numbers, are rounded to the
-    vectors' dtype.
+    """Returns sum_k w_k v_k (d,).
 
-    `vectors` (K, d) or K vectors (d,), K >= 1. `out` receives the result if given and may not
-    overlap a vector or the weights.
+    Args:
+        weights: a float64 array (K,) or a list of numbers, which are rounded to the vectors' dtype.
+        vectors: an array (K, d) or K vectors (d,), K >= 1.
+        out: receives the result if given. It may not overlap a vector or the weights.
+        isa: the instruction set; empty is the one in use on this machine.
     """
     return weighted_sum_norm(weights, vectors, out=out, isa=isa)[0]
 
@@ -37,7 +39,7 @@ def weighted_sum(weights: Weights | Sequence[float], vectors: Rows, *, out: Vect
 def weighted_sum_norm(
     weights: Weights | Sequence[float], vectors: Rows, *, out: Vector | None = None, isa: str = ""
 ) -> tuple[Vector, float]:
-    """The weighted sum and its squared L2 norm (float64), in one pass over memory."""
+    """Returns `weighted_sum` and its squared L2 norm (float64), in one pass over memory."""
     first = checks.first_of(vectors)
     factors = checks.weights(weights)
     if out is None:
@@ -46,13 +48,13 @@ def weighted_sum_norm(
 
 
 def mean(vectors: Rows) -> Vector:
-    """(1/K) sum_k v_k; the factor is inside the weights."""
+    """Returns (1/K) sum_k v_k, computed as a weighted sum with weights 1/K."""
     size = checks.count(vectors)
     return weighted_sum(np.full(size, 1.0 / size), vectors)
 
 
 def dot(a: Vector, b: Vector, *, isa: str = "") -> float:
-    """sum_i a_i b_i in float64; a and b (d,) of one dtype."""
+    """Returns sum_i a_i b_i in float64, of a and b (d,) of one dtype."""
     return _DOT[checks.array("a", a, "(d,)").dtype](a, b, isa)
 
 
@@ -66,14 +68,14 @@ class Movement(NamedTuple):
 
 
 def movement(x: Vector, base: Vector, delta: Vector, *, isa: str = "") -> Movement:
-    """How far the server has moved since `base`, and how `delta` agrees with that; x, base, delta
-    (d,) of one dtype, in one pass.
+    """Returns how far the server has moved from `base` to `x`, and how `delta` agrees with that.
 
-    Each sum as in `dot`. NaN and infinity propagate. TypeError for a wrong dtype, shape or layout.
+    x, base and delta are (d,) of one dtype and are read in one pass. Each sum is computed as in
+    `dot`. NaN and infinity propagate. TypeError for a wrong dtype, shape or layout.
     """
     return Movement(*_MOVEMENT[checks.array("x", x, "(d,)").dtype](x, base, delta, isa))
 
 
 def norm(a: Vector) -> float:
-    """L2 norm in float64."""
+    """Returns the L2 norm in float64."""
     return math.sqrt(dot(a, a))

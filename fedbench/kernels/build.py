@@ -1,4 +1,4 @@
-"""How the extension was built."""
+"""How the compiled extension was built."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fedbench.errors import UsageError
 
 
 def build_info() -> dict[str, Any]:
-    """Version, compiler, flags, NDEBUG, the instruction set in use on this machine and those that
-    `isa` may name. UsageError if the environment variable FEDBENCH_ISA names another.
+    """Returns version, compiler, flags, NDEBUG, the instruction set in use on this machine and
+    those that `isa` may name. UsageError if the environment variable FEDBENCH_ISA names another.
 
-    `cuda`: False, or the architectures that fedbench.kernels.cuda was compiled for, such as
-    ["sm_80", "sm_90"].
+    The entry `cuda` has the architectures for which fedbench.kernels.cuda was compiled, such as
+    ["sm_80", "sm_90"], or False.
     """
     try:
         return dict(_core.build_info()) | {"cuda": cuda_architectures()}
@@ -23,7 +23,8 @@ def build_info() -> dict[str, Any]:
 
 
 def cuda_architectures() -> list[str] | Literal[False]:
-    """What _cuda was compiled for; False if it was not built."""
+    """Returns the architectures for which the GPU kernels were compiled; False if they were not
+    built."""
     if importlib.util.find_spec("fedbench._cuda") is None:
         return False
     from fedbench import _cuda

@@ -1,7 +1,7 @@
-"""A server's cache of every client's newest vector: replaced, and averaged, in one pass over
-memory.
+"""Updates of a server's cache, which has the newest vector of every client. Rows are replaced and
+averaged in one pass over memory.
 
-csrc/include/fedbench/cache.hpp states the arithmetic; the bits are the same on every instruction
+csrc/include/fedbench/cache.hpp states the arithmetic. The bits are the same on every instruction
 set.
 """
 
@@ -31,13 +31,25 @@ def calibrated_mean(
     cache: Literal["deferred", "immediate"] = "deferred",
     isa: str = "",
 ) -> Vector:
-    """v = (1/divisor) sum_c h_c + sum_k w_k (d_k - h_c(k)) with the rows h before the call; then
-    h_c(k) = d_k, in order [CA2FL].
+    """Returns the mean of the cache, corrected by the arrivals, and then puts them into it [CA2FL]:
 
-    `table` has one row (d,) per client, `clients` (K,) and `vectors` (K, d) are the arrivals in
-    order, `weights` (K,) float64. `cache` "immediate": a second arrival of a client subtracts the
-    first one's vector, not the row before the call. TypeError for a wrong dtype or shape,
-    ValueError if K differs or arrays overlap, IndexError for a client that the table does not have.
+        v = (1/divisor) sum_c h_c + sum_k w_k (d_k - h_c(k)) with the rows h before the call
+        h_c(k) = d_k, in order
+
+    Args:
+        table: the rows h (d,), one per client.
+        clients: the clients c(k) of the arrivals (K,), in order.
+        vectors: their vectors d_k (K, d).
+        weights: w (K,), float64.
+        divisor: the number by which the sum of the rows is divided.
+        cache: with "immediate" a second arrival of a client subtracts the vector of its first, and
+            not the row before the call.
+        isa: the instruction set; empty is the one in use on this machine.
+
+    Raises:
+        TypeError: an array has a wrong dtype or shape.
+        ValueError: K differs, or arrays overlap.
+        IndexError: the table does not have a client.
     """
     order = {"deferred": _core.CacheOrder.deferred, "immediate": _core.CacheOrder.immediate}.get(cache)
     if order is None:
@@ -46,8 +58,8 @@ def calibrated_mean(
 
 
 def newest_mean(table: ClientTable, clients: Integers | Sequence[int], vectors: Rows, *, divisor: int, isa: str = "") -> Vector:
-    """h_c(k) = d_k, in order; then v = (1/divisor) sum_c h_c [MIFA, ACE]. Shapes and errors as in
-    `calibrated_mean`."""
+    """Puts the arrivals into the cache, h_c(k) = d_k in order, and then returns its mean v =
+    (1/divisor) sum_c h_c [MIFA, ACE]. Shapes and errors are those of `calibrated_mean`."""
     return _update(table, clients, vectors, np.empty(0), divisor, _core.CacheOrder.newest, isa)
 
 

@@ -1,9 +1,9 @@
-"""What the front doors share: arguments are taken as they are or refused by name, never cast,
-copied or guessed.
+"""Checks of arguments that all kernels share. An argument is taken as it is or refused by name; it
+is never cast, copied or guessed.
 
-An array is a plain numpy array, C-contiguous and aligned, of this machine's byte order; np.matrix,
-masked arrays and other subclasses are refused, since a kernel reads memory only. The extension
-checks the same (csrc/bindings/arrays.hpp), with the same words.
+An array is a plain numpy array, C-contiguous and aligned, of this machine's byte order. np.matrix,
+masked arrays and other subclasses are refused, since a kernel reads nothing but the memory. The
+extension checks the same with the same words (csrc/bindings/arrays.hpp).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def describe(value: Any) -> str:
-    """`float64 (3, 4) not C-contiguous`, `MaskedArray float32 (3,)`, or the name of what is no
-    array."""
+    """Returns dtype, shape and layout of an array, such as `float64 (3, 4) not C-contiguous` or
+    `MaskedArray float32 (3,)`, and the type's name of anything else."""
     if not isinstance(value, np.ndarray):
         return type(value).__name__ + (" on a CUDA device" if hasattr(value, "__cuda_array_interface__") else "")
     kind = "" if type(value) is np.ndarray else f"{type(value).__name__} "
@@ -32,7 +32,8 @@ def describe(value: Any) -> str:
 
 
 def brief(value: Any) -> str:
-    """A value for a message: one line, at most 60 characters, an array by its description."""
+    """Returns a value for a message, in one line of at most 60 characters. An array is
+    described."""
     if isinstance(value, int) and value.bit_length() > 128:
         return f"an integer of {value.bit_length()} bits"
     text = " ".join((describe(value) if isinstance(value, np.ndarray) else repr(value)).split())
@@ -40,18 +41,18 @@ def brief(value: Any) -> str:
 
 
 def refuse(name: str, wanted: str, value: Any) -> NoReturn:
-    """TypeError `name: expected .., got ..`."""
+    """Raises the TypeError `name: expected .., got ..`."""
     raise TypeError(f"{name}: expected {wanted}, got {describe(value)}")
 
 
 def is_plain(value: Any) -> bool:
-    """A numpy array whose memory is what it says."""
+    """Returns whether the value is a plain numpy array, C-contiguous and aligned."""
     return type(value) is np.ndarray and (flags := value.flags).c_contiguous and flags.aligned
 
 
 def array(name: str, value: Any, shape: str, dtypes: Sequence[np.dtype[Any]] = FLOATS) -> npt.NDArray[Any]:
-    """The value, if it is a plain array of one of the dtypes with as many axes as `shape`, such as
-    `(B, C)`, has letters."""
+    """Returns the value if it is a plain array of one of the dtypes, with as many axes as `shape`,
+    such as `(B, C)`, has letters. Otherwise raises a TypeError."""
     if not is_plain(value) or value.ndim != _axes(shape) or value.dtype not in dtypes:
         refuse(name, f"{' or '.join(map(str, dtypes))} {shape} C-contiguous", value)
     checked: npt.NDArray[Any] = value
@@ -64,7 +65,7 @@ def _axes(shape: str) -> int:
 
 
 def count(vectors: Any) -> int:
-    """K of a (K, d) array or of a sequence of K vectors, K >= 1."""
+    """Returns the number K >= 1 of vectors in an array (K, d) or a sequence of K vectors."""
     if isinstance(vectors, np.ndarray):
         array("vectors", vectors, "(K, d)")
     elif not isinstance(vectors, Sequence) or isinstance(vectors, str | bytes):
@@ -75,21 +76,21 @@ def count(vectors: Any) -> int:
 
 
 def first_of(vectors: Any) -> npt.NDArray[np.floating[Any]]:
-    """The first of K >= 1 vectors, which tells dtype and length."""
+    """Returns the first of K >= 1 vectors, which has the dtype and the length of all."""
     count(vectors)
     return vectors[0] if isinstance(vectors, np.ndarray) else array("vectors[0]", vectors[0], "(d,)")
 
 
 def weights(values: Any) -> npt.NDArray[np.float64]:
-    """Weights (K,): a float64 array, or a list or tuple of numbers."""
+    """Returns weights (K,), given as a float64 array or as a list or tuple of numbers."""
     if isinstance(values, list | tuple):
         return np.array([number(f"weights[{k}]", value) for k, value in enumerate(values)], np.float64)
     return array("weights", values, "(K,)", (np.dtype(np.float64),))
 
 
 def number(name: str, value: Any) -> float:
-    """A real number, NaN and infinity included."""
-    if type(value) is float:  # a door is a few microseconds beside the smallest kernels
+    """Returns a real number, which may be NaN or infinite."""
+    if type(value) is float:  # the usual case; the smallest kernels take microseconds
         return value
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         refuse(name, "a number", value)
@@ -100,7 +101,8 @@ def number(name: str, value: Any) -> float:
 
 
 def within(name: str, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number with low <= number < high; ValueError says what was `wanted`."""
+    """Returns a finite number with low <= number < high. The ValueError for another one says what
+    was `wanted`."""
     checked = number(name, value)
     if not (math.isfinite(checked) and low <= checked < high):
         raise ValueError(f"{name}: must be {wanted}, got {checked:g}")
@@ -108,7 +110,7 @@ def within(name: str, value: Any, wanted: str, low: float = -math.inf, high: flo
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
-    """An integer with low <= integer <= high."""
+    """Returns an integer with low <= integer <= high."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         refuse(name, "a whole number", value)
     if not low <= value <= high:
@@ -117,7 +119,7 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
 
 
 def integers(name: str, values: Any) -> npt.NDArray[np.int64]:
-    """Integers (n,): an array of any integer dtype, or a list or tuple of integers."""
+    """Returns integers (n,), given as an array of any integer dtype or a list or tuple."""
     found = np.array(values) if isinstance(values, list | tuple) else values
     empty = isinstance(values, list | tuple) and len(values) == 0
     if type(found) is not np.ndarray or found.ndim != 1 or (found.dtype.kind not in "iu" and not empty):

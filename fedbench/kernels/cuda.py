@@ -1,19 +1,21 @@
-"""The kernels on a GPU, by the names and signatures of fedbench.kernels; `stream` takes the place
-of `isa`.
+"""The kernels on a GPU, with the names and signatures of fedbench.kernels. They have a parameter
+`stream` in the place of `isa`.
 
-Arrays are any library's that speak DLPack or `__cuda_array_interface__` (torch CUDA tensors, CuPy,
-Numba), float32 or float64, C-contiguous, all on one device; weights are numpy's, on the host. A
-numpy array is refused here, as a device array is there: `x: expected float32 (d,) C-contiguous on a
-CUDA device, got float32 (3,) on the CPU`. A result that no `out` was given for is a `DeviceArray`,
-which other libraries read without a copy: `torch.as_tensor(result)`.
+Arrays may come from any library with DLPack or `__cuda_array_interface__` (torch CUDA tensors,
+CuPy, Numba). They are float32 or float64, C-contiguous, and all on one device. Weights are numpy
+arrays on the host. Other numpy arrays are refused here, as device arrays are refused by
+fedbench.kernels: `x: expected float32 (d,) C-contiguous on a CUDA device, got float32 (3,) on the
+CPU`. Without `out` a result is a `DeviceArray`, which other libraries read without a copy:
+`torch.as_tensor(result)`.
 
-Results have the CPU's bits (csrc/include/fedbench/cuda.hpp); which NaN a NaN is may differ.
+Results have the bits of the CPU (csrc/include/fedbench/cuda.hpp), but for the sign and payload of a
+NaN.
 
-Streams: a call runs on `stream`, a handle such as `torch.cuda.Stream.cuda_stream` (default: the
-legacy default stream), and returns when that has finished, so results may be used on any stream.
-Before, it waits for the arrays: DLPack is preferred and does so; of the other interface the stream
-that it names is waited for. An array with that interface alone and no stream is taken to be
-finished.
+A call runs on `stream`, a handle such as `torch.cuda.Stream.cuda_stream`; the default is the legacy
+default stream. The call returns when the stream has finished, so results may be used on any stream.
+Before it begins, it waits for its arrays. DLPack is preferred, which does this. Of an array with
+the other interface alone, the call waits for the stream that the array names, and takes the array
+to be finished if it names none.
 
 Errors are those of fedbench.kernels, and CudaError, which names the kernel or the call that failed.
 Importing this module without the extension is a NoCudaError (an ImportError).
@@ -64,7 +66,7 @@ Stream = int | None
 
 
 def weighted_sum(weights: npt.ArrayLike, vectors: Any, *, out: Array | None = None, stream: Stream = None) -> Array:
-    """sum_k w_k v_k (d,) of `vectors` (K, d) or K vectors (d,), as
+    """Returns sum_k w_k v_k (d,) of `vectors` (K, d) or K vectors (d,), as
     fedbench.kernels.weighted_sum."""
     return weighted_sum_norm(weights, vectors, out=out, stream=stream)[0]
 
@@ -72,36 +74,36 @@ def weighted_sum(weights: npt.ArrayLike, vectors: Any, *, out: Array | None = No
 def weighted_sum_norm(
     weights: npt.ArrayLike, vectors: Any, *, out: Array | None = None, stream: Stream = None
 ) -> tuple[Array, float]:
-    """The weighted sum and its squared L2 norm (float64)."""
+    """Returns the weighted sum and its squared L2 norm (float64)."""
     return _cuda.weighted_sum(np.ascontiguousarray(weights, np.float64), vectors, out, stream)
 
 
 def dot(a: Array, b: Array, *, stream: Stream = None) -> float:
-    """sum_i a_i b_i in float64; a and b (d,) of one dtype."""
+    """Returns sum_i a_i b_i in float64, of a and b (d,) of one dtype."""
     return _cuda.dot(a, b, stream)
 
 
 def norm(a: Array, *, stream: Stream = None) -> float:
-    """L2 norm in float64."""
+    """Returns the L2 norm in float64."""
     return math.sqrt(dot(a, a, stream=stream))
 
 
 def movement(x: Array, base: Array, delta: Array, *, stream: Stream = None) -> Movement:
-    """As fedbench.kernels.movement."""
+    """Returns what fedbench.kernels.movement does."""
     return Movement(*_cuda.movement(x, base, delta, stream))
 
 
 def clip_sgd(x: Array, g: Array, rate: float, clip: float | None = None, *, stream: Stream = None) -> tuple[float, float]:
-    """x -= rate factor g in place, as fedbench.kernels.clip_sgd. Returns (norm before clipping,
-    factor)."""
+    """Makes the step x -= rate factor g in place, as fedbench.kernels.clip_sgd. Returns the norm
+    before clipping and the factor."""
     return _cuda.clip_sgd(x, g, rate, _bound(clip), stream)
 
 
 def clip_adam(
     x: Array, m: Array, v: Array, g: Array, rule: AdamRule, clip: float | None = None, *, stream: Stream = None
 ) -> tuple[float, float]:
-    """Adam on the clipped gradient in place, as fedbench.kernels.clip_adam. Returns (norm before
-    clipping, factor)."""
+    """Makes a step of Adam with the clipped gradient in place, as fedbench.kernels.clip_adam.
+    Returns the norm before clipping and the factor."""
     return _cuda.clip_adam(x, (m, v), g, rule._numbers(), _bound(clip), stream)
 
 
@@ -116,7 +118,7 @@ def adaptive_step(
     use_maximum: bool = True,
     stream: Stream = None,
 ) -> None:
-    """The adaptive server step in place, as fedbench.kernels.adaptive_step."""
+    """Makes the adaptive server step in place, as fedbench.kernels.adaptive_step."""
     moments = (m, v) if vhat is None else (m, v, vhat)
     _cuda.adaptive_step(x, moments, direction, rule._numbers(), use_maximum, stream)
 
@@ -133,7 +135,8 @@ def sum_adaptive_step(
     use_maximum: bool = True,
     stream: Stream = None,
 ) -> float:
-    """`adaptive_step` with D = weighted_sum(weights, vectors), in one pass. Returns |D|_2^2 (float64)."""
+    """Makes `adaptive_step` with D = weighted_sum(weights, vectors), in one pass.
+    Returns |D|_2^2 (float64)."""
     moments = (m, v) if vhat is None else (m, v, vhat)
     factors = np.ascontiguousarray(weights, np.float64)
     return _cuda.sum_adaptive_step(x, moments, factors, vectors, rule._numbers(), use_maximum, stream)
@@ -150,12 +153,19 @@ def update_cache(
     out: Array | None = None,
     stream: Stream = None,
 ) -> Array:
-    """v (d,) of cache.hpp: rows of K arrivals replaced and averaged; what calibrated_mean and
-    newest_mean do to a table.
+    """Replaces the rows of K arrivals in a cache and returns its mean v (d,), as calibrated_mean
+    and newest_mean of fedbench.kernels do with a table. cache.hpp states the arithmetic.
 
-    `rows`: K arrays (d,), one per arrival, repeated where a client arrives again, overwritten;
-    `total` (d,) float64, the sum of all rows, overwritten; `scale` is 1 / divisor; `weights` (K,),
-    empty for newest.
+    Args:
+        weights: (K,); empty for the order "newest".
+        vectors: what arrived, (K, d) or K vectors (d,).
+        rows: the cache's rows of the arrivals, K arrays (d,), which are overwritten. The row of a
+            client that arrives again is repeated.
+        total: the sum of all rows (d,), float64, which is overwritten.
+        scale: 1 / divisor.
+        order: "newest" is newest_mean; the others are the values of `cache` of calibrated_mean.
+        out: receives the result if given.
+        stream: as for all kernels of this module.
     """
     return _cuda.update_cache(np.ascontiguousarray(weights, np.float64), vectors, rows, total, scale, order, out, stream)
 
@@ -170,7 +180,7 @@ def distill(
     out: Distilled | None = None,
     stream: Stream = None,
 ) -> Distilled:
-    """Loss and gradient of one batch (B, C), as fedbench.kernels.distill; its arrays are device
+    """Returns loss and gradient of one batch (B, C), as fedbench.kernels.distill, in device
     arrays."""
     arrays = True if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
     loss, relative, alpha, written = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)
@@ -187,7 +197,7 @@ def distill_gradient(
     out: Array | None = None,
     stream: Stream = None,
 ) -> DistillGradient:
-    """The loss, alpha and gradient of `distill`, without what it tells of every row, as
+    """Returns the loss, alpha and gradient of `distill`, without the values of every row, as
     fedbench.kernels.distill_gradient."""
     arrays = False if out is None else (out,)
     loss, _, alpha, (grad,) = _cuda.distill(student, teacher, alpha_min, alpha_max, arrays, is_given(kind), stream)

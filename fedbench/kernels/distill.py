@@ -1,8 +1,7 @@
-"""Uncertainty-aware distillation on logits: loss, gradient and everything per row in one call, and
-the teacher's running mean.
+"""Uncertainty-aware distillation on logits, and the mean of the clients' logits that teaches.
 
-The kernel knows no model: it takes the student's logits and returns the gradient with respect to
-them. Arrays are float32 or float64, C-contiguous, of one dtype, plain numpy arrays; nothing is cast
+The kernels know no model: they take the student's logits and return the gradient with respect to
+them. Arrays are plain numpy arrays, float32 or float64, C-contiguous, of one dtype. Nothing is cast
 silently. csrc/include/fedbench/distill.hpp states the arithmetic.
 """
 
@@ -29,8 +28,8 @@ _DISTILL: dict[Any, Any] = {np.dtype(np.float32): _core.distill_float32, np.dtyp
 
 @dataclass(frozen=True)
 class Distilled:
-    """What `distill` returns; B rows, C classes. The arrays belong to the caller, who may give them
-    back as `out`."""
+    """What `distill` returns, for B rows and C classes. The arrays belong to the caller, who may
+    pass them as `out` to a later call."""
 
     loss: float  # mean_u alpha KL_u + (1 - alpha) CE_u
     relative_entropy: float  # Hhat = mean(H) / log C
@@ -56,17 +55,29 @@ def distill(
     out: Distilled | None = None,
     isa: str = "",
 ) -> Distilled:
-    """Loss and gradient of one batch [FedEcho, Alg. 1, lines 14-19].
+    """Returns loss and gradient of one batch, and values of every row [FedEcho, Alg. 1, lines
+    14-19].
 
-        P = softmax(teacher), H_u = -sum_c P log P, Hhat = mean(H) / log C, alpha = Hhat alpha_max + (1 - Hhat) alpha_min
+        P = softmax(teacher), H_u = -sum_c P log P, Hhat = mean(H) / log C
+        alpha = Hhat alpha_max + (1 - Hhat) alpha_min
         loss = mean_u alpha KL(P_u || softmax(student_u)) + (1 - alpha) CE(student_u, argmax teacher_u)
         grad = (softmax(student) - alpha P - (1 - alpha) onehot(label)) / B
 
-    `student` and `teacher` (B, C) of one dtype, B >= 1, C >= 2; kind = "probabilities": `teacher`
-    is P itself (rows that sum to 1). Ties of the argmax go to the lowest class. `out` reuses the
-    arrays of an earlier result, which must not overlap the inputs. NaN: a logit that is not finite
-    makes its row NaN, in the teacher the whole result. TypeError for a wrong dtype, shape or
-    layout, ValueError for an overlap, an unknown kind, no rows or one class.
+    Ties of the argmax go to the lowest class. A logit of the student that is not finite makes its
+    row NaN, and one of the teacher makes the whole result NaN.
+
+    Args:
+        student: logits (B, C), B >= 1, C >= 2.
+        teacher: logits (B, C) of the same dtype.
+        alpha_min: alpha for a teacher that is sure.
+        alpha_max: alpha for a teacher that is not sure at all.
+        kind: with "probabilities" `teacher` is P itself, whose rows sum to 1.
+        out: an earlier result whose arrays are used again. They must not overlap the inputs.
+        isa: the instruction set; empty is the one in use on this machine.
+
+    Raises:
+        TypeError: an array has a wrong dtype, shape or layout.
+        ValueError: arrays overlap, the kind is unknown, or there are no rows or only one class.
     """
     kernel, given = _DISTILL[checks.array("student", student, "(B, C)").dtype], is_given(kind)
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
@@ -76,7 +87,7 @@ def distill(
 
 
 class DistillGradient(NamedTuple):
-    """What `distill_gradient` returns: loss, alpha, and d loss / d student (B, C)."""
+    """What `distill_gradient` returns; `grad` (B, C) is d loss / d student."""
 
     loss: float
     alpha: float
@@ -93,54 +104,51 @@ def distill_gradient(
     out: Logits | None = None,
     isa: str = "",
 ) -> DistillGradient:
-    """The loss, alpha and gradient of `distill`, the same bits, without what it tells of every row:
-    what a training step needs.
+    """Returns the loss, alpha and gradient of `distill` with the same bits, without the values of
+    every row, which a training step does not need.
 
-    `out` (B, C) receives the gradient if given; it must not overlap the inputs. Errors and NaN as
-    in `distill`.
+    `out` (B, C) receives the gradient if given, and must not overlap the inputs. The other
+    arguments, the errors and NaN are those of `distill`.
     """
     kernel, given = _DISTILL[checks.array("student", student, "(B, C)").dtype], is_given(kind)
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
-    grad = np.empty(student.shape, student.dtype) if out is None else out
+    grad = np.empty_like(student) if out is None else out
     loss, _, alpha = kernel(student, teacher, low, high, (grad,), given, isa)
     return DistillGradient(loss, alpha, grad)
 
 
 def is_given(kind: str) -> bool:
-    """Is the teacher P itself? ValueError for an unknown kind."""
+    """Returns whether the teacher gives probabilities. ValueError for an unknown kind."""
     if kind not in ("logits", "probabilities"):
         raise ValueError(f"kind: expected logits or probabilities, got {kind!r}")
     return kind == "probabilities"
 
 
 def _empty(student: Logits) -> Arrays:
-    rows = len(student)
-    columns = np.empty((3, rows))
-    return (
-        np.empty(student.shape, student.dtype),
-        np.empty(student.shape, student.dtype),
-        np.empty(rows, np.int64),
-        columns[0],
-        columns[1],
-        columns[2],
-    )
+    entropy, kl, ce = np.empty((3, len(student)))
+    return np.empty_like(student), np.empty_like(student), np.empty(len(student), np.int64), entropy, kl, ce
 
 
 def softmax(logits: Logits, *, isa: str = "") -> Logits:
-    """softmax of every row (B, C), with the bits that `distill` gives its P."""
+    """Returns the softmax of every row (B, C), with the bits that P has in `distill`."""
     checks.array("logits", logits, "(B, C)")
     return distill(logits, logits, 1.0, 1.0, isa=isa).probabilities
 
 
 class TeacherMean:
-    """Mean of the newest logits of every client that has any: teacher[u] = (1/count) sum_i Z_i[u]
-    [FedEcho, Alg. 1, line 14].
+    """The mean of the newest logits of all clients that have any: teacher[u] = (1/count) sum_i
+    Z_i[u] [FedEcho, Alg. 1, line 14].
 
-    `rows` P public examples, `classes` C. kind = "probabilities" averages softmax(Z_i) instead;
-    what is stored are the logits in any case. Each Z_i is copied. A float64 sum is kept, so that
-    replacing a client costs O(P C) whatever the number of clients. With float32 logits within 2^20
-    of each other in size these sums are exact and independent of history; with float64 each
-    replacement can add a rounding (1e-16 relative). `snapshot` and `restore` keep every bit.
+    A float64 sum is kept, so that replacing a client's logits costs O(P C) whatever the number of
+    clients. With float32 logits within 2^20 of each other in size the sum is exact and does not
+    depend on history. With float64 logits each replacement can add a rounding of 1e-16, relative.
+    `snapshot` and `restore` keep every bit.
+
+    Args:
+        rows: the number P of public examples.
+        classes: the number C of classes.
+        dtype: float32 or float64, of the logits.
+        kind: with "probabilities" the mean is that of softmax(Z_i). The logits are stored anyway.
     """
 
     def __init__(self, rows: int, classes: int, dtype: npt.DTypeLike = np.float32, kind: TeacherKind = "logits") -> None:
@@ -155,7 +163,7 @@ class TeacherMean:
 
     @property
     def count(self) -> int:
-        """Clients that have logits."""
+        """The number of clients that have logits."""
         return len(self._stored)
 
     @property
@@ -166,16 +174,17 @@ class TeacherMean:
 
     @property
     def bytes(self) -> int:
-        """Returns the bytes of all stored logits."""
+        """The bytes of all stored logits."""
         return sum(logits.nbytes for logits in self._stored.values())
 
     def stored(self, client: int) -> Logits | None:
-        """The client's newest logits (P, C), not to be written; None if it has none."""
+        """Returns the client's newest logits (P, C), which must not be written; None if it has
+        none."""
         return self._stored.get(client)
 
     def replace(self, client: int, logits: Logits) -> None:
-        """Set the client's logits (P, C) of the table's dtype. Logits that are not finite are
-        refused: they would stay in the sum."""
+        """Stores a copy of the client's logits (P, C), which have the table's dtype. Logits that
+        are not finite are refused, since they would stay in the sum."""
         client = checks.whole("client", client, 0, LARGEST)
         if not checks.is_plain(logits) or logits.dtype != self.dtype or logits.shape != self._sum.shape:
             checks.refuse("logits", f"{self.dtype} {self._sum.shape} C-contiguous", logits)
@@ -189,12 +198,12 @@ class TeacherMean:
         self._stored[client] = logits.copy()
 
     def _share(self, logits: Logits) -> Logits:
-        """What a client adds to the sum."""
+        """Returns what a client with these logits adds to the sum."""
         return logits if self.kind == "logits" else softmax(logits)
 
     def mean(self, batch: npt.NDArray[np.integer[Any]] | Sequence[int] | None = None) -> Logits:
-        """Rows `batch` of the mean, in the given order (all if None), in the table's dtype.
-        ValueError if nobody has logits, or for a row outside 0 .. P - 1."""
+        """Returns the rows `batch` of the mean in the given order, or all for None, in the table's
+        dtype. ValueError if no client has logits, or a row is outside 0 .. P - 1."""
         if not self._stored:
             raise ValueError("TeacherMean: expected at least one client with logits, got none")
         total = self._sum if batch is None else self._sum[self._rows(batch)]
@@ -208,15 +217,15 @@ class TeacherMean:
         return rows
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything that `restore` needs: arrays, and the kind."""
+        """Returns everything that `restore` needs: arrays, and the kind."""
         shape = (len(self._stored), *self._sum.shape)
         logits = np.array(list(self._stored.values()), self.dtype).reshape(shape)
         return {"clients": np.array(list(self._stored), np.int64), "logits": logits, "sum": self._sum.copy(), "kind": self.kind}
 
     @classmethod
     def restore(cls, content: Mapping[str, Any]) -> TeacherMean:
-        """The table that `snapshot` was taken of. ValueError or TypeError for a content that is of
-        none."""
+        """Returns the table from which a snapshot was taken. ValueError or TypeError if the content
+        is not a snapshot."""
         rows, classes = content["sum"].shape
         table = cls(rows, classes, content["logits"].dtype, content["kind"])
         for client, logits in zip(content["clients"].tolist(), content["logits"], strict=True):

@@ -1,5 +1,5 @@
-"""Inputs of the scheduler: what is no number, or does not fit the core's integers, is refused by
-name; the core checks the ranges.
+"""Conversions of the scheduler's inputs to the types of the core. A value that is no number, or
+does not fit the core's integers, is refused by name. The core checks the ranges.
 
 Everything is copied into the plan's own memory, so an array may have any layout.
 """
@@ -23,8 +23,8 @@ T = TypeVar("T")
 
 
 def parameter(name: str, value: Any) -> Weights:
-    """A parameter of a distribution (1,) or (N,): a number, a list of numbers, or an array of
-    float64 or integers; empty for None."""
+    """Returns a parameter of a distribution as an array (1,) or (N,), and an empty one for None. It
+    is given as a number, a list of numbers, or an array of float64 or integers."""
     if value is None:
         return np.empty(0)
     if isinstance(value, np.ndarray):
@@ -37,7 +37,8 @@ def parameter(name: str, value: Any) -> Weights:
 
 
 def not_infinite(name: str, value: Any) -> Weights:
-    """A parameter of which every range is open above."""
+    """Returns a parameter as `parameter` does, and refuses infinity, for which the core has no
+    range."""
     values = parameter(name, value)
     if np.isinf(values).any():
         client = int(np.argmax(np.isinf(values)))
@@ -46,7 +47,8 @@ def not_infinite(name: str, value: Any) -> Weights:
 
 
 def whole_numbers(name: str, value: Any) -> npt.NDArray[np.int32]:
-    """Local steps (1,) or (N,): an integer, a list of integers or an array of any integer dtype."""
+    """Returns local steps as an array (1,) or (N,). They are given as an integer, a list of
+    integers or an array of any integer dtype."""
     found = np.array(value) if isinstance(value, list | tuple) else np.atleast_1d(value)
     fits = type(found) is np.ndarray and found.ndim == 1 and found.dtype.kind in "iu" and found.size > 0
     wanted = f"{name}: expected whole numbers between 0 and {LARGEST}, one or one per client, got"
@@ -60,7 +62,7 @@ def whole_numbers(name: str, value: Any) -> npt.NDArray[np.int32]:
 
 
 def table(name: str, rows: Any, entry: Callable[[str, Any], T]) -> list[list[T]]:
-    """Rows of different length, one per client or round; `entry` checks one number."""
+    """Returns rows of different lengths, one per client or round. `entry` checks one number."""
     return [
         [entry(f"{name}[{i}][{k}]", value) for k, value in enumerate(sequence(f"{name}[{i}]", row))]
         for i, row in enumerate(sequence(name, rows))
@@ -68,20 +70,22 @@ def table(name: str, rows: Any, entry: Callable[[str, Any], T]) -> list[list[T]]
 
 
 def clients(name: str, numbers: Any) -> list[int]:
+    """Returns the numbers of several clients."""
     return [client(f"{name}[{i}]", number) for i, number in enumerate(sequence(name, numbers))]
 
 
 def client(name: str, value: Any) -> int:
+    """Returns the number of a client. The core refuses those that do not exist."""
     return checks.whole(name, value, -LARGEST, LARGEST)
 
 
 def size(name: str, value: Any) -> int:
-    """How many."""
+    """Returns a number of things."""
     return checks.whole(name, value, 0, LARGEST)
 
 
 def sequence(name: str, value: Any) -> Sequence[Any]:
-    """A list, a tuple or an array with axes."""
+    """Returns a list or a tuple as it is, and an array with axes as a list of its rows."""
     if isinstance(value, np.ndarray) and value.ndim:
         return list(value)
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
@@ -90,7 +94,7 @@ def sequence(name: str, value: Any) -> Sequence[Any]:
 
 
 def nanoseconds(name: str, value: Any) -> int:
-    """Virtual seconds as nanoseconds."""
+    """Returns virtual seconds as nanoseconds."""
     found = checks.number(name, value)
     if not abs(found) <= LONGEST_SECONDS:
         raise ValueError(f"{name}: must be between 0 and 1e9 seconds, got {found:g}")

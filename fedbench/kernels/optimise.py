@@ -1,10 +1,10 @@
-"""Optimiser steps on flat vectors, in place: clipping fused with SGD or Adam, and the adaptive
-server step.
+"""Optimiser steps on flat vectors, in place: SGD or Adam with clipping, and the adaptive server
+step.
 
-x, m, v, vhat (d,) are plain numpy arrays, float32 or float64 of one dtype, C-contiguous, writeable,
-and are overwritten; no two arrays of a call may overlap. A wrong array is a TypeError in the form
-`m: expected float32 (d,) C-contiguous, got ..`, an overlap a ValueError.
-csrc/include/fedbench/optimise.hpp states the order of operations; the bits are the same on every
+x, m, v and vhat (d,) are overwritten. They are plain numpy arrays, float32 or float64 of one dtype,
+C-contiguous and writeable, and no two arrays of a call may overlap. A wrong array is a TypeError of
+the form `m: expected float32 (d,) C-contiguous, got ..`, and an overlap is a ValueError.
+csrc/include/fedbench/optimise.hpp states the order of operations. The bits are the same on every
 instruction set.
 """
 
@@ -35,12 +35,18 @@ _SUM_ADAPTIVE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class AdamRule:
-    """beta1 and beta2 in [0, 1), epsilon >= 0 outside the root; `step` t counts from 1 and matters
-    for the correction.
+    """The numbers of a step of Adam. ValueError if one is out of range or not finite, and TypeError
+    if it is no number.
 
-    A negative rate turns the direction. ValueError for values out of range or not finite, TypeError
-    for what is no number. `ahead`: the step takes beta1 m + (1 - beta1) D of the new m instead of m
-    [FedAC]; only without bias_correction (ValueError).
+    Attributes:
+        rate: a negative rate turns the direction.
+        beta1: in [0, 1).
+        beta2: in [0, 1).
+        epsilon: at least 0. It is added outside the root.
+        bias_correction: whether the moments are divided by 1 - beta^t.
+        step: t, which counts from 1 and is used for the bias correction.
+        ahead: the step takes beta1 m + (1 - beta1) D with the new m in the place of m [FedAC]. Only
+            without bias_correction.
     """
 
     rate: float
@@ -69,6 +75,7 @@ def _kernel(table: dict[Any, Any], x: Vector) -> Any:
 
 
 def _bound(clip: float | None) -> float:
+    """Returns the bound of the gradient's norm, which is infinite without clipping."""
     if clip is None:
         return math.inf
     bound = checks.number("clip", clip)
@@ -78,10 +85,11 @@ def _bound(clip: float | None) -> float:
 
 
 def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, isa: str = "") -> tuple[float, float]:
-    """x -= rate factor g in place, factor = 1 if |g|_2 <= clip else clip / |g|_2. Returns (norm before clipping, factor).
+    """Makes the step x -= rate factor g in place, where factor is 1 if |g|_2 <= clip, and else
+    clip / |g|_2. Returns the norm before clipping and the factor.
 
-    NaN: without `clip` an element that is not finite stays in its place; with it, a NaN makes all
-    of x NaN, an infinity makes the factor 0 and its own element NaN.
+    Without `clip` an element that is not finite stays in its place. With it, a NaN makes all of x
+    NaN, and an infinity makes the factor 0 and its own element NaN.
     """
     norm, factor = _kernel(_SGD, x)(x, g, checks.within("rate", rate, "finite"), _bound(clip), isa)
     return norm, factor
@@ -90,13 +98,13 @@ def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, is
 def clip_adam(
     x: Vector, m: Vector, v: Vector, g: Vector, rule: AdamRule, clip: float | None = None, *, isa: str = ""
 ) -> tuple[float, float]:
-    """Adam with bias correction on the clipped gradient g' = factor g, in place. Returns (norm
-    before clipping, factor).
+    """Makes a step of Adam with the clipped gradient g' = factor g, in place. Returns the norm
+    before clipping and the factor.
 
         m = beta1 m + (1 - beta1) g', v = beta2 v + (1 - beta2) g'^2
         x -= rate (m / (1 - beta1^t)) / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
 
-    NaN as in `clip_sgd`. ValueError if rule.step < 1.
+    Without bias correction both divisors 1 - beta^t are 1. NaN acts as in `clip_sgd`.
     """
     norm, factor = _kernel(_ADAM, x)(x, (m, v), g, rule._numbers(), _bound(clip), isa)
     return norm, factor
@@ -113,13 +121,14 @@ def adaptive_step(
     use_maximum: bool = True,
     isa: str = "",
 ) -> None:
-    """The server step of FedAdam and FADAS in one pass, in place [FADAS, Alg. 1].
+    """Makes the server step of FedAdam and FADAS in one pass, in place [FADAS, Alg. 1].
 
-        m = beta1 m + (1 - beta1) D, v = beta2 v + (1 - beta2) D^2, vhat = max(vhat, v), u = vhat if use_maximum else v
-        x += rate (m / (1 - beta1^t)) / (sqrt(u) / sqrt(1 - beta2^t) + epsilon)      without bias_correction: both divisors 1
+        m = beta1 m + (1 - beta1) D, v = beta2 v + (1 - beta2) D^2
+        vhat = max(vhat, v), u = vhat if use_maximum else v
+        x += rate (m / (1 - beta1^t)) / (sqrt(u) / sqrt(1 - beta2^t) + epsilon)
 
-    The maximum is of the uncorrected v. `vhat` may be None if use_maximum is False; if given it is
-    kept up to date.
+    Without bias correction both divisors 1 - beta^t are 1. The maximum is that of the uncorrected
+    v. `vhat` may be None if use_maximum is False. If it is given, it is kept up to date anyway.
     """
     moments = (m, v) if vhat is None else (m, v, vhat)
     _kernel(_ADAPTIVE, x)(x, moments, direction, rule._numbers(), use_maximum, isa)
@@ -137,7 +146,8 @@ def sum_adaptive_step(
     use_maximum: bool = True,
     isa: str = "",
 ) -> float:
-    """`adaptive_step` with D = weighted_sum(weights, vectors), the same bits, without a vector for D. Returns |D|_2^2 (float64)."""
+    """Makes `adaptive_step` with D = weighted_sum(weights, vectors) and the same bits, without memory
+    for D. Returns |D|_2^2 (float64)."""
     kernel = _kernel(_SUM_ADAPTIVE, x)
     checks.count(vectors)
     moments = (m, v) if vhat is None else (m, v, vhat)

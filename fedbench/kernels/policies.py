@@ -1,4 +1,4 @@
-"""Dispatch policies as the core has them."""
+"""Conversion of dispatch policies to those of the core."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NO_LIMIT = -1
 
 
 def to_policy(dispatch: Dispatch, p: Weights | None) -> Any:
-    """Returns the core's policy. UsageError or ValueError names the field, the value and what was
-    expected."""
+    """Returns the core's policy. `p` are the probabilities of weighted rounds. UsageError or
+    ValueError names the field, the value and what was expected."""
     match dispatch:
         case Rounds():
             return _core.Rounds(
@@ -65,7 +65,8 @@ def _stream(dispatch: Stream) -> _core.StreamPolicy:
 
 
 def _routed(dispatch: Stream) -> _core.Routed:
-    """Refuses what has no published meaning for queues of tasks."""
+    """Returns the policy of tasks that are routed to queues. Options that have no published meaning
+    for queues are refused."""
     for name, value in (("order", "after_update"), ("max_staleness", None), ("stop_stale", False), ("close", "count")):
         if (got := getattr(dispatch, name)) != value:
             raise UsageError(f"stream: with routing, {name} must be {value}, got {got}")
@@ -106,7 +107,7 @@ def _poll(dispatch: Poll) -> _core.Poll:
 
 
 def _deadline(dispatch: Rounds) -> float:
-    """0: none."""
+    """Returns the deadline in seconds, which is 0 if there is none."""
     if dispatch.deadline_seconds is None:
         return 0.0
     seconds = checks.number("rounds: deadline_seconds", dispatch.deadline_seconds)

@@ -1,10 +1,10 @@
 """Random streams: Philox4x32-10 with key = seed and counter = (draw, k, client, purpose).
 
-A RandomStream hands out its words in order: `words` (uint32), `uniform` ([0, 1), 53 bits, two words
-each), `normal`, `exponential`, `below(n)`, `permutation(n)`. No draw depends on what else is drawn,
-so results do not depend on order, threads or chunks. One call draws at most 2^28 values, and
-`draw_batches` as many rows: ValueError for more. The layout and the algorithms are stated in
-csrc/include/fedbench/philox.hpp.
+A RandomStream gives its words in order: `words` (uint32), `uniform` ([0, 1) with 53 bits from two
+words each), `normal`, `exponential`, `below(n)`, `permutation(n)`. No stream depends on another, so
+results do not depend on order, threads or chunks. One call draws at most 2^28 values, and
+`draw_batches` at most as many rows; more is a ValueError. csrc/include/fedbench/philox.hpp states
+the layout and the algorithms.
 """
 
 from __future__ import annotations
@@ -18,9 +18,15 @@ __all__ = ["Purpose", "RandomStream", "draw_batches", "draw_per_client", "draw_s
 
 
 def draw_share_of_every_class(labels: npt.NDArray[np.int64], share: float, seed: int, client: int) -> npt.NDArray[np.int64]:
-    """Rows of `labels` (n,) that are held out, ascending: of every class the share, rounded, by a
-    keyed permutation of its rows. The k-th class has the k-th stream of Purpose.holdout and
-    `client`."""
+    """Returns the rows that are held out, ascending: of every class the share, rounded, drawn by a
+    permutation of its rows.
+
+    Args:
+        labels: the class of every row (n,).
+        share: the share of every class.
+        seed: of the run.
+        client: the k-th class takes the k-th stream of Purpose.holdout and this client.
+    """
     held = []
     for k, label in enumerate(np.unique(labels)):
         rows = np.flatnonzero(labels == label)

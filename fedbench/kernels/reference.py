@@ -1,5 +1,5 @@
-"""The kernels as numpy sentences: what the C++ must equal, bit for bit. Slow; used by tests and
-nowhere else."""
+"""The kernels in numpy, to which the C++ must be equal bit for bit. They are slow, and only tests
+use them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Array = npt.NDArray[np.floating[Any]]
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c with one rounding, from error-free transformations and rounding to odd (Boldo and
-    Melquiond, 2008).
+    """Returns a * b + c with one rounding, by error-free transformations and rounding to odd (Boldo
+    and Melquiond, 2008).
 
-    float32 inputs are exact in float64, where the product is exact; float64 splits the product in
-    two. No overflow handling.
+    The product of float32 inputs is exact in float64. That of float64 inputs is split in two.
+    Overflow is not handled.
     """
     dtype = np.result_type(a, b, c)
     a, b, c = (np.asarray(v, np.float64) for v in (a, b, c))
@@ -51,8 +51,8 @@ def _split(a: Array) -> tuple[Array, Array]:
 
 
 def _add_to_odd(a: Array, b: Array) -> Array:
-    """a + b rounded to odd: if inexact and the last bit is even, the neighbour towards the
-    error."""
+    """Returns a + b rounded to odd: if the sum is inexact and its last bit is even, its neighbour
+    towards the error."""
     s, error = _two_sum(a, b)
     even = (s.view(np.int64) & 1) == 0
     towards = np.where(error > 0, np.inf, -np.inf)
@@ -61,7 +61,7 @@ def _add_to_odd(a: Array, b: Array) -> Array:
 
 
 def weighted_sum(weights: npt.NDArray[np.float64], vectors: Array) -> Array:
-    """Arrival order, one fma each, starting from zero."""
+    """Returns the sum in arrival order, with one fma for each vector, starting from zero."""
     result: Array = np.zeros_like(vectors[0])
     for w, v in zip(weights, vectors, strict=True):
         result = fma(np.full_like(v, v.dtype.type(w)), v, result)
@@ -69,8 +69,8 @@ def weighted_sum(weights: npt.NDArray[np.float64], vectors: Array) -> Array:
 
 
 def dot(a: Array, b: Array, block: int = 4096) -> float:
-    """Eight float64 lanes a block, one fma each; lanes added in a fixed tree, blocks one after
-    another."""
+    """Returns the sum of products: every block has eight float64 lanes, which add with one fma
+    each. The lanes are added in a fixed tree, and the blocks one after another."""
     result = 0.0
     for begin in range(0, len(a), block):
         x, y = (np.asarray(v[begin : begin + block], np.float64) for v in (a, b))
@@ -85,8 +85,8 @@ def dot(a: Array, b: Array, block: int = 4096) -> float:
 
 
 def philox4x32(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Philox4x32-10 (Salmon et al., SC 2011): ten rounds of two multiplications, key bumped by the
-    Weyl constants."""
+    """Returns four random words by Philox4x32-10 (Salmon et al., SC 2011): ten rounds of two
+    multiplications, after each of which the Weyl constants are added to the key."""
     mask = 0xFFFFFFFF
     c0, c1, c2, c3 = counter
     k0, k1 = key

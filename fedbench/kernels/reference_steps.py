@@ -1,7 +1,7 @@
-"""Distillation and optimiser steps as numpy sentences; used by tests and nowhere else.
+"""Distillation, optimiser steps and caches in numpy, for tests and as the truth of benchmarks.
 
-The steps are what the C++ must equal bit for bit; `distill` computes in float64 and agrees to the
-accuracy of the dtype.
+The C++ must be equal to the steps bit for bit. `distill` computes in float64, and the C++ agrees
+with it to the accuracy of the dtype.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def log_softmax(logits: Array) -> Array:
 
 
 def distill(student: Array, teacher: Array, alpha_min: float, alpha_max: float, kind: str = "logits") -> dict[str, Any]:
-    """Every output by its name in `fedbench.kernels.distill.Distilled`, float64."""
+    """Returns every output in float64, by its name in `fedbench.kernels.distill.Distilled`."""
     s, t = np.asarray(student, np.float64), np.asarray(teacher, np.float64)
     rows, classes = s.shape
     label = t.argmax(axis=1)
@@ -42,13 +42,13 @@ def distill(student: Array, teacher: Array, alpha_min: float, alpha_max: float, 
 
 
 def clip_factor(g: Array, clip: float | None) -> tuple[float, float]:
-    """(norm, factor)."""
+    """Returns the gradient's norm and the clipping factor."""
     norm = float(np.sqrt(reference.dot(g, g)))
     return norm, 1.0 if clip is None or norm <= clip else clip / norm
 
 
 def clip_sgd(x: Array, g: Array, rate: float, clip: float | None) -> tuple[Array, float, float]:
-    """(x', norm, factor)."""
+    """Returns the new x, the gradient's norm and the clipping factor."""
     norm, factor = clip_factor(g, clip)
     return x - rate * (factor * g), norm, factor
 
@@ -65,7 +65,7 @@ def _power(base: float, exponent: int) -> float:
 def adaptive(
     x: Array, moments: tuple[Array, ...], g: Array, rule: AdamRule, use_maximum: bool
 ) -> tuple[Array, tuple[Array, ...]]:
-    """(x', moments'); moments (m, v) or (m, v, vhat)."""
+    """Returns the new x and the new moments, which are (m, v) or (m, v, vhat)."""
     m = rule.beta1 * moments[0] + (1 - rule.beta1) * g
     v = rule.beta2 * moments[1] + (1 - rule.beta2) * g * g
     new = (m, v, *(np.maximum(vhat, v) for vhat in moments[2:]))
@@ -80,7 +80,7 @@ def adaptive(
 def clip_adam(
     x: Array, moments: tuple[Array, ...], g: Array, rule: AdamRule, clip: float | None
 ) -> tuple[Array, tuple[Array, ...], float, float]:
-    """(x', moments', norm, factor)."""
+    """Returns the new x, the new moments, the gradient's norm and the clipping factor."""
     norm, factor = clip_factor(g, clip)
     descent = AdamRule(-rule.rate, rule.beta1, rule.beta2, rule.epsilon, rule.bias_correction, rule.step)
     x, moments = adaptive(x, moments, factor * g, descent, False)
@@ -90,7 +90,7 @@ def clip_adam(
 def update_cache(
     order: str, weights: list[float], vectors: list[Array], clients: list[int], rows: Array, total: Array, scale: float
 ) -> tuple[Array, Array, Array]:
-    """(v, rows', total'); `rows` (N, d), `total` (d,) float64."""
+    """Returns the mean v, the new rows (N, d) and their new sum (d,), which is float64."""
     real, rows, total = rows.dtype.type, rows.copy(), total.copy()
     v, before = (scale * total).astype(rows.dtype), rows.copy()
     for k, (vector, client) in enumerate(zip(vectors, clients, strict=True)):
@@ -103,6 +103,6 @@ def update_cache(
 
 
 def teacher_mean(store: list[npt.NDArray[Any] | None], batch: list[int]) -> Array:
-    """Mean over the clients that have logits."""
+    """Returns the mean over the clients that have logits."""
     result: Array = np.mean([np.asarray(z, np.float64)[batch] for z in store if z is not None], axis=0)
     return result

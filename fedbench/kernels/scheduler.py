@@ -1,4 +1,4 @@
-"""Front door of the scheduler: arrays in, a plan as columns out, in chunks."""
+"""The scheduler: it plays the virtual clock, and returns the plan of a run in chunks of columns."""
 
 from __future__ import annotations
 
@@ -38,17 +38,19 @@ LARGEST_64 = (1 << 64) - 1
 
 
 class Chunk(Protocol):
-    """A piece of a plan as columns: jobs in the order in which they were closed, then the updates
-    (CSR into the jobs).
+    """A piece of a plan as columns.
 
-    Job columns int32 `client`, `k`, `base`, `steps`, `consumed_by` (-1: never); int64 nanoseconds
-    `t_dispatch`, `t_start`, `t_finish`, `t_arrive` (-1: never), `t_lost` (-1: not lost), `t_stop`
-    (-1: the server did not call it off). What had not happened by `t_lost` or `t_stop` is -1. Jobs
-    still open when the plan ended show what was to come. Update u turns version `first_version` + u
-    into the next at `time[u]` and consumes the jobs `entries[offsets[u]:offsets[u + 1]]`.
-    `resumed`: int64 nanoseconds at which jobs were dispatched from a version that their client
-    held, so that nothing was sent for them. `live_bases`: versions that later chunks may still
-    need.
+    Jobs stand in the order in which they were closed. Their columns are `client`, `k`, `base`,
+    `steps` and `consumed_by` (the version before its update; -1 is never), all int32, and in int64
+    nanoseconds `t_dispatch`, `t_start`, `t_finish`, `t_arrive` (-1 is never), `t_lost` (-1: it was
+    not lost) and `t_stop` (-1: the server did not call it off). A time that had not come by
+    `t_lost` or `t_stop` is -1. The times of a job that was open when the plan ended are those that
+    were to come.
+
+    Update u turns version `first_version` + u into the next one at `time[u]`, and consumes the jobs
+    `entries[offsets[u]:offsets[u + 1]]`. `resumed` has the int64 nanoseconds at which jobs were
+    dispatched from a version that their client held already, so that nothing was sent for them.
+    `live_bases` are the versions that later chunks may still need.
     """
 
     @property
@@ -90,18 +92,20 @@ class Chunk(Protocol):
 
 
 class Scheduler:
-    """Plays the virtual clock. `next(max_updates)` returns chunks until one is `done`; then
-    `outcome` is finished or stalled. With Rounds(select="external") it returns at the start of
-    every round, `awaiting_selection`, and select() answers.
+    """Plays the virtual clock.
 
-    The plan is a pure function of the arguments, bit-identical on every machine and for every
-    cutting into chunks. Raises UsageError for values out of range, for configurations that provably
-    never update, and for scripted lists that run out.
+    `next(max_updates)` returns chunks until one is `done`; then `outcome` is finished or stalled.
+    With Rounds(select="external") it also returns at the start of every round. Then
+    `awaiting_selection` is true, and select() gives the clients of the round.
+
+    The plan depends on nothing but the arguments, and has the same bits on every machine and for
+    all sizes of chunks. UsageError for values out of range, for configurations that provably never
+    update, and for scripted lists that run out.
     """
 
     def __init__(self, timing: Timing, dispatch: Dispatch, *, p: Weights | None = None) -> None:
         try:
-            self._core = _core.Scheduler(
+            self.core = _core.Scheduler(
                 clients=checks.whole("clients", timing.clients, 0, inputs.LARGEST),
                 seed=checks.whole("seed", timing.seed, 0, LARGEST_64),
                 compute=to_durations("compute", timing.compute),
@@ -124,81 +128,75 @@ class Scheduler:
 
     def next(self, max_updates: int = 1 << 30) -> Chunk:
         try:
-            return self._core.next(checks.whole("max_updates", max_updates, 0, inputs.LARGEST))
+            return self.core.next(checks.whole("max_updates", max_updates, 0, inputs.LARGEST))
         except (ValueError, TypeError) as error:
             raise UsageError(str(error)) from None
 
     @property
     def awaiting_selection(self) -> bool:
-        """Does a round of Rounds(select="external") wait for select()?"""
-        return self._core.awaiting_selection
+        """Whether a round of Rounds(select="external") waits for select()."""
+        return self.core.awaiting_selection
 
     @property
     def available(self) -> npt.NDArray[np.int32]:
-        """The clients that are there now, ascending."""
-        return self._core.available
+        """The clients that are available now, ascending."""
+        return self.core.available
 
     def select(self, clients: Sequence[int] | npt.NDArray[np.integer[Any]]) -> None:
-        """The clients of the round that is asked for, with multiplicity; those that are away are
-        dropped. Then call next() again.
+        """Gives the clients of the round that waits for them, repeated if they count several times.
+        Clients that are away are dropped. Then next() goes on.
 
-        Raises UsageError, and asks on, if nothing is asked, or the selection is empty or names a
-        client that does not exist.
+        UsageError if no round waits, or if the selection is empty or has a client that does not
+        exist; the round then still waits.
         """
         chosen = np.asarray(clients)
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
             raise UsageError(f"select: expected whole numbers (n,), got {clients!r}")
         try:
-            self._core.select(np.ascontiguousarray(np.clip(chosen, -1, 2**31 - 1), np.int32))
+            self.core.select(np.ascontiguousarray(np.clip(chosen, -1, 2**31 - 1), np.int32))
         except ValueError as error:
             raise UsageError(str(error)) from None
 
     @property
-    def core(self) -> _core.Scheduler:
-        """The scheduler behind this front door, for the others of this room."""
-        return self._core
-
-    @property
     def outcome(self) -> Literal["running", "finished", "stalled"]:
-        return OUTCOMES[self._core.outcome]
+        return OUTCOMES[self.core.outcome]
 
     @property
     def ended_by(self) -> str:
-        """updates, time, jobs or stalled; empty while running."""
-        return self._core.ended_by
+        """What ended the plan: updates, time, jobs or stalled. Empty text while it goes on."""
+        return self.core.ended_by
 
     @property
     def end_ns(self) -> int:
-        """The plan covers virtual time up to here: the time budget, or the last event."""
-        return self._core.end
+        """The virtual time up to which the plan reaches: the time budget, or the last event."""
+        return self.core.end
 
     @property
     def totals(self) -> dict[str, int]:
-        """jobs (created), downloads (models sent), messages_peak (versions kept at one time),
-        open_jobs_peak."""
-        core = self._core
+        """Counts over the plan so far: jobs created, models sent (downloads), and the largest
+        numbers of versions (messages_peak) and of open jobs (open_jobs_peak) at one time."""
         return {
-            "jobs": core.jobs_created,
-            "downloads": core.downloads,
-            "messages_peak": core.messages_peak,
-            "open_jobs_peak": core.open_jobs_peak,
+            "jobs": self.core.jobs_created,
+            "downloads": self.core.downloads,
+            "messages_peak": self.core.messages_peak,
+            "open_jobs_peak": self.core.open_jobs_peak,
         }
 
     @property
     def stalled_message(self) -> str:
-        """Which update never comes, whom it waits for, and since when."""
-        missing = self._core.missing
+        """A sentence that says which update never comes, whom it waits for, and since when."""
+        missing = self.core.missing
         more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
         whom = f"waiting for clients {missing[:10]}{more}" if missing else "no client works and none can start"
-        return f"stalled before update {self._core.version + 1}: {whom}, at {self._core.now / NANOSECONDS:g} virtual seconds"
+        return f"stalled before update {self.core.version + 1}: {whom}, at {self.core.now / NANOSECONDS:g} virtual seconds"
 
 
 def route(p: Weights | Sequence[float], u: Weights) -> npt.NDArray[np.int32]:
-    """Where tasks go: for every u (K,) in [0, 1) the first client i with u < p_0 + .. + p_i, or the
-    last client.
+    """Returns the clients to which tasks go (K,): for every u (K,) in [0, 1) the first client i
+    with u < p_0 + .. + p_i, or the last client.
 
-    `p` (N,): probabilities > 0 that sum to 1 within 1e-9; ValueError otherwise. Sums are float64,
-    in client order.
+    `p` (N,) are probabilities > 0 that sum to 1 within 1e-9; others are a ValueError. Sums are
+    float64, in client order.
     """
     return _core.route(inputs.parameter("route: p", np.asarray(p, np.float64)), inputs.parameter("route: u", u))
 

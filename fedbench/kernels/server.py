@@ -1,5 +1,5 @@
-"""Mathematics that several server rules share: aggregation weights, staleness weights, agreement of
-directions."""
+"""Mathematics that several server rules share: aggregation weights, staleness weights, and the
+cosine between two directions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,17 @@ StalenessRule = Literal["constant", "poly", "hinge"]
 
 
 def weights(rule: WeightRule, batch: Batch, info: Info) -> Weights:
-    """Aggregation weights a (K,), one per consumed entry (multiplicities count).
+    """Returns aggregation weights a (K,), one per consumed entry. A client with several entries has
+    several weights.
 
-    uniform 1/K; examples n_i / sum n_j; p p_i (all clients must take part, else UsageError);
-    p_normalised p_i / sum p_j; unbiased N p_i / K. `batch.n` and `batch.p` are float64 (K,), K >=
-    1, finite and >= 0 with a sum > 0 where they are used.
+        uniform: 1/K
+        examples: n_i / sum n_j
+        p: p_i, where all clients must take part, else UsageError
+        p_normalised: p_i / sum p_j
+        unbiased: N p_i / K
+
+    `batch.n` and `batch.p` are float64 (K,), K >= 1, finite and >= 0. Where they are divided by
+    their sum, that must be > 0.
     """
     size = len(checks.integers("batch.clients", batch.clients))
     if size == 0:
@@ -47,6 +53,7 @@ def weights(rule: WeightRule, batch: Batch, info: Info) -> Weights:
 
 
 def _sizes(name: str, values: Weights, size: int) -> Weights:
+    """Returns the values if they are `size` finite numbers >= 0."""
     checks.array(name, values, "(K,)", (np.dtype(np.float64),))
     if len(values) != size:
         raise ValueError(f"{name}: expected {size} values, one per entry, got {len(values)}")
@@ -56,6 +63,7 @@ def _sizes(name: str, values: Weights, size: int) -> Weights:
 
 
 def _shares(name: str, values: Weights, size: int) -> Weights:
+    """Returns the values divided by their sum."""
     total = _sizes(name, values, size).sum()
     if not total > 0:
         raise ValueError(f"{name}: expected a sum > 0, got {total:g}")
@@ -67,16 +75,19 @@ def _everybody(batch: Batch, info: Info) -> bool:
 
 
 def participation_weights(batch: Batch, info: Info) -> Weights:
-    """p_i if all N clients take part, else 1/K [FedaGrac]."""
+    """Returns the weights p_i if all N clients take part, else 1/K [FedaGrac]."""
     return weights("p" if _everybody(batch, info) else "uniform", batch, info)
 
 
 def staleness_weight(rule: StalenessRule, tau: npt.ArrayLike, a: float = 0.5, b: float = 4.0) -> Weights:
-    """s(tau), float64: constant 1; poly (1 + tau)^-a; hinge 1 if tau <= b else 1 / (a (tau - b) +
-    1) [FedAsync, sec. 5.2].
+    """Returns the weights s(tau) in float64 [FedAsync, sec. 5.2].
 
-    `tau`: numbers >= 0 of any shape, one number included. a, b >= 0. ValueError for others and for
-    what is not finite.
+        constant: 1
+        poly: (1 + tau)^-a
+        hinge: 1 if tau <= b else 1 / (a (tau - b) + 1)
+
+    `tau` is one number or an array of any shape. ValueError if tau, a or b is negative or not
+    finite.
     """
     a, b = checks.within("a", a, "finite and >= 0", 0), checks.within("b", b, "finite and >= 0", 0)
     tau = _staleness(tau)
@@ -99,11 +110,11 @@ def _staleness(tau: Any) -> Weights:
 
 
 def direction_cosine(x: Vector, base: Vector, delta: Vector) -> float | None:
-    """cos(x - base, delta), how far an arrival agrees with the server's own movement since `base`
-    [FedAC]; one pass over memory.
+    """Returns cos(x - base, delta), which says how far an arrival agrees with the server's own
+    movement since `base` [FedAC]. It takes one pass over memory.
 
-    None where it is undefined because the server has not moved. A delta with |delta| <= 1e-12 |x| counts as zero, whose cosine is 0:
-    the rounding noise of a vanished delta must not decide.
+    The cosine is None if the server has not moved. It is 0 for a delta of the size of rounding
+    noise, 1e-12 times that of x or less, since noise must not decide.
     """
     sums = movement(x, base, delta)
     if sums.moved2 == 0:

@@ -1,5 +1,5 @@
-"""What the virtual clock needs to know about clients, as data: durations, steps, availability,
-drop-out."""
+"""The facts about clients that the virtual clock needs, as data: durations, local steps,
+availability and drop-out; and their conversion to the types of the core."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ Kind = Literal["constant", "uniform", "exponential", "lognormal", "pareto", "tab
 
 @dataclass(frozen=True, kw_only=True)
 class Duration:
-    """Seconds for every (client, job): drawn, or scripted. Make one by the name of its
-    distribution; a number is one for all clients or one per client (N,). `per_step`: the value is
-    one local step's. Fields a and b are the numbers in the order in which they are given."""
+    """The seconds that every job of every client takes, drawn or scripted.
+
+    Durations are made by the name of their distribution, such as `Duration.uniform(1, 2)`. Every
+    number is one for all clients, or one per client (N,). With `per_step` the seconds are those of
+    one local step. The fields a and b are the numbers in the order in which they are given.
+    """
 
     kind: Kind = "constant"
     a: float | Weights = 0.0
@@ -39,7 +42,7 @@ class Duration:
 
     @classmethod
     def uniform(cls, low: float | Weights, high: float | Weights, *, per_step: bool = False) -> Self:
-        """Uniform on [low, high)."""
+        """Returns durations that are uniform on [low, high)."""
         return cls(kind="uniform", a=low, b=high, per_step=per_step)
 
     @classmethod
@@ -48,23 +51,26 @@ class Duration:
 
     @classmethod
     def lognormal(cls, log_mean: float | Weights, log_sigma: float | Weights, *, per_step: bool = False) -> Self:
-        """exp(log_mean + log_sigma z) with z ~ N(0, 1)."""
+        """Returns durations exp(log_mean + log_sigma z) with z ~ N(0, 1)."""
         return cls(kind="lognormal", a=log_mean, b=log_sigma, per_step=per_step)
 
     @classmethod
     def pareto(cls, scale: float | Weights, shape: float | Weights, *, per_step: bool = False) -> Self:
-        """At least `scale`, and more than t with probability (scale / t)^shape."""
+        """Returns durations that are at least `scale`, and more than t with probability
+        (scale / t)^shape."""
         return cls(kind="pareto", a=scale, b=shape, per_step=per_step)
 
     @classmethod
     def table(cls, rows: Sequence[Sequence[float]], *, per_step: bool = False) -> Self:
-        """One row per client, one entry per job."""
+        """Returns scripted durations, with one row per client and one entry per job."""
         return cls(kind="table", rows=rows, per_step=per_step)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSteps:
-    """Local steps K: one number, one per client, a table per client and job, or max(1, floor(|Normal(mean, variance)|)) per job."""
+    """The local steps of every job. `values` has one number for all jobs, or one per client. `rows`
+    has a row per client with a number for every job. `normal` is (mean, variance) and draws
+    max(1, floor(|Normal(mean, variance)|)) for every job."""
 
     values: int | Sequence[int] | Integers | None = None
     rows: Sequence[Sequence[int]] = ()
@@ -73,9 +79,9 @@ class LocalSteps:
 
 @dataclass(frozen=True, kw_only=True)
 class Gradients:
-    """Mini-batch gradients that a job computes: `per_step` in each of its local steps, and `beside`
-    them, one number per client (N,); None is none. Compute durations are those of one gradient a
-    step: a job with more takes longer in proportion."""
+    """The mini-batch gradients that a job computes: `per_step` in each of its local steps, and
+    `beside` them one number per client (N,), where None is none. Compute durations are those of one
+    gradient a step. A job with more takes longer in proportion."""
 
     per_step: int = 1
     beside: npt.NDArray[np.int32] | None = None
@@ -88,18 +94,21 @@ class Gradients:
 
 @dataclass(frozen=True, kw_only=True)
 class Availability:
-    """When clients are there: windows [on, off) of virtual time, a function of seed and client.
-    Numbers are one for all clients or one per client (N,); seconds.
+    """When clients are available: windows [on, off) of virtual time that depend on seed and client.
+    Every number is one for all clients, or one per client (N,).
 
-    always. periodic: on for the first `on_fraction` of every `period_seconds`; at time 0 a client
-    is the fraction `phase` into its period (None: drawn uniformly). alternating: independent
-    exponential stays and absences of `mean_on_seconds` and `mean_off_seconds`, stationary from time
-    0. table: `rows` holds per client its (on_from, off_at) pairs, ascending and apart; with
-    `period_seconds` they repeat.
+    The kinds:
+        always: all the time.
+        periodic: for the first `on_fraction` of every `period_seconds`. At time 0 a client is the
+            fraction `phase` into its period; None draws it uniformly.
+        alternating: for independent exponential times of mean `mean_on_seconds`, and then away for
+            such times of mean `mean_off_seconds`, stationary from time 0.
+        table: `rows` has for every client its (on_from, off_at) pairs, ascending and apart. With
+            `period_seconds` they repeat.
 
-    `when_offline`: a client that leaves before its upload has arrived loses the job at that instant
-    (lost), or download, computing and upload rest until it is back (paused; the job of a client
-    that has left for good is lost).
+    `when_offline` says what happens to the job of a client that leaves before its upload has
+    arrived. Either it is lost at that instant (lost), or download, computing and upload wait until
+    the client is back (paused). The job of a client that never comes back is lost.
     """
 
     kind: Literal["always", "periodic", "alternating", "table"] = "always"
@@ -114,10 +123,10 @@ class Availability:
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """All that the virtual clock needs to know about N clients. Seconds.
+    """All facts about the N clients that the virtual clock needs. Times are in seconds.
 
-    `dropout`: the probability that a job is lost on its own, at a uniform instant of its run; one
-    number or one per client (N,).
+    `dropout` is the probability that a job is lost although its client stays, at a uniform instant
+    of its run. It is one number, or one per client (N,).
     """
 
     clients: int
@@ -139,9 +148,14 @@ E = TypeVar("E", bound=enum.Enum)
 
 
 def named(kind: type[E], name: object, what: str) -> E:
+    """Returns the member of an enumeration of the core. UsageError lists the names if there is no
+    such member."""
     if not isinstance(name, str) or name not in kind.__members__:
         raise UsageError(f"{what} must be one of {', '.join(kind.__members__)}, got {checks.brief(name)}")
     return kind[name]
+
+
+# The conversions raise UsageError, TypeError or ValueError, which name the field.
 
 
 def to_durations(name: str, d: Duration) -> _core.Durations:
@@ -207,7 +221,7 @@ def _table(windows: Sequence[Sequence[tuple[float, float]] | Weights], period: W
 
 
 def _pairs(name: str, row: Any) -> list[float]:
-    """on_from, off_at, on_from, .. of one client."""
+    """Returns on_from, off_at, on_from, .. of one client."""
     if checks.is_plain(row) and row.dtype == np.float64 and row.ndim == 2 and row.shape[1] == 2:
         flat: list[float] = row.ravel().tolist()
         return flat

@@ -1,4 +1,4 @@
-"""Front door of measured links: transfers whose time depends on when they start."""
+"""Transfers over measured links, whose time depends on when they start."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Nanoseconds = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """A measured link: parts behind one another, each with a constant throughput and latency,
-    repeated for ever. int64 (S,)."""
+    """A measured link: S parts one after another, each with a constant throughput and latency,
+    which repeat for ever. The arrays are int64 (S,)."""
 
     duration_ns: Nanoseconds
     bits_per_second: npt.NDArray[np.int64]
@@ -30,11 +30,12 @@ class Trace:
 class Traced:
     """A message of `bits` over the link of every client, in one direction.
 
-    `trace_of`, int32 (N,) or (1,): the client's trace, an index into `traces`; `shift_ns`, int64
-    (N,) or (1,): how far the client is into it at time 0, less than its length. A transfer has sent
-    its bits at the first nanosecond by which the integral of the throughput since its start reaches
-    them; the latency of the part in which it starts is added once for each of `exchanges`, and
-    `more_seconds` to every transfer.
+    `trace_of`, int32 (N,) or (1,), is the client's trace as an index into `traces`. `shift_ns`,
+    int64 (N,) or (1,), is how far the client is into it at time 0, which is less than its length.
+
+    A transfer has sent its bits at the first nanosecond at which the integral of the throughput
+    since its start reaches them. To this time the latency of the part in which it starts is added,
+    once for each of the `exchanges`, and `more_seconds`.
     """
 
     traces: Sequence[Trace]
@@ -46,7 +47,7 @@ class Traced:
 
 
 def to_traces(name: str, t: Traced) -> _core.Traces:
-    """The same for the core. ValueError or TypeError, naming the thing, for what is out of
+    """Returns the transfers as the core has them. ValueError or TypeError names what is out of
     range."""
     lengths = [len(checks.array(f"{name}: duration_ns", trace.duration_ns, "(S,)", (np.dtype(np.int64),))) for trace in t.traces]
     return _core.Traces(
@@ -68,8 +69,8 @@ def _joined(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
 
 
 def transfer_ns(transfer: Traced, clients: int, start_ns: int) -> Nanoseconds:
-    """How long a transfer of every client (N,) takes that starts at `start_ns` >= 0. UsageError for
-    values out of range."""
+    """Returns how many nanoseconds a transfer of every client takes (N,) if it starts at `start_ns`
+    >= 0. UsageError for values out of range."""
     try:
         return to_traces("transfer", transfer).takes(clients, start_ns)
     except (ValueError, TypeError) as error:

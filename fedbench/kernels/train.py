@@ -1,7 +1,7 @@
-"""Local training of small classifiers in C++: one network over one set of examples, jobs shared out
-to threads.
+"""Local training of small classifiers in C++: one network and one set of examples, with jobs that
+are shared out to threads.
 
-The order of examples and the dropout masks of a job come from its own streams, so its result
+The order of examples and the dropout masks of a job come from its own random streams, so its result
 depends on neither threads nor other jobs. Arrays are float32 or float64, C-contiguous, of one
 dtype. csrc/include/fedbench/train.hpp states the arithmetic.
 """
@@ -28,9 +28,10 @@ _SCORE: dict[Any, Any] = {np.dtype(np.float32): _core.score_float32, np.dtype(np
 
 @dataclass(frozen=True, slots=True)
 class LayerSpec:
-    """A layer by its kind: linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d, last (of
-    a vector its last `outputs` numbers) or embedding (of `inputs` symbols, in `outputs` numbers
-    each); what a kind does not need stays 0 or 1."""
+    """A layer by its kind: linear, conv2d, max_pool2d, relu, flatten, dropout, dropout2d, last or
+    embedding. The layer "last" takes the last `outputs` numbers of a vector, and "embedding" makes
+    `outputs` numbers of each of `inputs` symbols. Numbers that a kind does not need keep their
+    defaults."""
 
     kind: str
     inputs: int = 0
@@ -43,13 +44,15 @@ class LayerSpec:
 
 @dataclass(frozen=True, slots=True)
 class LocalJob:
-    """A local run of `steps` steps from `start` (d,), and where its results go (d,).
+    """A local run of `steps` steps from `start` (d,), and the arrays (d,) that get its results:
 
-    h = g(y) - g(anchor) + weight_decay * y;  y <- y - lr * (h + prox * (y - start) + correction)
+        h = g(y) - g(anchor) + weight_decay * y
+        y <- y - lr * (h + prox * (y - start) + correction)
 
-    `shard` holds the client's rows of the examples. `end` gets the model; `first_gradient` h of the
-    first step, `mean_gradient` the mean of h, `full_gradient` g(start) + weight_decay * start over
-    the whole shard, without dropout. With 0 steps, end is start, first and mean are 0.
+    `shard` has the client's rows of the examples. `end` gets the model, `first_gradient` the h of
+    the first step, and `mean_gradient` the mean of h. `full_gradient` gets g(start) + weight_decay
+    * start over the whole shard, without dropout. With 0 steps, end is start, and the first and the
+    mean gradient are 0.
     """
 
     client: int
@@ -70,8 +73,7 @@ class LocalJob:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule of several jobs: `start`, `correction` and `anchor` (d,) and the numbers as in
-    LocalJob."""
+    """The rule that several jobs share. Its fields mean what they mean in LocalJob."""
 
     start: Floats
     lr: float
@@ -83,9 +85,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class JobColumns:
-    """Jobs of clients, of which one vector each is asked for: "delta" (end - start),
-    "first_gradient" or "mean_gradient". Job j trains `client[j]` under `rules[rule[j]]`, and its
-    vector goes to row `row[j]` of `out[matrix[j]]`, a matrix (rows, d)."""
+    """Jobs as columns, each of which has one vector as its result. Job j trains `client[j]` under
+    `rules[rule[j]]`, and its vector goes to row `row[j]` of the matrix `out[matrix[j]]` (rows, d).
+    `sends` says which vector that is: "delta" (end - start), "first_gradient" or
+    "mean_gradient"."""
 
     client: npt.NDArray[np.int32]
     k: npt.NDArray[np.int32]
@@ -102,15 +105,19 @@ class LocalTrainer:
     """Threads that train jobs of a network on examples x (n, *input_shape) with labels y (n,)
     int64.
 
-    The examples are not copied, and cannot be resized while the trainer lives; labels and shards
-    are copied. One caller at a time may be in `train`, `gradient` and `logits`, and one in
-    `forward` and `pullback`, which are of one thread: RuntimeError for another one.
+    The examples are not copied, and cannot be resized while the trainer lives. Labels and shards
+    are copied. Only one caller at a time may use `train`, `gradient` and `logits`, and only one
+    `forward` and `pullback`, which use one thread; another caller gets a RuntimeError.
 
-    Parameters are one vector (dim,): layer by layer, weight then bias, in C order. `batch_size`
-    examples a step, the last of an epoch may be fewer. TypeError for a wrong dtype, shape or
-    layout; ValueError for layers that do not fit, naming the layer, a label that is no class, a
-    feature that should be a symbol and is none, an `isa` that this machine does not have, or a
-    number of a job that is out of range; IndexError for a shard that is empty or names no example.
+    The parameters are one vector (dim,): layer by layer, weight then bias, in C order. A step takes
+    `batch_size` examples; the last step of an epoch may take fewer.
+
+    Raises:
+        TypeError: an array has a wrong dtype, shape or layout.
+        ValueError: layers do not fit (the message names the layer), a label is no class, a feature
+            should be a symbol and is none, this machine does not have the instruction set `isa`, or
+            a number of a job is out of range.
+        IndexError: a shard is empty or has a row that is no example.
     """
 
     def __init__(
@@ -143,53 +150,63 @@ class LocalTrainer:
         return str(self._core.isa)
 
     def train(self, jobs: Sequence[LocalJob], progress: Callable[[int], None] | None = None) -> None:
-        """All jobs, the longest first, into their arrays. `progress` is told the number of finished
-        jobs ten times a second; what it raises, and Ctrl-C, stops the jobs that run and is
-        raised."""
+        """Trains all jobs, the longest first, and writes the results into their arrays.
+
+        `progress` is called ten times a second with the number of finished jobs. An exception from
+        it, or Ctrl-C, stops the jobs that run and is raised here.
+        """
         self._core.train(jobs, progress)
 
     def set_shards(self, rows: Rows, begin: Rows, count: Rows) -> None:
-        """Client i has the examples rows[begin[i]:begin[i] + count[i]], for `train_columns`; they
-        are copied. ValueError for what is not within `rows`."""
+        """Copies which examples the clients have, for `train_columns`: client i has
+        rows[begin[i]:begin[i] + count[i]]. ValueError if that is not within `rows`."""
         self._core.set_shards(rows, begin, count)
 
     def train_columns(self, jobs: JobColumns) -> None:
-        """All jobs, as `train` does. ValueError for a number of a job that is out of range, two
-        jobs with one place, or a vector that there is not."""
+        """Trains all jobs, as `train` does. ValueError if a number of a job is out of range, two
+        jobs write to one row, or a rule, a matrix or the vector `sends` does not exist."""
         self._core.train_columns(
             *(jobs.client, jobs.k, jobs.steps, jobs.rules, jobs.rule), *(jobs.out, jobs.matrix, jobs.row), jobs.sends
         )
 
     def gradient(self, x: Floats, rows: Rows) -> Floats:
-        """Gradient (dim,) of the mean cross-entropy over rows of the examples, without dropout,
-        summed in float64."""
+        """Returns the gradient (dim,) of the mean cross-entropy over rows of the examples, without
+        dropout, summed in float64."""
         out = np.empty_like(x)
         self._core.gradient(x, rows, out)
         return out
 
     def logits(self, x: Floats, features: Floats, classes: int) -> Floats:
-        """Logits (n, classes) of features (n, *input_shape) under the model x (dim,), without
-        dropout."""
+        """Returns the logits (n, classes) of features (n, *input_shape) under the model x (dim,),
+        without dropout."""
         out = np.empty((len(features), classes), self.dtype)
         self._core.logits(x, _flat(features), out)
         return out
 
     def forward(self, x: Floats, features: Floats, classes: int, masks: tuple[int, int, int, int] | None) -> tuple[Floats, int]:
-        """Logits like `logits`, kept for one `pullback`, and the dropout words used. `masks` (seed,
-        client, k, words to skip) names the stream of the dropout masks; None is without dropout."""
+        """Returns logits as `logits` does, and the number of random words that dropout used. Keeps
+        what one `pullback` needs.
+
+        Args:
+            x: the model (dim,).
+            features: (n, *input_shape).
+            classes: how many logits a row has.
+            masks: the random stream of the dropout masks (seed, client, k, words to skip); None is
+                without dropout.
+        """
         out = np.empty((len(features), classes), self.dtype)
         return out, int(self._core.forward(x, _flat(features), masks, out))
 
     def pullback(self, dlogits: Floats) -> Floats:
-        """Gradient (dim,) of sum(dlogits * logits) of the last `forward`."""
+        """Returns the gradient (dim,) of sum(dlogits * logits) of the last `forward`."""
         out = np.empty(self.dim, self.dtype)
         self._core.pullback(dlogits, out)
         return out
 
 
 def score(logits: Floats, labels: Rows) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Per row of logits (n, C): cross-entropy, and 1.0 where the first of the largest logits is
-    that of the label (n,)."""
+    """Returns for every row of logits (n, C) the cross-entropy, and 1.0 if the first of the largest
+    logits is that of the label, else 0.0."""
     if logits.dtype not in _SCORE:
         raise TypeError(f"logits: expected float32 or float64, got {logits.dtype}")
     loss, right = _SCORE[logits.dtype](logits, labels)
@@ -197,6 +214,6 @@ def score(logits: Floats, labels: Rows) -> tuple[npt.NDArray[np.float64], npt.ND
 
 
 def _flat(x: Floats) -> Floats:
-    """Examples as rows of features: a view. What is not C-contiguous goes on as it is, and is
-    refused there."""
+    """Returns examples as rows of features, which are a view. An array that is not C-contiguous is
+    returned as it is, and the core refuses it."""
     return x.reshape(len(x), math.prod(x.shape[1:])) if x.flags.c_contiguous else x

@@ -1,4 +1,5 @@
-"""Algorithm vectors: a scripted plan on an exact problem, executed by the engine itself."""
+"""Algorithm vectors: the engine executes a scripted plan on a problem without noise, and the models
+of its versions are compared with those of the vector."""
 
 from __future__ import annotations
 
@@ -18,11 +19,14 @@ from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
 from fedbench.kernels import TeacherMean
 from fedbench.proof.compare import Mismatch, Unsupported, bits, compare
+from fedbench.proof.testbed import Trace
 from fedbench.protocols import Algorithm, RowIndices
 from fedbench.tables import ClientTable
 from fedbench.tasks.problems import Problem, read_problem
 from fedbench.types import Batch, Info, State, Vector, Weights
 
+# The vectors have names of their own. These tables translate them, for all algorithms or by
+# algorithm: options, values of options, and values of the state.
 OPTIONS = {"eta_l": "local_lr", "eta_g": "server_lr"}
 OPTIONS_OF: dict[str, dict[str, str]] = {
     "ace": {"M": "buffer_size"},
@@ -74,8 +78,8 @@ STATE_OF: dict[str, dict[str, str]] = {
 
 
 def make_algorithm(name: str, params: dict[str, Any], updates: Sequence[dict[str, Any]] = ()) -> Algorithm:
-    """Our algorithm for a vector's name and parameters, with what its updates prescribe;
-    Unsupported if a name or a value is not known."""
+    """Returns our algorithm for a vector's name and parameters, and for what its updates prescribe.
+    Unsupported if we do not know a name or a value."""
     if name not in registry.names("algorithm"):
         raise Unsupported(f"algorithm {name!r}")
     names = OPTIONS | OPTIONS_OF.get(name, {})
@@ -95,7 +99,8 @@ def make_algorithm(name: str, params: dict[str, Any], updates: Sequence[dict[str
 
 
 def prescribed(updates: Sequence[dict[str, Any]]) -> type[FAVANO]:
-    """FAVANO with the alpha of every update; null, where no step was done, is 1."""
+    """Returns FAVANO with the alphas that every update prescribes. Null, which stands where no step
+    was done, is 1."""
 
     class Prescribed(FAVANO):
         def normalisers(self, state: State, batch: Batch) -> Weights:
@@ -106,7 +111,8 @@ def prescribed(updates: Sequence[dict[str, Any]]) -> type[FAVANO]:
 
 
 class ScriptedBatches(PublicData):
-    """The public batches of every update are those that it names, if it names some."""
+    """Public data whose batches are those that the vector's updates name. Other updates have drawn
+    ones."""
 
     def __init__(self, backend: Backend, updates: Sequence[dict[str, Any]]) -> None:
         super().__init__(backend)
@@ -120,8 +126,8 @@ class ScriptedBatches(PublicData):
 
 @dataclass(frozen=True)
 class ScriptedChunk:
-    """A vector's plan as the columns that the engine walks: consumed jobs in the order of their
-    first consumption."""
+    """A piece of a vector's plan as the columns of a Chunk. It has the consumed jobs in the order
+    in which they are consumed."""
 
     first_version: int
     done: bool
@@ -144,7 +150,7 @@ class ScriptedChunk:
 
 
 def scripted_chunks(plan: dict[str, Any], size: int | None = None) -> Iterator[ScriptedChunk]:
-    """The plan in chunks of `size` updates (None: one chunk)."""
+    """Yields the plan in chunks of `size` updates. None is one chunk."""
     counter: dict[int, int] = {}
     jobs: dict[Any, tuple[int, int, int, int]] = {}
     for job in plan["jobs"]:
@@ -186,22 +192,11 @@ def scripted_chunks(plan: dict[str, Any], size: int | None = None) -> Iterator[S
         )
 
 
-class Versions:
-    """Observer that keeps the model of every version."""
-
-    def __init__(self, x0: Vector) -> None:
-        self.x = [x0.copy()]
-
-    def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
-        pass
-
-    def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
-        self.x.append(execution.state.x.copy())
-
-
 def _execute(
     vector: dict[str, Any], algorithm: Algorithm, problem: Problem, dtype: str, *, wave: int | None, size: int | None
-) -> tuple[Versions, State]:
+) -> tuple[list[Vector], State]:
+    """Returns the models of all versions and the last state, of a run in waves of at most `wave`
+    jobs and chunks of `size` updates."""
     plan, x0 = vector["plan"], np.array(vector["x0"], dtype)
     info = Info(problem.clients, problem.n(), problem.p())
     execution = Execution(
@@ -213,13 +208,13 @@ def _execute(
         step_writes_memory=algorithm.dispatch(info).starts_from_later_version,
     )
     execution.public = ScriptedBatches(execution.backend, plan["updates"])
-    versions = Versions(x0)
-    execution.run(scripted_chunks(plan, size), [versions])
-    return versions, execution.state
+    first, trace = x0.copy(), Trace()
+    execution.run(scripted_chunks(plan, size), [trace])
+    return [first, *trace.x], execution.state
 
 
 def check_algorithm(vector: dict[str, Any], precision: str) -> float:
-    """Largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
+    """Returns the largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
     name = vector["algorithm"]["name"]
     algorithm = make_algorithm(name, vector["algorithm"]["params"], vector["plan"]["updates"])
     try:
@@ -229,10 +224,10 @@ def check_algorithm(vector: dict[str, Any], precision: str) -> float:
     versions, state = _execute(vector, algorithm, problem, precision, wave=None, size=None)
     for wave, size in ((1, None), (None, 1)):
         other, other_state = _execute(vector, algorithm, problem, precision, wave=wave, size=size)
-        _same_bits(versions.x, other.x, f"x, wave size {wave}, {size or 'all'} updates a chunk")
+        _same_bits(versions, other, f"x, wave size {wave}, {size or 'all'} updates a chunk")
         _same_bits(state, other_state, f"state, wave size {wave}, {size or 'all'} updates a chunk")
     expected = vector["expected"]
-    worst = compare([versions.x[v] for v in expected["versions"]], expected["x"], vector["tolerance"][precision], "x")
+    worst = compare([versions[v] for v in expected["versions"]], expected["x"], vector["tolerance"][precision], "x")
     for key, want in expected.get("state", {}).items():
         field = STATE_OF.get(name, {}).get(key)
         if field is None:
@@ -243,8 +238,8 @@ def check_algorithm(vector: dict[str, Any], precision: str) -> float:
 
 
 def _value(algorithm: Algorithm, state: State, field: str, clients: int) -> Any:
-    """A named value of the state as vectors have it, tables and stores as rows; or what the
-    algorithm derives from its state by a method of that name."""
+    """Returns a value of the state as vectors have it, with tables as rows. If the state has no
+    value of that name, it is what the algorithm's method of that name derives from the state."""
     if field not in state:
         return getattr(algorithm, field)(state)
     value = getattr(state, field)

@@ -1,9 +1,9 @@
-"""Tasks that circulate among clients with queues, exactly: what Generalized AsyncSGD's dispatch
-does where computing times are exponential.
+"""Exact means of tasks that circulate among clients with queues, as Generalized AsyncSGD dispatches
+them, for exponential computing times.
 
-A closed product-form network [Buzen 1973]: a task goes to client i with probability r_i, is
-downloaded for a time of mean d_i, whatever its distribution, and is worked on, first come first
-served, at rate mu_i; uploads take no time.
+This is a closed product-form network [Buzen 1973]. A task goes to client i with probability r_i.
+Its download takes a time of mean d_i, of any distribution. The client works on its tasks first come
+first served, at rate mu_i. Uploads take no time.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from fedbench.proof.compare import Unsupported, compare
 
 @dataclass(frozen=True)
 class ClosedNetwork:
-    """`updates_per_second`; of every client (N,): the share of time that it works, the mean number
-    of its tasks, on their way included, and the mean staleness of its results, in updates."""
+    """The means of a network: `updates_per_second`, and for every client (N,) the share of time
+    that it works, the mean number of its tasks, those on their way included, and the mean staleness
+    of its results in updates."""
 
     updates_per_second: float
     utilisation: tuple[float, ...]
@@ -45,7 +46,7 @@ def closed_network(rates: Sequence[float], routing: Sequence[float], tasks: int,
     per_second = G[tasks - 1] / G[tasks]
 
     def at(i: int, c: int) -> float:
-        """The mean number of tasks of client i, of c in all."""
+        """Returns the mean number of tasks of client i if c circulate."""
         if c == 0:
             return 0.0
         queued = sum(rho[i] ** m * G[c - m] for m in range(1, c + 1))
@@ -61,7 +62,7 @@ def closed_network(rates: Sequence[float], routing: Sequence[float], tasks: int,
 
 
 def check_theory(vector: dict[str, Any], precision: str) -> float:
-    """The largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
+    """Returns the largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
     if vector["theory"] != "closed_network":
         raise Unsupported(f"theory {vector['theory']!r}")
     got = closed_network(**vector["inputs"])

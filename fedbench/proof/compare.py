@@ -1,4 +1,4 @@
-"""Comparison of numbers as the vector format has it."""
+"""Comparison of values, to the bit or within the tolerances of the vector format."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Unsupported(Exception):
 
 
 class Mismatch(Exception):
-    """A value is not what the vector expects; `ratio` is the error as a fraction of its tolerance,
-    where that exists."""
+    """A value is not what the vector expects. `ratio` is the error as a fraction of its tolerance,
+    or None if there is no such number."""
 
     def __init__(self, message: str, ratio: float | None = None) -> None:
         super().__init__(message)
@@ -24,8 +24,8 @@ class Mismatch(Exception):
 
 
 def bits(value: Any) -> Any:
-    """What two values have in common if they are the same to the bit: dtype, shape and bytes of an
-    array, the arrays of a table or store, else the value itself."""
+    """Returns something that is equal for two values if they are the same to the bit: dtype, shape
+    and bytes of an array, the same of the arrays of a table, and else the value itself."""
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.shape, value.tobytes()
     if hasattr(value, "snapshot"):
@@ -36,9 +36,10 @@ def bits(value: Any) -> Any:
 
 
 def compare(got: Any, want: Any, tolerance: dict[str, float], where: str) -> float:
-    """Largest |got - want| / (atol + rtol |want|); Mismatch above 1, or where shapes differ or a value is not finite.
+    """Returns the largest |got - want| / (atol + rtol |want|).
 
-    A null (None) in `want` must be matched by None.
+    Mismatch if it is above 1, shapes differ, a value is not finite, or only one of two values is
+    None. `where` names the value in the message.
     """
     if want is None or got is None:
         if want is None and got is None:

@@ -1,9 +1,9 @@
-"""Conformance vectors: the one place that knows the vectors' names and ours (formats:
-vectors/FORMAT*.md).
+"""Checks conformance vectors, which are files of inputs and expected results. vectors/FORMAT*.md
+describe their formats.
 
-`check_folder` runs every vector of a folder. A vector passes only if every precision does, for
-single-job waves, maximal waves and a plan cut into single updates alike: these must agree bit for
-bit. What is not implemented is `unsupported`, never skipped.
+A vector passes only if it does in every precision. Runs of an algorithm must give the same bits
+with waves of single jobs, with maximal waves, and with a plan that is cut into single updates. A
+vector that needs something that is not implemented is `unsupported`, and is never skipped.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ SHIPPED = Path(__file__).with_name("vectors")
 
 @dataclass(frozen=True)
 class Row:
-    """Result of one vector. `max_error` is the largest error as a fraction of its tolerance,
-    `where` the place of a failure."""
+    """The result of one vector. `max_error` is the largest error as a fraction of its tolerance,
+    and `where` says what failed."""
 
     id: str
     status: Literal["pass", "fail", "unsupported", "error"]
@@ -52,7 +52,8 @@ class Row:
 
 
 def check_folder(folder: str | Path = SHIPPED) -> Iterator[Row]:
-    """One Row per *.json of the folder, in name order. UsageError if there is none."""
+    """Yields one Row for every *.json of the folder, in the order of names. UsageError if there is
+    none."""
     folder = Path(folder)
     files = sorted(folder.glob("*.json"))
     if not files:
@@ -61,7 +62,7 @@ def check_folder(folder: str | Path = SHIPPED) -> Iterator[Row]:
 
 
 def check_file(file: Path) -> Row:
-    """Run one vector file."""
+    """Returns the result of one vector file."""
     try:
         vector = json.loads(plain_files.text(file, LARGEST, "vector"))
     except (UsageError, ValueError, RecursionError) as error:

@@ -1,8 +1,7 @@
-"""The contract that every algorithm keeps, whoever wrote it, checked by the engine itself on a
-small quadratic problem.
+"""Checks the contract of algorithms, whoever wrote them. The engine runs them on a small problem.
 
-What passes runs under every scenario as a built-in algorithm does: repeatable, resumable, whatever
-the cutting into waves.
+An algorithm that passes runs under every scenario as a built-in one does: its runs can be repeated
+and resumed, and do not depend on how jobs are cut into waves.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from fedbench.types import Batch, Job, LocalRule, Message, Reply, State, Vector,
 
 
 class Watched:
-    """An algorithm on whose methods an eye is kept: pure ones are called twice, and inputs cannot
-    be written."""
+    """An algorithm whose methods are watched: pure ones are called twice, and inputs cannot be
+    written."""
 
     def __init__(self, algorithm: Algorithm) -> None:
         self.algorithm = algorithm
@@ -39,8 +38,10 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.algorithm, name)
 
-    def run(self, world: World) -> tuple[list[Vector], State]:
-        return world.run(cast(Algorithm, self))
+    @classmethod
+    def run(cls, world: World) -> tuple[list[Vector], State]:
+        """Returns what a run of the world's algorithm gives if it is watched."""
+        return world.run(cast(Algorithm, cls(world.algorithm)))
 
     def broadcast(self, state: State, tools: Tools) -> Message:
         before = bits(state)
@@ -71,7 +72,8 @@ class Watched:
 
 
 def same_run(one: tuple[list[Vector], State], other: tuple[list[Vector], State], otherwise: str) -> None:
-    """Bits of all versions and of the last state."""
+    """Raises Broken unless two runs have the same bits in all versions and in the last state.
+    `otherwise` is what it says then."""
     for version, (a, b) in enumerate(zip(one[0], other[0], strict=True), 1):
         expect(a.tobytes() == b.tobytes(), f"{otherwise}: x differs from version {version} on, {a} and {b}")
     mine, theirs = bits(one[1]), bits(other[1])
@@ -80,11 +82,11 @@ def same_run(one: tuple[list[Vector], State], other: tuple[list[Vector], State],
     )
 
 
-# ---- the checks; each raises Broken, or says what it saw ----
+# ---- the checks; each raises Broken, or returns in words what it saw ----
 
 
 def declared(algorithm: Algorithm) -> str:
-    """It says what it is, and survives the way to another process."""
+    """The algorithm has a name, a source and a description, and can be sent to another process."""
     text = inspect.getdoc(type(algorithm)) or ""
     expect(bool(algorithm.name and algorithm.source), "class attributes name and source: expected text, one is empty")
     expect("Source" in text, "docstring: expected the equations and a line that begins with Source:")
@@ -95,11 +97,11 @@ def declared(algorithm: Algorithm) -> str:
 
 
 def dtype_kept(algorithm: Algorithm) -> str:
-    """float32 stays float32 and float64 stays float64, in the model and in everything of its
+    """float32 stays float32 and float64 stays float64, in the model and in all vectors of its
     size."""
     for dtype in ("float32", "float64"):
         world = World(algorithm, dtype)
-        _, state = Watched(algorithm).run(world)
+        _, state = Watched.run(world)
         for name, value in state.items():
             rows = value.default if isinstance(value, ClientTable) else value
             wrong = (
@@ -110,9 +112,9 @@ def dtype_kept(algorithm: Algorithm) -> str:
 
 
 def inputs_kept(algorithm: Algorithm) -> str:
-    """Messages, batches and memory are not written; local, reply and broadcast are pure."""
+    """Messages, batches and memory are not written, and local, reply and broadcast are pure."""
     world = World(algorithm, "float32")
-    same_run(world.run(), Watched(algorithm).run(world), "another run comes out when local and reply are called twice")
+    same_run(world.run(), Watched.run(world), "another run comes out when local and reply are called twice")
     return "messages, batches and memory"
 
 
@@ -123,7 +125,7 @@ def finite(algorithm: Algorithm) -> str:
 
 
 def repeats(algorithm: Algorithm) -> str:
-    """A second run of the same object, so nothing is left behind in it."""
+    """A second run of the same object gives the same, so a run leaves nothing behind in it."""
     world = World(algorithm, "float32")
     same_run(world.run(), world.run(), "a second run differs from the first")
     return "two runs, same bits"
@@ -138,7 +140,8 @@ def waves_invisible(algorithm: Algorithm) -> str:
 
 
 def resumes(algorithm: Algorithm) -> str:
-    """Saved between two updates, and restored into a fresh execution."""
+    """A run that is saved between two updates and restored into a new execution goes on the
+    same."""
     world = World(algorithm, "float32")
     whole = world.run()
     places = []
@@ -182,5 +185,5 @@ CHECKS: dict[str, Callable[[Algorithm], str]] = {
 
 
 def check(algorithm: Algorithm) -> Iterator[Finding]:
-    """One finding per check."""
+    """Yields one finding for every check."""
     return findings({name: functools.partial(body, algorithm) for name, body in CHECKS.items()})

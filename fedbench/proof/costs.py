@@ -1,4 +1,4 @@
-"""What an algorithm declares of its cost, against what a run of it sends, computes and keeps."""
+"""Compares the costs that an algorithm declares with what a run of it sends, computes and keeps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BITS_PER_VALUE = 32
 
 
 class Asked:
-    """Tools that note where full gradients of clients are asked for."""
+    """Tools that note in which method of the algorithm full gradients of clients are asked for."""
 
     def __init__(self, tools: Tools, place: str, places: set[str]) -> None:
         self.tools, self.place, self.places = tools, place, places
@@ -35,10 +35,13 @@ class Asked:
 class Metered:
     """An algorithm whose costs are measured while it runs.
 
-    down, up: values in the model-sized vectors of a message and of a reply that are not zero, in
-    such vectors, at most. dense_down, dense_up: the number of these vectors. per_step, full: the
-    gradients of a job that its local rule asks for. gradients_in: the methods that ask for full
-    gradients of clients. looks_back: whether the server needs models of old versions.
+    Attributes:
+        down, up: the largest number of values that are not zero in the model-sized vectors of a
+            message, or of a reply, divided by the size of the model.
+        dense_down, dense_up: the largest number of these vectors.
+        per_step, full: the gradients of a job that its local rule asks for.
+        gradients_in: the methods that ask for full gradients of clients.
+        looks_back: whether the server needs models of old versions.
     """
 
     def __init__(self, algorithm: Algorithm) -> None:
@@ -84,8 +87,8 @@ class Metered:
 
 
 def costs_declared(algorithm: Algorithm) -> str:
-    """Nothing is sent, computed or kept that clock and ledger do not charge for, and nothing else
-    is charged."""
+    """The clock and the ledger charge for everything that is sent, computed and kept, and for
+    nothing else."""
     world, metered = World(algorithm, "float32"), Metered(algorithm)
     _, state = world.run(cast(Algorithm, metered))
     traffic = declared.traffic(algorithm, world.info)
@@ -111,8 +114,9 @@ def costs_declared(algorithm: Algorithm) -> str:
 
 
 def _check_traffic(traffic: Traffic, metered: Metered) -> None:
-    """A whole number holds so many vectors. A fraction bills fewer values, or fewer bits for each,
-    at least one. A reply of several exchanges may hold what only some of the clients send."""
+    """Compares the declared traffic with messages and replies. A whole number pays for so many
+    vectors. A fraction pays for fewer values, or for fewer bits of each, but at least one. A reply
+    of several exchanges may have vectors that only some of the clients send."""
     for way, what, says, dense, does in (
         ("down", "message", traffic.down, metered.dense_down, metered.down),
         ("up", "reply", traffic.up, metered.dense_up, metered.up),
@@ -137,17 +141,18 @@ def _check_gradients(world: World, metered: Metered) -> None:
 
 
 def model_sized(named: Mapping[str, Any], dim: int) -> list[Vector]:
+    """Returns the values that are vectors of the model's size."""
     return [value for value in named.values() if isinstance(value, np.ndarray) and value.shape == (dim,)]
 
 
 def filled(vectors: list[Vector]) -> float:
-    """Values that are not zero, in vectors."""
+    """Returns how many values are not zero, divided by the size of a vector."""
     return float(sum(np.count_nonzero(vector) / len(vector) for vector in vectors))
 
 
 def kept_in(state: State) -> tuple[int, int]:
-    """Model-sized vectors in a state: the server's own, and per client. What clients remember
-    themselves does not count."""
+    """Returns the numbers of model-sized vectors in a state: the server's own, and those per
+    client. The memory of clients does not count."""
     own = per_client = 0
     for name, value in state.items():
         if name == "memory":

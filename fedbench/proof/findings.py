@@ -1,4 +1,4 @@
-"""Checks of a contract, and what they find."""
+"""Runs the checks of a contract and collects what they find."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fedbench.origins import described
 
 
 class Broken(FedbenchError):
-    """The contract is not kept; the message says how."""
+    """The contract is not kept; the message says in what way."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found; `detail` says what was seen, or what is wrong."""
+    """The result of one check. `detail` says what was seen, or what is wrong."""
 
     check: str
     status: Literal["pass", "fail"]
@@ -24,13 +24,14 @@ class Finding:
 
 
 def expect(kept: bool, otherwise: str) -> None:
+    """Raises Broken with the text `otherwise` if the contract is not kept."""
     if not kept:
         raise Broken(otherwise)
 
 
 def findings(checks: Mapping[str, Callable[[], str]]) -> Iterator[Finding]:
-    """One finding per check, made when it is asked for. An error inside what is checked is a
-    finding too, never a traceback."""
+    """Yields one finding for every check, and runs the check only then. An error inside what is
+    checked makes a finding too, never a traceback."""
     for name, check in checks.items():
         try:
             yield Finding(name, "pass", check())

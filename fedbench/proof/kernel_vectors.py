@@ -1,4 +1,4 @@
-"""Kernel vectors: server-side arithmetic without engine or clock."""
+"""Kernel vectors: arithmetic of the server, without the engine or the clock."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def _teacher_mean(i: Inputs, cast: Cast) -> dict[str, Any]:
 
 
 def _clip_step(i: Inputs, cast: Cast) -> dict[str, Any]:
-    """The tensors are one flat vector here, so the norm is the global one; the steps are split
-    again for the comparison."""
+    """Makes clipped steps on one flat vector of all tensors, so that the norm is that of all.
+    Results are split into tensors again for the comparison."""
     x, rule = cast(np.concatenate(i["params"])), dict(i["optimizer"])
     name, rate = rule.pop("name"), rule.pop("lr")
     if name not in ("sgd", "adam"):
@@ -98,7 +98,7 @@ def _clip_step(i: Inputs, cast: Cast) -> dict[str, Any]:
 
 
 def _fadas_rate(i: Inputs, tmax: float) -> float:
-    """eta_g, or the shrunk rate if the largest staleness exceeds tau_c."""
+    """Returns eta_g, or the smaller rate of FADAS if the largest staleness exceeds tau_c."""
     if i["shrink"] not in ("code", "paper_min"):
         raise Unsupported(f"shrink {i['shrink']!r}")
     if not i["delay_adaptive"] or tmax <= i["tau_c"]:
@@ -137,7 +137,7 @@ KERNELS: dict[str, Callable[[Inputs, Cast], dict[str, Any]]] = {
 
 
 def check_kernel(vector: dict[str, Any], precision: str) -> float:
-    """Largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
+    """Returns the largest error as a fraction of its tolerance. Raises Unsupported or Mismatch."""
     kernel = KERNELS.get(vector["kernel"])
     if kernel is None:
         raise Unsupported(f"kernel {vector['kernel']!r}")

@@ -1,4 +1,4 @@
-"""Plan vectors: the scheduler against a hand-made timeline."""
+"""Plan vectors: the scheduler's plan is compared with a timeline that was made by hand."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ TIMES = ("t_dispatch", "t_start", "t_finish", "t_arrive")
 COLUMNS = ("client", "k", "base", "steps", "consumed_by", *TIMES, "t_stop")
 
 
+def _support(policy: dict[str, Any], **known: tuple[str, str]) -> None:
+    """Raises Unsupported if an option of a policy has a value that we do not know."""
+    for name, values in known.items():
+        if policy.get(name, values[0]) not in values:
+            raise Unsupported(f"{policy['kind']} with {name} {policy[name]!r}")
+
+
 def _stream(policy: dict[str, Any], clients: int) -> Stream:
-    queue, close = policy.get("queue", "none"), policy.get("close", "count")
-    if policy["restart"] not in ("self", "resample") or policy["dispatch"] not in ("after_update", "before_update"):
-        raise Unsupported(f"stream with restart {policy['restart']!r}, dispatch {policy['dispatch']!r}")
-    if queue not in ("none", "fifo") or close not in ("count", "harmonic"):
-        raise Unsupported(f"stream with queue {queue!r}, close {close!r}")
+    _support(policy, restart=("self", "resample"), dispatch=("after_update", "before_update"))
+    _support(policy, queue=("none", "fifo"), close=("count", "harmonic"))
     return Stream(
         concurrency=policy["concurrency"],
         buffer_size=policy["buffer"],
@@ -30,8 +34,8 @@ def _stream(policy: dict[str, Any], clients: int) -> Stream:
         replacements=tuple(policy["replacements"]) if policy["restart"] == "resample" else None,
         max_staleness=policy.get("max_staleness"),
         stop_stale=policy.get("stop_stale", False),
-        close=close,
-        routing=(1 / clients,) * clients if queue == "fifo" else None,
+        close=policy.get("close", "count"),
+        routing=(1 / clients,) * clients if policy.get("queue") == "fifo" else None,
     )
 
 
@@ -43,36 +47,29 @@ def _dispatch(policy: dict[str, Any], clients: int) -> Dispatch:
     if kind == "stream":
         return _stream(policy, clients)
     if kind == "broadcast":
-        if policy["receive"] not in ("pop", "peek"):
-            raise Unsupported(f"broadcast with receive {policy['receive']!r}")
+        _support(policy, receive=("pop", "peek"))
         return Broadcast(buffer_size=policy["buffer"], receive=policy["receive"])
     if kind == "mailbox":
-        if policy["send"] not in ("continuous", "on_demand") or policy["receive"] not in ("pop", "peek"):
-            raise Unsupported(f"mailbox with send {policy['send']!r}, receive {policy['receive']!r}")
+        _support(policy, send=("continuous", "on_demand"), receive=("pop", "peek"))
         return Mailbox(send=policy["send"], receive=policy["receive"], selections=tuple(map(tuple, policy["selections"])))
     if kind == "poll":
         selections = tuple(map(tuple, policy["selections"]))
         return Poll(period_seconds=policy["period"], max_steps=policy["max_steps"], selections=selections)
     if kind == "turns":
-        return _turns(policy)
+        _support(policy, resend=("turn", "newest"))
+        return Turns(resend=policy["resend"])
     raise Unsupported(f"policy {kind!r}")
 
 
-def _turns(policy: dict[str, Any]) -> Turns:
-    if policy["resend"] not in ("turn", "newest"):
-        raise Unsupported(f"turns with resend {policy['resend']!r}")
-    return Turns(resend=policy["resend"])
-
-
 def _table(values: Any, rows: list[list[Any]]) -> list[list[Any]]:
-    """A number or a list per client, each a number or a list per job, as one list per client and
-    job."""
+    """Returns a list per client with a value per job. It is given as one value for all, or one per
+    client, each of which may be a list of one value per job."""
     per_client = values if isinstance(values, list) else [values] * len(rows)
     return [v if isinstance(v, list) else [v] * len(row) for v, row in zip(per_client, rows, strict=True)]
 
 
 def read_schedule(schedule: dict[str, Any]) -> tuple[Timing, Dispatch]:
-    """A vector's `schedule` as our Timing and Dispatch; Unsupported for a policy that is not
+    """Returns a vector's `schedule` as our Timing and Dispatch. Unsupported if its policy is not
     implemented."""
     dispatch, compute = _dispatch(schedule["policy"], schedule["clients"]), schedule["compute"]
     polled = isinstance(dispatch, Poll)  # steps are found at the poll, and `compute` is of one step
@@ -88,21 +85,21 @@ def read_schedule(schedule: dict[str, Any]) -> tuple[Timing, Dispatch]:
 
 
 UNUSED = {"discarded", "open"}
-"""Fates that a plan does not tell apart: a job that arrived may wait in the buffer when the plan
-ends."""
+"""Fates that a plan cannot distinguish, since a job that has arrived may wait in the buffer when
+the plan ends."""
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """A plan in the vectors' terms: jobs by (client, k), updates as (time, version, jobs,
-    staleness). Nanoseconds."""
+    """A plan in the terms of the vectors: jobs by (client, k), and updates as (time, version, jobs,
+    staleness). Times are in nanoseconds."""
 
     jobs: dict[Key, dict[str, int]]
     updates: list[tuple[int, int, list[Key], list[int]]]
 
 
 def play(schedule: dict[str, Any], chunk_size: int) -> Timeline:
-    """Plan the schedule in chunks of `chunk_size` updates."""
+    """Returns the plan of a schedule, planned in chunks of `chunk_size` updates."""
     timing, dispatch = read_schedule(schedule)
     scheduler = Scheduler(timing, dispatch)
     timeline = Timeline({}, [])
@@ -128,8 +125,8 @@ def _collect(timeline: Timeline, chunk: Chunk) -> None:
 
 
 def check_plan(vector: dict[str, Any], precision: str) -> float:
-    """0.0 if the plan is exactly the expected one, however it is cut into chunks. Raises
-    Unsupported or Mismatch."""
+    """Returns 0.0 if the plan is exactly the expected one, however it is cut into chunks. Raises
+    Unsupported or Mismatch otherwise."""
     try:
         timeline = play(vector["schedule"], 1 << 20)
         for size in (1, 3):
@@ -177,15 +174,15 @@ def _compare_job(got: dict[str, int] | None, want: dict[str, Any], end: int, sla
 
 
 def _fate(got: dict[str, int], end: int) -> str:
-    """What became of a job by the end."""
+    """Returns what has become of a job by the end of the plan."""
     if got["consumed_by"] >= 0:
         return "consumed"
     return "stopped" if 0 <= got["t_stop"] <= end else "discarded" if 0 <= got["t_arrive"] <= end else "open"
 
 
 def _compare_job_set(vector: dict[str, Any], got: Timeline, want: set[Key], end: int) -> None:
-    """Consumed jobs, and, but for poll, those dispatched (broadcast, mailbox: started) strictly
-    before the last update."""
+    """Compares which jobs there are: the consumed ones and, except under a poll, those that were
+    dispatched (under broadcast and mailbox: started) strictly before the last update."""
     kind = vector["schedule"]["policy"]["kind"]
     begin = "t_start" if kind in ("broadcast", "mailbox") else "t_dispatch"
     ours = {key for update in got.updates for key in update[2]}

@@ -1,4 +1,4 @@
-"""The contracts of tasks and scenarios, as `fedbench test` checks them."""
+"""Checks the contracts of tasks and scenarios, for `fedbench test`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SMALL = ("clients=10", "partition.kind=iid", "local.steps=3", "budget.updates=30
 
 
 def check_task(name: str, model: str) -> Iterator[Finding]:
-    """A registered task with one of its models."""
+    """Yields the findings on a registered task with one of its models."""
 
     def fresh() -> Task:
         load_task.cache_clear()
@@ -70,6 +70,7 @@ def check_task(name: str, model: str) -> Iterator[Finding]:
 
 
 def content(task: Task) -> str:
+    """Returns a digest of all training and test examples."""
     parts = (task.dataset.train, task.dataset.test)
     return Digest().add(*(array for part in parts for array in (part.x, part.y))).hex()
 
@@ -78,7 +79,7 @@ def content(task: Task) -> str:
 
 
 def check_scenario(name: str) -> Iterator[Finding]:
-    """A library name or a YAML file."""
+    """Yields the findings on a scenario, which is a name in the library or a YAML file."""
 
     def setup(seed: int, algorithm: str = "fedavg") -> Setup:
         return Setup(RunSpec(load(name), registry.algorithm(algorithm), seed))

@@ -1,5 +1,4 @@
-"""The ground on which algorithms are tried: a small quadratic problem, a virtual clock, the engine
-and the reference trainer."""
+"""Runs algorithms on a small problem with a virtual clock, the engine and the reference trainer."""
 
 from __future__ import annotations
 
@@ -18,13 +17,15 @@ from fedbench.protocols import Algorithm
 from fedbench.tasks.problems import Quadratic, Softmax
 from fedbench.types import Dispatch, Info, Poll, State, Vector
 
-CLIENTS, DIM, UPDATES, SEED = 12, 5, 60, 0  # by then the slowest client has reported, with one arrival an update too
+CLIENTS, DIM, SEED = 12, 5, 0
+UPDATES = 60  # so many that the slowest client has reported, even if an update takes one arrival
 SPEEDS = np.linspace(0.5, 2, CLIENTS)
-"""Mean seconds of a local step."""
+"""The mean seconds of a local step of every client."""
 
 
 def problem(dtype: npt.DTypeLike) -> Quadratic:
-    """Clients with Hessians of eigenvalues 1/2 .. 2, and with optima and weights of their own."""
+    """Returns a quadratic problem whose clients have Hessians with eigenvalues from 1/2 to 2, and
+    optima and weights of their own."""
     random = np.random.default_rng(SEED)
     bases = np.linalg.qr(random.standard_normal((CLIENTS, DIM, DIM)))[0]
     A = bases * random.uniform(0.5, 2, (CLIENTS, 1, DIM)) @ bases.transpose(0, 2, 1)
@@ -33,8 +34,8 @@ def problem(dtype: npt.DTypeLike) -> Quadratic:
 
 
 def public_problem(dtype: npt.DTypeLike) -> Softmax:
-    """Softmax regression on three classes of two features, of which every client has mostly one;
-    with unlabelled public rows."""
+    """Returns softmax regression on two features and three classes, with public rows without
+    labels. Most examples of a client are of one class."""
     random = np.random.default_rng(SEED)
     centres = np.array([[2.0, 0.0], [-1.0, 1.5], [-1.0, -1.5]])
     y = [np.append(np.full(4, client % 3), random.integers(0, 3, 2)) for client in range(CLIENTS)]
@@ -45,7 +46,7 @@ def public_problem(dtype: npt.DTypeLike) -> Softmax:
 
 
 class Trace:
-    """Observer: the model of every version."""
+    """An observer of a run that keeps the model of every version but the first."""
 
     def __init__(self) -> None:
         self.x: list[Vector] = []
@@ -58,7 +59,7 @@ class Trace:
 
 
 class World:
-    """An algorithm and the problem, in one precision; every run is a new one."""
+    """An algorithm and its problem in one precision. Every run begins anew."""
 
     def __init__(self, algorithm: Algorithm, dtype: str) -> None:
         self.algorithm, self.dtype = algorithm, dtype
@@ -66,14 +67,14 @@ class World:
         self.info = Info(CLIENTS, self.problem.n(), self.problem.p(), SPEEDS)
         self.x0 = np.full(self.problem.dim, 3.0, dtype)
         dispatch = algorithm.dispatch(self.info)
-        if isinstance(dispatch, Poll):  # what it leaves to the scenario
+        if isinstance(dispatch, Poll):  # which leaves numbers to the scenario
             steps, period = dispatch.max_steps or 3, dispatch.period_seconds or 3.0
             dispatch = dataclasses.replace(dispatch, max_steps=steps, period_seconds=period)
         self.dispatch: Dispatch = dispatch
 
     def timing(self) -> Timing:
-        """Clients of different speed and with different numbers of steps, and a network that takes
-        time."""
+        """Returns the timing of clients with different speeds and numbers of steps, and of a
+        network that takes time."""
         return Timing(
             clients=CLIENTS,
             seed=SEED,
@@ -85,8 +86,8 @@ class World:
         )
 
     def execution(self, algorithm: Algorithm | None = None, wave_size: int | None = None) -> Execution:
-        """Returns an execution at version 0, with what stands in for the algorithm if anything
-        does."""
+        """Returns an execution at version 0. `algorithm`, if given, takes the place of the world's
+        own."""
         return Execution(
             algorithm or self.algorithm,
             ReferenceTrainer(self.problem, dtype=self.dtype),
@@ -97,11 +98,12 @@ class World:
         )
 
     def plan(self, execution: Execution) -> Iterator[Chunk]:
-        """UPDATES updates; an algorithm that selects is asked at every round's start."""
+        """Returns a plan of UPDATES updates. An algorithm that selects clients is asked at the
+        start of every round."""
         return pieces(Scheduler(self.timing(), self.dispatch, p=self.problem.p()), ClientSelector(execution, SEED))
 
     def run(self, algorithm: Algorithm | None = None, wave_size: int | None = None) -> tuple[list[Vector], State]:
-        """The models of all versions, and the last state."""
+        """Returns the models of all versions but the first, and the last state."""
         execution, trace = self.execution(algorithm, wave_size), Trace()
         execution.run(self.plan(execution), [trace])
         return trace.x, execution.state

@@ -1,7 +1,8 @@
-"""The vocabulary: what flows between scheduler, engine and algorithms.
+"""The vocabulary: the values that flow between scheduler, engine and algorithms.
 
-Shapes: N clients, d parameters, K consumed entries of one update. A *vector* is a one-dimensional
-C-contiguous array of the run's dtype; float32 is the product, float64 is conformance and theory.
+Shapes are written with N clients, d parameters, and K entries that one update consumes. A *vector*
+is a one-dimensional C-contiguous array of the run's dtype. Runs use float32; conformance vectors
+and theory use float64 too.
 """
 
 from fedbench.types.arrays import Integers, Vector, Weights

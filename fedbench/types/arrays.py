@@ -1,4 +1,4 @@
-"""Arrays by what they hold."""
+"""Names for the kinds of arrays that the package passes around."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named values: what the server owns, what a version sends, what a job sends back."""
+"""Containers of named values: the server's state, a version's message, and a job's reply."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from fedbench.types.arrays import Vector
 
 
 class Bag:
-    """Named values. A name that was not given at construction is refused, so a typing error cannot
-    create a new one."""
+    """Named values as attributes. A name that was not given at construction is refused, so that a
+    misspelt name cannot create a new value."""
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(sorted(self.__dict__))}")
+        raise self._unknown(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(sorted(self.__dict__))}")
+            raise self._unknown(name)
         self.__dict__[name] = value
+
+    def _unknown(self, name: str) -> AttributeError:
+        return AttributeError(f"{type(self).__name__} has no {name!r}; it has {', '.join(sorted(self.__dict__))}")
 
     def __contains__(self, name: str) -> bool:
         return name in self.__dict__
@@ -34,25 +37,30 @@ class Bag:
 
 
 class State(Bag):
-    """What the server owns: `x` (d,) always, `memory` (ClientTable) if clients remember, anything
-    else by name.
+    """What the server owns. It always has the model `x` (d,). It has `memory` (ClientTable) if
+    clients remember a vector. An algorithm adds what else it needs by name.
 
-    A checkpoint holds it: arrays keep the dtype and shape that they have after `init`, names stay,
-    None may become anything."""
+    A checkpoint holds the state. Therefore the names stay those that `init` gave, and arrays keep
+    the dtype and shape that they have after `init`. A value that is None may become anything."""
 
 
 class Message(Bag):
-    """What one version sends to the clients that start from it."""
+    """What one version of the model sends to the clients that start from it."""
 
     def frozen(self) -> Message:
-        """A deep copy whose arrays are read-only; the engine keeps it as long as a job may start
-        from it."""
+        """Returns a copy whose arrays are copied too and read-only. The engine keeps it as long as
+        a job may start from it."""
         return Message(**{name: frozen(value) for name, value in self.items()})
 
 
 class Reply:
-    """What a job sends, by name (vectors, or arrays of one shape for all jobs), and the client's
-    new memory (None: unchanged). A number that is not finite ends the run as diverged."""
+    """What a job sends back.
+
+    Args:
+        memory: the client's new memory. None leaves it as it was.
+        sent: by name, vectors or other arrays, each of one shape for all jobs. A number that is not
+            finite ends the run as diverged.
+    """
 
     def __init__(self, *, memory: Vector | None = None, **sent: npt.NDArray[Any]) -> None:
         self.memory = memory
@@ -60,6 +68,7 @@ class Reply:
 
 
 def frozen(value: Any) -> Any:
+    """Returns a read-only copy of an array, and anything else as it is."""
     if isinstance(value, np.ndarray):
         value = value.copy()
         value.flags.writeable = False

@@ -1,4 +1,4 @@
-"""What an algorithm declares of its cost."""
+"""The costs that an algorithm declares: traffic, gradients, and memory of the server."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 class Traffic(NamedTuple):
     """What one job moves, in vectors of the model's size: `down` to the client and `up` to the
-    server, in so many `exchanges`, each of which pays the network's latency both ways. A fraction
-    is a message that was made smaller: a tenth of the entries sent, or 8 bits a value, which is
-    0.25."""
+    server. Each of the `exchanges` pays the network's latency both ways. A fraction stands for a
+    compressed message: a tenth of the entries is 0.1, and 8 bits a value are 0.25."""
 
     down: float = 1
     up: float = 1
@@ -18,8 +17,8 @@ class Traffic(NamedTuple):
 
 class GradientWork(NamedTuple):
     """What one job computes, in gradients: `per_step` mini-batch gradients in every local step, and
-    `full` gradients over all examples of the client beside its steps. A full gradient is as many
-    mini-batch gradients as batches cover the examples."""
+    `full` gradients over all examples of the client beside its steps. A full gradient counts as
+    many mini-batch gradients as it takes batches to cover the examples."""
 
     per_step: int = 1
     full: int = 0
@@ -27,7 +26,8 @@ class GradientWork(NamedTuple):
 
 class ServerMemory(NamedTuple):
     """What the server keeps from update to update, in vectors of the model's size: its `own` (x,
-    moments, ..), `per_client`, and `per_version` that a client is still training from."""
+    moments, ..), so many `per_client`, and so many `per_version` from which a client still
+    trains."""
 
     own: int = 1
     per_client: int = 0

@@ -1,4 +1,4 @@
-"""What an algorithm may know beforehand."""
+"""What an algorithm may know about the clients before the run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,20 @@ from fedbench.types.arrays import Weights
 
 
 class Info:
-    """What an algorithm may know beforehand: N `clients`, examples `n` (N,), objective weights `p`
-    (N,), which sum to 1, and the speeds: `step_seconds` (N,), the mean virtual seconds that one
-    local step takes every client, and `job_seconds` (N,), those that all local steps of a job take.
+    """What an algorithm may know about the clients before the run.
 
-    `n`, `step_seconds` and `job_seconds` may be functions that are called when somebody first asks:
-    a plan needs no shards unless its policy does. `p` defaults to n_i / sum n_j, `step_seconds` to
-    1 for everybody, `job_seconds` to `step_seconds`.
+    `n`, `step_seconds` and `job_seconds` may be functions, which are called when the value is first
+    asked for: a plan needs no shards unless its policy does.
+
+    Args:
+        clients: their number N.
+        n: the number of examples of every client (N,).
+        p: the weights of the clients in the objective (N,), which sum to 1; by default n_i / sum
+            n_j.
+        step_seconds: the mean virtual seconds of one local step of every client (N,); by default 1
+            for all.
+        job_seconds: the mean virtual seconds of all local steps of a job of every client (N,); by
+            default `step_seconds`.
     """
 
     def __init__(

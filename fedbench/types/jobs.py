@@ -1,5 +1,4 @@
-"""A local training: what it is, what the client does, what comes of it, and the batch that an
-update consumes."""
+"""A local training from the job to its result, and the batch of results that an update consumes."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ Want = Literal["first_gradient", "mean_gradient", "full_gradient", "public_logit
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One local training: `k` is the client's own job counter from 0, `base` the version that it
-    starts from."""
+    """One local training. `k` counts the client's own jobs from 0, and `base` is the version from
+    which the job starts."""
 
     client: int
     k: int
@@ -28,11 +27,15 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRule:
-    """What a client does, as data:
+    """The rule of a client's local steps, as data:
 
-        h = g(y) - g(anchor) + weight_decay * y;  u = momentum * u + h;  y <- y - lr * (u + prox * (y - start) + correction)
+        h = g(y) - g(anchor) + weight_decay * y
+        u = momentum * u + h
+        y <- y - lr * (u + prox * (y - start) + correction)
 
-    `prox_form` "l1_squared" replaces prox * (y - start) by 2 * prox * |y - start|_1 * sign(y - start). Terms that are off are skipped.
+    `prox_form` "l1_squared" replaces the term prox * (y - start) by
+    2 * prox * |y - start|_1 * sign(y - start). Terms that are off are not computed. `wants` names
+    the by-products that the job's `Work` must have.
     """
 
     start: Vector
@@ -48,13 +51,14 @@ class LocalRule:
 
 
 class Work:
-    """What a job produced: `delta` = end - start, always; `end`; the by-products that its rule
-    wanted; and the model's `buffers` at the end (m,). `server_seconds`: of host time, what the
-    server itself has to do for this job.
+    """What a job produced: the model at its `end`, `delta` = end - start, the model's `buffers` at
+    the end (m,), and the by-products that its rule wanted. `server_seconds` is the host time of the
+    work that the server itself did for this job.
 
-    `first_gradient` and `mean_gradient` are of h above, without prox and correction; zeros if steps
-    = 0. `full_gradient` is the gradient over all examples of the client at the start.
-    `public_logits` are those of the end model. A by-product that was not wanted is refused.
+    `first_gradient` and `mean_gradient` are the first h and the mean h of the LocalRule, without
+    prox and correction; they are zeros if the job has no steps. `full_gradient` is the gradient
+    over all examples of the client at the start. `public_logits` are the logits of the end model on
+    the public data. Reading a by-product that was not wanted raises a KeyError.
     """
 
     def __init__(
@@ -88,10 +92,12 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """One row per consumed entry, in arrival order, repeated by multiplicity; every name of the
-    Reply is an attribute (K, ..).
+    """The entries that one update consumes, one row each, in arrival order. A job that counts
+    several times has several rows. Everything that the jobs sent is an attribute (K, ..) by the
+    name that it has in their Reply.
 
-    `staleness` is the version before the update minus `base`; `first` is False for a repeat.
+    `staleness` is the version before the update minus `base`. `first` is False in the rows that
+    repeat a job.
     """
 
     clients: Integers

@@ -1,4 +1,4 @@
-"""Dispatch: who starts when, and which arrivals make a server update."""
+"""Dispatch policies: which clients start when, and which arrivals make a server update."""
 
 from __future__ import annotations
 
@@ -10,35 +10,41 @@ from fedbench.types.arrays import Integers
 
 @dataclass(frozen=True, kw_only=True)
 class Dispatch:
-    """Base of the policies. `steps` takes the place of the scenario's local steps: one number for
-    all jobs, where the paper fixes it, or one per client, ints (N,), where the algorithm chooses
-    them, for example by `Info.step_seconds`. `prelude` charges clock and ledger for one full-batch
-    gradient of every client: before the first dispatch (True), or at every round's start
-    (every_round)."""
+    """Base of the policies.
+
+    `steps` replaces the scenario's local steps. It is one number for all jobs where the paper fixes
+    it, or one integer per client (N,) where the algorithm chooses them, for example by
+    `Info.step_seconds`. `prelude` charges clock and ledger for one full-batch gradient of every
+    client: once before the first dispatch (True), or at the start of every round (every_round).
+    """
 
     steps: int | tuple[int, ...] | Integers | None = None
     prelude: bool | Literal["every_round"] = False
     starts_from_later_version: ClassVar[bool] = False
-    """Does a client's next job always start from a version after the update that consumed its last?
-    Only then may `step` overwrite rows of `state.memory`."""
+    """Whether a client's next job always starts from a version after the update that consumed its
+    last job. Only then may `step` overwrite rows of `state.memory`."""
 
     def at_a_time(self, clients: int) -> int:
-        """Returns how many of so many clients may work at a time: all of them, unless the policy
-        draws a cohort or says a number. A prelude is not counted."""
+        """Returns how many of `clients` clients may work at a time: all of them, unless the policy
+        draws a cohort or has a number of its own. A prelude is not counted."""
         return clients
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds(Dispatch):
-    """Synchronous rounds. `select`: all; without_replacement; with_replacement; weighted (with
-    replacement, probability p); scripted (`selections`, one row per round begun); external (the
-    scheduler asks at every round's start).
+    """Synchronous rounds.
 
-    `deadline_seconds`: a round is closed so long after its start with what has arrived (None: it
-    waits for all). `over_selection`: so many more than `cohort_size` are drawn, and the first
-    `cohort_size` to arrive make the update; of a cohort that is not drawn, so many are not waited
-    for. Jobs that come later are called off. `everybody`: the server's equation needs every client
-    exactly once in an update; a plan with another update is refused before anything is trained.
+    `select` says who takes part: "all"; a cohort drawn "without_replacement" or "with_replacement";
+    "weighted", which draws with replacement and probability p; "scripted", which takes one row of
+    `selections` for every round that begins; or "external", where the scheduler asks at the start
+    of every round.
+
+    `deadline_seconds`: so long after its start a round is closed with what has arrived. None waits
+    for all. `over_selection`: so many more clients than `cohort_size` are drawn, and the first
+    `cohort_size` to arrive make the update. If the cohort is not drawn, the round does not wait for
+    the last so many of it. Jobs that would come later are called off. `everybody`: the server's
+    equation needs every client exactly once in an update. A plan with another update is then
+    refused before anything is trained.
     """
 
     starts_from_later_version = True
@@ -57,20 +63,21 @@ class Rounds(Dispatch):
 
 @dataclass(frozen=True, kw_only=True)
 class Stream(Dispatch):
-    """Buffered asynchronous: `concurrency` clients always work, `buffer_size` arrivals make an
-    update.
+    """Buffered asynchronous updates: `concurrency` clients always work, and `buffer_size` arrivals
+    make an update.
 
-    `max_staleness`: an arrival that is more versions behind is discarded (None: all count).
-    `stop_stale`: a job that has become so stale is called off when the arrivals of the instant are
-    over, and its place is free; it needs `max_staleness`. `close`: the buffer is full with
-    `buffer_size` arrivals (count), or when the harmonic mean of the clients' shares of it is at
-    least `buffer_size` / N (harmonic): `buffer_size` is any number >= 1 then, and all clients work
-    and restart themselves.
+    `max_staleness`: an arrival that is more versions behind is discarded. None lets all count.
+    `stop_stale`: a job that has become that stale is called off after the other arrivals of the
+    same instant, and its place becomes free. This needs `max_staleness`. `close` says when the
+    buffer is full: with `buffer_size` arrivals (count), or when the harmonic mean of the clients'
+    shares of it is at least `buffer_size` / N (harmonic). With harmonic, `buffer_size` is any
+    number >= 1, and all clients work and restart themselves.
 
     `routing`: N probabilities, all > 0, with sum 1. `concurrency` then counts tasks, of which a
-    client may have several: a task that is done goes, with the newest version, to a drawn client,
-    busy or not, and a client works on its tasks one after another. The download begins at once, the
-    upload occupies the client. Nobody may be away, no job lost, and no client keep a vector.
+    client may have several. A task that is done goes with the newest version to a drawn client,
+    whether that is busy or not, and a client works on its tasks one after another. The download
+    begins at once, and the upload occupies the client. With routing, all clients must always be
+    available, no job may be lost, and no client may keep a vector.
     """
 
     concurrency: int
@@ -90,8 +97,12 @@ class Stream(Dispatch):
 
 @dataclass(frozen=True, kw_only=True)
 class Broadcast(Dispatch):
-    """Every version goes to every client; idle clients with a model start at once
-    [DeFedAvg-IID]."""
+    """Every version goes to every client, and an idle client that has received a model starts at
+    once [DeFedAvg-IID].
+
+    `receive`: an idle client takes its model out of what it has received (pop), or leaves it there
+    and may train from it again (peek).
+    """
 
     buffer_size: int = 1
     receive: Literal["pop", "peek"] = "pop"
@@ -99,12 +110,13 @@ class Broadcast(Dispatch):
 
 @dataclass(frozen=True, kw_only=True)
 class Mailbox(Dispatch):
-    """Clients run as under Broadcast, each into a send buffer; a round takes the results of
-    `cohort_size` clients, drawn with replacement, and ends at the last arrival [DeFedAvg-nIID].
+    """Clients work as under Broadcast and put their results into a send buffer each. A round takes
+    the results of `cohort_size` clients, drawn with replacement, and ends at the last arrival
+    [DeFedAvg-nIID].
 
-    `send`: continuous (a new result overwrites an untaken one, whose job is discarded) or on_demand
-    (a client stays idle until its result is taken). `selections`: the cohort of every round,
-    instead of drawn ones.
+    `send`: a new result overwrites one that was not taken, whose job is discarded (continuous), or
+    a client stays idle until its result is taken (on_demand). `selections` gives the cohort of
+    every round instead of drawing it.
     """
 
     cohort_size: int = 0
@@ -115,13 +127,13 @@ class Mailbox(Dispatch):
 
 @dataclass(frozen=True, kw_only=True)
 class Poll(Dispatch):
-    """All clients always work; a poll every `period_seconds` takes the steps, at most `max_steps`,
-    that `cohort_size` distinct clients have finished by then, and these start again [FAVANO,
-    QuAFL]. Compute durations must be per step.
+    """All clients always work. Every `period_seconds` a poll takes the steps, at most `max_steps`,
+    that `cohort_size` distinct clients have finished by then, and these clients start again
+    [FAVANO, QuAFL]. Compute durations must be per step.
 
-    A run fills in what is None from its scenario: `max_steps` the local steps, `period_seconds` the
-    mean over the clients of the time that so many steps take. `selections`: the clients of every
-    poll, instead of drawn ones.
+    A run replaces None by values of its scenario: `max_steps` becomes the local steps, and
+    `period_seconds` the mean over the clients of the time that so many steps take. `selections`
+    gives the clients of every poll instead of drawing them.
     """
 
     starts_from_later_version = True
@@ -134,17 +146,17 @@ class Poll(Dispatch):
 
 @dataclass(frozen=True, kw_only=True)
 class Turns(Dispatch):
-    """All clients always work; updates come in rounds of N, and every client has its turn in one of
-    them [Ringleader ASGD].
+    """All clients always work. Updates come in rounds of N, and every client has its turn in one
+    update of a round [Ringleader ASGD].
 
-    A round's first update waits until everybody has arrived, and consumes all that has; it is the
-    turn of the client that came last. The next arrival of every other client makes an update alone,
-    and is its turn. What clients send after their turn is collected for the next round. `version %
-    N == 0` at an update: a round begins.
+    The first update of a round waits until every client has arrived, and consumes everything that
+    has arrived. It is the turn of the client that came last. The next arrival of every other client
+    makes an update alone, which is that client's turn. What clients send after their turn is
+    collected for the next round. A round begins at the updates with `version % N == 0`.
 
-    `resend`: after its turn a client is sent the newest version, and goes on with it until its next
-    turn (turn), or every arrival is, unless its client holds it (newest). Nothing is sent for a job
-    on a version that the client holds.
+    `resend` says when a client is sent the newest version: after its turn, and then it goes on with
+    it until its next turn (turn); or after every arrival, unless it holds that version already
+    (newest). Nothing is sent for a job on a version that the client holds.
     """
 
     resend: Literal["turn", "newest"] = "turn"

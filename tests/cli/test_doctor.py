@@ -88,7 +88,7 @@ def test_more_data_are_found_where_they_belong(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_check_that_fails_is_a_problem_not_a_crash() -> None:
-    def _strange() -> doctor.Finding:
+    def _strange() -> doctor.Fact:
         raise RuntimeError(f"cannot see {Path.home()}/x")
 
     finding = doctor._guarded(_strange)

@@ -1,2 +1,2 @@
-"""What the papers prove, measured on quadratic problems: exact moments, bounds, orders as slopes
-with intervals, limits, laws."""
+"""Measures the claims of papers on quadratic problems: exact moments, bounds, orders, limits and
+laws of schedules. Orders are exponents with intervals."""

@@ -1,9 +1,9 @@
-"""The orders of FedAvg and FedAsync, with which Toghani and Uribe compare FedBuff in table I,
-measured as in `orders`.
+"""Claims on the orders of FedAvg and FedAsync, with which Toghani and Uribe compare FedBuff in
+table I. They are measured as in `orders`.
 
-A FedAsync update moves x by its mixing weight alpha towards the end of a job that started tau
-versions ago. So it also moves back to the model of that time, and a steady path is 1 + alpha tau
-times as slow as without delay.
+An update of FedAsync moves x by its mixing weight alpha towards the end of a job that started tau
+versions ago. So it also moves x back towards the model of that time, and a steady path is 1 + alpha
+tau times as slow as without delay.
 """
 
 from __future__ import annotations
@@ -23,33 +23,32 @@ from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, UPDATES, Point, both
 from fedbench.proof.theory.rates import speeds
 from fedbench.proof.theory.rows import Claim, Row, slope, value
 
-SYNCHRONOUS, MIXED = (
-    "Toghani and Uribe 2022, table I (Yu et al. 2019; Wang et al. 2020)",
-    "Toghani and Uribe 2022, table I (Xie et al. 2019)",
-)
+SYNCHRONOUS = "Toghani and Uribe 2022, table I (Yu et al. 2019; Wang et al. 2020)"
+MIXED = "Toghani and Uribe 2022, table I (Xie et al. 2019)"
 STEPS, MIXING, RATE, FEW_SEEDS = 2, 0.6, 0.1, 4
 
 Rates = Callable[[int], Step]
-"""What a run of T updates does."""
+"""Gives the step of a run of T updates, whose rates depend on T."""
 
 
 def constant_mixing(T: int) -> Step:
-    """The local rate falls with T, as FedBuff's does."""
+    """Returns a step whose local rate falls with T, as that of FedBuff does."""
     return Step(1 / (STEPS * math.sqrt(T)), STEPS, MIXING, mixes=True)
 
 
 def falling_mixing(T: int) -> Step:
-    """The mixing weight falls with T, the local rate does not."""
+    """Returns a step whose mixing weight falls with T, while the local rate does not."""
     return Step(RATE, STEPS, 2 / math.sqrt(T), mixes=True)
 
 
 def mixed(step: Step, concurrency: int | None = None) -> FedAsync:
-    """FedAsync that does this, whatever the staleness."""
+    """Returns FedAsync that makes this step, whatever the staleness."""
     return FedAsync(mixing=step.server, prox=0.0, staleness="constant", concurrency=concurrency, local_lr=step.rate)
 
 
 def fedavg() -> Iterator[Row]:
-    """A round draws 4 of 12 clients. The exact values are those over all draws."""
+    """Measures FedAvg with rounds that draw 4 of 12 clients. The exact values are means over all
+    draws."""
 
     @functools.cache  # sweeps meet
     def measure(steps: int, T: int, seed: int) -> Point:
@@ -64,7 +63,8 @@ def fedavg() -> Iterator[Row]:
 
 
 def fedasync() -> Iterator[Row]:
-    """4 of 12 clients work at a time, the slowest 1.73 times as slow as the fastest."""
+    """Measures FedAsync with 4 of 12 clients at a time, of which the slowest is 1.73 times as slow
+    as the fastest."""
 
     def measured(rates: Rates) -> Callable[[int, int], Point]:
         def measure(T: int, seed: int) -> Point:
@@ -82,12 +82,12 @@ def fedasync() -> Iterator[Row]:
 
 
 def fedasync_delay() -> Iterator[Row]:
-    """Without noise and with clients that are alike. `change` is by how much the mean of |grad F|^2 with delay exceeds that without, and
-    `slowdown` is the one over the other."""
+    """Measures delay without noise and with clients that are alike. `change` is by how much the mean of
+    |grad F|^2 with delay exceeds that without, and `slowdown` is the one over the other."""
 
     @functools.cache
     def mean_square(rates: Rates, tau: int, T: int) -> Point:
-        """`tau` + 1 clients, which arrive in turns."""
+        """Returns the point of `tau` + 1 clients, which arrive in turns."""
         few, step = problem(clients=tau + 1, dim=DIM, heterogeneity=0.0, sigma=1e-9), rates(T)
         seconds = nearly_alike(tau + 1)
         clients, schedule = Clients(steps=STEPS, seconds=seconds), restarting(seconds, 1, T)
@@ -97,12 +97,12 @@ def fedasync_delay() -> Iterator[Row]:
         return mean_square(rates, tau, T)[0] - mean_square(rates, 0, T)[0]
 
     lengths, delays = [1600, 3200, 6400], [2, 4, 8]
-    x, last = list(map(float, lengths)), lengths[-1]
+    last = lengths[-1]
     for name, rates, order in (("falling", falling_mixing, -1.0), ("constant", constant_mixing, -0.5)):
         late = np.array([change(rates, 4, T) for T in lengths])
         stale = np.array([change(rates, tau, last) for tau in delays])
-        yield slope(f"{name} mixing, change by tau = 4 against T, exponent", x, late, order, ALLOWED)
-        yield slope(f"{name} mixing, change against tau, exponent", list(map(float, delays)), stale, 1.0, ALLOWED)
+        yield slope(f"{name} mixing, change by tau = 4 against T, exponent", lengths, late, order, ALLOWED)
+        yield slope(f"{name} mixing, change against tau, exponent", delays, stale, 1.0, ALLOWED)
     for tau in delays:
         slowdown = mean_square(constant_mixing, tau, last)[0] / mean_square(constant_mixing, 0, last)[0]
         yield value(f"constant mixing, tau = {tau}: slowdown over 1 + mixing tau", slowdown / (1 + MIXING * tau), 1.0, 0.02)

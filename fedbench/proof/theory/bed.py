@@ -1,5 +1,5 @@
-"""The quadratic problems of the theory checks, with gradient noise of a known size, and runs on
-them by the engine itself."""
+"""The quadratic problems of the claims, with gradient noise of a known size, and runs of the engine
+on them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from fedbench.protocols import Algorithm
 from fedbench.tasks.problems import Quadratic, Rows
 from fedbench.types import Info, Vector, Weights
 
-EXAMPLES = 1024  # noises to draw from; a job takes K of them without replacement, which for K << EXAMPLES is as good as with
+# The noises from which a job draws K without replacement, which for K << EXAMPLES is nearly the
+# same as with replacement.
+EXAMPLES = 1024
 
 
 @dataclass(frozen=True)
 class Noisy(Quadratic):
-    """Stochastic gradient grad F_i(x) + z with z from `noise` (m, d), whose rows have mean 0 and
-    mean square norm sigma^2 exactly.
+    """A quadratic problem with the stochastic gradients grad F_i(x) + z. z is a row of `noise` (m,
+    d), whose rows have exactly the mean 0 and the mean square norm sigma^2.
 
-    `largest` is the largest |grad F_i|^2 that was asked for: G^2 of the theorems.
+    `largest` is the largest |grad F_i|^2 of all gradients so far, which is G^2 of the theorems.
     """
 
     noise: npt.NDArray[np.float64]
@@ -50,12 +52,12 @@ class Noisy(Quadratic):
 
     @functools.cached_property
     def hessian(self) -> Vector:
-        """Returns the Hessian of F: sum p_i A_i (d, d)."""
+        """The Hessian of F: sum p_i A_i (d, d)."""
         return np.asarray(np.einsum("i,ijk->jk", self.weights, self.A))
 
     @functools.cached_property
     def optimum(self) -> Vector:
-        """x* (d,)."""
+        """The minimiser x* of F (d,)."""
         return self.minimiser()
 
     def loss_at(self, x: Vector) -> float:
@@ -64,23 +66,23 @@ class Noisy(Quadratic):
 
 @dataclass(frozen=True)
 class Observed(Noisy):
-    """Beside it, public data for distillation: features (P, C d), which give a row the C logits
-    that are linear in the model."""
+    """A noisy problem that also has public data for distillation. Its features (P, C d) give every
+    public row C logits, which are linear in the model."""
 
     public: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     classes: int = 3
 
     def logits(self, x: Vector, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """(B, C) for features (B, C d)."""
+        """Returns the logits (B, C) of features (B, C d)."""
         return np.asarray(rows.reshape(-1, self.classes, self.dim) @ x)
 
     def pullback(self, rows: npt.NDArray[np.float64], dlogits: npt.NDArray[np.float64]) -> Vector:
-        """The gradient (d,) from that of the logits (B, C) of features (B, C d)."""
+        """Returns the gradient in x (d,), given that of the logits (B, C) of features (B, C d)."""
         return np.asarray(np.einsum("bc,bcd->d", dlogits, rows.reshape(-1, self.classes, self.dim)))
 
 
 def with_public_data(on: Noisy, rows: int = 20, classes: int = 3, seed: int = 0) -> Observed:
-    """The problem with `rows` public examples of normal features."""
+    """Returns the problem with `rows` public examples, whose features are normal."""
     public = np.random.default_rng(seed).standard_normal((rows, classes * on.dim))
     return Observed(on.examples, on.weights, on.dim, on.A, on.c, on.noise, public=public, classes=classes)
 
@@ -88,8 +90,16 @@ def with_public_data(on: Noisy, rows: int = 20, classes: int = 3, seed: int = 0)
 def problem(
     clients: int = 40, dim: int = 10, *, heterogeneity: float = 1.0, sigma: float = 1.0, spread: float = 0.0, seed: int = 0
 ) -> Noisy:
-    """Uniform weights; Hessians of eigenvalues 0.2 .. 1, so L = 1, alike for all clients, or with `spread` > 0 different ones; optima
-    c_i normal with E|c_i|^2 = heterogeneity^2."""
+    """Returns a problem with uniform weights and Hessians of eigenvalues from 0.2 to 1, so L = 1.
+
+    Args:
+        clients: their number.
+        dim: the dimension d.
+        heterogeneity: the optima c_i are normal with E |c_i|^2 = heterogeneity^2.
+        sigma: the root of the mean square norm of the noise.
+        spread: 0 gives all clients the same diagonal Hessian, and more gives them different ones.
+        seed: for optima, Hessians and noise.
+    """
     random = np.random.default_rng(seed)
     eigenvalues = np.linspace(0.2, 1, dim)
     A = np.broadcast_to(np.diag(eigenvalues), (clients, dim, dim)).copy()
@@ -106,7 +116,9 @@ def problem(
 
 @dataclass
 class Measured:
-    """Observer: |x^t - x*|^2, |grad F(x^t)|^2 and F(x^t) - F* from x^0 on, and the arrivals. A run that diverges ends with NaN."""
+    """An observer of a run. From x^0 on it keeps the `distances` |x^t - x*|^2, the `squares`
+    |grad F(x^t)|^2 and the `gaps` F(x^t) - F*, and counts the `arrivals` of every client. The lists
+    of a run that diverges end with NaN."""
 
     problem: Noisy
     distances: list[float] = field(default_factory=list)
@@ -119,7 +131,7 @@ class Measured:
         g = self.problem.hessian @ away
         self.distances.append(float(away @ away))
         self.squares.append(float(g @ g))
-        self.gaps.append(0.5 * float(g @ away))  # of a quadratic
+        self.gaps.append(0.5 * float(g @ away))  # F is quadratic
         chunk = execution.chunk
         at = version - chunk.first_version
         entries = chunk.entries[chunk.offsets[at] : chunk.offsets[at + 1]]
@@ -134,7 +146,7 @@ class Measured:
 
     @property
     def mean_square_gradient(self) -> float:
-        """Over all t."""
+        """The mean of |grad F(x^t)|^2 over all t."""
         return float(np.mean(self.squares))
 
     @property
@@ -149,13 +161,13 @@ class Measured:
 
 
 def late(values: Sequence[float] | Weights) -> float:
-    """The mean over the last half."""
+    """Returns the mean over the last half."""
     return float(np.mean(values[len(values) // 2 :]))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The last model and the state behind it, and what was measured on the way."""
+    """The last model of a run, and what was measured on the way."""
 
     x: Vector
     measured: Measured
@@ -163,8 +175,8 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Clients:
-    """What the clock needs: local `steps`, one number for all or one each, and `seconds` of virtual
-    time a job, one or one each."""
+    """Local `steps` and virtual `seconds` of a job. Each is one number for all clients, or one for
+    each."""
 
     steps: int | list[int] = 1
     seconds: float | Weights = 1.0
@@ -181,8 +193,8 @@ class Clients:
 
 
 def largest_staleness(algorithm: Algorithm, on: Noisy, updates: int, clients: Clients, seeds: int) -> int:
-    """Returns the largest over all arrivals of all seeds. Plans do not depend on the model, so it
-    is known before anything is trained."""
+    """Returns the largest staleness of all arrivals with seeds 0 .. `seeds` - 1. Plans do not
+    depend on the model, so it is known before anything is trained."""
     largest = 0
     for seed in range(seeds):
         chunk = clients.scheduler(algorithm, on, updates, seed).next()
@@ -200,8 +212,17 @@ def play(
     seed: int = 0,
     start: Vector | None = None,
 ) -> Outcome:
-    """Run `updates` updates from `start` (None: `start_of`). Without `noise` gradients are exact.
-    Of a run that diverges the model is NaN."""
+    """Returns the outcome of a run on the problem `on`. The model of a run that diverges is NaN.
+
+    Args:
+        algorithm: what is run.
+        on: the problem.
+        updates: their number.
+        clients: their steps and times.
+        noise: without it gradients are exact.
+        seed: for the plan and the noise.
+        start: x^0; None is `start_of`.
+    """
     trainer = ReferenceTrainer(on, dtype="float64", seed=seed, batch_size=1 if noise else None)
     execution = Execution(
         algorithm,
@@ -221,11 +242,11 @@ def play(
 
 
 def near_optimum(on: Noisy, gap: float) -> Vector:
-    """A start with F(x^0) - F* = gap, all coordinates of x^0 - x* alike."""
+    """Returns the x^0 with F(x^0) - F* = gap for which all coordinates of x^0 - x* are equal."""
     away = np.ones(on.dim)
     return np.asarray(on.optimum + away * np.sqrt(2 * gap / (away @ on.hessian @ away)))
 
 
 def start_of(on: Noisy) -> Vector:
-    """x^0: every coordinate one away from the mean of the optima."""
+    """Returns the mean of the optima, with 1 added to every coordinate, as x^0."""
     return np.asarray(on.c.mean(axis=0) + 1.0)

@@ -1,9 +1,9 @@
-"""FedaGrac with full calibration: its orders in M, Kbar and T, and the noise of its reference with
-unequal local steps.
+"""Claims on FedaGrac with full calibration: its orders in M, Kbar and T, and the noise of its
+reference with unequal local steps.
 
 With one Hessian and equal steps the corrections nu - nu_i cancel in the mean over the clients, so
-the server's model has exactly the moments of rounds of all clients. That gives every point of a
-sweep an exact value, within 5 % of which it must lie.
+the server's model has exactly the moments of rounds of all clients. This gives every point of a
+sweep an exact value, and the point must lie within 5 % of it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, Point, both, doubled
 from fedbench.proof.theory.rows import Claim, Row, exact, slope
 
 UPDATES = 200
-MANY = 24  # seeds of what is measured over the last half of a run, where few steps are independent
-STRONG = 0.2  # mu of the bed
+MANY = 24  # seeds for means over the last half of a run, where few steps are independent
+STRONG = 0.2  # the strong convexity mu of the problems
 SETS = ([8, 8, 8, 8], [6, 6, 10, 10], [4, 4, 12, 12], [2, 2, 14, 14], [1, 1, 15, 15])
-"""Local steps of four clients, Kbar = 8 always."""
+"""The local steps of four clients. Their mean Kbar is 8 in each."""
 
 
 def run(variant: str, steps: list[int], rate: float, T: int, seed: int) -> Measured:
@@ -34,7 +34,7 @@ def run(variant: str, steps: list[int], rate: float, T: int, seed: int) -> Measu
 
 
 def known(clients: int, steps: int, rate: float, T: int) -> Moments:
-    """Rounds of all clients."""
+    """Returns the exact moments of rounds of all clients."""
     on = problem(clients=clients, dim=DIM)
     everybody = np.arange(clients)
     schedule = [Update(everybody, np.full(clients, t), np.full(clients, 1 / clients)) for t in range(T)]
@@ -42,12 +42,12 @@ def known(clients: int, steps: int, rate: float, T: int) -> Moments:
 
 
 def decaying(Kbar: int, T: int) -> float:
-    """A local rate of order ln T / (mu T Kbar)."""
+    """Returns a local rate of order ln T / (mu T Kbar)."""
     return 2 * math.log(T) / (STRONG * T * Kbar)
 
 
 def nonconvex() -> Iterator[Row]:
-    """At a local rate of order sqrt(M / (T Kbar))."""
+    """Measures |grad F|^2 at a local rate of order sqrt(M / (T Kbar))."""
 
     @functools.cache  # sweeps meet
     def measure(M: int, K: int, T: int, seed: int) -> Point:
@@ -61,7 +61,8 @@ def nonconvex() -> Iterator[Row]:
 
 
 def convex() -> Iterator[Row]:
-    """The mean of F(x) - F* over the last half, over ln T, which the theorem's order hides."""
+    """Measures the mean of F(x) - F* over the last half of a run, divided by ln T, which the
+    theorem's order hides."""
 
     @functools.cache  # sweeps meet
     def measure(M: int, K: int, T: int, seed: int) -> Point:
@@ -75,9 +76,12 @@ def convex() -> Iterator[Row]:
 
 
 def reference_noise() -> Iterator[Row]:
-    """Four clients with w_i = 1/4. The theorems hide Kbar mean(1/K_i), the noise of nu over that of
-    a client who does Kbar steps: 1 with equal K_i. By default the fast send their first gradient,
-    which is as noisy as if they did one step."""
+    """Measures the error with unequal K_i, for four clients with w_i = 1/4.
+
+    The orders of the theorems hide the factor Kbar mean(1/K_i), which is 1 with equal K_i. It is
+    the noise of nu, divided by that of a client who does Kbar steps. By default fast clients send
+    their first gradient, which is as noisy as if they did one step.
+    """
 
     def error(variant: str, which: int, seed: int) -> float:
         return run(variant, SETS[which], decaying(8, UPDATES), UPDATES, seed).late_gap

@@ -1,10 +1,10 @@
-"""FedEcho's distillation: one step by its formula, what an informative teacher does, and the
-theorem's orders with a random one.
+"""Claims on FedEcho's distillation: one step by its formula, the effect of an informative teacher,
+and the orders of the theorem with a random one.
 
-The public data's logits are linear in the model, so the loss of the docstring of `FedEcho` is a
-formula here, and its gradient is taken by central differences: nothing of the distillation kernel
-is used. A run with one step of distillation is compared with the same run without it; all noise is
-alike, so the difference is the step.
+The logits of the public data are linear in the model, so the loss in the docstring of `FedEcho` is
+a formula here, and its gradient is taken by central differences. Nothing of the distillation kernel
+is used. A run with one step of distillation is compared with the same run without it. All noise is
+the same in both, so the difference is the step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STILL = 1e-9  # a local rate with which clients hardly move
 
 
 class RandomTeacher(FedEcho):
-    """FedEcho whose clients say of the public data what has nothing to do with their models; the
+    """FedEcho whose clients send random logits, which have nothing to do with their models. The
     theorem holds for any teacher."""
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
@@ -40,7 +40,7 @@ class RandomTeacher(FedEcho):
 
 
 def taught_by(teacher: Table) -> type[FedEcho]:
-    """FedEcho whose clients all send these logits (P, C)."""
+    """Returns FedEcho whose clients all send these logits (P, C)."""
 
     class Taught(FedEcho):
         def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
@@ -50,7 +50,8 @@ def taught_by(teacher: Table) -> type[FedEcho]:
 
 
 def loss(on: Observed, x: Vector, teacher: Table, low: float = 0.2, high: float = 0.8) -> float:
-    """mean [alpha KL(P || softmax(y)) + (1 - alpha) CE(y, argmax t)] over all public rows."""
+    """Returns the mean of alpha KL(P || softmax(y)) + (1 - alpha) CE(y, argmax t) over all public
+    rows."""
     y = _log_softmax(on.logits(x, on.public))
     log_P = _log_softmax(teacher)
     P = np.exp(log_P)
@@ -72,8 +73,8 @@ def _log_softmax(z: Table) -> Table:
 
 
 def one_step() -> Iterator[Row]:
-    """SGD on all public rows at once, so that G of the step is the gradient by central
-    differences."""
+    """Measures steps of SGD on all public rows at once, so that the gradient G of a step is that by
+    central differences."""
     on = with_public_data(problem(clients=8), rows=40)
     start = near_optimum(on, 1.0)
     teacher = 3 * np.random.default_rng(1).standard_normal((40, on.classes))
@@ -102,8 +103,8 @@ def one_step() -> Iterator[Row]:
 
 
 def teaching() -> Iterator[Row]:
-    """The teacher is a model whose logits the student can reach. Clients hardly move, so that all
-    that happens is distillation."""
+    """Measures a student with a teacher whose logits it can reach. Clients hardly move, so that
+    nothing happens but distillation."""
     on = with_public_data(problem(clients=8), rows=60)
     random = np.random.default_rng(2)
     wise, start = 2 * random.standard_normal(on.dim), random.standard_normal(on.dim)
@@ -133,8 +134,8 @@ def teaching() -> Iterator[Row]:
 
 
 def orders() -> Iterator[Row]:
-    """At the theorem's rates, with a random teacher, which does not help; its steps are clipped at
-    0.1."""
+    """Measures orders at the rates of the theorem, with a random teacher, which does not help. Its
+    steps are clipped at 0.1."""
     on, K, Q, gap = with_public_data(problem(dim=30)), 2, 2, 1.0
     clients, start = Clients(steps=K, seconds=np.linspace(1.0, 1.73, on.clients)), near_optimum(on, gap)
     size = 1 + K * setting(on, 4, 1, lam=2).gamma2  # sigma_l^2 + K sigma_g^2
@@ -155,14 +156,15 @@ def orders() -> Iterator[Row]:
         return play(algorithm, on, T, clients, seed=seed, start=start)
 
     def measure(M: int, T: int, seed: int) -> Point:
-        """The exact value is that without distillation, which changes it by less than a per
-        cent."""
+        """Returns a point whose exact value is that without distillation, which changes it by less
+        than 1 %."""
         found = echo(M, T, seed)
         schedule = from_plan(clients.scheduler(FedBuff(buffer_size=M, concurrency=2 * M), on, T, seed).next())
         return found.measured.mean_square_gradient, float(moments(on, schedule, start, step_of(M, T)).squares.mean())
 
     def shift(T: int, seed: int) -> float:
-        """How far distillation takes the last model; all else is alike, noise included."""
+        """Returns how far distillation moves the last model. Everything else is the same, noise
+        included."""
         return float(np.linalg.norm(echo(4, T, seed).x - echo(4, T, seed, steps=0).x))
 
     sizes, lengths = [2, 4, 8, 16], doubled(UPDATES // 2)

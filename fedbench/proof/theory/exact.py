@@ -1,5 +1,5 @@
 """The exact mean and variance of the models of a run on a quadratic problem, for a schedule of
-updates that is known beforehand.
+updates that is known.
 
 With one diagonal Hessian for all clients a local run of K steps of rate r from x ends at x - b (x -
 c_i) - e, coordinate by coordinate:
@@ -8,9 +8,9 @@ c_i) - e, coordinate by coordinate:
 
 An update is x^(t+1) = x^t + s sum_k w_k Delta_k, where Delta_k started from the version that the
 schedule names, or with `mixes` x^(t+1) = (1 - s) x^t + s sum_k w_k y_k, where y_k is the job's end.
-Mean and variance of x^t therefore follow linear recursions; the variance needs the covariances of
-all versions from which jobs may still start. Nothing here uses the engine, the scheduler or the
-algorithms.
+Therefore mean and variance of x^t follow linear recursions. That of the variance needs the
+covariances of all versions from which jobs may still start. Nothing here uses the engine, the
+scheduler or the algorithms.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Table = npt.NDArray[np.float64]
 
 
 class Update(NamedTuple):
-    """The jobs that an update consumes: their clients and base versions, and each one's share of
-    the average."""
+    """The jobs that an update consumes: their clients, their base versions, and the share of each
+    in the average."""
 
     clients: Integers
     bases: Integers
@@ -40,9 +40,9 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """What every job and every update does: K local `steps` of size `rate`, and the server's rate.
-    If it `mixes`, the server moves by this rate towards the ends of the jobs, as FedAsync does,
-    else by their progress."""
+    """What every job and every update does: K local `steps` of the rate `rate`, and an update of
+    the server's rate `server`. If it `mixes`, the server moves x by this rate towards the ends of
+    the jobs, as FedAsync does, and otherwise by their progress."""
 
     rate: float
     steps: int
@@ -50,12 +50,12 @@ class Step:
     mixes: bool = False
 
     def pull(self, a: Weights) -> Weights:
-        """b (d,): the part of the way to its own optimum that a job goes."""
+        """Returns b (d,), the part of the way to its own optimum that a job goes."""
         return np.asarray(1 - (1 - self.rate * a) ** self.steps)
 
     def noise(self, a: Weights, noise: Table) -> Weights:
-        """V (d,): the variance of a job's end. The K rows of `noise` are drawn without replacement,
-        so two of them are correlated."""
+        """Returns V (d,), the variance of a job's end. The K rows of `noise` are drawn without
+        replacement, so two of them are correlated."""
         powers = (1 - self.rate * a) ** np.arange(self.steps)[:, None]
         squares, together = (powers**2).sum(axis=0), powers.sum(axis=0) ** 2
         pairs = (together - squares) / (len(noise) - 1)
@@ -88,7 +88,8 @@ class Moments:
 
 
 def moments(on: Noisy, schedule: Sequence[Update], start: Vector, step: Step) -> Moments:
-    """Given who arrives and what each job starts from; x^0 = `start`."""
+    """Returns the moments for a schedule, which says who arrives and from which version each job
+    starts, with x^0 = `start`."""
     a, c = diagonal(on), on.c - on.minimiser()
     b, V, mixes = step.pull(a), step.noise(a, on.noise), float(step.mixes)
     window = 2 + max(int(t - update.bases.min()) for t, update in enumerate(schedule))
@@ -113,10 +114,10 @@ def moments(on: Noisy, schedule: Sequence[Update], start: Vector, step: Step) ->
 
 
 def sampled(on: Noisy, updates: int, start: Vector, step: Step, cohort: int, *, replacement: bool) -> Moments:
-    """Over the draws of cohorts too, for rounds: every update averages `cohort` clients drawn
-    alike, each from the newest version.
+    """Returns the moments of rounds, over the draws of cohorts too. Every update averages `cohort`
+    clients, each of which is drawn with the same probability and starts from the newest version.
 
-    A client that is drawn r times runs once and counts r times.
+    With `replacement`, a client that is drawn r times runs once and counts r times.
     """
     a, N = diagonal(on), on.clients
     b, V = step.pull(a), step.noise(a, on.noise)
@@ -138,18 +139,19 @@ def diagonal(on: Noisy) -> Weights:
     return np.asarray(a)
 
 
-# ---- schedules, played without the scheduler: every client trains all the time, an update takes
-# the next `buffer` arrivals ----
+# ---- Schedules without the scheduler. All clients always train, and an update takes the next
+# `buffer` arrivals. ----
 
 
 def restarting(seconds: Weights, buffer: int, updates: int) -> list[Update]:
-    """FedBuff with restart = self: who arrives starts again from the newest version."""
+    """Returns the schedule of FedBuff with restart = self: a client that arrives starts again from
+    the newest version."""
     return _play(seconds, buffer, updates, waits=False)
 
 
 def broadcasting(seconds: Weights, buffer: int, updates: int) -> list[Update]:
-    """DeFedAvg-IID: who arrives starts again from the newest version, but waits for one that it has
-    not used."""
+    """Returns the schedule of DeFedAvg-IID: a client that arrives starts again from the newest
+    version, but waits for one that it has not used."""
     return _play(seconds, buffer, updates, waits=True)
 
 

@@ -1,8 +1,8 @@
-"""Laws of schedules and of sums: staleness is conserved, draws are alike and independent, what is
-normalised has no bias.
+"""Claims on schedules and on sums: staleness is conserved, draws are uniform and independent, and
+sums that are normalised have no bias.
 
-The problems of the last two claims have constant gradients g_i, so that every job of a client moves
-by the same -local_lr K g_i from wherever it starts, and a biased sum shows at once.
+The problems of FAVANO and CA2FL have constant gradients g_i, so that every job of a client moves by
+the same -local_lr K g_i from wherever it starts, and a biased sum is noticed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ RATE = 0.1
 
 
 class Sloped(Noisy):
-    """F_i(x) = c_i . x: its gradient is c_i everywhere. There is no optimum; distances are from
-    0."""
+    """The problem F_i(x) = c_i . x, whose gradient is c_i everywhere. It has no optimum, and
+    distances are measured from 0."""
 
     def gradient(self, client: int, x: Vector, rows: npt.NDArray[np.int64] | None = None) -> Vector:
         return np.asarray(self.c[client])
@@ -38,14 +38,16 @@ class Sloped(Noisy):
 
 
 def sloped(clients: int, common: float) -> Sloped:
-    """Every coordinate of every g_i is `common` and a part of its own."""
+    """Returns the problem in which every coordinate of every g_i is `common` plus a part of its
+    own."""
     on = problem(clients=clients, dim=6)
     return Sloped(on.examples, on.weights, on.dim, on.A, on.c + common, on.noise)
 
 
 def staleness() -> Iterator[Row]:
-    """(M_c - 1) / M on average whatever the speeds; M_c / M if replacements start before the
-    update. 4000 updates, without the first arrivals."""
+    """Measures mean staleness, which is (M_c - 1) / M whatever the speeds, and M_c / M if
+    replacements start before the update. Runs have 4000 updates, of which the first arrivals do not
+    count."""
     on = problem()
     slow = np.random.default_rng(1).lognormal(0.0, 1.0, on.clients)
     for concurrency, M, before in ((10, 1, False), (10, 5, False), (25, 5, False), (25, 5, True)):
@@ -59,8 +61,8 @@ def staleness() -> Iterator[Row]:
 
 
 def selection(seeds: int = 40, n: int = 20, updates: int = 500) -> Iterator[Row]:
-    """Draws are multinomial(n, 1/N), N = 2 n, so that draws without replacement, whose chi-squared
-    is half as large, are noticed."""
+    """Measures whether draws are multinomial(n, 1/N). N = 2 n, so that draws without replacement,
+    whose chi-squared is half as large, are noticed."""
     on = problem()
     algorithm = registry.algorithm(f"defedavg_niid[cohort_size={n}]")
     slow = np.random.default_rng(2).lognormal(0.0, 0.5, on.clients)
@@ -85,14 +87,17 @@ def _chi2(plan: Chunk, clients: int) -> float:
 
 
 def favano() -> Iterator[Row]:
-    """Steps take exponential times, and the slowest client's are five times as long as the
-    fastest's. The slowest does two or more steps a poll almost always, since alpha is at least 1
-    here, which a client with few steps a poll would feel as a bias."""
+    """Measures the weights of the fastest and the slowest client. Steps take exponential times,
+    which are five times as long for the slowest client as for the fastest.
+
+    The slowest does two or more steps a poll almost always. A client with fewer would be biased,
+    since alpha is at least 1 here.
+    """
     on, cohort, polls, seeds = sloped(6, common=0.2), 3, 400, 16
     sums: list[tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.floating[Any]]]] = []
 
     class Watched(FAVANO):
-        """Keeps (w - z) / alpha of every polled client."""
+        """FAVANO that keeps (w - z) / alpha of every polled client."""
 
         def normalisers(self, state: State, batch: Batch) -> Weights:
             alpha = super().normalisers(state, batch)
@@ -120,7 +125,7 @@ def favano() -> Iterator[Row]:
 
 
 class Steps(Clients):
-    """Exponential times a step, with means from 0.2 to 1 second."""
+    """Clients whose steps take exponential times, with means from 0.2 to 1 second."""
 
     def scheduler(self, algorithm: Algorithm, on: Noisy, updates: int, seed: int) -> Scheduler:
         timing = Timing(
@@ -134,8 +139,8 @@ class Steps(Clients):
 
 
 def ca2fl() -> Iterator[Row]:
-    """The fastest client arrives eight times as often as the slowest. Once all have arrived, every
-    update is -local_lr K mean g_i."""
+    """Measures the way of the model after all clients have arrived, when every update must be
+    -local_lr K mean g_i. The fastest client arrives eight times as often as the slowest."""
     on, K, first, last = sloped(4, common=1.0), 2, 40, 240
     clients = Clients(steps=K, seconds=UNEQUAL)
     g = on.c.mean(axis=0)
@@ -163,8 +168,9 @@ def _model(selector: str, on: Noisy, updates: int, clients: Clients) -> Vector:
 
 
 def queues() -> Iterator[Row]:
-    """Exponential computing times and constant downloads; nobody works for more than 0.8 of the
-    time. 200,000 updates of every seed, without the first tenth."""
+    """Measures throughput and staleness with exponential computing times and constant downloads. No
+    client works for more than 0.8 of the time. Every seed has 200,000 updates, of which the first
+    tenth does not count."""
     mu, r, delay = np.array([1.0, 0.5, 2.0, 0.8]), np.array([0.3, 0.15, 0.35, 0.2]), np.array([0.5, 0.2, 0.0, 1.0])
     seeds, tasks, updates, first = range(1, 6), 6, 200_000, 20_000
     algorithm = registry.find("algorithm", "generalized_async").make({"concurrency": tasks, "routing": tuple(r.tolist())})

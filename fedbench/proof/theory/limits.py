@@ -1,8 +1,8 @@
-"""Where algorithms end when clients do unequal numbers of local steps, or arrive unequally often:
-closed forms of quadratic problems.
+"""Claims on the model at which algorithms end if clients do unequal numbers of local steps, or
+arrive unequally often. On quadratic problems it has a closed form.
 
-There is no noise: what is measured is the last model of a run, and it must be the closed form to 8
-digits, relative to x*.
+There is no noise. The last model of a run must be equal to the closed form to 8 digits, relative to
+x*.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import registry
-from fedbench.proof.theory.bed import Clients, Noisy, Outcome, play, problem
+from fedbench.proof.theory.bed import Clients, Noisy, Outcome, play, problem, start_of
 from fedbench.proof.theory.exact import Step, moments, restarting
 from fedbench.proof.theory.rows import Claim, Row, bound_by, value
 from fedbench.types import Vector
 
 STEPS = [1, 2, 3, 6]  # K_i
 RATE, EXACT, UPDATES = 0.1, 1e-8, 600
-UNEQUAL = np.array([1.0, 2.03, 4.09, 8.21])  # seconds a job: the fastest arrives eight times as often as the slowest
+UNEQUAL = np.array([1.0, 2.03, 4.09, 8.21])  # seconds of a job; the fastest arrives eight times as often as the slowest
 Matrices = npt.NDArray[np.float64]
 
 
 def weighted_mean(B: Matrices, c: Matrices) -> Vector:
-    """(sum B_i)^-1 sum B_i c_i."""
+    """Returns (sum B_i)^-1 sum B_i c_i."""
     return np.asarray(np.linalg.solve(B.sum(axis=0), np.einsum("ijk,ik->j", B, c)))
 
 
 def reach(on: Noisy, rate: float, prox: float = 0.0) -> Matrices:
-    """B_i = [I - (I - rate (A_i + prox))^K_i] (A_i + prox)^-1 A_i: a local run from x moves by -B_i
-    (x - c_i)."""
+    """Returns B_i = [I - (I - rate (A_i + prox))^K_i] (A_i + prox)^-1 A_i. A local run from x moves
+    by -B_i (x - c_i)."""
     eye = np.eye(on.dim)
     bent = [A + prox * eye for A in on.A]
     powers = [np.linalg.matrix_power(eye - rate * H, steps) for H, steps in zip(bent, STEPS, strict=True)]
@@ -47,12 +47,13 @@ def end(selector: str, on: Noisy, updates: int = UPDATES) -> Vector:
 
 
 def four_clients(*, spread: float = 0.5) -> Noisy:
-    """One client for every number of steps; with `spread` > 0 their Hessians differ."""
+    """Returns a problem with one client for every number of steps. Their Hessians differ if
+    `spread` > 0."""
     return problem(clients=len(STEPS), dim=3, spread=spread)
 
 
 def inconsistent() -> Iterator[Row]:
-    """FedAvg, FedProx and FedNova end beside x*, at their closed forms."""
+    """Measures that FedAvg, FedProx and FedNova do not end at x*, but at their closed forms."""
     on = four_clients()
     optimum = on.minimiser()
     scale = float(np.linalg.norm(optimum))
@@ -72,8 +73,8 @@ def inconsistent() -> Iterator[Row]:
 
 
 def bias() -> Iterator[Row]:
-    """How the bias depends on the rate, and FedAvg's error against the theorem's, of runs at a
-    small rate."""
+    """Measures how the bias depends on the rate, and compares FedAvg's error at a small rate with
+    that of the theorem."""
     on = four_clients()
     optimum, K = on.minimiser(), np.array(STEPS, float)
 
@@ -92,7 +93,7 @@ def bias() -> Iterator[Row]:
 
 
 def calibrated() -> Iterator[Row]:
-    """With full calibration the end is x*, however unequal the steps."""
+    """Measures that algorithms with full calibration end at x*, however unequal the steps are."""
     on = four_clients()
     optimum = on.minimiser()
     fedagrac = [f"fedagrac[sampling=all,calibration_rate=1,variant={v}" for v in ("default", "avg", "first", "reverse")]
@@ -104,8 +105,9 @@ def calibrated() -> Iterator[Row]:
 
 
 def partly_calibrated() -> Iterator[Row]:
-    """One Hessian, a small rate: x = (1 - lambda) c_K + lambda cbar, c_K = sum p_i K_i c_i / Kbar;
-    the part (1 - lambda) stays."""
+    """Measures which part of the bias stays with calibration rate lambda. For one Hessian and a
+    small rate the end is x = (1 - lambda) c_K + lambda cbar with c_K = sum p_i K_i c_i / Kbar, so
+    the part is 1 - lambda."""
     on, rate = four_clients(spread=0.0), RATE / 10
     K = np.array(STEPS, float)
     skewed, middle = K @ on.c / K.sum(), on.c.mean(axis=0)
@@ -116,7 +118,8 @@ def partly_calibrated() -> Iterator[Row]:
 
 
 def arrival_shares() -> Iterator[Row]:
-    """Who arrives more often pulls FedBuff to its side; DeFedAvg-nIID draws clients alike."""
+    """Measures that clients that arrive more often pull FedBuff towards their optima, and that
+    DeFedAvg-nIID draws all clients alike."""
     on = four_clients(spread=0.0)
     clients, updates, rate = Clients(steps=1, seconds=UNEQUAL), 5000, 0.005
     optimum = on.minimiser()
@@ -129,8 +132,7 @@ def arrival_shares() -> Iterator[Row]:
     yield value(
         "FedBuff: distance to the limit by shares, of its bias", float(np.linalg.norm(outcome.x - limit)) / far, 0.0, 0.05
     )
-    from_x0 = on.c.mean(axis=0) + 1.0
-    known = moments(on, restarting(UNEQUAL, 1, updates), from_x0, Step(rate, 1))
+    known = moments(on, restarting(UNEQUAL, 1, updates), start_of(on), Step(rate, 1))
     off = abs(outcome.measured.distances[-1] / float((known.mean[-1] ** 2).sum()) - 1)
     yield value("FedBuff: |x - x*|^2 of the last update over its exact value", off, 0.0, 1e-6)
     drawn = run(f"defedavg_niid[cohort_size=16,local_lr={rate}]", on, updates, clients)
@@ -139,8 +141,8 @@ def arrival_shares() -> Iterator[Row]:
 
 
 def everybody_remembered() -> Iterator[Row]:
-    """With the newest result of every client in each update the end is that of rounds of all
-    clients, whoever arrives how often."""
+    """Measures that algorithms whose updates have the newest result of every client end where
+    rounds of all clients end, however often each arrives."""
     on, clients = four_clients(), Clients(steps=STEPS, seconds=UNEQUAL)
     limit = weighted_mean(reach(on, RATE), on.c)
     scale = float(np.linalg.norm(limit))

@@ -1,8 +1,10 @@
-"""Runs of the engine against the exact second moments of their models, two-sided.
+"""Claims that runs of the engine have the exact mean and variance of the theory.
 
-Settings: 12 clients with one Hessian (eigenvalues 0.2 .. 1, 60 dimensions), three noisy steps a job. Speeds differ, so that models are
-several versions old. Every line is a mean over 64 seeds of measured / exact, and its 95 % interval must lie within 5 % of 1. The seeds
-are 0 .. 63. Early lines measure the mean's way to the optimum, late ones E|x - x*|^2 where noise and different clients keep it.
+There are 12 clients with one Hessian (eigenvalues from 0.2 to 1, 60 dimensions), which do three noisy
+steps a job. Their speeds differ, so that models are several versions old. Every row is the mean of
+measured / exact over the seeds 0 .. 63, and its 95 % interval must lie within 5 % of 1. Rows on the
+first updates measure the way of the mean to the optimum. Rows on the last half of a run measure the
+E|x - x*|^2 that noise and the differences of clients keep up.
 """
 
 from __future__ import annotations
@@ -32,12 +34,14 @@ def ground() -> Noisy:
 
 
 def clients_of(on: Noisy) -> Clients:
-    """The slowest needs 2.37 times as long as the fastest, and no two arrive at the same time."""
+    """Returns clients of which the slowest takes 2.37 times as long as the fastest, and no two
+    arrive at the same time."""
     return Clients(steps=K, seconds=np.linspace(1.0, 2.37, on.clients))
 
 
 def from_plan(chunk: Chunk) -> list[Update]:
-    """What the engine's own plan consumes; a job that counts r times of n has the share r / n."""
+    """Returns the schedule of the engine's own plan. A job that counts r times of n has the share
+    r / n."""
     schedule = []
     for first, last in zip(chunk.offsets[:-1], chunk.offsets[1:], strict=True):
         jobs, counts = np.unique(chunk.entries[first:last], return_counts=True)
@@ -46,12 +50,13 @@ def from_plan(chunk: Chunk) -> list[Update]:
 
 
 def always(known: T) -> Callable[[int], T]:
-    """The same for every seed."""
+    """Returns a function that gives the same for every seed."""
     return lambda seed: known
 
 
 def compared(name: str, algorithm: Algorithm, clients: Clients, expected: Callable[[int], Moments]) -> Iterator[Row]:
-    """`expected`: the exact moments for a seed."""
+    """Yields the rows that compare runs of an algorithm with the exact moments, which `expected`
+    gives for a seed."""
     on = ground()
     start = near_optimum(on, 0.5)
     means, projections, distances, levels = [], [], [], []
@@ -69,8 +74,8 @@ def compared(name: str, algorithm: Algorithm, clients: Clients, expected: Callab
 
 
 def fedavg() -> Iterator[Row]:
-    """Half of the clients take part in a round, so that how they are drawn is a large part of the
-    variance."""
+    """Compares rounds in which half of the clients take part, so that their draw makes a large part
+    of the variance."""
     on = ground()
     start = near_optimum(on, 0.5)
     for sampling, replacement in (("without_replacement", False), ("with_replacement", True)):
@@ -96,7 +101,8 @@ def defedavg_iid() -> Iterator[Row]:
 
 
 def defedavg_niid() -> Iterator[Row]:
-    """Given the clients that were drawn, which the claim `uniform-selection` checks."""
+    """Compares runs with the moments for the clients that were drawn. The claim `uniform-selection`
+    checks how they are drawn."""
     on = ground()
     clients, start = clients_of(on), near_optimum(on, 0.5)
     algorithm = DeFedAvgNIID(cohort_size=6, local_lr=STEP.rate, server_lr=STEP.server)

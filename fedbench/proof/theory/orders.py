@@ -1,13 +1,15 @@
-"""The orders of the theorems, as exponents of what was measured in the sizes that they name.
+"""Claims on the orders of theorems, which are the exponents of the measured value in the sizes that
+a theorem names.
 
-Every exponent's 95 % interval over the seeds must lie within 0.1 of what is proven; terms of higher
-order do not vanish. An exponent alone would not notice a wrong constant, so where the model follows
-a linear recursion all points of a sweep are also compared with their exact values, within 5 %.
-Clients are unequally fast wherever the algorithm is asynchronous.
+The 95 % interval of every exponent over the seeds must lie within 0.1 of the proven one. It cannot
+lie nearer, since terms of higher order do not vanish. An exponent alone would not notice a wrong
+constant. So where the model follows a linear recursion, all points of a sweep are also compared
+with their exact values, within 5 %. Clients differ in speed wherever the algorithm is asynchronous.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -30,41 +32,43 @@ ALLOWED = 0.1
 SEEDS, UPDATES, DIM, GAP = 8, 600, 40, 0.3
 
 Point = tuple[float, float]
-"""What was measured, and its exact value."""
+"""A measured value and its exact value."""
 
 
 def doubled(updates: int) -> list[int]:
-    """Lengths of runs around this one."""
+    """Returns four lengths of runs, each twice the one before, of which the second is `updates`."""
     return [updates // 2, updates, 2 * updates, 4 * updates]
 
 
 def sweep(measure: Callable[..., Point], settings: Sequence[tuple[int, ...]], seeds: int = SEEDS) -> tuple[Table, Table]:
-    """Measured and exact values, (seeds, settings) each."""
+    """Returns the measured and the exact values, (seeds, settings) each."""
     points = np.array([[measure(*setting, seed) for setting in settings] for seed in range(seeds)])
     return points[:, :, 0], points[:, :, 1]
 
 
 def both(name: str, sizes: Sequence[int], found: tuple[Table, Table], expected: float) -> Iterator[Row]:
-    """The exponent, and the distance of all points from their exact values."""
-    yield slope(f"{name}, exponent", list(map(float, sizes)), found[0], expected, ALLOWED)
+    """Yields a row for the exponent of a sweep, and one for the ratio of its points to their exact
+    values."""
+    yield slope(f"{name}, exponent", sizes, found[0], expected, ALLOWED)
     yield exact(f"{name}, all points over their exact values", (found[0] / found[1]).mean(axis=1), 1.0)
 
 
 def point(
     algorithm: Algorithm, on: Noisy, clients: Clients, schedule: Sequence[Update], start: Vector, step: Step, seed: int
 ) -> Point:
+    """Returns the mean of |grad F|^2 over a run, and its exact value for the run's schedule."""
     measured = play(algorithm, on, len(schedule), clients, seed=seed, start=start).measured.mean_square_gradient
     return measured, float(moments(on, schedule, start, step).squares.mean())
 
 
 def nearly_alike(clients: int) -> Weights:
-    """Seconds a job: clients arrive in turns, never at the same time."""
+    """Returns seconds of a job with which clients arrive in turns, never at the same time."""
     return 1 + 1e-5 * np.arange(clients, dtype=np.float64)
 
 
 def defedavg_iid() -> Iterator[Row]:
-    """At the prescribed rates. Twice as many clients as an update takes, the slowest 1.7 times as
-    slow as the fastest."""
+    """Measures DeFedAvg-IID at the prescribed rates. There are twice as many clients as an update
+    takes, the slowest 1.73 times as slow as the fastest."""
 
     @functools.cache  # sweeps meet
     def measure(n: int, steps: int, T: int, seed: int) -> Point:
@@ -85,7 +89,8 @@ def defedavg_iid() -> Iterator[Row]:
 
 
 def defedavg_niid() -> Iterator[Row]:
-    """At the prescribed rates, which contain G^2 K: a speedup by n and T, none by K."""
+    """Measures DeFedAvg-nIID at the prescribed rates. They contain G^2 K, so that there is a
+    speedup by n and T, but none by K."""
 
     @functools.cache  # sweeps meet
     def measure(n: int, T: int, seed: int) -> Point:
@@ -103,8 +108,8 @@ def defedavg_niid() -> Iterator[Row]:
 
 
 def fedbuff() -> Iterator[Row]:
-    """At the theorem's rates, 1 / (Q sqrt(L T)) and the mean of the buffer: 1 / sqrt(T) alone,
-    nothing from Q."""
+    """Measures FedBuff at the theorem's rates, which are 1 / (Q sqrt(L T)) and the mean of the
+    buffer. The order is 1 / sqrt(T) and does not depend on Q."""
 
     @functools.cache  # sweeps meet
     def measure(steps: int, T: int, seed: int) -> Point:
@@ -120,12 +125,15 @@ def fedbuff() -> Iterator[Row]:
 
 
 def fedbuff_delay() -> Iterator[Row]:
-    """Without noise and with clients that are alike, so that delay is all that differs. `change` is by how much the mean of |grad F|^2
-    with delay differs from that without. On a quadratic delay makes it smaller: it acts like momentum."""
+    """Measures delay without noise and with clients that are alike, so that nothing else differs.
+
+    `change` is by how much the mean of |grad F|^2 with delay differs from that without. On a
+    quadratic problem delay makes it smaller, since it acts like momentum.
+    """
 
     @functools.cache
     def mean_square(tau: int, T: int) -> Point:
-        """`tau` + 1 clients, one arrival an update."""
+        """Returns the point of `tau` + 1 clients with one arrival an update."""
         few = problem(clients=tau + 1, dim=DIM, heterogeneity=0.0, sigma=1e-9)
         seconds = nearly_alike(tau + 1)
         algorithm = FedBuff(buffer_size=1, restart="self", local_lr=1 / (2 * math.sqrt(T)))
@@ -139,17 +147,20 @@ def fedbuff_delay() -> Iterator[Row]:
     leading = np.array([mean_square(8, T)[0] for T in lengths])
     late = np.array([change(8, T) for T in lengths])
     stale = np.array([change(tau, lengths[-1]) for tau in delays])
-    yield slope("|grad F|^2 with tau = 8 against T, exponent", list(map(float, lengths)), leading, -0.5, ALLOWED)
-    yield slope("change by tau = 8 against T, exponent", list(map(float, lengths)), late, -1.0, ALLOWED)
-    yield slope("change against tau, exponent", list(map(float, delays)), stale, 1.0, ALLOWED)
+    yield slope("|grad F|^2 with tau = 8 against T, exponent", lengths, leading, -0.5, ALLOWED)
+    yield slope("change by tau = 8 against T, exponent", lengths, late, -1.0, ALLOWED)
+    yield slope("change against tau, exponent", delays, stale, 1.0, ALLOWED)
     off = max(abs(mean_square(tau, lengths[-1])[0] / mean_square(tau, lengths[-1])[1] - 1) for tau in delays)
     yield value("largest distance from the exact values, relative", off, 0.0, 1e-6)
 
 
 def delay_boundary() -> Iterator[Row]:
-    """n = 1 of lambda + 1 clients, which arrive in turns, so that every model is lambda versions
-    old. Without noise the model of one dimension, where a = L = 1, follows x^(t+1) = x^t - g
-    x^(t-lambda), which is stable if and only if g < 2 sin(pi / (2 (2 lambda + 1)))."""
+    """Measures the largest stable step with n = 1 of lambda + 1 clients, which arrive in turns, so
+    that every model is lambda versions old.
+
+    Without noise, in one dimension and with a = L = 1, the model follows x^(t+1) = x^t - g
+    x^(t-lambda). This is stable if and only if g < 2 sin(pi / (2 (2 lambda + 1))).
+    """
     delays, el, steps = [1, 3, 7, 15], 0.05, 2
     b = 1 - (1 - el) ** steps
     found = []
@@ -163,12 +174,11 @@ def delay_boundary() -> Iterator[Row]:
 
 
 def _largest_stable(lam: int, el: float, steps: int, about: float) -> float:
-    """The server's rate at which growth begins, by bisection between 0.5 and 2 times `about`, to
-    0.5 %."""
+    """Returns the server's rate at which the model begins to grow, found by bisection between 0.5
+    and 2 times `about`, to 0.5 %."""
     eigenvalue = problem(clients=lam + 1, dim=1, heterogeneity=0.0)
-    on = Noisy(
-        eigenvalue.examples, eigenvalue.weights, 1, np.ones((lam + 1, 1, 1)), np.zeros((lam + 1, 1)), eigenvalue.noise
-    )  # a = 1
+    # The same problem with a = 1 and all optima at 0.
+    on = dataclasses.replace(eigenvalue, A=np.ones((lam + 1, 1, 1)), c=np.zeros((lam + 1, 1)))
     clients = Clients(steps=steps, seconds=nearly_alike(lam + 1))
     updates = 60 * (lam + 1)
     low, high = 0.5 * about, 2 * about

@@ -1,5 +1,5 @@
-"""The picture of the theory table: one panel for each claim, with what was measured beside what was
-proven."""
+"""Draws the picture of the theory table, which has a panel for each claim with measured values
+beside proven ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINES = ("#2b6cb0", "#b7791f", "#2f855a", "#805ad5")
 TERMS = ("#e2a3a3", "#a9c4e4", "#a8d5ba", "#f0d9a0", "#cdbbe6")
 COLUMNS, WIDTH, HEIGHT = 3, 7.4, 3.3  # panels side by side; inches of a panel
 TOP, BOTTOM = 0.85, 0.5  # inches of a panel for its title, and for the label of its axis
-LETTERS = 78  # of a line of a title
+LETTERS = 78  # letters in a line of a title
 STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -39,9 +39,13 @@ STYLE: Any = {
 
 
 def draw(found: Sequence[tuple[Claim, Row]], path: Path) -> None:
-    """PNG or SVG by the suffix; folders are made. Claims with exponents show what was measured
-    against the size, claims with bounds show the terms of the bound, the others the distance of
-    every line from its exact value in units of what is allowed."""
+    """Writes the picture of rows with their claims, as PNG or SVG by the suffix of `path`, and
+    makes its folders.
+
+    A claim with exponents shows the measured values against the size. A claim with bounds shows the
+    terms of the bound. Another claim shows the distance of every row from its exact value, in units
+    of the allowed one.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -73,7 +77,7 @@ class Place(NamedTuple):
         return self.figure.add_axes((*box, width / self.width, (HEIGHT - TOP - BOTTOM) / self.height))
 
     def text(self, x: float, y: float, words: str, **style: Any) -> None:
-        """The first line's top at x, y inches from the panel's upper left corner."""
+        """Writes words, whose upper left corner is x, y inches from that of the panel."""
         at = (self.left + x) / self.width, (self.bottom + HEIGHT - y) / self.height
         self.figure.text(*at, words, va="top", **style)
 
@@ -93,7 +97,8 @@ def _panel(place: Place, panel: Panel) -> None:
 
 
 def _notes(axes: Axes, rows: Sequence[Row]) -> None:
-    """The legend at the right of the axes, and in it a line for each row that is not drawn."""
+    """Draws the legend at the right of the axes, with a line for each of the rows, which are not
+    drawn otherwise."""
     size, letters = (7.5, 46) if len(rows) < 7 else (7, 80)
     for row in rows:
         label = textwrap.fill(f"{row.check}: {_words(row)}", letters, subsequent_indent="   ")
@@ -104,7 +109,8 @@ def _notes(axes: Axes, rows: Sequence[Row]) -> None:
 
 
 def _slopes(place: Place, rows: Sequence[Row]) -> None:
-    """Measured points, and a line of the proven exponent through their middle."""
+    """Draws the measured points of exponents, and lines of the proven exponents through their
+    middles."""
     axes = place.axes(0.75, 2.9)
     for row, colour in zip([row for row in rows if row.kind == "slope"], LINES, strict=False):
         x, y = np.array(row.points).T
@@ -124,7 +130,7 @@ def _slopes(place: Place, rows: Sequence[Row]) -> None:
 
 
 def _bounds(place: Place, rows: Sequence[Row]) -> None:
-    """The terms of each bound as shares of it, and where the measured value lies."""
+    """Draws the terms of each bound as shares of it, and the place of the measured value."""
     axes = place.axes(1.6, 2.6)
     shown = [row for row in rows if row.shares]
     names = list(dict.fromkeys(name for row in shown for name, _ in row.shares))
@@ -145,8 +151,8 @@ def _bounds(place: Place, rows: Sequence[Row]) -> None:
 
 
 def _distances(place: Place, rows: Sequence[Row]) -> None:
-    """Each line's distance from its exact value, over what is allowed. A bound of one term is
-    written, not drawn."""
+    """Draws the distance of every row from its exact value over the allowed one. A bound of one
+    term is written and not drawn."""
     axes = place.axes(2.75, 2.5)
     for line, row in enumerate(rows):
         if row.kind != "bound":
@@ -168,7 +174,7 @@ def _distances(place: Place, rows: Sequence[Row]) -> None:
 
 
 def _words(row: Row) -> str:
-    """The measured number against the expected one."""
+    """Returns the measured number and the expected one as text."""
     if row.kind == "bound":
         return f"{row.measured:.3g} ≤ {row.expected:.3g}" if row.holds else f"{row.measured:.3g} > {row.expected:.3g}"
     if row.kind == "exact":

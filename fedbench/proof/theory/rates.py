@@ -1,11 +1,10 @@
-"""Runs against the exact bounds, in settings whose bounds are not their transient, and against the
-exact value below each bound.
+"""Claims that runs stay below the bounds of theorems, with all constants.
 
-Settings: x^0 is close to x* (F(x^0) - F* = 0.05), so that noise, different clients and delay make
-most of a bound: its `shares` say how much, and a transient of more than half fails. The bound alone
-would hold for many wrong algorithms, since measured values lie far below it. So each run is also
-compared, within 5 %, with what the linear recursion of its schedule gives exactly. Seeds are 0 ..
-11.
+x^0 is close to x* (F(x^0) - F* = 0.05), so that noise, the differences of clients and delay make
+most of a bound. The `shares` of a row say how much each makes, and a transient of more than half
+fails. The bound alone would hold for many wrong algorithms, since measured values lie far below it.
+So each run is also compared, within 5 %, with the exact value that the linear recursion of its
+schedule gives. The seeds are 0 .. 11.
 """
 
 from __future__ import annotations
@@ -28,18 +27,16 @@ from fedbench.proof.theory.rows import Claim, Row, bound, exact, value
 from fedbench.protocols import Algorithm
 from fedbench.types import Weights
 
-NIID, IID, BUFFERED = (
-    "Wang et al. 2024 (DeFedAvg), Theorem 1",
-    "Wang et al. 2024 (DeFedAvg), Theorem 2",
-    "Toghani and Uribe 2022, Theorem 1",
-)
+NIID = "Wang et al. 2024 (DeFedAvg), Theorem 1"
+IID = "Wang et al. 2024 (DeFedAvg), Theorem 2"
+BUFFERED = "Toghani and Uribe 2022, Theorem 1"
 SEEDS, UPDATES, K, GAP = 12, 400, 5, 0.05
 TWO_FAST = np.array([1.0, 1.01, *np.linspace(600.0, 610.0, 10)])  # the others never arrive
 BURSTS = np.array([*np.linspace(1.0, 1.1, 6), *np.linspace(4.0, 4.1, 6)])
 
 
 def setting(on: Noisy, n: int, T: int, lam: int, G2: float = 0.0, steps: int = K, gap: float = GAP) -> Setting:
-    """The constants of the bed: L = sigma = 1."""
+    """Returns the constants of a problem of `bed`, for which L = sigma = 1, and of a run on it."""
     away = np.einsum("ijk,ik->ij", on.A, on.c.mean(axis=0) - on.c)
     squares = (away**2).sum(axis=1)
     return Setting(
@@ -58,11 +55,12 @@ def setting(on: Noisy, n: int, T: int, lam: int, G2: float = 0.0, steps: int = K
 
 
 def speeds(on: Noisy, slowest: float, steps: int = K) -> Clients:
-    """`steps` a job, which takes a client 1 to `slowest` seconds."""
+    """Returns clients that do `steps` a job, which takes them 1 to `slowest` seconds."""
     return Clients(steps=steps, seconds=np.linspace(1.0, slowest, on.clients))
 
 
 def staleness_of(schedule: Sequence[Update]) -> int:
+    """Returns the largest staleness of a schedule."""
     return max(int(t - update.bases.min()) for t, update in enumerate(schedule))
 
 
@@ -76,7 +74,18 @@ def below(
     terms: dict[str, float],
     conditions: Callable[[], bool],
 ) -> Iterator[Row]:
-    """`schedule`: what updates consume, for a seed. `conditions`: asked after the runs."""
+    """Yields the rows that compare the mean of |grad F|^2 over a run with its bound and its exact value.
+
+    Args:
+        name: of the setting, for the rows.
+        algorithm: what is run.
+        on: the problem.
+        clients: their steps and times.
+        step: the rates, for the exact value.
+        schedule: gives the schedule for a seed, for the exact value.
+        terms: of the bound, by name.
+        conditions: says after the runs whether they met the theorem's assumptions.
+    """
     start = near_optimum(on, GAP)
     expected, measured = [], []
     for seed in range(SEEDS):
@@ -105,7 +114,7 @@ def defedavg_niid() -> Iterator[Row]:
 
 
 def _is_bounded(on: Noisy, G2: float) -> bool:
-    """Was every gradient that was asked for within G?"""
+    """Returns whether every gradient that was asked for is within G."""
     return on.largest <= G2
 
 
@@ -115,8 +124,8 @@ def defedavg_iid() -> Iterator[Row]:
 
 
 def adversarial() -> Iterator[Row]:
-    """Clients are alike, so nobody's absence matters; that it would matter if they differed is the
-    last line."""
+    """Measures runs in which only some clients arrive. The clients are alike, so that this does not
+    matter. The last row shows that it would if they differed."""
     for name, seconds in (("the same two always", TWO_FAST), ("stale bursts", BURSTS)):
         yield from _iid(name, 2, seconds)
     on = problem(clients=12, dim=10)
@@ -128,7 +137,7 @@ def adversarial() -> Iterator[Row]:
 
 
 def _iid(name: str, n: int, seconds: Weights) -> Iterator[Row]:
-    """At the largest rates that (13) admits."""
+    """Yields the rows of DeFedAvg-IID at the largest rates that (13) admits."""
     on = problem(clients=len(seconds), dim=60, heterogeneity=0.0)
     schedule = broadcasting(seconds, n, UPDATES)
     lam = max(1, staleness_of(schedule))

@@ -1,4 +1,4 @@
-"""A line of the theory table, the statistics behind it, and the claim to which it belongs."""
+"""A row of the theory table, the statistics behind it, and the claim to which it belongs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ Table = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Row:
-    """What a theorem says and what was measured.
+    """A measured value beside the one that a theorem says. The kinds say when it `holds`:
 
-    bound: measured <= expected, all constants included, and the transient is at most half of the bound; `shares` are its terms.
-    exact: measured / expected as a mean over seeds; its 95 % interval `low` .. `high` lies within 1 -+ `allowed`.
-    slope: the exponent of `points`; its 95 % interval lies within expected -+ `allowed`.
+    bound: measured <= expected, with all constants, and the transient is at most half of the
+        bound, whose terms are the `shares`.
+    exact: measured / expected is a mean over seeds, whose 95 % interval from `low` to `high`
+        lies within 1 -+ `allowed`.
+    slope: the 95 % interval of the exponent of `points` lies within expected -+ `allowed`.
     value: |measured - expected| <= allowed.
     """
 
@@ -43,14 +45,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Claim:
-    """What somebody proved, and its check.
+    """A claim that somebody proved, and its check.
 
     Attributes:
         name: as on the command line.
         source: author, year and theorem.
         says: the claim in one sentence.
-        measure: makes the rows; the claim holds if all of them do.
-        quick: it takes at most a few seconds.
+        measure: yields the rows. The claim holds if all of them do.
+        quick: whether it takes at most a few seconds.
     """
 
     name: str
@@ -61,8 +63,14 @@ class Claim:
 
 
 def bound(check: str, measured: float, terms: dict[str, float], *, conditions: bool = True) -> Row:
-    """`terms` of the bound by name, `transient` among them; `conditions`: were the theorem's
-    assumptions met by what was measured?"""
+    """Returns the row of a bound.
+
+    Args:
+        check: what is measured, in words.
+        measured: the value.
+        terms: the terms of the bound by name, `transient` among them.
+        conditions: whether the measured run met the theorem's assumptions.
+    """
     limit = sum(terms.values())
     shares = tuple((name, term / limit) for name, term in terms.items())
     has_power = dict(shares)["transient"] <= 0.5
@@ -70,24 +78,34 @@ def bound(check: str, measured: float, terms: dict[str, float], *, conditions: b
 
 
 def bound_by(check: str, measured: float, limit: float) -> Row:
-    """measured <= limit, of a bound that has one term and no transient."""
+    """Returns the row of a bound that has one term and no transient: measured <= limit."""
     return Row(check, "bound", measured, limit, measured <= limit)
 
 
 def value(check: str, measured: float, expected: float, allowed: float) -> Row:
+    """Returns the row of a number that must lie within `allowed` of the expected one."""
     return Row(check, "value", measured, expected, abs(measured - expected) <= allowed, allowed)
 
 
 def exact(check: str, measured: npt.ArrayLike, expected: npt.ArrayLike, allowed: float = 0.05) -> Row:
-    """`measured` and `expected`: one number a seed each, or one expected number for all seeds."""
+    """Returns the row of a mean over seeds. `measured` has a number for every seed, and `expected`
+    too, or one number for all."""
     ratio = np.asarray(measured, float) / np.asarray(expected, float)
     middle, low, high = interval(check, ratio)
     return Row(check, "exact", middle, 1.0, 1 - allowed <= low and high <= 1 + allowed, allowed, low, high)
 
 
 def slope(check: str, x: Sequence[float], y: Table, expected: float, allowed: float) -> Row:
-    """Exponent of y in x by least squares on logarithms. y (seeds, points): one exponent a seed,
-    which give an interval. y (points,): of runs without chance, which need none."""
+    """Returns the row of the exponent of y in x, by least squares on logarithms.
+
+    Args:
+        check: what is measured, in words.
+        x: the sizes.
+        y: (seeds, points), which gives an exponent for every seed and their interval, or (points,)
+            for runs without chance, which need no interval.
+        expected: the proven exponent.
+        allowed: how far the interval may reach from it.
+    """
     logs, table = np.log(np.asarray(x, float)), np.atleast_2d(y)
     exponents = np.array([np.polyfit(logs, np.log(row), 1)[0] if (row > 0).all() else np.nan for row in table])
     middle, low, high = (float(exponents[0]),) * 3 if y.ndim == 1 else interval(check, exponents)
@@ -97,8 +115,8 @@ def slope(check: str, x: Sequence[float], y: Table, expected: float, allowed: fl
 
 
 def interval(check: str, values: Table) -> tuple[float, float, float]:
-    """Mean over the seeds and its 95 % t-interval; (nan, nan, nan), with which nothing holds, if a
-    run has diverged."""
+    """Returns the mean over the seeds and the ends of its 95 % t-interval. All are NaN if a run has
+    diverged, so that no row holds."""
     if len(values) < 2:
         raise ValueError(f"{check}: expected at least two seeds for an interval, got {len(values)}")
     found = estimate(values.tolist())

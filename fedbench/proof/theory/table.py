@@ -1,4 +1,4 @@
-"""All claims in order, and their rows."""
+"""All claims in the order in which they are shown, and their rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLAIMS: dict[str, Claim] = {
 
 
 def chosen(names: Sequence[str] = (), *, quick: bool = False) -> list[Claim]:
-    """Returns the claims of these names, or all; with `quick` only those that take a few seconds.
+    """Returns the claims of these names, or all. With `quick` only those that take a few seconds.
 
     UsageError for an unknown name, or if none is left.
     """
@@ -30,5 +30,5 @@ def chosen(names: Sequence[str] = (), *, quick: bool = False) -> list[Claim]:
 
 
 def rows(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Row]]:
-    """One row after the other, each with its claim."""
+    """Yields one row after the other, each with its claim."""
     return ((claim, row) for claim in claims for row in claim.measure())

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from fedbench.cli import completion
-from fedbench.cli.output import err, print_json, say
-from fedbench.cli.plan import JsonOption, SetOption
+from fedbench.cli.options import JsonOption, SetOption
+from fedbench.cli.output import err, print_json, say, writing
 from fedbench.errors import UsageError
 from fedbench.suites.applicability import Pair, page, paged, pairs
 
@@ -56,6 +56,8 @@ def command(
 
 
 def _show(scenario: str, found: list[Pair]) -> None:
+    """Prints how many algorithms run on the scenario, and the others by the reason why they do
+    not."""
     others: dict[tuple[str, str], list[str]] = {}
     for pair in found:
         if pair.status != "runs":
@@ -67,14 +69,14 @@ def _show(scenario: str, found: list[Pair]) -> None:
 
 
 def _write(output: Path, found: list[Pair]) -> None:
+    """Writes the table. Raises UsageError if data are missing: the table would depend on the
+    machine."""
     without = dict.fromkeys(pair.scenario for pair in found if pair.status == "no data")
     if without:
         raise UsageError(
             f"applicability: the data of {', '.join(without)} are not on this machine; install them or name the others"
         )
-    try:
+    with writing("applicability", output):
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(page(found))
-    except OSError as error:
-        raise UsageError(f"applicability: {output} cannot be written ({error.strerror}); choose another --output") from None
     say(f"{len(found)} pairs -> {output}")

@@ -15,6 +15,7 @@ from fedbench.bench import GROUPS, Case, host, select
 from fedbench.bench.compare import THRESHOLD, Change, compare
 from fedbench.bench.measure import measure
 from fedbench.bench.report import Row, load, rows, save
+from fedbench.cli.options import JsonOption
 from fedbench.cli.output import err, print_json, print_table, say, show
 from fedbench.errors import UsageError
 from fedbench.kernels import build_info
@@ -32,7 +33,7 @@ def command(
             help="Threads inside a torch operation; our kernels use one, or two in cases named -2w and in whole runs.", min=1
         ),
     ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: JsonOption = False,
     save_to: Annotated[Path | None, typer.Option("--save", help="Keep the rows, with quartiles and provenance.")] = None,
     files: Annotated[
         tuple[Path, Path] | None, typer.Option("--compare", help="Two saved files, before and after; measures nothing.")
@@ -64,6 +65,7 @@ def command(
 
 
 def _measured(cases: Sequence[Case], rounds: int, threads: int) -> Iterator[Row]:
+    """Measures the cases one after the other, and yields their rows."""
     for number, case in enumerate(cases, 1):
         with err.status(f"{case.name} ({number} of {len(cases)})"):
             result = measure(case, case.size, rounds)
@@ -105,6 +107,7 @@ def _provenance(rounds: int, threads: int) -> dict[str, Any]:
 
 
 def _compare(files: tuple[Path, Path], threshold: float, as_json: bool) -> None:
+    """Shows how two saved files differ. Exits with 1 if a case is slower."""
     (before, origin), (after, now) = (load(file) for file in files)
     for name in ("cpu", "threads"):
         if origin.get(name) != now.get(name):

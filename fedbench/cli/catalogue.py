@@ -9,9 +9,8 @@ import typer
 
 import fedbench
 from fedbench import registry
-from fedbench.cli.output import say
+from fedbench.cli.output import say, writing
 from fedbench.descriptions import describe_algorithm
-from fedbench.errors import UsageError
 
 
 def command(
@@ -25,9 +24,7 @@ def command(
     from fedbench.leaderboard.pages.catalogue import render  # the other verbs start faster without it
 
     facts = [describe_algorithm(registry.find("algorithm", name)) for name in registry.names("algorithm")]
-    try:
+    with writing("catalogue", output):
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(render(facts, fedbench.__version__))
-    except OSError as error:
-        raise UsageError(f"catalogue: {output} cannot be written ({error.strerror}); choose another --output") from None
     say(f"{len(facts)} algorithms -> {output}")

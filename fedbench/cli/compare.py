@@ -9,8 +9,8 @@ import typer
 
 from fedbench.analysis.duel import duel, sentence
 from fedbench.analysis.summary import summarize
+from fedbench.cli.options import JsonOption
 from fedbench.cli.output import print_json, say
-from fedbench.cli.plan import JsonOption
 from fedbench.errors import UsageError, nearest
 from fedbench.results.record import Record
 from fedbench.suites import suite as suites

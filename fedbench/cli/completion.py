@@ -1,4 +1,5 @@
-"""What the shell's completion offers: names only, from tables that need no torch."""
+"""Words that the shell offers to complete a command line. They come from tables that need no
+torch, since a shell must answer at once."""
 
 from __future__ import annotations
 
@@ -12,12 +13,15 @@ from fedbench.scenarios.load import names
 
 
 def scenarios(incomplete: str) -> list[str]:
+    """Returns the names of the library's scenarios that begin so."""
     return [name for name in names() if name.startswith(incomplete)]
 
 
 def algorithms(incomplete: str) -> list[tuple[str, str]]:
-    """Names; behind a bracket, the options of that algorithm, each with its sentence where the
-    shell shows one."""
+    """Returns names of algorithms or, behind a bracket, the options of the algorithm before it.
+
+    Each comes with a sentence, which some shells show.
+    """
     name, bracket, rest = incomplete.partition("[")
     if not bracket:
         return [(known, "") for known in registry.names("algorithm") if known.startswith(origins.plain(name))]
@@ -36,6 +40,6 @@ def algorithms(incomplete: str) -> list[tuple[str, str]]:
 
 
 def things(incomplete: str) -> list[tuple[str, str]]:
-    """What `info` can show, and `test` check."""
+    """Returns names of algorithms, scenarios and tasks, which are what `info` and `test` take."""
     tasks = [name for name in registry.names("task") if name.startswith(origins.plain(incomplete))]
     return [*algorithms(incomplete), *((name, "") for name in (*scenarios(incomplete), *tasks))]

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from fedbench.cli.options import JsonOption
 from fedbench.cli.output import print_table, say
-from fedbench.cli.plan import JsonOption
 from fedbench.proof.conformance import SHIPPED, check_folder
 
 

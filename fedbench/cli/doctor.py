@@ -6,16 +6,15 @@ from pathlib import Path
 
 import typer
 
+from fedbench.cli.options import JsonOption, StoreOption
 from fedbench.cli.output import print_json, say
-from fedbench.cli.plan import JsonOption
-from fedbench.cli.run import StoreOption
 from fedbench.proof.doctor import examine
 
 
 def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> None:
     """Look at this machine and this installation.
 
-    Build, instruction set, memory, clock, data sets, disk, torch.
+    It checks the build, instruction set, memory, clock, data sets, disk and torch.
 
     Exit 1 if there is a problem; a warning says what would be better. Example: fedbench doctor
     """

@@ -1,5 +1,5 @@
-"""From what `plot` is asked for to the data of a figure, and to what draws it: a function for each
-kind."""
+"""The kinds of figures that `plot` knows. Each is a function that returns the data of a figure and
+the function that draws them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,17 @@ from fedbench.suites.compared import Compared
 from fedbench.suites.sensitivity import option_sensitivity
 from fedbench.suites.suite import Point, Suite
 
-WINDOW = 0.25  # of the budget, which a timeline shows where nothing else is asked for
+WINDOW = 0.25  # the share of the time budget that a timeline shows by default
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for. width: millimetres. seed: None for the first. until: seconds
-    of a timeline, None for WINDOW."""
+    """The options of the command line.
+
+    `rows`: names of algorithms. `width`: in millimetres. `seed`: None stands for the first one.
+    `until`: the last second of a timeline; None stands for the share WINDOW of the budget.
+    `references`: the folder of the files of reference times.
+    """
 
     source: Source
     rows: Sequence[str]
@@ -52,7 +56,7 @@ class Asked:
 
 
 Made = tuple[Any, Callable[[], Drawn]]
-"""The data of a figure, and what draws it."""
+"""The data of a figure, and the function that draws them."""
 
 
 def _curves(asked: Asked) -> Made:
@@ -137,15 +141,16 @@ MAKERS: dict[str, Callable[[Asked], Made]] = {
 
 
 def _at_one_point(found: Compared, points: Sequence[str]) -> Rows:
-    """Returns the rows of the only point, in the order of its board if it has one."""
+    """Returns the rows of the only point, in the order of its board if it has one. UsageError if
+    there are several points."""
     point = found.point(points[0] if len(points) == 1 else None)
     rows, board = found.rows[point], found.boards.get(point)
     return rows if board is None else {one.row: rows[one.row] for one in board.standings}
 
 
 def _one_point(suite: Suite, points: Sequence[str]) -> Point:
-    """Returns the only point that is asked for, or that there is. UsageError if there are
-    others."""
+    """Returns the point that is asked for, or the suite's only one. UsageError if there are
+    several."""
     if len(points) == 1:
         return suite.point(points[0])
     if len(suite.points) > 1:
@@ -155,15 +160,16 @@ def _one_point(suite: Suite, points: Sequence[str]) -> Point:
 
 
 def _bold(found: Compared, asked: Asked, ordered: Sequence[str]) -> list[str]:
-    """Returns the rows that are asked for, or the first ones. UsageError for more than can be told
-    apart."""
+    """Returns the rows to draw in bold: those that are asked for, or else the first ones of
+    `ordered`. UsageError if there are more than a reader can tell apart."""
     bold = found.labels(asked.rows) if asked.rows else list(ordered[:MOST_BOLD])
     looks(bold)
     return bold
 
 
 def _only(rows: Rows, wanted: Sequence[str]) -> Rows:
-    """UsageError for a row that is at other points only."""
+    """Returns the wanted rows, in the order of `wanted`. UsageError if this point does not have one
+    of them."""
     absent = [row for row in wanted if row not in rows]
     if absent:
         raise UsageError(f"plot: there is no row {absent[0]!r} at this point; known: {', '.join(rows)}")
@@ -171,14 +177,15 @@ def _only(rows: Rows, wanted: Sequence[str]) -> Rows:
 
 
 def _named(asked: Asked) -> Sequence[str]:
-    """UsageError if no algorithm is named."""
+    """Returns the algorithms that are asked for. UsageError if there are none."""
     if not asked.rows:
         raise UsageError("plot: expected one to four algorithms, name them with -a")
     return asked.rows
 
 
 def _specs(asked: Asked) -> list[RunSpec]:
-    """Returns a run of every named algorithm."""
+    """Returns the specification of one run of every named algorithm: of a run in the records, or
+    of one that the suite has planned."""
     named = _named(asked)
     if asked.source.suite is None:
         found = asked.source.compared()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli.output import say
+from fedbench.cli.output import say, writing
 from fedbench.errors import UsageError
 from fedbench.scenarios import imports, trace_files
 
@@ -37,14 +37,12 @@ def traces(
     names = [f"{file.stem}.csv" for file in logs]
     if len(set(names)) < len(names):
         raise UsageError(f"import traces {folder}: two of its files differ in their suffix alone; rename one")
-    texts = [imports.trace(file, latency_seconds).text for file in logs]
-    try:
+    texts = {name: imports.trace(file, latency_seconds).text for name, file in zip(names, logs, strict=True)}
+    with writing("import traces", output):
         output.mkdir(parents=True)
-        for name, text in zip(names, texts, strict=True):
+        for name, text in texts.items():
             (output / name).write_text(text)
-    except OSError as error:
-        raise UsageError(f"import traces: {output} cannot be written ({error.strerror}); choose another --output") from None
-    sum_of_all = trace_files.sum_of({name: text.encode() for name, text in zip(names, texts, strict=True)})
+    sum_of_all = trace_files.sum_of({name: text.encode() for name, text in texts.items()})
     say(f"{len(names)} traces -> {output}\n  network: {{trace: {{folder: {output}, sha256: {sum_of_all}}}}}")
 
 
@@ -83,8 +81,6 @@ def availability(
 
 
 def _write(kind: str, output: Path, imported: imports.Imported) -> None:
-    try:
+    with writing(f"import {kind}", output):
         output.write_text(imported.text)
-    except OSError as error:
-        raise UsageError(f"import {kind}: {output} cannot be written ({error.strerror}); choose another --output") from None
     say(f"{kind} -> {output}{f'; {imported.left_out}' if imported.left_out else ''}")

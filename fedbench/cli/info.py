@@ -18,7 +18,8 @@ from fedbench.scenarios.load import names as scenario_names
 
 
 def describe_task(name: str) -> dict[str, Any]:
-    """What a task is, the models that fit it, and what is missing to load it; JSON-able."""
+    """Returns what a task is, the models that fit it, and what is missing to load it. All values
+    can be written as JSON."""
     from fedbench.tasks.available import missing, models_for
 
     load_task = registry.find("task", name)
@@ -35,8 +36,8 @@ def command(
 ) -> None:
     """Show what an algorithm, a scenario or a task is.
 
-    An algorithm's equations, source and options; a scenario with all its keys; a task, the models
-    that fit it and what it needs.
+    Of an algorithm it shows the equations, source and options; of a scenario, all keys; of a task,
+    the models that fit it and what it needs.
 
     Example: fedbench info fedbuff
     """

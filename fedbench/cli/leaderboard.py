@@ -9,10 +9,18 @@ import typer
 
 from fedbench.analysis.axes import AXES
 from fedbench.cli import submissions
+from fedbench.cli.options import (
+    ARCHIVES,
+    TUNED,
+    ArchivesOption,
+    DrawOption,
+    FolderOption,
+    JsonOption,
+    ReferencesOption,
+    StoreOption,
+    SuitesArgument,
+)
 from fedbench.cli.output import say, show
-from fedbench.cli.plan import JsonOption
-from fedbench.cli.run import StoreOption
-from fedbench.cli.suite_results import ARCHIVES, TUNED, ArchivesOption, FolderOption, ReferencesOption
 from fedbench.errors import UsageError
 from fedbench.results.store import Store
 from fedbench.suites import suite as suites
@@ -51,7 +59,7 @@ def build(
 
 @app.command("suites")
 def build_suites(
-    several: Annotated[list[str], typer.Argument(metavar="SUITE...", help="Names of suites, or paths to .yaml files.")],
+    several: SuitesArgument,
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
     references: ReferencesOption = REFERENCES,
@@ -68,8 +76,8 @@ def build_suites(
     """Write the pages of suites from their archives. The first one is index.html; they need no
     network.
 
-    Algorithms x points: who reaches the targets when, who is first, and what the seeds cannot tell
-    apart. What `suite illustrate` has made beside an archive is shown too.
+    They show for every algorithm and point when the targets are reached, who is first, and what the
+    seeds cannot tell apart. What `suite illustrate` has made beside an archive is shown too.
 
     Example: fedbench leaderboard suites axes -o site
     """
@@ -98,8 +106,8 @@ def build_suites(
 
 
 def _papers(folder: Path) -> list[dict[str, Any]]:
-    """Returns what is said of every paper by the records of a folder; with our code beside it where
-    this is a checkout."""
+    """Returns the documents of all papers, made from the committed records in a folder. In a
+    checkout they also show our code beside the papers' lines."""
     from fedbench.papers import published  # the other verbs start faster without it
 
     if not folder.is_dir():
@@ -112,7 +120,7 @@ def _papers(folder: Path) -> list[dict[str, Any]]:
 def check(
     output: Annotated[Path, typer.Argument(help="Folder of the page, or of a submission.")] = Path("leaderboard"),
     sample: submissions.SampleOption = 0,
-    draw: submissions.DrawOption = 0,
+    draw: DrawOption = 0,
     run_plugins: submissions.PluginsOption = False,
     archives: ArchivesOption = ARCHIVES,
     record: submissions.RecordOption = False,

@@ -9,6 +9,7 @@ import typer
 
 from fedbench import registry
 from fedbench.bibliography import paper
+from fedbench.cli.options import JsonOption
 from fedbench.cli.output import print_json, print_table
 from fedbench.errors import UsageError
 from fedbench.presets import Preset, presets
@@ -24,22 +25,24 @@ class Kind(StrEnum):
 
 
 def about(kind: Kind) -> list[tuple[str, str]]:
-    """(name, one line about it) of everything of a kind."""
+    """Returns the name of everything of a kind, and a sentence about it."""
     if kind is Kind.scenarios:
         return [(name, load(name).about) for name in scenario_names()]
     if kind is Kind.presets:
         return [(one.name, f"{one.about} For {', '.join(one.algorithms)}: {_cited(one)}.") for one in presets().values()]
     singular = kind.value.removesuffix("s")
-    rows = [(name, _one_line(singular, name)) for name in registry.names(singular)]
+    rows = [(name, _sentence(singular, name)) for name in registry.names(singular)]
     return rows if kind is Kind.algorithms else [(name, text + _absence(name)) for name, text in rows]
 
 
-def _one_line(kind: str, name: str) -> str:
-    """One that cannot be imported does not hide the others."""
+def _sentence(kind: str, name: str) -> str:
+    """Returns the first paragraph of a docstring, or the error of what cannot be imported, so that
+    it does not hide the others."""
     try:
-        return _first_line(registry.find(kind, name).__doc__)
+        paragraph, _, _ = (registry.find(kind, name).__doc__ or "").strip().partition("\n\n")
     except UsageError as error:
         return str(error)
+    return " ".join(paragraph.split())
 
 
 def _absence(task: str) -> str:
@@ -48,18 +51,14 @@ def _absence(task: str) -> str:
     return " Not on this machine." if missing(task) else ""
 
 
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().partition("\n")[0]
-
-
 def _cited(preset: Preset) -> str:
-    """Where a preset's options are from, in short."""
+    """Returns the papers that report a preset's options, in short."""
     return "; ".join(f"{paper(one.key).short}, {one.place}" for one in preset.source)
 
 
 def command(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List algorithms, scenarios, tasks or presets.
 

@@ -1,4 +1,4 @@
-"""`fedbench`: exit 0 ok, 1 a check failed, 2 used wrongly."""
+"""The command line `fedbench`. Exit codes: 0 for success, 1 if a check failed, 2 for wrong use."""
 
 from __future__ import annotations
 
@@ -95,8 +95,11 @@ app.add_typer(imports.app, name="import")
 
 
 def main() -> None:
-    """Entry point: users' errors become one screen and an exit code, never a traceback; likewise
-    those of a plugin, and what the machine or its limits refuse."""
+    """Runs the command line and ends the program.
+
+    Errors of the user, of a plugin and of the machine (such as a full disk) become a message and an
+    exit code. Only a mistake in fedbench itself shows a traceback.
+    """
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell may have closed it
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in (sys.stdout, sys.stderr):
@@ -109,19 +112,19 @@ def main() -> None:
 
 
 def _exit_code() -> int | str | None:
-    """Run the verb; its exit code, after its error was shown."""
+    """Runs the verb, shows its error if there is one, and returns the exit code."""
     try:
         try:
-            app(prog_name="fedbench")  # whatever started it: completion asks for the program by this name
+            app(prog_name="fedbench")  # also under `python -m`: completion asks for the program by this name
         finally:
-            sys.stdout.flush()  # here a refusal is an error like any other, and what was said is not forgotten below
+            sys.stdout.flush()  # a failure here is shown like any other error; at the interpreter's end it would not be
     except SystemExit as end:
         if not _ended_by_plugin(end):
             return end.code
         error: FedbenchError = origins.ended(end)
     except FedbenchError as own:
         error = own
-    except BrokenPipeError:  # the reader has gone: nobody is left to be told
+    except BrokenPipeError:  # the reader of our output has gone, so nobody would see a message
         return 1
     except Exception as other:
         if not (isinstance(other, origins.REFUSED) or origins.is_own(other)):
@@ -134,13 +137,17 @@ def _exit_code() -> int | str | None:
 
 
 def _ended_by_plugin(end: SystemExit) -> bool:
-    """The command line itself ends in these packages; only elsewhere is it worth asking whose the
-    code is."""
+    """Returns whether code of a plugin ended the program.
+
+    The command line itself ends in typer, click or fedbench, for which the slower question whose
+    code it is needs no answer.
+    """
     *_, (last, _) = traceback.walk_tb(end.__traceback__)
     return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and origins.is_own(end)
 
 
 def _forget_output() -> None:
-    """What could not be written is not tried again when the interpreter ends."""
+    """Points standard output at the null device, so that the interpreter does not try again at its
+    end to write what could not be written."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

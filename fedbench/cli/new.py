@@ -13,13 +13,12 @@ from typing import Annotated
 import typer
 
 from fedbench import registry
-from fedbench.cli.output import say
+from fedbench.cli.output import say, writing
 from fedbench.errors import UsageError
 from fedbench.origins import ALGORITHMS, NAME
 
 app = typer.Typer(help="Write the files of something new.", no_args_is_help=True)
 TEMPLATES = Path(__file__).with_name("templates")
-
 
 NameArgument = Annotated[str, typer.Argument(help="Small letters, digits and underscores.")]
 DirectoryOption = Annotated[Path, typer.Option("--directory", "-d", help="Where to write; made if it is not there.")]
@@ -64,21 +63,29 @@ def task(name: NameArgument, directory: DirectoryOption = Path()) -> None:
 
 
 def _write(kind: str, directory: Path, files: Mapping[str, str], **words: str) -> None:
-    """Files by their templates, filled in with words. UsageError if one is there already, or cannot
-    be written."""
+    """Writes files from templates whose placeholders are replaced by `words`.
+
+    Args:
+        kind: What the files are of, for error messages.
+        directory: Where the files are written.
+        files: The template of every file.
+        words: The text that replaces each placeholder.
+
+    Raises:
+        UsageError: A file is there already, or cannot be written.
+    """
     for file in files:
         if (directory / file).exists():
             raise UsageError(f"new {kind}: {directory / file} is there already; choose another name or --directory")
-    try:
+    with writing(f"new {kind}", directory, "--directory"):
         directory.mkdir(parents=True, exist_ok=True)
         for file, template in files.items():
             (directory / file).write_text(Template((TEMPLATES / template).read_text()).substitute(words))
-    except OSError as error:
-        raise UsageError(f"new {kind}: {directory} cannot be written ({error.strerror}); choose another --directory") from None
 
 
 def check_name(kind: str, name: str) -> None:
-    """UsageError for what cannot be a module's name, or is taken. `kind`: algorithm or task."""
+    """Raises UsageError if the name cannot be a module's name, or is taken. `kind` is algorithm or
+    task."""
     if not NAME.fullmatch(name) or name.endswith("_"):
         raise UsageError(f"new {kind}: the name must be small letters, digits and underscores, such as my_{kind}, got {name!r}")
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):

@@ -7,30 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from fedbench import registry
-from fedbench.cli import completion
+from fedbench.cli.options import AlgorithmOption, DeviceOption, JsonOption, ScenarioArgument, SetOption
 from fedbench.cli.output import out, print_json, print_table
 from fedbench.engine.plan import plan
 from fedbench.engine.spec import RunSpec
 from fedbench.scenarios.load import load
 
-ScenarioArgument = Annotated[
-    str, typer.Argument(help="A scenario's name, or a path to a .yaml file.", autocompletion=completion.scenarios)
-]
-AlgorithmOption = Annotated[
-    list[str],
-    typer.Option(
-        "--algorithm",
-        "-a",
-        help="name, name[param=value,...] or file.py:Class[..]; may be given several times.",
-        autocompletion=completion.algorithms,
-    ),
-]
-SetOption = Annotated[list[str] | None, typer.Option("--set", help="Override a key of the scenario: key.path=value.")]
-DeviceOption = Annotated[
-    str, typer.Option(help="Where jobs are trained: cpu, cuda or cuda:N; cuda is torch's, jobs side by side.")
-]
-NAMES, COLUMN = 28, 26  # characters: of the names of facts, and of the least that one of several plans gets
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+NAMES, COLUMN = 28, 26  # widths in characters: of the names of facts, and at least of every plan
 
 
 def command(
@@ -60,7 +43,8 @@ def command(
 
 
 def _show(plans: list[dict[str, Any]]) -> None:
-    """Plans side by side: a column each, and a row for each fact that one of them has."""
+    """Prints plans side by side: a column for each plan, and a row for each fact that one of them
+    has."""
     facts = [name for name in plans[0] if name not in ("scenario", "algorithm", "seed") and any(row[name] != "" for row in plans)]
     rows = [(name.replace("_", " "), *(_text(row[name]) for row in plans)) for name in facts]
     title = f"plan of {plans[0]['scenario']}, seed {plans[0]['seed']}"

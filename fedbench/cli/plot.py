@@ -11,9 +11,9 @@ import typer
 
 from fedbench.analysis.axes import AXES
 from fedbench.analysis.metrics import HIGHER_IS_BETTER
-from fedbench.cli.output import say, show
+from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, ReferencesOption
+from fedbench.cli.output import say, show, writing
 from fedbench.cli.rows import OptionsOption, PointsOption, RecordsOption, RowsOption, Source, SuiteOption
-from fedbench.cli.suite_results import ARCHIVES, TUNED, ArchivesOption, FolderOption, ReferencesOption
 from fedbench.errors import UsageError, nearest
 from fedbench.results.store import write_atomically
 from fedbench.suites.findings.results import REFERENCES
@@ -61,20 +61,18 @@ def command(
     source = Source(records, suite, points or (), options, folder, archives)
     asked = Asked(source, rows or (), width_of(width), axis, metric, quartiles, seed, clients, until, references)
     data, draw = MAKERS[kind](asked)
-    try:
+    with writing("plot", output):
         if output.suffix.lower() == DATA:
             _write_data(kind, data, output)
         else:
             drawn = draw()
             write(drawn, output)
             say(drawn.caption)
-    except OSError as error:
-        raise UsageError(f"plot: {output} cannot be written ({error.strerror}); choose another --output") from None
     show(f"{kind} -> {output}")
 
 
 def _write_data(kind: str, data: Any, file: Path) -> None:
-    """Several figures' parts are a list."""
+    """Writes the data of a figure as JSON. Data of several panels become a list."""
     plain = [dataclasses.asdict(one) for one in data] if isinstance(data, list | tuple) else dataclasses.asdict(data)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, (json.dumps({"kind": kind, "data": plain}, indent=1, allow_nan=False) + "\n").encode())

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from fedbench.cli.interrupts import interruptible
+from fedbench.cli.options import JsonOption, ProcessesOption
 from fedbench.cli.output import print_json, print_table, say, show
-from fedbench.cli.plan import JsonOption
-from fedbench.cli.run import interruptible
 from fedbench.engine.compare import verdict
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
@@ -40,7 +40,7 @@ def command(
     planned: Annotated[bool, typer.Option("--plan", help="Train nothing: verdicts, costs and reasons.")] = False,
     store: Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path("runs/papers"),
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
-    processes: Annotated[int, typer.Option("-j", "--processes", help="Runs at a time, each in a process.", min=1)] = 1,
+    processes: ProcessesOption = 1,
     pack: Annotated[
         bool, typer.Option("--pack", help="Train nothing: put what the store has into the folder of the committed records.")
     ] = False,
@@ -79,7 +79,8 @@ def command(
 
 
 def _possible(chosen: Sequence[Cell]) -> list[Cell]:
-    """The cells that are run and whose data are here. UsageError if the data of all are missing."""
+    """Returns the cells that have runs and whose data are on this machine, and shows what is left
+    out. UsageError if the data of all cells are missing."""
     wanted = [cell for cell in chosen if runs.is_run(cell)]
     lacking = {cell.name: why for cell in wanted if (why := runs.lacks(cell))}
     if wanted and len(lacking) == len(wanted):
@@ -90,7 +91,10 @@ def _possible(chosen: Sequence[Cell]) -> list[Cell]:
 
 
 def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: int, *, varied: bool) -> dict[str, str]:
-    """Computes with the instruction set of the committed records, where this machine has it."""
+    """Computes the runs that are absent, and returns the errors of those that failed.
+
+    The instruction set is that of the committed records, where this machine has it.
+    """
     known = runs.used(chosen, committed)
     isa = as_recorded(known[0], RunOptions()).isa if known else ""
     options = RunOptions(resume=True, isa=isa)
@@ -102,7 +106,7 @@ def _compute(chosen: Sequence[Cell], where: Store, committed: Find, processes: i
 
 
 def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: bool) -> int:
-    """Says how the records and the committed ones of the same runs compare. Returns how many are
+    """Shows how the records compare with the committed ones of the same runs. Returns how many are
     not identical."""
     counts: Counter[str] = Counter()
     by_id = {record.run_id: record for record in runs.used(chosen, committed, varied=varied)}
@@ -121,8 +125,8 @@ def _compared(chosen: Sequence[Cell], found: Find, committed: Find, *, varied: b
 
 
 def _write(archives: Path, address: str | None) -> None:
-    """The verdicts on all cells as JSON, and the pages of the papers. UsageError for a part of
-    them, or outside of the repository."""
+    """Writes the verdicts on all cells as JSON, and the pages of the papers. UsageError if only a
+    part is asked for (`address`), or outside of the repository."""
     from fedbench.papers import published  # the other verbs start faster without it
 
     root = Path.cwd()
@@ -135,6 +139,8 @@ def _write(archives: Path, address: str | None) -> None:
 
 
 def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
+    """Adds the store's records to the committed ones of their tables. UsageError if there are
+    none."""
     packed = 0
     for of in papers.tables(chosen):
         whole = papers.chosen(of)
@@ -148,6 +154,7 @@ def _pack(chosen: Sequence[Cell], where: Store, archives: Path) -> None:
 
 
 def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
+    """Prints the verdicts on the cells, and those on the order of the algorithms."""
     ordered = list(orders(verdicts))
     if as_json:
         for row in (*(one.as_dict() for one in verdicts), *(one.as_dict() for one in ordered)):

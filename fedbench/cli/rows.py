@@ -1,5 +1,4 @@
-"""From what `plot` and `table` are given to the rows that they show: of a suite, of an archive or
-of a store."""
+"""Where `plot` and `table` take their rows from: a suite, an archive or a store."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from typing import Annotated
 import typer
 
 from fedbench.cli import completion
-from fedbench.cli.suite_results import ARCHIVES, TUNED
+from fedbench.cli.options import ARCHIVES, TUNED
 from fedbench.errors import UsageError, nearest
 from fedbench.suites import suite as suites
 from fedbench.suites import tuned
@@ -44,7 +43,11 @@ OptionsOption = Annotated[
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows come from, as it was given. `kind`: tuned or published, None for what there is."""
+    """The options of the command line that say where rows come from.
+
+    `kind`: tuned or published options; None stands for tuned ones if there are any, else published
+    ones.
+    """
 
     records: Path | None = None
     suite: str | None = None
@@ -66,7 +69,7 @@ class Source:
         return suites.load(self.suite)
 
     def compared(self) -> Compared:
-        """Returns the rows of the points that are asked for; of all if none is. Reads all
+        """Returns the rows of the points that are asked for, or of all points. Reads all
         records."""
         if self.suite is not None:
             return self._of_suite(suites.load(self.suite))
@@ -87,15 +90,15 @@ class Source:
         return Results(suite, frozen, found)
 
     def frozen(self, suite: Suite) -> tuned.Tuned | None:
-        """Returns the chosen options of a suite; None if it has none, or if published ones are
-        asked for."""
+        """Returns the tuned options of a suite; None if it has none, or if published ones are asked
+        for."""
         if suite.tuning is None or self.kind == "published":
             return None
         file = self.tuned_in / f"{suite.name}.yaml"
         return tuned.read(file, suite) if self.kind == "tuned" or file.exists() else None
 
     def words(self) -> list[tuple[str, object]]:
-        """Returns the options that were given, for `told`."""
+        """Returns the options that were given and their values, for `told`."""
         own: list[tuple[str, object]] = [("--records", self.records), ("--suite", self.suite)]
         own += [("--point", point) for point in self.points]
         own += [("--options", self.kind)]
@@ -107,6 +110,7 @@ class Source:
 
 
 def told(verb: str, options: Sequence[tuple[str, object]]) -> str:
-    """Returns the command that makes the same again; options without a value are left out."""
+    """Returns the command line of a verb with these options. An option whose value is None is left
+    out."""
     words = [word for name, value in options if value is not None for word in (name, str(value))]
     return shlex.join(["fedbench", *verb.split(), *words])

@@ -9,6 +9,6 @@ from fedbench.cli.output import say
 def command() -> None:
     """Print the rules of suites.
 
-    What a valid row is, and what voids one. Markdown.
+    They say what a valid row is, and what voids one. The text is Markdown.
     """
     say(rules.TEXT.removesuffix("\n"))

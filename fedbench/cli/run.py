@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from fedbench.cli.interrupts import interruptible
+from fedbench.cli.options import (
+    AlgorithmOption,
+    DeviceOption,
+    JsonOption,
+    ProcessesOption,
+    ScenarioArgument,
+    SetOption,
+    StoreOption,
+    WorkersOption,
+)
 from fedbench.cli.output import err, print_json, show
-from fedbench.cli.plan import AlgorithmOption, DeviceOption, JsonOption, ScenarioArgument, SetOption
 from fedbench.engine.run import RunOptions
 from fedbench.results.store import Store
 from fedbench.suites.progress import Lines, watching
 from fedbench.suites.records import Records
 from fedbench.suites.runner import RunsFailed, run
-
-StoreOption = Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")]
 
 
 def command(
@@ -28,8 +34,8 @@ def command(
     first_seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
     overrides: SetOption = None,
     store: StoreOption = Path("runs"),
-    processes: Annotated[int, typer.Option("-j", "--processes", help="Runs at a time, each in a process.", min=1)] = 1,
-    workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
+    processes: ProcessesOption = 1,
+    workers: WorkersOption = 1,
     trainer: Annotated[str, typer.Option(help="Who trains: auto, native or torch; auto takes native where it can.")] = "auto",
     device: DeviceOption = "cpu",
     resume: Annotated[
@@ -82,30 +88,8 @@ def command(
         raise failed
 
 
-@contextlib.contextmanager
-def terminable() -> Iterator[None]:
-    """SIGTERM is answered as Ctrl-C is, also where a shell that put the program into the background
-    has it ignore Ctrl-C: it leaves checkpoints."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
-def interruptible(then: str) -> Iterator[None]:
-    """Ctrl-C and SIGTERM leave checkpoints and end the program with 130; `then` says how what is
-    missing goes on."""
-    try:
-        with terminable():
-            yield
-    except KeyboardInterrupt:
-        show(f"interrupted; finished runs are stored, {then}")
-        raise typer.Exit(130) from None
-
-
 def _report(records: Records, store: Path, *, as_json: bool) -> None:
+    """Prints where the records are, and which runs another process is computing."""
     for record in records:
         spec = record.meta["spec"]
         place = Store(store).folder(spec["scenario"]["name"], spec["algorithm"]["name"], record.run_id)

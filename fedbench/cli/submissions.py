@@ -1,4 +1,4 @@
-"""`fedbench leaderboard check|retract|history` of submissions, and what the site shows of them."""
+"""`fedbench leaderboard check|retract|history` of submissions, and what the site shows of submissions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from fedbench.suites import suite as suites
 
 SUBMISSIONS = Path("results/submissions")
 SampleOption = Annotated[int, typer.Option(help="Of a submission: so many records, drawn at random, are run again.", min=0)]
-DrawOption = Annotated[int, typer.Option(help="Seed of that draw; another one draws others.", min=0)]
 PluginsOption = Annotated[
     bool, typer.Option("--run-plugins", help="Draw also records of algorithms that are not built in: executes code of strangers.")
 ]
@@ -32,7 +31,12 @@ RecordOption = Annotated[
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of a check."""
+    """The options of a check.
+
+    `sample`: how many records are run again. `draw`: the seed by which they are drawn.
+    `run_plugins`: whether algorithms that are not built in may be executed. `record`: whether the
+    result is added to the history.
+    """
 
     sample: int = 0
     draw: int = 0
@@ -43,7 +47,10 @@ class Wish:
 
 def shown(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Returns what the site says of every submission in a folder, and the documents of those that
-    have rows. Their boards are their own, so nobody's standing moves."""
+    have records.
+
+    Every submission has a board of its own, so it changes no rank on the boards of the suites.
+    """
     from fedbench.leaderboard import of_records  # the other verbs start faster without it
 
     several, documents = [], []
@@ -73,7 +80,8 @@ def shown(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 def check_one(folder: Path, wish: Wish, archives: Path) -> None:
-    """Check a submission, run some of it again, show what was found. Exit 1 for faults."""
+    """Checks a submission, runs a sample of its records again, and shows what was found. Exits with
+    1 if there are faults."""
     report = check(folder, archives=archives)
     if wish.sample:
         report = rerun(report, folder, wish.sample, wish.draw, run_plugins=wish.run_plugins, tell=show)
@@ -101,8 +109,12 @@ def _show(report: Report) -> None:
 
 
 def _record(folder: Path, report: Report) -> None:
-    """Add what is new: a submission is received, then checked, then re-run, each with the digest
-    that was looked at."""
+    """Adds lines to the history for the steps that the submission has reached and the history
+    lacks.
+
+    The steps are received, checked and re-run. A step belongs to the digest of the content that was
+    looked at, so changed content goes through all steps again.
+    """
     if report.digest is None or report.validity is None:
         raise UsageError(f"submission {folder}: it has not the form of one, so there is nothing to record")
     file = folder.resolve().parent / HISTORY

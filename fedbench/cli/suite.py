@@ -11,9 +11,9 @@ import typer
 
 from fedbench import registry
 from fedbench.analysis import profiles
+from fedbench.cli.interrupts import interruptible
+from fedbench.cli.options import TUNED, JsonOption, ProcessesOption
 from fedbench.cli.output import print_json, print_table, say, show
-from fedbench.cli.plan import JsonOption
-from fedbench.cli.run import interruptible
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError, nearest
@@ -38,7 +38,6 @@ OnlyOption = Annotated[
     list[str] | None, typer.Option("--algorithm", "-a", help="Only this algorithm; may be given several times.")
 ]
 StoreOption = Annotated[Path | None, typer.Option(help="Folder of the records; runs/SUITE by default.", envvar="FEDBENCH_STORE")]
-ProcessesOption = Annotated[int, typer.Option("-j", "--processes", help="Runs at a time, each in a process.", min=1)]
 OnOption = Annotated[
     str, typer.Option("--on", help="Where: here; ray or ray:ADDRESS, with the extra [ray]; slurm, with the extra [slurm].")
 ]
@@ -47,8 +46,11 @@ TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of chose
 
 
 def chosen(suite: Suite, points: Sequence[str] | None, algorithms: Sequence[str] | None) -> tuple[list[Point], list[str]]:
-    """The points and algorithms that are asked for; all of them if none is. An algorithm that is
-    not built in may be any. UsageError for another one that the suite does not have."""
+    """Returns the points and algorithms that are asked for, or all of the suite.
+
+    An algorithm that is not built in is taken as it is, also if the suite does not have it.
+    UsageError for a point, or a built-in algorithm, that the suite does not have.
+    """
     known = suite.selectors()
     by_name = {registry.parse_selector(selector)[0]: selector for selector in known}
     picked = [one if one in known else by_name.get(one.replace("-", "_"), one) for one in algorithms or known]
@@ -60,13 +62,13 @@ def chosen(suite: Suite, points: Sequence[str] | None, algorithms: Sequence[str]
 
 
 def opened(suite: str, store: Path | None) -> tuple[Suite, Store]:
-    """The suite, and where its records are."""
+    """Returns the suite of this name or path, and the store of its records."""
     found = suites.load(suite)
     return found, Store(store or Path("runs") / found.name)
 
 
 def runnable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) -> Iterator[tuple[Point, str]]:
-    """The points and algorithms that go together; of the others it is shown why they do not."""
+    """Yields the points and algorithms that go together, and shows why the others do not."""
     for point, selector, refused in campaign.applicable(suite, points, selectors):
         if refused:
             show(f"not applicable: {selector} at {point.name}: {refused}")
@@ -76,7 +78,7 @@ def runnable(suite: Suite, points: Sequence[Point], selectors: Sequence[str]) ->
 
 @app.command("list")
 def list_suites() -> None:
-    """The suites of the library."""
+    """List the suites of the library."""
     found = [suites.load(name) for name in suites.names()]
     rows = [(s.name, f"{len(s.points)}", f"{len(s.selectors())}", f"{s.seeds.count}", s.content_hash(), s.about) for s in found]
     print_table("suites", ("name", "points", "algorithms", "seeds", "hash", "about"), rows)
@@ -90,7 +92,7 @@ def plan(
     untimed: Annotated[bool, typer.Option("--untimed", help="Do not measure this machine.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """What a suite costs, before anything is trained.
+    """Show what a suite costs, before anything is trained.
 
     Runs and trained steps are from plans. Seconds are from two short runs of every algorithm on
     this machine, so they are an estimate. `resolves` is the smallest difference in the time to the
@@ -128,8 +130,11 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
 
 
 def _priced_row(cells: Sequence[Cell], resolves: float | None) -> tuple[str, ...]:
-    """`resolves`: the smallest difference in the time to the targets that the suite's seeds show,
-    where a reference says."""
+    """Returns the cells of the table for a point.
+
+    `resolves`: the smallest difference in the time to the targets that the suite's seeds can show,
+    in seconds; None if the suite has no file of reference times.
+    """
     total = Total.of(cells)
     seconds = "-" if total.core_seconds is None else f"{total.core_seconds / 60:.1f}"
     return (
@@ -155,8 +160,8 @@ def run(
 ) -> None:
     """Run what a suite compares.
 
-    Rows with published options, and with --tuned FILE also those with the options of the file.
-    Finished runs are taken from the store, interrupted ones continue.
+    These are the rows with published options and, with --tuned FILE, also those with the options of
+    the file. Finished runs are taken from the store, interrupted ones continue.
     """
     found, where = opened(suite, store)
     frozen = options_of(found, options)
@@ -166,14 +171,14 @@ def run(
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
-    """The runs of published rows and, if there are frozen options, of tuned ones; a run of both
-    once."""
+    """Returns the runs of published rows and, if there are frozen options, of tuned rows. A run
+    that belongs to both is there once."""
     specs = [spec for _, _, of_row in tuned.rows(suite, frozen, points, selectors) for spec in of_row]
     return list({spec.run_id: spec for spec in specs}.values())
 
 
 def options_of(suite: Suite, file: Path | None) -> tuned.Tuned | None:
-    """The frozen options, if a file of them is given."""
+    """Returns the options in a file of tuned options, or None without a file."""
     return None if file is None else tuned.read(file, suite)
 
 
@@ -185,7 +190,7 @@ def status(
     options: TunedOption = None,
     store: StoreOption = None,
 ) -> None:
-    """How many runs of a suite have a record, and what failed."""
+    """Show how many runs of a suite have a record, and what failed."""
     found, where = opened(suite, store)
     frozen = options_of(found, options)
     some, selectors = chosen(found, points, algorithms)
@@ -213,9 +218,7 @@ def tune(
     store: StoreOption = None,
     processes: ProcessesOption = 1,
     on: OnOption = "here",
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of SUITE.yaml and SUITE-trials.parquet.")] = Path(
-        "results/tuned"
-    ),
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of SUITE.yaml and SUITE-trials.parquet.")] = TUNED,
     collect: Annotated[bool, typer.Option("--collect", help="Compute nothing, take what is there.")] = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -237,14 +240,15 @@ def tune(
         ]
         wanted = [spec for trial in several for spec in trial.specs if spec.run_id not in known]
         _compute(wanted, where, processes, executor(on, where), quiet=quiet)
-    ended, choices = tuning.collect(found, space, where, known)  # of the whole suite: what other calls found stays
+    ended, choices = tuning.collect(found, space, where, known)  # of all points: the files keep what other calls found
     trials_table.write(table, ended, found.design_hash())
     write_atomically(file, tuned.as_yaml(tuned.content(found, space, choices)).encode())
     show(f"{len(ended):,} trials in {table}, {len(choices)} choices in {file}")
 
 
 def executor(on: str, store: Store) -> Executor | None:
-    """Who works at the runs; None for processes here. UsageError for another word."""
+    """Returns the executor that --on names, or None for processes on this machine. UsageError for
+    an unknown name."""
     name, _, address = on.partition(":")
     if on == "here":
         return None
@@ -256,6 +260,7 @@ def executor(on: str, store: Store) -> Executor | None:
 
 
 def _compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> None:
+    """Computes the wanted runs that the store lacks. FedbenchError if some of them failed."""
     show(f"{len(wanted):,} runs, {len(campaign.missing(store, wanted)):,} of them to be computed, into {store.root}")
     with interruptible("the same command goes on"), contextlib.nullcontext(None) if quiet else watching(True) as watcher:
         tally = campaign.compute(

@@ -1,4 +1,5 @@
-"""`fedbench suite pack|unpack|freeze|illustrate|report`: from the records of a suite to what is published."""
+"""`fedbench suite pack|unpack|freeze|illustrate|report`, which make the published files of a suite
+from its records."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import typer
 
 from fedbench import rules
 from fedbench.analysis import profiles
+from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, ReferencesOption, SuitesArgument
 from fedbench.cli.output import show
 from fedbench.cli.suite import StoreOption, SuiteArgument, TunedOption, compared, opened, options_of
 from fedbench.errors import UsageError
@@ -19,12 +21,9 @@ from fedbench.suites import suite as suites
 from fedbench.suites.findings.page import page
 from fedbench.suites.findings.results import REFERENCES, load, reference_file, reference_for, reference_of
 
-app = typer.Typer()  # its verbs stand beside those of `fedbench.cli.suite`
+app = typer.Typer()  # main.py adds its verbs to those of `fedbench.cli.suite`
 
-ARCHIVES, TUNED, PAGE = Path("results/suites"), Path("results/tuned"), Path("results/findings.md")
-FolderOption = Annotated[Path, typer.Option("--tuned-in", help="Folder of the files of chosen options.")]
-ReferencesOption = Annotated[Path, typer.Option("--references", help="Folder of the files of reference times.")]
-ArchivesOption = Annotated[Path, typer.Option("--archives", help="Folder of the archives.")]
+PAGE = Path("results/findings.md")
 
 
 @app.command("pack")
@@ -69,8 +68,8 @@ def freeze(
 ) -> None:
     """Make reference times and resolutions of a suite.
 
-    From its tuned rows. Profiles are relative to them, so a new entrant moves nobody: where the
-    file is there, it is made again from the algorithms that it names.
+    They are made from its tuned rows. Profiles are relative to them, so a new entrant changes
+    nobody's profile: a file that is there already is made again from the algorithms that it names.
     """
     found = suites.load(suite)
     results, file = load(found, folder, archives), output or reference_file(found.name)
@@ -88,8 +87,8 @@ def illustrate(
 ) -> None:
     """Make what a suite's pictures show beside its records.
 
-    Who has which labels, what clients do when, and what was tried of the options. Needs the data;
-    the site then does not.
+    The pictures show who has which labels, what clients do when, and which options were tried. This
+    needs the data; the site then does not.
     """
     found = suites.load(suite)
     is_tuned = found.tuning is not None
@@ -103,7 +102,7 @@ def illustrate(
 
 @app.command("report")
 def report(
-    several: Annotated[list[str], typer.Argument(metavar="SUITE...", help="Names of suites, or paths to .yaml files.")],
+    several: SuitesArgument,
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
     references: ReferencesOption = REFERENCES,
@@ -111,7 +110,7 @@ def report(
 ) -> None:
     """Write a page on what the records of suites say.
 
-    Who is first at which point, how sure that is, and what options have to do with it.
+    It says who is first at which point, how sure that is, and what options have to do with it.
     """
     found = [load(suites.load(suite), folder, archives) for suite in several]
     parts = [(one, reference_for(one, references)) for one in found]

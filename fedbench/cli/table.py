@@ -11,9 +11,9 @@ import typer
 import fedbench
 from fedbench.analysis.board_table import board_lines
 from fedbench.analysis.pictures.boards import order
-from fedbench.cli.output import say, show
+from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption
+from fedbench.cli.output import say, show, writing
 from fedbench.cli.rows import OptionsOption, PointsOption, RecordsOption, RowsOption, Source, SuiteOption, told
-from fedbench.cli.suite_results import ARCHIVES, TUNED, ArchivesOption, FolderOption
 from fedbench.errors import UsageError, nearest
 from fedbench.figures.tables.board import over_points, over_targets
 from fedbench.figures.tables.csv import as_csv
@@ -38,9 +38,10 @@ def command(
 ) -> None:
     """Write a board as LaTeX, Markdown or CSV.
 
-    Who reaches the targets when, and who is first. One point: algorithms x targets. Several:
-    algorithms x points. CSV has a line for each algorithm, point and target. LaTeX needs booktabs.
-    With -a only these rows are shown; who is first is said of the whole board.
+    It says who reaches the targets when, and who is first. The table of one point has algorithms x
+    targets, that of several has algorithms x points. CSV has a line for each algorithm, point and
+    target. LaTeX needs booktabs. With -a only these rows are shown; who is first is still said of
+    the whole board.
 
     Example: fedbench table --suite axes --point base --format latex -o base.tex
     """
@@ -55,20 +56,19 @@ def command(
     if output is None:
         say(text, end="")
         return
-    try:
+    with writing("table", output):
         output.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(output, text.encode())
-    except OSError as error:
-        raise UsageError(f"table: {output} cannot be written ({error.strerror}); choose another --output") from None
     show(f"{len(found.boards)} point{'s' * (len(found.boards) > 1)} -> {output}")
 
 
 def _head(found: Compared, command: str) -> list[str]:
-    """Returns what made the table, and of what."""
+    """Returns two comment lines for the top of the table: the command that makes it, and what its
+    rows are from."""
     runs = [run for point in found.boards for several in found.rows[point].values() for run in several]
     commits = sorted({str(run.meta["provenance"].get("commit") or "unknown")[:12] for run in runs})
     about = f"{found.title}; {len(runs):,} runs at commit {', '.join(commits)}; fedbench {fedbench.__version__}"
-    return [" ".join(line.split()) for line in (command, about)]  # a comment ends with its line
+    return [" ".join(line.split()) for line in (command, about)]  # a line break would end the comment
 
 
 def _text(found: Compared, rows: Sequence[str], layout: str, head: Sequence[str]) -> str:

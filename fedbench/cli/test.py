@@ -10,16 +10,23 @@ import typer
 
 from fedbench import origins, registry
 from fedbench.cli import completion
+from fedbench.cli.options import JsonOption
 from fedbench.cli.output import print_json, say
-from fedbench.cli.plan import JsonOption
 from fedbench.errors import UsageError, nearest
 from fedbench.proof.findings import Finding
 from fedbench.scenarios.load import names as scenario_names
 
 
 def checks_of(name: str, model: str) -> tuple[str, Iterator[Finding]]:
-    """(kind, findings to come) of an algorithm's selector, a scenario or a task. UsageError with
-    the nearest match."""
+    """Returns the kind of the thing that has this name, and an iterator that checks it.
+
+    Args:
+        name: The selector of an algorithm, the name or file of a scenario, or the name of a task.
+        model: The model with which a task is tried.
+
+    Raises:
+        UsageError: Nothing has the name; the message has the nearest one that is known.
+    """
     from fedbench.proof import contract, plugins  # the other verbs start faster without them
 
     bare = name.partition("[")[0].strip()

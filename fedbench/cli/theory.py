@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbench.cli.output import print_json, say
-from fedbench.cli.plan import JsonOption
+from fedbench.cli.options import JsonOption
+from fedbench.cli.output import print_json, say, writing
 from fedbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def command(
 ) -> None:
     """Measure what the papers prove; this takes minutes.
 
-    Exact moments, bounds, orders with intervals, limits in closed form, laws of schedules. Each
-    claim names its theorem, and holds if all its lines do. Exit 1 if a line does not hold. Example:
-    fedbench theory fedbuff-bound
+    Claims are exact moments, bounds, orders with intervals, limits in closed form, and laws of
+    schedules. Each claim names its theorem, and holds if all its lines do. Exit 1 if a line does
+    not hold. Example: fedbench theory fedbuff-bound
     """
     from fedbench.proof.theory.picture import draw  # the other verbs start faster without it
     from fedbench.proof.theory.table import chosen, rows
@@ -44,10 +44,8 @@ def command(
             say(line(row))
     broken = sum(not row.holds for _, row in found)
     if picture is not None:
-        try:
+        with writing("theory", picture, "--picture"):
             draw(found, picture)
-        except OSError as error:
-            raise UsageError(f"theory: {picture} cannot be written ({error.strerror}); choose another --picture") from None
     if not as_json:
         verdict = f"{broken} of them fail{'s' * (broken == 1)}" if broken else "all hold"
         say(f"{_counted(len(claims), 'claim')}, {_counted(len(found), 'line')}, {verdict}")
@@ -65,7 +63,8 @@ def heading(claim: Claim) -> str:
 
 
 def line(row: Row) -> str:
-    """Returns the verdict, the check, and measured against expected in the kind's own terms."""
+    """Returns the verdict, the check, and the measured and the expected number as the row's kind
+    compares them."""
     interval = f" in [{row.low:.3f}, {row.high:.3f}]" if row.low is not None and row.low != row.high else ""
     if row.kind == "bound":
         parts = ", ".join(f"{name} {share:.0%}" for name, share in row.shares)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fedbench.cli.options import FileOption
 from fedbench.cli.output import say
-from fedbench.cli.verify import FileOption
 from fedbench.engine.export import write_parquet, write_trace
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError

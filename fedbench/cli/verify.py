@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
+from fedbench.cli.options import DrawOption, FileOption, JsonOption, WorkersOption
 from fedbench.cli.output import print_json, say
-from fedbench.cli.plan import JsonOption
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import verify
 from fedbench.errors import FedbenchError, MissingDataError
@@ -23,14 +23,23 @@ from fedbench.results.record import Record
 from fedbench.results.store import read, record_folders
 
 TRAINERS = frozenset({"native", "torch", "reference"})
-FileOption = Annotated[
-    str | None, typer.Option("--algorithm", "-a", help="file.py:Class, where the record's algorithm is in a file of your own.")
-]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the command line asks for. `tolerated`: trainers of which a result within tolerance is
+    accepted."""
+
+    workers: int
+    algorithm: str | None
+    tolerated: Set[str]
+    skip_missing_data: bool
+    as_json: bool
 
 
 def command(
     record: Annotated[list[Path], typer.Argument(help="Folders of records, a store or an archive: all its records.")],
-    workers: Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)] = 1,
+    workers: WorkersOption = 1,
     algorithm: FileOption = None,
     tolerant: Annotated[
         bool, typer.Option("--tolerant", help="Exit 0 also within tolerance: on another machine or library.")
@@ -39,7 +48,7 @@ def command(
         bool, typer.Option("--tolerant-torch", help="The same for trainer torch, whose bits depend on the machine.")
     ] = False,
     sample: Annotated[int | None, typer.Option(help="Only so many of the records, drawn at random.", min=1)] = None,
-    draw: Annotated[int, typer.Option(help="Seed of that draw; another one draws others.", min=0)] = 0,
+    draw: DrawOption = 0,
     skip_missing_data: Annotated[
         bool,
         typer.Option(
@@ -60,11 +69,10 @@ def command(
         random.Random(draw).shuffle(places)
     most = min(len(places), sample or len(places))
     tolerated = TRAINERS if tolerant else {"torch"} if tolerant_torch else set()
+    wish = Wish(workers, algorithm, tolerated, skip_missing_data, as_json)
     if len(places) == 1 and not skip_missing_data:
-        return _exit([_verified(places[0], workers, algorithm, tolerated=tolerated, as_json=as_json)])
-    found = list(
-        _verified_all(places, most, workers, algorithm, tolerated=tolerated, skip_missing_data=skip_missing_data, as_json=as_json)
-    )
+        return _exit([_verified(places[0], wish)])
+    found = list(_verified_all(places, most, wish))
     if places and not found:
         raise MissingDataError(f"verify: of {len(places)} records there is none whose data are on this machine")
     if not as_json:
@@ -75,14 +83,14 @@ def command(
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record is, in words, and how it is had."""
+    """Where a record is, in words, and the function that reads it."""
 
     name: str
     read: Callable[[], Record]
 
 
 def _in(place: Path) -> list[Place]:
-    """The records of an archive, or in the folders of a store."""
+    """Returns the places of the records in an archive, or in the folders of a store."""
     if archive.is_archive(place):
         records = archive.read(place, check=False)
         return [
@@ -92,54 +100,49 @@ def _in(place: Path) -> list[Place]:
 
 
 def _resolved(record: Record, place: Path) -> Record:
-    """The record, in which keys of scenarios that are younger than it have their defaults, as the
-    run that repeats it has them."""
+    """Returns the record after adding scenario keys that are younger than it, with their defaults.
+
+    The run that repeats it has these keys too.
+    """
     resolve(record.meta, f"archive {place}, run {record.run_id:.80}")
     return record
 
 
 def _exit(found: list[tuple[str, int]]) -> None:
+    """Ends the program with the lowest exit code above 0 of the (verdict, code) pairs, if there is
+    one."""
     codes = {code for _, code in found} - {0}
     if codes:
         raise typer.Exit(min(codes))
 
 
-def _verified_all(
-    places: list[Place],
-    most: int,
-    workers: int,
-    algorithm: str | None,
-    *,
-    tolerated: Set[str],
-    skip_missing_data: bool,
-    as_json: bool,
-) -> Iterator[tuple[str, int]]:
-    """The first `most` that are not skipped. One that cannot be verified does not keep the others
-    from it."""
+def _verified_all(places: list[Place], most: int, wish: Wish) -> Iterator[tuple[str, int]]:
+    """Yields verdict and exit code of the first `most` records that are not skipped.
+
+    A record that cannot be verified does not stop the others.
+    """
     number = 1
     for place in places:
         if number > most:
             return
         count = f"{number} of {most}: "
         try:
-            yield _verified(place, workers, algorithm, tolerated=tolerated, as_json=as_json, count=count)
+            yield _verified(place, wish, count)
         except FedbenchError as error:
-            if skip_missing_data and isinstance(error, MissingDataError):
-                _show(place, {"verdict": "left out", "message": str(error)}, as_json=as_json)
+            if wish.skip_missing_data and isinstance(error, MissingDataError):
+                _show(place, {"verdict": "left out", "message": str(error)}, as_json=wish.as_json)
                 continue
-            _show(place, {"verdict": "not verified", "message": str(error)}, count, as_json=as_json)
+            _show(place, {"verdict": "not verified", "message": str(error)}, count, as_json=wish.as_json)
             yield "not verified", error.exit_code
         number += 1
 
 
-def _verified(
-    place: Place, workers: int, algorithm: str | None, *, tolerated: Set[str], as_json: bool, count: str = ""
-) -> tuple[str, int]:
-    """(verdict, exit code)."""
+def _verified(place: Place, wish: Wish, count: str = "") -> tuple[str, int]:
+    """Runs a record again, shows the result, and returns its verdict and exit code."""
     record = place.read()
-    result = verify(record, RunOptions(workers=workers), algorithm=algorithm)
-    _show(place, result, count, as_json=as_json)
-    is_tolerated = record.meta["provenance"]["trainer"] in tolerated
+    result = verify(record, RunOptions(workers=wish.workers), algorithm=wish.algorithm)
+    _show(place, result, count, as_json=wish.as_json)
+    is_tolerated = record.meta["provenance"]["trainer"] in wish.tolerated
     accepted = ("identical", "within tolerance") if is_tolerated else ("identical",)
     return result["verdict"], int(result["verdict"] not in accepted)
 

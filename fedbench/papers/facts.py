@@ -9,7 +9,7 @@ from fedbench import origins, presets, registry
 from fedbench.errors import UsageError
 from fedbench.papers.cells import Cell
 from fedbench.scenarios import load as scenarios
-from fedbench.scenarios.delays import DelayClasses
+from fedbench.scenarios.compute_parts import DelayClasses
 from fedbench.tasks.model_library import FITS, make_model
 
 CLASSES = 10

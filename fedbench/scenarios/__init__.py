@@ -1,1 +1,1 @@
-"""Scenarios: heterogeneity as data."""
+"""Scenarios: files that say which data clients have, how fast and how reliable they are."""

@@ -1,4 +1,4 @@
-"""What the parts of a scenario are made of."""
+"""The base class of all parts of a scenario, and the types of their numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 
 def _number(value: Any) -> Any:
-    """Not YAML's yes and no, nor text such as 010 or "3", all of which pydantic would turn into
+    """Returns the value. Refuses truth values and texts such as "3", which pydantic would turn into
     numbers."""
     if isinstance(value, bool | str):
         raise PydanticCustomError("not_a_number", "true, false and text are no numbers")
@@ -24,6 +24,6 @@ PositiveInt = Annotated[Integer, Field(ge=1, le=2**31 - 1)]
 
 
 class Part(BaseModel):
-    """Base of all parts: frozen, strict about unknown keys."""
+    """Base class of all parts, which cannot be changed and refuse unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,4 +1,4 @@
-"""Parts of a scenario: the task, who has which of its examples, and which nobody has."""
+"""Parts of a scenario: the task, which examples a client has, and which examples are held out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class TextPart(Part):
-    """Files of texts for task `text`, below the data root: `train` and `test` (.tsv, .txt,
-    .parquet, .arrow), the columns that hold the texts (one, or two for pairs) and the labels 0, 1,
-    .., and to how many `tokens` an example is cut or filled up."""
+    """Files of texts for task `text`.
+
+    `train` and `test` are files below the data root (.tsv, .txt, .parquet, .arrow). `columns` names
+    the column of the texts, or two columns for pairs of texts. `label` names the column of the
+    labels 0, 1, .. An example is cut or filled up to `tokens` tokens.
+    """
 
     train: Name
     test: Name
@@ -25,7 +28,7 @@ class TextPart(Part):
 
 
 OF_A_FILE = ("file", "label", "client", "features", "test", "test_share", "sha256")
-"""Keys of a task that only own data have."""
+"""Keys of a task that only a file of one's own data has."""
 OF_TEXTS = ("encoder", "text")
 """Keys that only tasks of texts have."""
 TEST_SHARE = 0.2
@@ -33,16 +36,19 @@ Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class TaskPart(Part):
-    """Data set and model by name. `augmentation`: what happens to the images of a job's steps; left
-    out, what the task does by itself (crop_flip for CIFAR). crop_flip is for tasks that say how.
-    `encoder` and `text` are for tasks of texts: the folder of a pretrained encoder below the data
-    root (left out: that of a package), and files of one's own.
+    """The data set and the model, by name.
 
-    In the place of a name a `file` of your own data: NumPy's .npz, Parquet, or a folder that
-    datasets saved to disk. `label` names the column of the classes, `client` that of the owners of
-    the examples, `features` those that make an example (left out, all others). `test` is another
-    such file; without one, `test_share` of every class is held out for testing. `sha256` is of file
-    and test; left out, it is computed when the scenario is read.
+    `augmentation` says how the images of a job's steps are changed. If it is left out, the task
+    decides (crop_flip for CIFAR); only tasks that state how can have crop_flip. `encoder` is for
+    tasks of texts: the folder of a pretrained encoder below the data root; if it is left out, the
+    encoder is that of a package. `text` names files of texts of one's own.
+
+    A `file` of one's own data can stand in the place of a name: NumPy's .npz, Parquet, or a folder
+    that the library datasets saved to disk. `label` names the column of the classes, `client` that
+    of the owners of the examples, and `features` those that make an example (all others if it is
+    left out). `test` is another such file; without one, `test_share` of every class is held out for
+    testing. `sha256` has the sums of file and test; they are computed when the scenario is read if
+    they are left out.
     """
 
     name: str
@@ -84,7 +90,8 @@ class TaskPart(Part):
 
     @model_serializer(mode="wrap")
     def _without_what_others_have(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Records of tasks without texts and files are as they were before there were any."""
+        """Returns the keys without those of texts and files where they do not apply, so that older
+        records and hashes stay as they are."""
         content: dict[str, Any] = handler(self)
         left_out = () if self.file is not None else OF_A_FILE
         return {
@@ -93,23 +100,25 @@ class TaskPart(Part):
 
 
 class Iid(Part):
-    """Uniform random split into equal shards."""
+    """A uniformly random split into shards of one size."""
 
     kind: Literal["iid"] = "iid"
 
 
 class TwoClass(Part):
-    """Every class cut into shards of one size, 2 N in all; every client gets two shards of
-    different classes."""
+    """Every class is cut into shards of one size, 2 N in all for N clients, and every client gets
+    two shards of different classes."""
 
     kind: Literal["two_class"]
 
 
 class Dirichlet(Part):
     """The examples of every class are dealt out by shares ~ Dirichlet(alpha, .., alpha) over the
-    clients; the smaller alpha, the fewer classes a client has. Every client has at least
-    `min_examples`. `stop_at_mean`: a client that holds n / N examples gets none of the classes that
-    are still to be dealt out, as FedaGrac's code has it."""
+    clients; the smaller alpha, the fewer classes a client has.
+
+    Every client has at least `min_examples`. With `stop_at_mean` a client that already holds n / N
+    examples gets none of the classes that are still to be dealt out, as in FedaGrac's code.
+    """
 
     kind: Literal["dirichlet"]
     alpha: Annotated[Float, Field(ge=1e-3, le=1e6)]
@@ -118,10 +127,12 @@ class Dirichlet(Part):
 
 
 class ShardsOfClasses(Part):
-    """Every client has examples of `classes_per_client` classes. `balanced`: everybody holds as
-    many shards of one size, and every example is used; otherwise, as in FedaGrac's code, a class is
-    split evenly over the clients that happen to hold it, so sizes differ and a division's remainder
-    is nobody's."""
+    """Every client has examples of `classes_per_client` classes.
+
+    If it is `balanced`, all clients hold the same number of shards of one size, and every example
+    is used. Otherwise a class is split evenly over the clients that happen to hold it, as in
+    FedaGrac's code: clients have different sizes, and no client gets the remainder of a division.
+    """
 
     kind: Literal["shards"]
     classes_per_client: PositiveInt
@@ -129,17 +140,22 @@ class ShardsOfClasses(Part):
 
 
 class Overlapping(Part):
-    """Every client has `examples_per_client` examples, drawn uniformly and without repetition, and
-    one example may be of many clients: so that there can be more clients than examples."""
+    """Every client has `examples_per_client` examples, drawn uniformly and without repetition.
+
+    Several clients may have the same example, so there can be more clients than examples.
+    """
 
     kind: Literal["overlapping"]
     examples_per_client: PositiveInt
 
 
 class Natural(Part):
-    """A client has the examples of one owner, as the data set says: of those who own at least
-    `min_examples`, the `clients` that own most, or as many drawn uniformly once per seed. Clients
-    are in the data set's order of owners; what the others own is nobody's."""
+    """A client has the examples of one owner, as the data set states owners.
+
+    The clients are chosen among the owners of at least `min_examples`: those who own most
+    (largest), or owners drawn uniformly once per seed (drawn). They are in the data set's order of
+    owners. No client has the examples of the other owners.
+    """
 
     kind: Literal["natural"]
     min_examples: PositiveInt = 1
@@ -150,13 +166,13 @@ HELD_OUT = "held_out"
 
 
 class PublicPart(Part):
-    """Unlabelled examples that the server has, for algorithms that need some; drawn uniformly once
-    per seed.
+    """Unlabelled examples that the server has, for algorithms that need some. They are drawn
+    uniformly once per seed.
 
-    source: held_out, `size` rows taken out of the training data before it is partitioned, so that
-    no client has them, whatever the algorithm; or the name of another task whose examples have the
-    same shape: `size` of its training examples, all of them without a size, and the clients keep
-    everything.
+    With the `source` held_out, `size` rows are taken out of the training data before it is
+    partitioned, so that no client has them, whatever the algorithm. Otherwise `source` names
+    another task whose examples have the same shape. Then the server has `size` of its training
+    examples, or all of them without a size, and the clients keep everything.
     """
 
     source: str = HELD_OUT
@@ -170,7 +186,10 @@ class PublicPart(Part):
 
 
 class ValidationPart(Part):
-    """For tuning: a `share` of the training data, of every class alike, drawn once per seed, is
-    held out before all else. Models are evaluated on it instead of the test set."""
+    """Validation data for tuning: models are evaluated on them instead of the test set.
+
+    They are a `share` of the training data of every class, drawn once per seed and held out before
+    anything else is.
+    """
 
     share: Annotated[Float, Field(gt=0, lt=1)]

@@ -1,5 +1,5 @@
-"""How fast devices compute and what their links carry, from a file beside the scenario: what is
-hashed and recorded are the numbers."""
+"""Reads from a CSV file how fast devices compute and what their links carry. The scenario that is
+hashed and recorded holds the numbers, not the name of the file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LARGEST = 64 << 20  # bytes of a file
 
 
 def with_devices(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """The content of a scenario with `compute.file` of kind devices, and `network.trace.file`,
-    replaced by the numbers that are in them.
+    """Returns the content of a scenario in which `compute.file` of kind devices and
+    `network.trace.file` are replaced by the numbers in these files.
 
-    A file is looked for beside the scenario, in the working directory, and in the data root.
-    UsageError for what cannot be read.
+    A file is looked for beside the scenario's file `where`, in the working directory, and in the
+    data root. UsageError if it cannot be read.
     """
     folder = Path(where).parent
     compute = content.get("compute")
@@ -39,7 +39,7 @@ def with_devices(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
 
 
 def _linked(source: Mapping[str, Any], key: str, folder: Path) -> dict[str, Any]:
-    """The links of a file as traces of one part, without latency."""
+    """Returns the links of a file as traces of one part, without latency."""
     if "file" not in source:
         return dict(source)
     rest, devices = _read(source, key, "given", folder)
@@ -47,8 +47,14 @@ def _linked(source: Mapping[str, Any], key: str, folder: Path) -> dict[str, Any]
 
 
 def _read(part: Mapping[str, Any], key: str, by: str, folder: Path) -> tuple[dict[str, Any], list[tuple[float, float]]]:
-    """The part without the name of its file, and what is in the file, which takes the place of the
-    part's key `by`."""
+    """Returns the part without its key `file`, and the seconds and rates that are in the file.
+
+    Args:
+        part: The keys of the part, which have a `file`.
+        key: The path of the part in the scenario, for error messages.
+        by: The key that the content of the file replaces. UsageError if the part has both.
+        folder: Where the file is looked for first.
+    """
     if by in part:
         raise UsageError(f"{key}: give {by} or a file, got both")
     rest = {name: value for name, value in part.items() if name != "file"}
@@ -56,8 +62,8 @@ def _read(part: Mapping[str, Any], key: str, by: str, folder: Path) -> tuple[dic
 
 
 def read_devices(file: Path, name: str = "devices") -> list[tuple[float, float]]:
-    """Seconds per example and megabit per second of client 0, 1, .. UsageError, naming the file and
-    the line, for anything else."""
+    """Returns the seconds per example and the megabit per second of clients 0, 1, .. UsageError,
+    which names file and line, if the file has another form."""
     where = f"{name} {file}"
     devices: list[tuple[float, float]] = []
     for place, cells in csv_rows(plain_files.text(file, LARGEST, name), COLUMNS, where):

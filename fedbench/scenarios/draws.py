@@ -1,5 +1,5 @@
-"""Draws that streams do not have: Gamma and Dirichlet, as logarithms, so that a small concentration
-does not underflow to 0."""
+"""Draws from Gamma and Dirichlet distributions, which random streams do not have themselves. They
+are logarithms, so that a small concentration does not underflow to 0."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fedbench.types import Weights
 
 
 def log_gamma(stream: RandomStream, shapes: npt.ArrayLike) -> Weights:
-    """log G for G ~ Gamma(shape, 1), one for every shape > 0, float64.
+    """Returns log G for G ~ Gamma(shape, 1), one float64 for every shape > 0.
 
-    A shape below 1 is drawn as Gamma(shape + 1) U^(1 / shape). Rejected elements draw again, all of
-    them together. Source: Marsaglia and Tsang, ACM TOMS 26 (2000), p. 363.
+    A shape below 1 is drawn as Gamma(shape + 1) U^(1 / shape). All rejected elements are drawn
+    again together. Source: Marsaglia and Tsang, ACM TOMS 26 (2000), p. 363.
     """
     shape = np.atleast_1d(np.asarray(shapes, np.float64))
     d = np.where(shape < 1, shape + 1, shape) - 1 / 3
@@ -33,7 +33,7 @@ def log_gamma(stream: RandomStream, shapes: npt.ArrayLike) -> Weights:
 
 
 def shares(log_weights: Weights) -> Weights:
-    """Weights as shares that sum to 1; -inf has none. With `log_gamma` of shapes alpha: a
-    Dirichlet(alpha) draw."""
+    """Returns shares that sum to 1, from the logarithms of weights; -inf gives the share 0. Of the
+    result of `log_gamma` for the shapes alpha they are a draw from Dirichlet(alpha)."""
     weights = np.exp(log_weights - log_weights.max())
     return np.asarray(weights / weights.sum())

@@ -1,8 +1,8 @@
-"""Measurements as others publish them, written as the files that a scenario names.
+"""Converts published measurements into the files that a scenario names.
 
-Sources: logs of 3G links (Riiser et al. 2013) and of 4G links (van der Hooft et al. 2016), whose
-lines hold six columns, of which the fifth are bytes and the sixth milliseconds since the line
-before; FedScale's device_info (SymbioticLab/FedScale), two pickles.
+Sources: logs of 3G links (Riiser et al. 2013) and of 4G links (van der Hooft et al. 2016). Their
+lines hold six columns: the fifth has bytes, the sixth milliseconds since the line before. Two
+pickles of FedScale's device_info (SymbioticLab/FedScale).
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from fedbench.scenarios import device_files, trace_files, windows
 
 LARGEST = 256 << 20  # bytes of a pickle; FedScale's availability has 26 MB
 BACKWARD = 3.0
-"""A training step takes three times the inference that FedScale's `computation` states, which is
-the factor of its own simulator."""
+"""The time of a training step over that of the inference in FedScale's `computation`: the factor of
+FedScale's own simulator."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The text of a file, and a sentence about what was left out; empty if nothing was."""
+    """The text of a file, and a sentence about what was left out, which is empty if nothing was."""
 
     text: str
     left_out: str = ""
 
 
 def trace(file: Path, latency_seconds: float) -> Imported:
-    """A trace as CSV: of a file that a folder of traces may hold, or of a log of six columns, which
-    knows no latency."""
+    """Returns a trace as CSV, from a file that a folder of traces may hold, or from a log of six
+    columns. A log states no latency, so all its parts get `latency_seconds`."""
     if file.suffix in trace_files.SUFFIXES:
         found = trace_files.read_trace(file)
     else:
@@ -60,15 +60,19 @@ def _log_parts(file: Path, latency_ns: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _decimals(found: Trace) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
-    """The parts in the units of a CSV file, exactly."""
+    """Yields the parts of a trace in the units of a CSV file, exactly."""
     for duration, rate, latency in zip(*(array.tolist() for array in vars(found).values()), strict=True):
         yield Decimal(duration).scaleb(-9), Decimal(rate).scaleb(-6), Decimal(latency).scaleb(-9)
 
 
 def devices(file: Path, clients: int, factor: float = BACKWARD) -> Imported:
-    """The first devices of FedScale's client_device_capacity, {client: {computation: milliseconds
-    of inference per example, communication: kilobit per second}}, as a file of `COLUMNS` of
-    device_files. A step takes `factor` times the inference."""
+    """Returns the first devices of FedScale's client_device_capacity as a file that
+    `device_files.read_devices` reads.
+
+    The pickle holds {client: {computation: milliseconds of inference per example, communication:
+    kilobit per second}}. A training step takes `factor` times the inference. UsageError if the
+    pickle has another form, or fewer clients.
+    """
     rows = []
     for client, (number, entry) in enumerate(_entries(file, clients)):
         computation, communication = (
@@ -97,8 +101,8 @@ def availability(file: Path, clients: int, seconds: float) -> Imported:
 
 
 def _repeated(entry: Mapping[str, Any], where: str, seconds: float) -> Iterator[tuple[float, float]]:
-    """A client's windows of positive length, cut at the end of its period, period after period up
-    to `seconds`."""
+    """Yields a client's windows of positive length. They are cut at the end of its period, and
+    repeated period after period up to `seconds`."""
     period = _positive(entry, "finish_time", where)
     active, inactive = (_instants(entry, name, where) for name in ("active", "inactive"))
     if len(active) != len(inactive):
@@ -114,7 +118,7 @@ def _repeated(entry: Mapping[str, Any], where: str, seconds: float) -> Iterator[
 
 
 def _joined(stays: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Windows that touch are one."""
+    """Returns the windows, of which those that touch or overlap are joined."""
     joined: list[tuple[float, float]] = []
     for on, off in stays:
         if joined and on <= joined[-1][1]:
@@ -125,8 +129,8 @@ def _joined(stays: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _entries(file: Path, clients: int | None) -> list[tuple[int, Mapping[str, Any]]]:
-    """(number, entry) of the first clients by number, all for None. UsageError for what is no
-    pickle of such entries; nothing in it is run."""
+    """Returns numbers and entries of the first clients by number, or of all clients for None.
+    UsageError if the file is no pickle of such entries. Nothing in the pickle is executed."""
     content = plain_files.content(file, LARGEST, "file of FedScale")
     found = pickles.load(content, f"{file}: not a pickle of numbers, lists, dicts and text", UsageError)
     if not isinstance(found, dict) or not all(isinstance(n, int) and isinstance(entry, dict) for n, entry in found.items()):
@@ -144,7 +148,7 @@ def _positive(entry: Mapping[str, Any], name: str, where: str) -> float:
 
 
 def _instants(entry: Mapping[str, Any], name: str, where: str) -> list[float]:
-    """Ascending instants in seconds."""
+    """Returns the ascending instants, in seconds, that the entry has under this name."""
     values = entry.get(name)
     if (
         not isinstance(values, list)

@@ -1,5 +1,5 @@
-"""The schema of a file, looked up by the path of a key: of a scenario, (compute, per_step,
-slowdown, high)."""
+"""Looks up what a key of a file takes, by the key's path in pydantic's models. An example of a path
+in a scenario is (compute, per_step, slowdown, high)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
 
 
 def annotation_at(root: type[BaseModel], path: Sequence[str]) -> Any:
-    """What a key of the file's model takes: a part, a union of parts, or the annotation of a
-    value."""
+    """Returns what a key takes: a part, a union of parts, or the annotation of a value. `root` is
+    the model of the file."""
     model: Any = root
     for place, name in enumerate(path, 1):
         tags = members_by_tag(model)
@@ -32,8 +32,8 @@ def annotation_at(root: type[BaseModel], path: Sequence[str]) -> Any:
 
 
 def visible(root: type[BaseModel], path: Sequence[str]) -> list[str]:
-    """The path as the file has it: without the tags that pydantic puts in for the chosen member of
-    a union."""
+    """Returns the path as the file has it, without the tags that pydantic adds for the chosen
+    member of a union."""
     model: Any = root
     shown: list[str] = []
     for part in path:
@@ -49,12 +49,12 @@ def visible(root: type[BaseModel], path: Sequence[str]) -> list[str]:
 
 
 def fields(model: Any) -> dict[str, Any]:
-    """Keys of a part (or of the members of a union), with the annotation behind each."""
+    """Returns the keys of a part, or of all members of a union, with their annotations."""
     return {(field.alias or name): field.annotation for m in _members(model) for name, field in m.model_fields.items()}
 
 
 def members_by_tag(model: Any) -> dict[str, Any]:
-    """Members of a union of parts, by the tag that chooses them."""
+    """Returns the members of a union of parts by the tag that chooses them."""
     tags: dict[str, Any] = {}
     for member in _members(model):
         for tag in TAGS:
@@ -64,7 +64,7 @@ def members_by_tag(model: Any) -> dict[str, Any]:
 
 
 def _members(model: Any) -> list[type[BaseModel]]:
-    """The part itself, or the parts of a union."""
+    """Returns the part itself, or the parts of a union."""
     if isinstance(model, type) and issubclass(model, BaseModel):
         return [model]
     inside = (get_args(model)[0],) if get_origin(model) is Annotated else get_args(model)

@@ -1,4 +1,5 @@
-"""Which measured link every client has, and where in its trace it begins: drawn once per seed."""
+"""Draws which measured link every client has, and where in its trace the client begins. Both are
+drawn once per seed."""
 
 from __future__ import annotations
 
@@ -15,21 +16,24 @@ from fedbench.scenarios.trace_files import trace_of, traces_of
 from fedbench.types import Integers
 
 DOWNLOAD, UPLOAD = 5, 6
-"""Of the draws of Purpose.speed: of the links of both directions, and of those for uploads
-alone."""
+"""Numbers of streams of Purpose.speed: for the links of both directions, and for links of their own
+that uploads have."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The traces that somebody has, which of them each client has, and how far into it each is at
-    time 0, in nanoseconds (N,)."""
+    """The measured links of all clients.
+
+    `traces`: those that at least one client has. `trace_of` (N,): the place of each client's trace
+    among them. `shift_ns` (N,): how far into its trace each client is at time 0, in nanoseconds.
+    """
 
     traces: tuple[Trace, ...]
     trace_of: Integers
     shift_ns: Nanoseconds
 
     def carrying(self, bits: int, exchanges: int) -> Traced:
-        """A message of so many bits over these links."""
+        """Returns the transfer of a message of so many bits over these links."""
         return Traced(
             traces=self.traces,
             trace_of=self.trace_of.astype(np.int32),
@@ -40,11 +44,11 @@ class Drawn:
 
 
 def links(scenario: Scenario, seed: int) -> tuple[Drawn, Drawn] | None:
-    """Returns the traces of downloads and uploads, the same unless the scenario says otherwise;
-    None for a scenario without traces.
+    """Returns the links of downloads and of uploads, or None for a scenario without traces. They
+    are the same unless the scenario has other ones for uploads.
 
-    MissingDataError if the traces are not on this machine, UsageError if they are not those of the
-    scenario, or no traces.
+    MissingDataError if the traces are not on this machine. UsageError if the files are no traces,
+    or not those that the scenario was made with.
     """
     trace = scenario.network.trace
     if trace is None:

@@ -1,5 +1,4 @@
-"""Reading scenarios: by name from the library, or from a file; with overrides; with errors that say
-what is wrong where."""
+"""Reads scenarios from the library or from a file, and applies overrides to them."""
 
 from __future__ import annotations
 
@@ -23,23 +22,29 @@ LIBRARY = Path(__file__).with_name("library")
 
 
 def names() -> list[str]:
-    """Names of the library's scenarios."""
+    """Returns the names of the library's scenarios."""
     return sorted(file.stem for file in LIBRARY.glob("*.yaml"))
 
 
 def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scenario:
-    """A scenario by library name (hyphens and underscores alike), path to a YAML file, or as it is,
-    with `key.path=value` overrides.
+    """Returns a scenario with its overrides.
 
-    Raises UsageError for an unknown name, an unreadable file, an unknown key (with the nearest
-    match) or a value out of range.
+    Args:
+        scenario: A name in the library, in which hyphens and underscores are alike; the path of a
+            YAML file; or a scenario.
+        overrides: Settings such as `key.path=value`, which are applied in order.
+
+    Raises:
+        UsageError: The name is unknown, the file cannot be read, a key is unknown (the message has
+            the nearest one), or a value is out of range.
+        MissingDataError: A file that the scenario names is nowhere.
     """
     content: Mapping[str, Any]
     if isinstance(scenario, Scenario):
         content, where = scenario.resolved(), scenario.name
     else:
         file = find(scenario)
-        content, where = read(file), str(file)
+        content, where = plain_files.mapping(file, "scenario"), str(file)
     for override in overrides:
         content = override_key(content, override)
     for filled_in in (with_windows, with_devices, own_data.with_sums, trace_files.with_sums):
@@ -48,8 +53,8 @@ def load(scenario: str | Path | Scenario, overrides: Sequence[str] = ()) -> Scen
 
 
 def overrides_of(scenario: Scenario) -> list[str] | None:
-    """The `key.path=value` settings that turn the library's scenario of this name into this one;
-    None if there is none of the name."""
+    """Returns the `key.path=value` settings that turn the library's scenario of this name into this
+    one. None if the library has no scenario of the name."""
     if scenario.name not in names():
         return None
     differences = _differences(scenario.resolved(), load(scenario.name).resolved())
@@ -57,8 +62,8 @@ def overrides_of(scenario: Scenario) -> list[str] | None:
 
 
 def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys whose values are others or only ours: of a group key by key, unless there is a value in
-    the group's place."""
+    """Yields path and value of every key that is only in `ours`, or has another value there. Groups
+    are compared key by key, unless the other side has a value in the group's place."""
     for key, value in ours.items():
         other = theirs.get(key)
         if isinstance(value, Mapping) and (other is None or isinstance(other, Mapping)):
@@ -68,7 +73,7 @@ def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], path: str =
 
 
 def find(name: str | Path) -> Path:
-    """The file behind a name or path."""
+    """Returns the file of a scenario's name or path. UsageError if the library has no such name."""
     text = str(name)
     if text.endswith((".yaml", ".yml")) or "/" in text:
         return Path(text)
@@ -78,13 +83,9 @@ def find(name: str | Path) -> Path:
     return LIBRARY / f"{by_name[text.replace('-', '_')]}.yaml"
 
 
-def read(file: Path) -> dict[str, Any]:
-    """The mapping in a YAML file, not yet validated."""
-    return plain_files.mapping(file, "scenario")
-
-
 def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
-    """The content with one `key.path=value` applied; the value is read as YAML."""
+    """Returns a copy of the content with one `key.path=value` applied. The value is read as YAML.
+    UsageError for another form, or if something on the path is no group of keys."""
     path, equals, value = override.partition("=")
     if not equals or not path.strip():
         raise UsageError(f"--set {override!r}: expected key.path=value, such as budget.updates=100")
@@ -104,7 +105,7 @@ def override_key(content: Mapping[str, Any], override: str) -> dict[str, Any]:
 
 
 def _drop_keys_of_other_kinds(group: dict[str, Any], path: Sequence[str], kind: Any) -> None:
-    """A group whose kind was changed loses the keys that only other kinds have."""
+    """Deletes the keys that only other kinds have from a group whose kind was changed."""
     members = members_by_tag(annotation_at(Scenario, path))
     if isinstance(kind, str) and kind in members:
         foreign = {key for member in members.values() for key in fields(member)} - set(fields(members[kind]))
@@ -113,5 +114,6 @@ def _drop_keys_of_other_kinds(group: dict[str, Any], path: Sequence[str], kind: 
 
 
 def validate(content: Mapping[str, Any], where: str) -> Scenario:
-    """A Scenario from its content; UsageError lists every problem with its key."""
+    """Returns the scenario that has this content. UsageError, which ends with `where`, lists every
+    problem with its key."""
     return validated(Scenario, content, where)

@@ -1,5 +1,5 @@
-"""Parts of a scenario: the local work of a job, and steps that differ from client to client (step
-asynchronism).
+"""Parts of a scenario: the local work of a job, and numbers of steps that differ from client to
+client (step asynchronism).
 
 Source of the kinds: the generators in FedaGrac's code (HarliWu/FedaGrac), where clients are
 numbered from 1.
@@ -15,11 +15,11 @@ from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, Positiv
 
 
 class NormalSteps(Part):
-    """K = max(minimum, floor(|X|)) local steps, X ~ Normal(mean, variance): drawn once per client (fixed) or for every job (random).
-    A `minimum` above 1 goes with fixed.
+    """K = max(minimum, floor(abs(X))) local steps, where X ~ Normal(mean, variance).
 
-    Source: step asynchronism of FedaGrac (Wu et al. 2021), whose code has no lower cap; the
-    standard deviation is sqrt(variance).
+    K is drawn once per client (fixed) or for every job (random). A `minimum` above 1 goes with
+    fixed only. Source: step asynchronism of FedaGrac (Wu et al. 2021), whose code has no minimum;
+    the standard deviation is sqrt(variance).
     """
 
     kind: Literal["normal"] = "normal"
@@ -50,8 +50,8 @@ class ExtremeSteps(Part):
 
 
 class UniformSteps(Part):
-    """A whole number of local steps, uniform on low, .., high - 1, drawn once per client. There is
-    no draw for every job."""
+    """The number of local steps is uniform on low, .., high - 1 and drawn once per client. The mode
+    that draws it for every job does not exist."""
 
     kind: Literal["uniform"]
     low: PositiveInt
@@ -75,7 +75,8 @@ class LinearSteps(Part):
 
 DifferentSteps = NormalSteps | ExtremeSteps | UniformSteps | LinearSteps
 BRANCHES: dict[str, Any] = {"number": PositiveInt, "list": tuple[PositiveInt, ...]}
-"""Of a union where no key chooses: pydantic names them in its errors, a file does not."""
+"""Members of the union `Steps` that no key of a file chooses. Pydantic names them in the paths of
+its errors."""
 
 
 def _kind_of_steps(value: object) -> str:
@@ -101,9 +102,12 @@ Steps = Annotated[
 
 
 class LocalPart(Part):
-    """Local work of a job: `steps` mini-batches, or as many as `epochs` passes over the client's
-    data take. Steps are a number, a list of one number per client, or differ as a `kind` says;
-    without a kind it is normal."""
+    """The local work of a job: `steps` mini-batches, or as many as `epochs` passes over the
+    client's data take.
+
+    Steps are a number, a list with one number per client, or a group whose `kind` says how they
+    differ; without a kind it is normal.
+    """
 
     steps: Steps | None = None
     epochs: PositiveInt | None = None
@@ -116,8 +120,8 @@ class LocalPart(Part):
         return self
 
     def of_one(self, clients: int) -> LocalPart:
-        """The local work of one client in the place of so many: where their steps differ in a way
-        that is not drawn for every job, their mean, rounded."""
+        """Returns the local work of one client that replaces so many. If the clients have different
+        steps that are not drawn for every job, its steps are their mean, rounded."""
         match self.steps:
             case tuple() as steps:
                 mean = sum(steps) / len(steps)

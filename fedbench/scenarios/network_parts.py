@@ -14,18 +14,19 @@ GivenTrace = Annotated[tuple[tuple[PositiveFloat, Throughput, Seconds], ...], Fi
 
 
 class Links(Part):
-    """The measured link of every client: throughput and latency that change with time, repeated for
-    ever.
+    """The measured link of every client: a trace of throughput and latency over time, which is
+    repeated for ever.
 
-    folder: every client draws one of the traces in this folder, .csv and .json files, which is
-    looked for beside the scenario's file, in the working directory and in FEDBENCH_DATA. `sha256`
-    is the sum of its files; without one it is computed when the scenario is read, and what is used
-    later must have it. given: traces as lists of [duration in seconds, megabit per second, latency
-    in seconds], one for all clients or one per client. In a file, `file` names a CSV file of
-    client, seconds_per_example, megabit_per_second instead: links that do not change.
+    With `folder`, every client draws one of the traces in that folder of .csv and .json files. The
+    folder is looked for beside the scenario's file, in the working directory and in FEDBENCH_DATA.
+    `sha256` is the sum of its files. Without one it is computed when the scenario is read; files
+    that are used later must have it. `given` holds traces as lists of [duration in seconds, megabit
+    per second, latency in seconds]: one for all clients, or one per client. The file of a scenario
+    can have `file` instead, for links that do not change: the name of a CSV file with the columns
+    client, seconds_per_example, megabit_per_second.
 
-    offset_seconds: how far everybody is into the trace at time 0; (none) drawn uniformly over the
-    trace, per client.
+    `offset_seconds` says how far all clients are into their traces at time 0. Without it, every
+    client's place is drawn uniformly over its trace.
     """
 
     folder: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
@@ -43,19 +44,19 @@ class Links(Part):
 
 
 class TracePart(Links):
-    """The links of both directions, unless there are others for `upload`."""
+    """The links of both directions, or only those of downloads if `upload` has other ones."""
 
     upload: Links | None = None
 
 
 class Network(Part):
-    """Rates per client and direction (megabit per second; none: instantaneous), plus a latency per
-    message. With a `log_sigma` every client has a link of its own: the rate times exp(log_sigma z),
-    z ~ N(0, 1) drawn once per client, so the rate is the median.
+    """How long messages take: a rate per client and direction, and a latency per message.
 
-    message: fixed, every message weighs `message_megabytes` (10^6 bytes) whatever it holds, as the
-    papers have it; payload, it weighs its vectors. `trace`: measured links in the place of rates
-    and latency.
+    Rates are in megabit per second; without a rate, sending takes only the latency. With a
+    `log_sigma` every client has a rate of its own: the given one times exp(log_sigma z), z ~ N(0,
+    1), drawn once per client, so that the given rate is the median. With `message` fixed, every
+    message has `message_megabytes` (10^6 bytes) whatever it holds, as the papers have it; with
+    payload it has the size of its vectors. A `trace` replaces rates and latency by measured links.
     """
 
     download_megabit_per_second: PositiveFloat | None = None
@@ -85,8 +86,8 @@ class Network(Part):
 
     @property
     def links(self) -> dict[str, Links]:
-        """The measured links, by where they are in the part `trace`; none where there is no
-        trace."""
+        """Returns the measured links by the end of their path in the part `trace`: empty for the
+        part itself, or `.upload`."""
         if self.trace is None:
             return {}
         return {"": self.trace} | ({} if self.trace.upload is None else {".upload": self.trace.upload})

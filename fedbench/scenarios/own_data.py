@@ -1,5 +1,5 @@
-"""A scenario's own data: where the files are, and what is in them, so that a record says what was
-learned from."""
+"""Adds the SHA-256 sums of a user's own data files to a scenario, so that a record says from which
+data it has learned."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ KEYS = ("file", "test")
 
 
 def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """The content of a scenario whose task has the sums of its files: those that it states, or else
-    those that are found.
+    """Returns the content of a scenario whose task has the sums of its files. Sums that it states
+    stay as they are, and the files are then not looked for.
 
-    A file is looked for beside the scenario, in the working directory, and in the data root; what
-    is beside the scenario is named from the working directory. MissingDataError if a file without a
-    sum is in none of these places.
+    A file is looked for beside the scenario's file `where`, in the working directory, and in the
+    data root. The path of a file beside the scenario is recorded from the working directory.
+    MissingDataError if a file is in none of these places.
     """
     task = content.get("task")
     if not isinstance(task, Mapping) or not isinstance(task.get("file"), str) or task.get("sha256"):

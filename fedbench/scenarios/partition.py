@@ -1,5 +1,5 @@
-"""Who has which training examples: keyed by the seed, independent of the algorithm; disjoint and
-complete, unless they are to overlap."""
+"""Decides which training examples every client has. This depends on the scenario and the seed, and
+never on the algorithm."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fedbench.shards import Shards
 
 Rows = npt.NDArray[np.int64]
 Parts = list[Rows]
-"""One array of row numbers per client."""
+"""Row numbers of training examples: one array per client."""
 
 
 def public_rows(scenario: Scenario, examples: int, seed: int) -> Rows | None:
-    """The training rows (ascending) that the server holds unlabelled and nobody else has; None if
-    the scenario has no such data."""
+    """Returns the training rows (ascending) that the server has unlabelled and no client has. None
+    if the scenario holds out no public data. UsageError if no rows were left for the clients."""
     if scenario.public is None or scenario.public.source != HELD_OUT or scenario.public.size is None:
         return None
     size = scenario.public.size
@@ -33,7 +33,8 @@ def public_rows(scenario: Scenario, examples: int, seed: int) -> Rows | None:
 
 
 def rows_of_other_task(scenario: Scenario, examples: int, seed: int) -> Rows:
-    """The rows (ascending) of another task's training set that the server holds unlabelled."""
+    """Returns the rows (ascending) of another task's training set that the server has unlabelled.
+    UsageError if that task has fewer examples."""
     size = scenario.public.size if scenario.public is not None else None
     if size is not None and size > examples:
         raise UsageError(
@@ -43,9 +44,11 @@ def rows_of_other_task(scenario: Scenario, examples: int, seed: int) -> Rows:
 
 
 def validation_rows(share: float, labels: Rows, seed: int, scenario: str) -> Rows:
-    """The training rows (ascending) that are held out for validation: of every class the share,
-    rounded, by a keyed permutation. UsageError, naming the scenario, if that is nothing or
-    everything."""
+    """Returns the training rows (ascending) that are held out for validation.
+
+    They are the share of every class, rounded to a whole number of examples, by a keyed
+    permutation. UsageError, which names the scenario, if these are no rows or all rows.
+    """
     found = draw_share_of_every_class(labels, share, seed, 0)
     if len(found) in (0, len(labels)):
         raise UsageError(
@@ -56,11 +59,19 @@ def validation_rows(share: float, labels: Rows, seed: int, scenario: str) -> Row
 
 
 def partition(scenario: Scenario, labels: Rows, seed: int, owner: Rows | None = None) -> Shards:
-    """The rows of every client; every row of `labels` (n,) that is not public is one client's,
-    unless they overlap or somebody owns it who is no client. `owner` (n,): whose rows they are,
-    where the data set knows it.
+    """Returns the rows of every client.
 
-    UsageError if a client would have no example.
+    Every row belongs to exactly one client, except for public rows, for partitions that overlap,
+    and for rows whose owner is no client.
+
+    Args:
+        scenario: Its parts `clients`, `partition` and `public` are used.
+        labels: The class of every training example (n,).
+        seed: The seed of the run.
+        owner: The owner of every training example (n,), if the data set states owners.
+
+    Raises:
+        UsageError: A client would have no example, or the partition does not fit the data.
     """
     public = public_rows(scenario, len(labels), seed)
     if public is None:
@@ -84,8 +95,8 @@ def _partition(scenario: Scenario, labels: Rows, owner: Rows | None, seed: int) 
 
 
 def _disjoint(scenario: Scenario, labels: Rows, seed: int) -> Parts:
-    """Ascending rows."""
-    if scenario.clients > len(labels):  # said before anything of the size of the clients is made
+    """Returns the ascending rows of every client, for partitions without common rows."""
+    if scenario.clients > len(labels):  # checked before arrays of that many clients are made
         raise UsageError(
             f"scenario {scenario.name}: partition {scenario.partition.kind} leaves at least {scenario.clients - len(labels)} of "
             f"{scenario.clients} clients without an example: the task has {len(labels)} training examples; ask for fewer clients"
@@ -109,15 +120,17 @@ def _disjoint(scenario: Scenario, labels: Rows, seed: int) -> Parts:
 
 
 def iid(examples: int, clients: int, seed: int) -> Parts:
-    """A keyed permutation cut into `clients` parts whose sizes differ by at most one."""
+    """Returns a keyed permutation, cut into `clients` parts whose sizes differ by at most one."""
     order = RandomStream(seed, Purpose.partition).permutation(examples)
     return [np.sort(part) for part in np.array_split(order, clients)]
 
 
 def natural(owner: Rows, clients: int, seed: int, part: Natural) -> Parts:
-    """The rows of `clients` owners, in the order of their numbers. Of owners of one size, those
-    with the lower numbers are larger. UsageError if fewer than `clients` own at least
-    `part.min_examples`."""
+    """Returns the rows of `clients` owners, in the order of the owners' numbers.
+
+    Of owners with equally many examples, those with the lower numbers are taken for larger.
+    UsageError if fewer than `clients` own at least `part.min_examples`.
+    """
     owners, sizes = np.unique(owner, return_counts=True)
     able = np.flatnonzero(sizes >= part.min_examples)
     if len(able) < clients:
@@ -134,9 +147,12 @@ def natural(owner: Rows, clients: int, seed: int, part: Natural) -> Parts:
 
 
 def overlapping(examples: int, clients: int, seed: int, part: Overlapping) -> Shards:
-    """Every client has a stretch of one keyed permutation, which goes on at its beginning, from a
-    place that is drawn uniformly: so many of the examples without repetition, whoever else has
-    them. UsageError if that is more than there are."""
+    """Returns shards that may have common rows.
+
+    Every client has a stretch of one keyed permutation, from a place that is drawn uniformly. A
+    stretch that reaches the end of the permutation goes on at its beginning. UsageError if a client
+    is to have more examples than there are.
+    """
     size = part.examples_per_client
     if size > examples:
         raise UsageError(
@@ -148,12 +164,13 @@ def overlapping(examples: int, clients: int, seed: int, part: Overlapping) -> Sh
 
 
 def two_class(labels: Rows, clients: int, seed: int) -> Parts:
-    """2 N shards of one class each, two of different classes to every client.
+    """Returns two shards of different classes for every client, of 2 N shards of one class each.
 
-    A class gets shards in proportion to its size (largest remainders), cut from a keyed permutation
-    of its examples; sizes are equal where the numbers divide. Shards are dealt in keyed order; a
-    client with two of one class swaps its second shard with a drawn client, if both then have two
-    classes. Source: Wang et al. 2024 (DeFedAvg), experiments; the details are not stated there.
+    A class gets shards in proportion to its size (by largest remainders). They are cut from a keyed
+    permutation of its examples, and have one size where the numbers divide. Shards are dealt in a
+    keyed order. A client with two shards of one class then swaps its second shard with a drawn
+    client, if both have two classes afterwards. Source: Wang et al. 2024 (DeFedAvg), experiments;
+    the details are not stated there. UsageError if the numbers do not allow it.
     """
     classes, counts = np.unique(labels, return_counts=True)
     if 2 * clients > len(labels):
@@ -187,13 +204,14 @@ DIRICHLET_DRAWS = 100
 
 
 def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Parts:
-    """For each class, a keyed permutation of its examples cut at the cumulative shares of the
-    clients.
+    """Returns a Dirichlet partition: a keyed permutation of the examples of each class is cut at
+    the cumulative shares of the clients.
 
-    Drawn again until every client has `min_examples`, at most DIRICHLET_DRAWS times: with a small
-    alpha that would take for ever. Then the draw whose smallest client is largest is filled up: a
-    client below the floor takes examples of the largest one. Source: by class as in yujiaw98/FADAS;
-    with stop_at_mean as in HarliWu/FedaGrac (`__getDirichletData__`).
+    Shares are drawn again until every client has `min_examples`. With a small alpha that would take
+    for ever, so there are at most DIRICHLET_DRAWS draws. If none suffices, the draw whose smallest
+    client is largest is filled up: a client below the minimum takes examples of the largest one.
+    Source: by class as in yujiaw98/FADAS; with stop_at_mean as in HarliWu/FedaGrac
+    (`__getDirichletData__`). UsageError if there are too few examples.
     """
     if clients * part.min_examples > len(labels):
         raise UsageError(
@@ -218,8 +236,8 @@ def dirichlet(labels: Rows, clients: int, seed: int, part: Dirichlet) -> Parts:
 
 
 def _dirichlet_counts(totals: Rows, clients: int, part: Dirichlet, seed: int, draw: int) -> Rows:
-    """One attempt: how many of the `totals` examples of each class every client gets (classes,
-    N)."""
+    """Returns how many of the `totals` examples of each class every client gets (classes, N), in
+    the draw of this number."""
     counts = np.zeros((len(totals), clients), np.int64)
     for k, total in enumerate(totals.tolist()):
         weights = log_gamma(RandomStream(seed, Purpose.partition, 3, draw * len(totals) + k), np.full(clients, part.alpha))
@@ -231,8 +249,8 @@ def _dirichlet_counts(totals: Rows, clients: int, part: Dirichlet, seed: int, dr
 
 
 def _filled_up(shards: Parts, floor: int) -> Parts:
-    """Clients below the floor, in order, take the last examples of whoever has most, so many that
-    both sides stay above it."""
+    """Returns shards of at least `floor` examples. Clients with fewer take, in order, the last
+    examples of the largest client, which never falls below the floor itself."""
     for client in range(len(shards)):
         while len(shards[client]) < floor:
             largest = max(range(len(shards)), key=lambda i: len(shards[i]))
@@ -243,8 +261,8 @@ def _filled_up(shards: Parts, floor: int) -> Parts:
 
 
 def _separate(first: list[tuple[int, Rows]], second: list[tuple[int, Rows]], stream: RandomStream) -> None:
-    """Swap second shards until nobody has one class twice. A draw that helps nobody is drawn
-    again."""
+    """Swaps second shards with drawn clients until no client has one class twice. A swap that would
+    leave one of the two clients with one class is not made, and another client is drawn."""
     clients = len(first)
     for i in range(clients):
         for _ in range(10_000):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import statistics
 
+from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerStep, SizeScore
 from fedbench.scenarios.data_parts import Iid
-from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps, SizeScore
 from fedbench.scenarios.network_parts import Network
-from fedbench.scenarios.schema import Always, PerStep, RoundsPart, Scenario
+from fedbench.scenarios.schema import Always, RoundsPart, Scenario
 from fedbench.scenarios.slowdowns import Slowdown
 
 
 def pooled(scenario: Scenario) -> Scenario:
-    """One worker with all examples, at the nominal speed (that of the first of several classes, or
-    the mean device's), always there, without a network. Task, local work, budget, evaluation and
-    targets stay."""
+    """Returns the scenario of one worker that has all examples, is always there, and needs no
+    network. Task, local work, budget, evaluation and targets stay as they are.
+
+    The worker has the nominal speed: that of clients without slowdown, of fast clients, of the
+    class short, or the mean of the devices.
+    """
     compute = scenario.compute
     if isinstance(compute, PerStep):
         compute = compute.model_copy(update={"slowdown": Slowdown()})

@@ -1,5 +1,5 @@
-"""What is wrong with a scenario or another file of parts, in words: the key, its value, what it
-takes, and the nearest of what there is."""
+"""Validates scenarios and other files of parts, and says in words what is wrong: the key, its
+value, what it takes, and the nearest word that is known."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ LIMITS = {
     "too_short": "a list of at least {min_length}",
     "string_pattern_mismatch": "text that matches {pattern}",
 }
-"""By the type of pydantic's error; any other says that the value is not of the kind that the key
-takes."""
+"""The allowed values, by the type of pydantic's error. An error of any other type says that the
+value is not of the kind that the key takes."""
 WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
-LONGEST = 80  # characters of a value that is shown
+LONGEST = 80  # most characters of a value that are shown
 MISSING: Any = object()
 T = TypeVar("T", bound=BaseModel)
 
 
 def validated(root: type[T], content: Mapping[str, Any], where: str) -> T:
-    """The part `root` from the content of a file, which is at `where`; UsageError lists every
-    problem with its key."""
+    """Returns the part `root` that has this content. UsageError lists every problem with its key,
+    and ends with `where`, the place of the content."""
     try:
         return root.model_validate(dict(content))
     except ValidationError as error:
@@ -42,7 +42,8 @@ def validated(root: type[T], content: Mapping[str, Any], where: str) -> T:
 
 
 def _is_left_short(item: Any, found: Sequence[Any]) -> bool:
-    """Is a list too short only because items in it are wrong, of which another error tells?"""
+    """Returns whether a list is too short only because it has wrong items, which are errors of
+    their own."""
     place = item["loc"]
     return item["type"] == "too_short" and any(
         len(one["loc"]) > len(place) and one["loc"][: len(place)] == place for one in found
@@ -50,31 +51,31 @@ def _is_left_short(item: Any, found: Sequence[Any]) -> bool:
 
 
 def problem(item: Any, root: type[BaseModel] = Scenario) -> str:
-    """One of pydantic's errors about a scenario, or about another file, whose model is `root`."""
+    """Returns one of pydantic's errors in words. `root` is the model of the file."""
     path, kind = [str(part) for part in item["loc"]], item["type"]
     if kind in ("extra_forbidden", "invalid_key"):
         return _unknown_key(root, path)
-    if kind == "value_error":  # a part's own check: its message says it all
+    if kind == "value_error":  # from a part's own check, whose message is complete
         message = str(item["msg"].removeprefix("Value error, "))
         return f"{_shown(root, path)}: {message}" if path else message
     value = MISSING if kind == "missing" else item["input"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = item["ctx"]["discriminator"].strip("'")
-        tag = "kind" if tag.endswith("()") else tag  # a function chooses, by that key where there is one
+        tag = "kind" if tag.endswith("()") else tag  # the name of a function, which chooses by the key `kind`
         return _must_be_one_of(
             _shown(root, [*path, tag]), list(members_by_tag(annotation_at(root, path))), value.get(tag, MISSING)
         )
     takes = annotation_at(root, path)
     if kind in LIMITS:
         return _must_be(_shown(root, path), LIMITS[kind].format(**item.get("ctx", {})), value)
-    choices = next((one for one in (takes, *get_args(takes)) if get_origin(one) is Literal), None)  # alone, or this or nothing
+    choices = next((one for one in (takes, *get_args(takes)) if get_origin(one) is Literal), None)  # also in `Literal | None`
     if choices is not None:
         return _must_be_one_of(_shown(root, path), get_args(choices), value)
     return _must_be(_shown(root, path), in_words(takes), value)
 
 
 def in_words(takes: Any) -> str:
-    """What a key with this annotation takes."""
+    """Returns in words what a key with this annotation takes."""
     origin, inside = get_origin(takes), get_args(takes)
     if origin is Annotated:
         return in_words(inside[0])

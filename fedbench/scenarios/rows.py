@@ -1,4 +1,4 @@
-"""Rows of the CSV files that a scenario names."""
+"""Reads the rows of the CSV files that a scenario names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from fedbench.errors import UsageError
 
 
 def csv_rows(text: str, columns: Sequence[str], where: str) -> Iterator[tuple[str, list[str]]]:
-    """(place, cells) of every line that is not empty. UsageError, which names `where`, for another
-    header than `columns`, or no CSV."""
+    """Yields the place, such as `line 2`, and the cells of every line that is not empty.
+
+    UsageError, which begins with `where`, if the header is not `columns`, or the text is no CSV.
+    """
     lines = csv.reader(io.StringIO(text))
     try:
         header = [name.strip() for name in next(lines, [])]

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, PositiveInt, Seconds
+from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerJob, PerStep
 from fedbench.scenarios.data_parts import (
     Dirichlet,
     Iid,
@@ -21,65 +22,18 @@ from fedbench.scenarios.data_parts import (
     TwoClass,
     ValidationPart,
 )
-from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.network_parts import Network
-from fedbench.scenarios.slowdowns import Slowdown
 
 MOST_CLIENTS = 1_000_000
-MOST_POINTS = 1 << 21  # of the evaluation grid
+MOST_POINTS = 1 << 21  # points of the evaluation grid
 ADDED_KEYS = (
     "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
     "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma",
 )  # fmt: skip
-"""Keys that came after the first records: while they have their defaults, the hash and so the run
-ids are as before."""
-
-
-class PerStep(Part):
-    """A local step takes `step_seconds` times the client's slowdown."""
-
-    kind: Literal["per_step"] = "per_step"
-    step_seconds: Seconds
-    slowdown: Slowdown = Slowdown()
-
-
-class Constant(Part):
-    distribution: Literal["constant"] = "constant"
-    seconds: Seconds
-
-
-class Uniform(Part):
-    distribution: Literal["uniform"]
-    low_seconds: Seconds
-    high_seconds: Seconds
-
-
-class Exponential(Part):
-    distribution: Literal["exponential"]
-    mean_seconds: Seconds
-
-
-class Lognormal(Part):
-    """exp(log_mean + log_sigma z) seconds."""
-
-    distribution: Literal["lognormal"]
-    log_mean: Annotated[Float, Field(allow_inf_nan=False)]
-    log_sigma: Annotated[Float, Field(ge=0, allow_inf_nan=False)]
-
-
-class Pareto(Part):
-    distribution: Literal["pareto"]
-    scale_seconds: Seconds
-    shape: PositiveFloat
-
-
-class PerJob(Part):
-    """A whole job takes a drawn time, whatever its steps."""
-
-    kind: Literal["per_job"]
-    time: Constant | Uniform | Exponential | Lognormal | Pareto = Field(discriminator="distribution")
+"""Keys that were added after the first records were made. They are not hashed while they have their
+defaults, so the hashes and run ids of these records stay as they are."""
 
 
 class Always(Part):
@@ -89,15 +43,15 @@ class Always(Part):
 
 
 class Absent(Part):
-    """`when_offline`: the job of a client that leaves is lost at that instant, or it pauses until
-    the client is back."""
+    """Base of the parts in which clients are sometimes absent. The job of a client that leaves is
+    lost at that instant, or it pauses until the client is back, as `when_offline` says."""
 
     when_offline: Literal["lost", "paused"] = "lost"
 
 
 class Periodic(Absent):
-    """On for the first `on_fraction` of every `period_seconds`; at time 0 a client is the fraction
-    `phase` into its period, or (none) one drawn uniformly per client."""
+    """A client is there for the first `on_fraction` of every `period_seconds`. At time 0 it is the
+    fraction `phase` into its period; without a phase, every client draws one uniformly."""
 
     kind: Literal["periodic"]
     period_seconds: PositiveFloat
@@ -106,15 +60,16 @@ class Periodic(Absent):
 
 
 class Rarely(Part):
-    """A share of the clients, each drawn with this probability, whose absences are of another
-    mean."""
+    """Absences of another mean for some clients, each of which is drawn with probability
+    `share`."""
 
     share: Annotated[Float, Field(ge=0, le=1)]
     mean_off_seconds: Seconds
 
 
 class Alternating(Absent):
-    """Independent exponential stays and absences with these means, stationary from time 0."""
+    """Stays and absences alternate. They are independent and exponential with these means, and the
+    process is stationary from time 0."""
 
     kind: Literal["alternating"]
     mean_on_seconds: Annotated[Float, Field(ge=1e-3, le=1e9)]
@@ -123,9 +78,12 @@ class Alternating(Absent):
 
 
 class Windows(Absent):
-    """Scripted: `rows` holds per client its [on, off] pairs in seconds, ascending and apart; with
-    `period_seconds` they repeat. In a file, `file` names a CSV or JSON file of client, on, off
-    instead."""
+    """Given windows: `rows` holds the [on, off] pairs of every client, in seconds, ascending and
+    apart. With `period_seconds` they repeat.
+
+    The file of a scenario can have `file` instead of rows: the name of a CSV or JSON file of
+    client, on, off.
+    """
 
     kind: Literal["table"]
     rows: tuple[tuple[tuple[Seconds, Seconds], ...], ...]
@@ -133,25 +91,31 @@ class Windows(Absent):
 
 
 class RoundsPart(Part):
-    """For every algorithm that works in rounds: a round is closed `deadline_seconds` after its
-    start with what has arrived; `over_selection` clients more than it needs are selected, and the
-    first to arrive count."""
+    """Rules for every algorithm that works in rounds.
+
+    A round is closed `deadline_seconds` after its start, with the results that have arrived.
+    `over_selection` is how many more clients are selected than a round needs; the first results to
+    arrive count.
+    """
 
     deadline_seconds: Annotated[Float, Field(ge=1e-9, le=1e9)] | None = None
     over_selection: Annotated[Integer, Field(ge=0, le=2**31 - 1)] = 0
 
     @property
     def text(self) -> str:
-        """Returns what it asks for in words, nothing if it asks for nothing."""
+        """Returns the rules in words; empty if there are none."""
         deadline = "" if self.deadline_seconds is None else f"deadline {self.deadline_seconds:g} s"
         more = f"over-selection {self.over_selection}" if self.over_selection else ""
         return ", ".join(part for part in (deadline, more) if part)
 
 
 class BudgetPart(Part):
-    """A run ends at whatever comes first. `seconds` are virtual. `stop_at_target`: also at the
-    first point of the evaluation grid at which the highest target is met, and was met at each of
-    the `hold_points` - 1 points before it."""
+    """Limits of a run, which ends at the one that is reached first.
+
+    `seconds` are virtual. With `stop_at_target` a run also ends at the first point of the
+    evaluation grid at which the highest target is met, and was met at each of the `hold_points` - 1
+    points before it.
+    """
 
     updates: PositiveInt
     seconds: PositiveFloat
@@ -167,7 +131,8 @@ class BudgetPart(Part):
 
 
 class EvaluationPart(Part):
-    """Grid of virtual time on which models are evaluated; it costs nothing and changes nothing."""
+    """The grid of virtual time on which models are evaluated. Evaluation takes no virtual time and
+    does not change the run."""
 
     every_seconds: Annotated[Float, Field(ge=1e-3, le=1e9)]
 
@@ -178,10 +143,11 @@ class Target(Part):
 
 
 class Scenario(Part):
-    """Heterogeneity as data: who has which examples, how fast and how reliable they are, and when
-    the comparison ends.
+    """A scenario: which examples every client has, how fast and how reliable clients are, and when
+    a run ends.
 
-    `dropout`: the probability that a job is lost on its own, at a uniform instant of its run.
+    `dropout` is the probability that a job is lost for no other reason, at an instant that is
+    uniform over its duration.
     """
 
     schema_version: Literal[1] = Field(alias="schema")
@@ -244,31 +210,34 @@ class Scenario(Part):
 
     @property
     def goal(self) -> Target | None:
-        """The target at which a run stops, which is the highest; None if a run does not stop at
-        one."""
+        """Returns the target at which a run stops, which is the highest one; None if a run does not
+        stop at a target."""
         return max(self.targets, key=lambda target: target.value) if self.budget.stop_at_target else None
 
     def resolved(self) -> dict[str, Any]:
-        """All keys with their values, defaults included; JSON-able, and readable back."""
+        """Returns all keys with their values, defaults included. They can be written as JSON, and
+        read as a scenario again."""
         return self.model_dump(mode="json", by_alias=True)
 
     def content_hash(self) -> str:
-        """Returns the hash of everything that can change a result: all but `about`, where files
-        lie, and defaults of ADDED_KEYS."""
+        """Returns the hash of everything that can change a result, as 16 hexadecimal digits.
+
+        It leaves out `about`, the paths of files whose sums are known, and defaults of ADDED_KEYS.
+        """
         content = self.resolved()
         del content["about"]
         if self.task.sha256:
             del content["task"]["file"], content["task"]["test"]
         for links in trace_sources(content):
-            links.pop("folder", None)  # its sum says what is in it, wherever it lies
+            links.pop("folder", None)  # the sum of its files is hashed, and the place of a folder changes nothing
         for path in ADDED_KEYS:
             _drop_default(self, content, path.split("."))
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def trace_sources(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Where a scenario's content, validated or not, speaks of traces: of both directions, or of
-    one."""
+    """Returns the groups of keys that say where traces are from: that of the part `trace`, and that
+    of its `upload` if there is one. The content need not be validated."""
     network = content.get("network")
     trace = network.get("trace") if isinstance(network, Mapping) else None
     if not isinstance(trace, dict):
@@ -277,7 +246,8 @@ def trace_sources(content: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _drop_default(part: Any, content: dict[str, Any], path: Sequence[str]) -> None:
-    """Take a key out of the content of a part if the part has it and with its default."""
+    """Deletes a key from the content of a part, if the part has the key and its value is the
+    default."""
     *groups, key = path
     for group in groups:
         part, content = getattr(part, group, None), content.get(group, {})

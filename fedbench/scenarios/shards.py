@@ -1,4 +1,4 @@
-"""Partitions into shards: every client holds examples of a fixed number of classes."""
+"""Partitions in which every client holds examples of a fixed number of classes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from fedbench.scenarios.data_parts import ShardsOfClasses
 
 Rows = npt.NDArray[np.int64]
 
-DRAWS = 1000
-TRADES = 10
-"""Trades per client by which a deal of classes is mixed."""
+DRAWS = 1000  # most attempts at an unbalanced partition
+TRADES = 10  # trades per client that mix a balanced one
 
 
 def classes_in_shards(labels: Rows, clients: int, seed: int, part: ShardsOfClasses) -> list[Rows]:
-    """One array of row numbers (ascending) per client, disjoint; every client has examples of
-    exactly `part.classes_per_client` classes.
+    """Returns ascending row numbers of every client. No row is two clients', and every client has
+    examples of exactly `part.classes_per_client` classes.
 
-    balanced: N c shards (c classes per client) of nearly one size, cut as those of two_class; every
-    example is in one of them. Otherwise a class is split evenly over the clients that hold it, and
-    what the division leaves over is nobody's. Source: DP2 of FedaGrac; unbalanced as in
-    HarliWu/FedaGrac (`__getPathologicalData__`), balanced because the paper says "equal volume".
-    UsageError if the numbers do not allow it.
+    If the partition is balanced, there are N c shards (for c classes per client) of nearly one
+    size, cut like those of two_class, and every example is in one of them. Otherwise a class is
+    split evenly over the clients that hold it, and no client gets the remainder of the division.
+    Source: DP2 of FedaGrac; unbalanced as in HarliWu/FedaGrac (`__getPathologicalData__`), balanced
+    because the paper says "equal volume". UsageError if the numbers do not allow it.
     """
     classes, counts = np.unique(labels, return_counts=True)
     if part.classes_per_client > len(classes):
@@ -53,8 +52,8 @@ def classes_in_shards(labels: Rows, clients: int, seed: int, part: ShardsOfClass
 
 
 def shards_per_class(counts: Rows, shards: int) -> Rows:
-    """How many of the shards every class gets: in proportion to its examples, by largest
-    remainders."""
+    """Returns how many of the shards every class gets: in proportion to its number of examples, by
+    largest remainders."""
     share = counts * (shards / counts.sum())
     per_class: Rows = np.floor(share).astype(np.int64)
     for k in np.argsort(per_class - share, kind="stable")[: shards - per_class.sum()]:
@@ -63,11 +62,12 @@ def shards_per_class(counts: Rows, shards: int) -> Rows:
 
 
 def _as_in_the_code(counts: Rows, clients: int, per_client: int, seed: int) -> npt.NDArray[np.bool_]:
-    """Who holds which class (N, C): a permutation of all classes and then uniform draws, reshaped
-    to N x c; a row with a class twice is drawn again, without replacement.
+    """Returns which client holds which class (N, C), drawn as in FedaGrac's code.
 
-    Departure from the code, where a class whose row was drawn again can be left without a client:
-    then everything is drawn again.
+    A permutation of all classes, and then uniform draws, are reshaped to N rows of c classes. A row
+    that has a class twice is drawn again, without replacement. In the authors' code a class of such
+    a row can be left without a client. Here everything is drawn again in that case, up to DRAWS
+    times.
     """
     classes = len(counts)
     for draw in range(DRAWS):
@@ -89,12 +89,12 @@ def _as_in_the_code(counts: Rows, clients: int, per_client: int, seed: int) -> n
 
 
 def _balanced(counts: Rows, clients: int, per_client: int, seed: int) -> npt.NDArray[np.bool_]:
-    """Who holds which class (N, C): as many clients as a class has shards. The classes, largest
-    first, go to the clients that have most room left; then pairs of clients, drawn at random,
-    redistribute at random what only one of the two holds.
+    """Returns which client holds which class (N, C). As many clients hold a class as it has shards.
 
-    Source of the mixing: the "curveball" trades of Strona et al. 2014, Nature Communications
-    5:4114.
+    The classes, largest first, go to the clients that have most room left. Then this is mixed:
+    pairs of clients are drawn at random, and the classes that only one of the two holds are divided
+    between them at random. Source of the mixing: the "curveball" trades of Strona et al. 2014,
+    Nature Communications 5:4114.
     """
     per_class = shards_per_class(counts, clients * per_client)
     for k, word in ((int(per_class.argmin()), "without one"), (int(per_class.argmax()), "with more than there are clients")):
@@ -114,6 +114,8 @@ def _balanced(counts: Rows, clients: int, per_client: int, seed: int) -> npt.NDA
 
 
 def _trade(holds: npt.NDArray[np.bool_], stream: RandomStream) -> None:
+    """Draws two clients, and divides the classes that only one of them holds between them at
+    random. Both hold equally many classes, before and after."""
     a = stream.below(len(holds))
     b = (a + 1 + stream.below(len(holds) - 1)) % len(holds)
     only = np.flatnonzero(holds[a] != holds[b])

@@ -10,23 +10,27 @@ from fedbench.scenarios.base import Float, Part, PositiveFloat, PositiveInt
 
 
 class ByLabel(Part):
-    """Slow clients own rare classes. `rare_classes` classes are drawn once per seed, and the
-    slowdowns are dealt out by rank: clients are ranked by strength s + sqrt(1 - strength^2) e,
-    where s is the share of those classes in a client's examples, standardised over the clients, and
-    e ~ N(0, 1). strength 0: whatever the examples; 1: by the share alone. How fast the clients are
-    together is as it was."""
+    """Clients that own rare classes tend to be slow.
+
+    `rare_classes` classes are drawn once per seed, and the slowdowns are dealt out by rank. Clients
+    are ranked by strength s + sqrt(1 - strength^2) e. Here s is the share of those classes in a
+    client's examples, standardised over the clients, and e ~ N(0, 1). With strength 0 the examples
+    do not matter, with 1 the share alone decides. The slowdowns themselves stay the same.
+    """
 
     strength: Annotated[Float, Field(ge=0, le=1)]
     rare_classes: PositiveInt = 2
 
 
 class Slowdown(Part):
-    """A factor on a client's step time, drawn once per client.
+    """A factor on a client's step time, drawn once per client, by the law that `kind` names.
 
-    kind: slowdown, U(low, high); speed, high / U(low, high), so that speeds are uniform;
-    bounded_pareto, a heavy tail: density proportional to x^(-shape - 1) between low and high;
-    lognormal, exp(log_sigma z) with z ~ N(0, 1), so that the median is 1 and speeds are lognormal,
-    too.
+    - slowdown: U(low, high).
+    - speed: high / U(low, high), so that speeds are uniform.
+    - bounded_pareto: a heavy tail, of a density proportional to x^(-shape - 1) between low and
+      high.
+    - lognormal: exp(log_sigma z) with z ~ N(0, 1), so that the median is 1 and speeds are
+      lognormal, too.
     """
 
     kind: Literal["slowdown", "speed", "bounded_pareto", "lognormal"] = "slowdown"

@@ -1,4 +1,4 @@
-"""How fast every client is, drawn once per seed."""
+"""Draws how fast every client is, once per seed."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import numpy as np
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_per_client
-from fedbench.scenarios.delays import ExponentialSteps, Fadas, SizeScore
+from fedbench.scenarios.compute_parts import ExponentialSteps, Fadas, SizeScore
 from fedbench.scenarios.draws import log_gamma
 from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.slowdowns import ByLabel, Slowdown
 from fedbench.types import Integers, Weights
 
 Counts = Weights
-"""Examples of every class that every client has (N, C)."""
+"""How many examples of every class every client has (N, C)."""
 
 
 def rounded(factors: Weights) -> Weights:
-    """Rounds to six decimals, so that the last bit of a machine's powers and exponentials means
-    nothing."""
+    """Returns the factors, rounded to six decimals. So the last bits of powers and exponentials,
+    which differ between machines, have no effect."""
     return np.asarray(np.round(factors, 6), np.float64)
 
 
 def lognormal(log_sigma: float, k: int, purpose: Purpose, clients: int, seed: int) -> Weights:
-    """exp(log_sigma z) of every client (N,), z ~ N(0, 1) from the client's stream k of a
-    purpose."""
+    """Returns exp(log_sigma z) for every client (N,), where z ~ N(0, 1) is drawn from the client's
+    stream number k of the purpose."""
     return rounded(np.exp(log_sigma * np.array([RandomStream(seed, purpose, i, k).normal(1)[0] for i in range(clients)])))
 
 
 def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
-    """Factor on the step time of every client (N,), by the law of the part.
+    """Returns the factor on the step time of every client (N,), by the law of the part.
 
     Source: Wang et al. 2024 (DeFedAvg), experiments ("speeds uniform on [1, 5]"), read as slowdowns
     unless kind = speed.
@@ -47,9 +47,8 @@ def slowdowns(slowdown: Slowdown, clients: int, seed: int) -> Weights:
 
 
 def dealt_by_label(factors: Weights, by_label: ByLabel, seed: int, counts: Counts) -> Weights:
-    """The same factors (N,), dealt out again such that who has many examples of the rare classes
-    tends to be slow; see `ByLabel`. `counts` (N, C): everybody's examples of every class.
-    UsageError if there are no more classes than rare ones."""
+    """Returns the same factors (N,), dealt out so that clients with many examples of the rare
+    classes tend to be slow; see `ByLabel`. UsageError if all classes would be rare."""
     clients, classes = counts.shape
     if by_label.rare_classes >= classes:
         raise UsageError(
@@ -65,7 +64,7 @@ def dealt_by_label(factors: Weights, by_label: ByLabel, seed: int, counts: Count
 
 
 def mean_step_seconds(steps: ExponentialSteps, clients: int, seed: int) -> Weights:
-    """Mean time of a local step of every client (N,)."""
+    """Returns the mean seconds of a local step of every client (N,)."""
     slow = np.argsort(draw_per_client(seed, Purpose.speed, clients), kind="stable")[: round(steps.slow_share * clients)]
     seconds = np.full(clients, steps.fast_mean_seconds)
     seconds[slow] = steps.slow_mean_seconds
@@ -73,7 +72,7 @@ def mean_step_seconds(steps: ExponentialSteps, clients: int, seed: int) -> Weigh
 
 
 def delay_classes(scenario: Scenario, assignment: SizeScore | Fadas, seed: int, counts: Counts | None) -> Integers:
-    """0 short, 1 medium, 2 long, for every client (N,)."""
+    """Returns the class of every client (N,): 0 for short, 1 for medium, 2 for long."""
     if isinstance(assignment, Fadas):
         shapes = assignment.scale * np.array([3.0, 2.0, 1.0])
         return np.array([log_gamma(RandomStream(seed, Purpose.speed, i), shapes).argmax() for i in range(scenario.clients)])
@@ -90,12 +89,14 @@ def delay_classes(scenario: Scenario, assignment: SizeScore | Fadas, seed: int, 
 
 
 def given(counts: Counts | None, scenario: Scenario, what: str) -> Counts:
+    """Returns the counts. UsageError if there are none, for the part `what` that needs them."""
     if counts is None:
         raise UsageError(f"scenario {scenario.name}: {what} needs to know who has which examples")
     return counts
 
 
 def _standardised(values: Weights) -> Weights:
-    """Mean 0 and variance 1; all 0 where the values are equal, so that chance alone decides."""
+    """Returns the values shifted and scaled to mean 0 and variance 1; all 0 if they are equal, so
+    that the noise alone decides."""
     spread = values.std()
     return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))

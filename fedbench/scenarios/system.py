@@ -1,4 +1,5 @@
-"""From a scenario to what the virtual clock needs: durations and steps as arrays."""
+"""Converts a scenario into what the virtual clock needs: durations, local steps and
+availability."""
 
 from __future__ import annotations
 
@@ -12,23 +13,22 @@ import numpy.typing as npt
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
-from fedbench.scenarios.delays import DelayClasses, Devices, ExponentialSteps, SizeScore
-from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
-from fedbench.scenarios.network_parts import Network
-from fedbench.scenarios.schema import (
-    Alternating,
-    Always,
+from fedbench.scenarios.compute_parts import (
     Constant,
+    DelayClasses,
+    Devices,
     Exponential,
+    ExponentialSteps,
     Lognormal,
     Pareto,
-    Periodic,
     PerJob,
     PerStep,
-    Scenario,
+    SizeScore,
     Uniform,
-    Windows,
 )
+from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
+from fedbench.scenarios.network_parts import Network
+from fedbench.scenarios.schema import Alternating, Always, Periodic, Scenario, Windows
 from fedbench.scenarios.speeds import Counts, dealt_by_label, delay_classes, given, lognormal, mean_step_seconds, slowdowns
 from fedbench.types import Weights
 
@@ -39,7 +39,7 @@ Rate = float | Weights | None
 
 
 def needs_counts(scenario: Scenario) -> bool:
-    """Do durations or local steps depend on which examples the clients have?"""
+    """Returns whether durations or local steps depend on which examples the clients have."""
     delays = scenario.compute
     return (
         scenario.local.epochs is not None
@@ -49,8 +49,8 @@ def needs_counts(scenario: Scenario) -> bool:
 
 
 def compute(scenario: Scenario, seed: int, counts: Counts | None = None) -> Duration:
-    """Computing time of a step or a job; `counts` (N, C), everybody's examples of every class,
-    where `needs_counts` says so."""
+    """Returns the computing time of a step or of a job. `counts` are needed where `needs_counts`
+    says so; without them that is a UsageError."""
     match scenario.compute:
         case PerStep(step_seconds=seconds, slowdown=slowdown):
             factors = slowdowns(slowdown, scenario.clients, seed)
@@ -84,8 +84,8 @@ def _drawn(time: Constant | Uniform | Exponential | Lognormal | Pareto) -> Durat
 
 
 def link_rates(scenario: Scenario, seed: int) -> tuple[Rate, Rate]:
-    """Down and up, in megabit per second: one number for all clients or one per client (N,), None
-    where it is not limited."""
+    """Returns the rates of downloads and of uploads, in megabit per second. A rate is one number
+    for all clients, one per client (N,), or None if it is not limited."""
     network, draws = scenario.network, (Purpose.speed, scenario.clients, seed)
     down = _spread(network.download_megabit_per_second, network.download_log_sigma, 3, *draws)
     up = _spread(network.upload_megabit_per_second, network.upload_log_sigma, 4, *draws)
@@ -93,16 +93,24 @@ def link_rates(scenario: Scenario, seed: int) -> tuple[Rate, Rate]:
 
 
 def _spread(median: float | None, log_sigma: float, k: int, purpose: Purpose, clients: int, seed: int) -> Rate:
-    """median exp(log_sigma z), z ~ N(0, 1) per client."""
+    """Returns median exp(log_sigma z) with a z ~ N(0, 1) per client, or the median alone if nothing
+    is spread."""
     if median is None or log_sigma == 0:
         return median
     return median * lognormal(log_sigma, k, purpose, clients, seed)
 
 
 def transfer(network: Network, megabit_per_second: Rate, payload_bytes: int, exchanges: int = 1) -> Duration:
-    """Time of all messages of a job in one direction: the latency of every exchange, and size /
-    rate; 0 where the rate is not limited and there is no latency. With message: fixed they weigh
-    one message together, as in the papers that price so."""
+    """Returns the time of all messages of a job in one direction: the latency of every exchange,
+    and their size over the rate.
+
+    Args:
+        network: The scenario's network.
+        megabit_per_second: The rate of this direction; None if it is not limited.
+        payload_bytes: The size of the vectors in all messages. It does not count with message:
+            fixed, where all messages have the size of one together, as in the papers that price so.
+        exchanges: How often the job's latency is paid.
+    """
     latency = exchanges * network.latency_seconds
     if megabit_per_second is None:
         return Duration.constant(latency)
@@ -110,13 +118,13 @@ def transfer(network: Network, megabit_per_second: Rate, payload_bytes: int, exc
 
 
 def message_bits(network: Network, payload_bytes: int) -> float:
-    """Bits of all messages of a job in one direction: the payload's, or with message: fixed what
-    the scenario says."""
+    """Returns the bits of all messages of a job in one direction: those of the payload, or with
+    message: fixed the number that the scenario states."""
     return 8.0 * payload_bytes if network.message_megabytes is None else network.message_megabytes * BITS_PER_MEGABYTE
 
 
 def local_steps(scenario: Scenario, seed: int, counts: Counts | None = None) -> LocalSteps:
-    """Local steps; `counts` (N, C) where the scenario speaks of epochs."""
+    """Returns the local steps of jobs. `counts` are needed if the scenario states epochs."""
     steps = scenario.local.steps
     if isinstance(steps, int):
         return LocalSteps(values=steps)
@@ -127,8 +135,8 @@ def local_steps(scenario: Scenario, seed: int, counts: Counts | None = None) -> 
 
 
 def steps_of_all(scenario: Scenario, seed: int, counts: Counts | None) -> int:
-    """The number of local steps, where all clients have the same: the most that a polled client
-    does."""
+    """Returns the number of local steps that all clients have, which is the most that a polled
+    client does. UsageError if it differs between clients or jobs."""
     drawn = local_steps(scenario, seed, counts)
     steps = np.unique(np.asarray(drawn.values)) if drawn.values is not None else np.empty(0)
     if len(steps) != 1:
@@ -141,8 +149,8 @@ def steps_of_all(scenario: Scenario, seed: int, counts: Counts | None) -> int:
 
 
 def one_step(duration: Duration, steps: float | Weights) -> Duration:
-    """The time of one local step; of a job whose time is drawn as a whole, whatever its steps, an
-    equal share. `steps`: of a job, one number or one per client (N,)."""
+    """Returns the time of one local step. If the time of a whole job is drawn, a step takes an
+    equal share of it. `steps` of a job are one number, or one per client (N,)."""
     if duration.per_step:
         return duration
     if duration.kind == "lognormal":
@@ -152,24 +160,24 @@ def one_step(duration: Duration, steps: float | Weights) -> Duration:
 
 
 def mean_steps(scenario: Scenario, seed: int, counts: Counts | None = None) -> Weights:
-    """Mean local steps of a job of every client (N,); of steps drawn for every job, the
-    distribution's mean, at least 1."""
+    """Returns the mean number of local steps of every client's jobs (N,). For steps that are drawn
+    for every job it is the mean of the normal distribution, but at least 1."""
     steps = local_steps(scenario, seed, counts)
     mean = max(1.0, steps.normal[0]) if steps.values is None and steps.normal is not None else steps.values
     return np.broadcast_to(np.asarray(mean, np.float64), scenario.clients).copy()
 
 
 def step_seconds(scenario: Scenario, seed: int, counts: Counts | None = None) -> Weights:
-    """Mean virtual seconds of one local step of every client (N,), an equal share of a job whose
-    time is drawn as a whole; infinite for a Pareto time of shape <= 1. `counts` (N, C) where
-    `needs_counts` says so."""
+    """Returns the mean virtual seconds of one local step of every client (N,), as in `one_step`.
+    They are infinite for a Pareto time of shape <= 1. `counts` are needed where `needs_counts` says
+    so."""
     duration = one_step(compute(scenario, seed, counts), mean_steps(scenario, seed, counts))
     return np.broadcast_to(means(duration), scenario.clients).copy()
 
 
 def means(duration: Duration) -> Weights:
-    """Mean over draws, one for all clients or one per client; infinite for a Pareto time of shape
-    <= 1."""
+    """Returns the mean over draws: one number for all clients, or one per client (N,). It is
+    infinite for a Pareto time of shape <= 1."""
     a, b = np.asarray(duration.a, np.float64), np.asarray(duration.b, np.float64)
     match duration.kind:
         case "uniform":
@@ -182,8 +190,8 @@ def means(duration: Duration) -> Weights:
 
 
 def poll_seconds(scenario: Scenario, seed: int, steps: int, counts: Counts | None) -> float:
-    """The period of polls that nobody sets: the mean over the clients of the computing time of
-    `steps` local steps.
+    """Returns the period of polls for algorithms that do not set one: the mean over the clients of
+    the computing time of `steps` local steps. UsageError if that time has no mean.
 
     Source: our choice, the papers do not say. A client of mean speed has just done all its steps at
     the first poll after its start.
@@ -197,8 +205,8 @@ def poll_seconds(scenario: Scenario, seed: int, steps: int, counts: Counts | Non
 
 
 def _different_steps(steps: DifferentSteps | tuple[int, ...], scenario: Scenario, seed: int) -> LocalSteps:
-    """Returns how steps are drawn. In random mode the scheduler draws them; in fixed mode every job
-    has those of its client's first."""
+    """Returns the steps of clients that differ. In random mode the scheduler draws them for every
+    job; otherwise every job of a client has the same number."""
     clients = scenario.clients
     values: npt.NDArray[Any]
     match steps:
@@ -225,7 +233,7 @@ def _different_steps(steps: DifferentSteps | tuple[int, ...], scenario: Scenario
 
 
 def availability(scenario: Scenario, seed: int) -> Availability:
-    """When clients are there; a function of scenario and seed."""
+    """Returns when clients are there, which is a function of scenario and seed."""
     match scenario.availability:
         case Always():
             return Availability()
@@ -249,8 +257,8 @@ def availability(scenario: Scenario, seed: int) -> Availability:
 
 
 def mean_absences(a: Alternating, clients: int, seed: int) -> float | Weights:
-    """Mean absence in seconds: one for all clients, or one per client (N,) where some are rarely
-    there."""
+    """Returns the mean absence in seconds: one number for all clients, or one per client (N,) where
+    some are rarely there."""
     if a.rarely is None:
         return a.mean_off_seconds
     is_rare = draw_per_client(seed, Purpose.rarity, clients) < a.rarely.share
@@ -258,13 +266,14 @@ def mean_absences(a: Alternating, clients: int, seed: int) -> float | Weights:
 
 
 def batches(scenario: Scenario, counts: Counts) -> npt.NDArray[np.int32]:
-    """How many mini-batches cover the examples of every client (N,); a full-batch gradient is as
-    many mini-batch gradients."""
+    """Returns how many mini-batches cover the examples of every client (N,). A full-batch gradient
+    counts as so many mini-batch gradients."""
     return np.asarray(np.ceil(counts.sum(axis=1) / scenario.local.batch_size), np.int32)
 
 
 def full_gradient_seconds(scenario: Scenario, counts: Counts, seed: int) -> float:
-    """Virtual time until the slowest client has computed the gradient over all its examples."""
+    """Returns the virtual seconds until the slowest client has computed the gradient over all its
+    examples. UsageError if the computing time has no mean."""
     seconds = float((step_seconds(scenario, seed, counts) * batches(scenario, counts)).max())
     if not np.isfinite(seconds):
         raise UsageError(

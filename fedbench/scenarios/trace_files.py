@@ -1,5 +1,5 @@
-"""Traces of measured links from a folder: JSON as the public logs of 3G and 4G links have it, or
-CSV."""
+"""Reads traces of measured links from a folder of CSV files, or of JSON files in the form of the
+public logs of 3G and 4G links."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = ("duration_seconds", "megabit_per_second", "latency_seconds")
 KEYS = ("duration_ms", "bandwidth_kbps", "latency_ms")
 SUFFIXES = (".csv", ".json")
 FACTORS: dict[tuple[str, ...], tuple[float, float, float]] = {COLUMNS: (1e9, 1e6, 1e9), KEYS: (1e6, 1e3, 1e6)}
-"""From the units of a file to nanoseconds, bits per second and nanoseconds."""
+"""Factors that turn the units of a file into nanoseconds, bits per second and nanoseconds."""
 RANGES = (
     (1, 10**18, "> 0 and at most 1e9 seconds"),
     (0, 10**15, "from 0 to 1e9 megabit per second"),
@@ -31,14 +31,14 @@ RANGES = (
 )
 LARGEST = 32 << 20  # bytes of a file
 MOST_FILES = 10_000
-MOST_BYTES = 256 << 20  # of a folder
+MOST_BYTES = 256 << 20  # bytes of all files in a folder
 
 
 def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """The content of a scenario in which every folder of traces has its sum.
+    """Returns the content of a scenario in which every folder of traces has the sum of its files.
 
-    A folder beside the scenario's file is named by its path from the working directory. A folder
-    whose sum is stated is not looked at. Raises MissingDataError for a folder that is nowhere,
+    The path of a folder beside the scenario's file `where` is recorded from the working directory.
+    A folder whose sum is stated is not looked for. MissingDataError for a folder that is nowhere,
     UsageError for one without traces.
     """
     trace = dict(content["network"]["trace"]) if trace_sources(content) else {}
@@ -59,7 +59,7 @@ def _with_sum(links: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def missing(name: str) -> str:
-    """Where a folder was looked for in vain, and what to do; empty if it is there."""
+    """Returns where a folder was looked for in vain, and what to do; empty if it is there."""
     try:
         places.found(name, FOLDER)
     except MissingDataError as error:
@@ -68,8 +68,9 @@ def missing(name: str) -> str:
 
 
 def traces_of(name: str, sha256: str) -> tuple[Trace, ...]:
-    """The traces in the folder of this name, in the order of their files' names. MissingDataError
-    if it is nowhere, UsageError if its files do not have the sum `sha256` or hold no traces."""
+    """Returns the traces in the folder of this name, in the order of their files' names.
+    MissingDataError if it is nowhere, UsageError if its files do not have the sum `sha256` or hold
+    no traces."""
     return _read(places.found(name, FOLDER), sha256)
 
 
@@ -86,7 +87,7 @@ def _read(folder: Path, sha256: str) -> tuple[Trace, ...]:
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    """The files with traces, by name and in the order of names."""
+    """Returns the content of the files with traces, by name and in the order of names."""
     try:
         names = sorted(file.name for file in folder.iterdir() if file.suffix in SUFFIXES and not file.name.startswith("."))
     except OSError as error:
@@ -103,14 +104,14 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def sum_of(contents: Mapping[str, bytes]) -> str:
-    """The sum over names and contents: that of what `sha256sum` prints of the files, sorted by
-    name."""
+    """Returns the sum over names and contents. It is the SHA-256 of what `sha256sum` prints for the
+    files, sorted by name."""
     return places.sum_of({name: hashlib.sha256(content).hexdigest() for name, content in contents.items()})
 
 
 def read_trace(file: Path, content: bytes | None = None) -> Trace:
-    """The trace in a file, of `content` if that was read already. UsageError, naming the file and
-    the part, for what is no trace."""
+    """Returns the trace in a file, whose `content` may have been read already. UsageError, which
+    names the file and the part, if it is no trace."""
     given = plain_files.content(file, LARGEST, "trace") if content is None else content
     text = plain_files.decoded(given, f"trace {file}", UsageError)
     names, parts = (KEYS, _json_parts(text, file)) if file.suffix == ".json" else (COLUMNS, _csv_parts(text, file))
@@ -118,8 +119,9 @@ def read_trace(file: Path, content: bytes | None = None) -> Trace:
 
 
 def trace_of(parts: Sequence[Sequence[int]], where: str) -> Trace:
-    """A trace of parts in nanoseconds, bits per second and nanoseconds. UsageError if no transfer
-    over it would end."""
+    """Returns a trace of parts (duration in nanoseconds, bits per second, latency in nanoseconds).
+    UsageError, which begins with `where`, if no transfer over it would end, or if it is too
+    long."""
     if not parts:
         raise UsageError(f"{where}: expected at least one part, got none")
     duration, rate, latency = np.array(parts, np.int64).T
@@ -162,7 +164,8 @@ def _number(cell: str) -> float | str:
 
 
 def _integers(part: Sequence[Any], names: tuple[str, ...], where: str) -> list[int]:
-    """Nanoseconds, bits per second and nanoseconds, rounded to nearest."""
+    """Returns a part in nanoseconds, bits per second and nanoseconds, rounded to the nearest
+    integers. UsageError for what is no number in the allowed range."""
     integers = []
     for name, value, factor, (low, high, words) in zip(names, part, FACTORS[names], RANGES, strict=True):
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,5 +1,5 @@
-"""Availability windows from a file beside the scenario: the scenario that is hashed and recorded
-holds the numbers."""
+"""Reads availability windows from a file. The scenario that is hashed and recorded holds the
+numbers, not the name of the file."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ MOST_WINDOWS = 1_000_000
 
 
 def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """The content of a scenario with `availability.file` replaced by the `rows` that are in it.
+    """Returns the content of a scenario in which `availability.file` is replaced by the `rows` that
+    are in that file.
 
-    The file is looked for beside the scenario, in the working directory, and in the data root. CSV:
-    a header `client,on,off` and one line per window, in seconds; JSON: a list of [client, on, off].
-    Raises UsageError for what cannot be read.
+    The file is looked for beside the scenario's file `where`, in the working directory, and in the
+    data root. A CSV file has the header `client,on,off` and one line per window, in seconds; a JSON
+    file is a list of [client, on, off]. UsageError if it cannot be read.
     """
     part = content.get("availability")
     if not isinstance(part, Mapping) or part.get("kind") != "table" or "file" not in part:
@@ -37,14 +38,15 @@ def with_windows(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
 
 
 def _clients(content: Mapping[str, Any]) -> int:
-    """How many clients there can be: what the scenario says, if that can be."""
+    """Returns the scenario's number of clients if it is a possible one, or else the largest
+    possible one. The content is not validated yet."""
     given = content.get("clients")
     return given if isinstance(given, int) and 0 < given <= MOST_CLIENTS else MOST_CLIENTS
 
 
 def read_windows(file: Path, clients: int = MOST_CLIENTS) -> list[list[tuple[float, float]]]:
-    """Per client 0, 1, .. its (on, off) pairs in seconds, ascending; up to the last client that has
-    any, of at most `clients`."""
+    """Returns the (on, off) pairs of clients 0, 1, .., in seconds and ascending, up to the last
+    client that has any. UsageError for a client that is not below `clients`."""
     rows: dict[int, list[tuple[float, float]]] = {}
     for number, (place, entry) in enumerate(_entries(file)):
         client, on, off = _numbers(entry, f"availability.file {file}, {place}", clients)

@@ -1,13 +1,16 @@
 """a9a, the Adult census data with binary features: 32,561 train and 16,281 test rows of 123
 features, two classes.
 
-Looked for in $FEDBENCH_DATA/a9a (~/.cache/fedbench if the variable is not set), files a9a and a9a.t
-in LIBSVM's text format; fetched there only if FEDBENCH_DOWNLOAD=1. Labels -1 and +1 become 0 and 1,
-rows are made dense. LIBSVM's page publishes no sums. What is known of the true files is checked
-instead: the number of rows and of features, which that page states, and how many rows are +1, the
-incomes above 50,000: 7,841 and 3,846 (UCI, "Adult": 24.08 % and 23.62 % of the same rows). Source:
-Platt 1998, "Fast training of support vector machines using sequential minimal optimization" (the
-features); Kohavi and Becker, UCI "Adult";
+The files a9a and a9a.t, in LIBSVM's text format, are looked for in $FEDBENCH_DATA/a9a
+(~/.cache/fedbench/a9a if the variable is not set). They are fetched there only if
+FEDBENCH_DOWNLOAD=1. Labels -1 and +1 become 0 and 1, rows are made dense.
+
+LIBSVM's page publishes no sums of the files. What is known of the true ones is checked instead: the
+number of rows and of features, which that page states, and how many rows are +1, which are the
+incomes above 50,000: 7,841 and 3,846 (UCI, "Adult": 24.08 % and 23.62 % of the same rows).
+
+Source: Platt 1998, "Fast training of support vector machines using sequential minimal optimization"
+(the features); Kohavi and Becker, UCI "Adult";
 https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html#a9a.
 """
 
@@ -36,7 +39,7 @@ A9A = Published(
 URL = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 Counts = Mapping[str, tuple[int, int]]
 COUNTS: Counts = {"a9a": (32_561, 7_841), "a9a.t": (16_281, 3_846)}
-"""Rows, and rows labelled +1, of each file."""
+"""The number of rows, and of rows labelled +1, in each file."""
 
 
 def load(model: str = "softmax") -> Task:
@@ -46,11 +49,10 @@ def load(model: str = "softmax") -> Task:
 
 
 def dataset(counts: Counts = COUNTS, root: Path | None = None) -> Dataset:
-    """Features float32 (n, 123), 24 MB in all. `root` replaces the data root, and then nothing is
-    fetched.
+    """Returns the data set, with features float32 (n, 123), 24 MB in all.
 
-    `counts`: file name -> (rows, rows labelled +1), which must be found. Errors as in
-    cifar.dataset.
+    `counts` are the numbers that must be found. `root` replaces the data root, and then nothing is
+    fetched. The errors are those of cifar.dataset.
     """
     files = A9A.located(root, _download)
 
@@ -79,7 +81,7 @@ def _examples(path: Path, rows: int, positive: int) -> Examples:
 
 
 def _download(root: Path) -> None:
-    """Both files, each under its name only when it is whole."""
+    """Fetches both files. A file gets its name only when it is whole."""
     from torchvision.datasets.utils import download_url
 
     for name in A9A.md5:

@@ -1,10 +1,10 @@
-"""Own data: arrays in a file with a column of labels and, if there is one, a column that says whose
-an example is.
+"""Tasks of a user's own data: a file with columns of features, a column of labels and, if there is
+one, a column that says who owns an example.
 
 A file is NumPy's `.npz` (arrays of one length), Parquet (columns) or a folder that Hugging Face
-`datasets` saved to disk (its columns). Numbers are taken as they are, as float32: scale them
-before. Labels, and owners, are whole numbers or texts; sorted, they are numbered from 0. Nothing
-that a file holds is executed: arrays of Python objects are refused.
+`datasets` saved to disk (its columns). Numbers are used as they are, as float32, so the user has to
+scale them. Labels and owners are whole numbers or texts, which are sorted and then numbered from 0.
+Nothing that a file holds is executed: arrays of Python objects are refused.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from fedbench.tasks.task import Task
 
 Columns = Mapping[str, npt.NDArray[Any]]
 STATE = "state.json"
-"""What a folder of `datasets` has beside its data files."""
+"""The file in which `datasets` lists the data files of a folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where a task's arrays are.
+    """The files and columns of a task.
 
-    `features`: names of the columns that make an example, all others if there are none. One name
-    stands for an array of any shape (n, ..); several are joined to (n, f). `test`: a second file;
-    without one, `test_share` of the examples of every class, the same for every seed. `sha256`: of
-    file and test, as fedbench.places.sha256 has it.
+    `label` and `client` name the columns of labels and of owners. `features` names the columns that
+    make an example; if it is empty, they are all others. One column may have any shape (n, ..);
+    several are joined to (n, f). `test` is a second file; without one, `test_share` of the examples
+    of every class is for testing, the same for every seed. `sha256` has the sums of file and test,
+    as fedbench.places.sha256 computes them.
     """
 
     name: str
@@ -52,14 +53,14 @@ class Source:
 
 
 def load(source: Source, model: str = "softmax") -> Task:
-    """The task of a source. MissingDataError, or UsageError that names file and column, if a file
-    is missing, is another one than its sum says, or is no table of numbers with labels."""
+    """Returns the task of a source. MissingDataError if a file is missing; UsageError, which names
+    file and column, if its sum is another one, or it is no table of numbers with labels."""
     data = dataset(source)
     return Task(source.name, make_model(model, data.shape, data.classes), data)
 
 
 def dataset(source: Source) -> Dataset:
-    """The data set of a source. Errors as `load`."""
+    """Returns the data set of a source. The errors are those of `load`."""
     files = [
         places.found(file, key) for key, file in (("task.file", source.file), ("task.test", source.test)) if file is not None
     ]
@@ -77,8 +78,8 @@ def dataset(source: Source) -> Dataset:
 
 
 def _test_rows(labels: npt.NDArray[np.int64], source: Source) -> npt.NDArray[np.int64]:
-    """Returns the places of the test examples, ascending: the rounded share of every class, by a
-    permutation that no seed changes."""
+    """Returns the rows of the test examples, ascending: the rounded share of every class, by a
+    permutation that is the same for every seed."""
     found = draw_share_of_every_class(labels, source.test_share, 0, 3)
     if len(found) in (0, len(labels)):
         raise UsageError(
@@ -93,7 +94,7 @@ def _test_rows(labels: npt.NDArray[np.int64], source: Source) -> npt.NDArray[np.
 
 @dataclass(frozen=True)
 class _Numbered:
-    """The sorted values of a column, and for every row the number of its value."""
+    """The sorted values of a column, and for every row the place of its value among them."""
 
     values: npt.NDArray[Any]
     numbers: npt.NDArray[np.int64]
@@ -120,8 +121,8 @@ class _Table:
         return self.columns[name]
 
     def numbered(self, name: str, known: npt.NDArray[Any] | None = None) -> _Numbered:
-        """A column of whole numbers or texts, numbered in the order of its values, or of `known`
-        ones."""
+        """Returns a column of whole numbers or texts, numbered in the order of its values, or in
+        that of `known` ones. UsageError if it has values that are not known."""
         column = self.column(name)
         if column.ndim != 1 or column.dtype.kind not in "iubU":
             raise UsageError(
@@ -136,7 +137,7 @@ class _Table:
         return _Numbered(known, np.searchsorted(known, values)[numbers].astype(np.int64))
 
     def features(self, source: Source) -> npt.NDArray[np.float32]:
-        """The examples float32 (n, ..)."""
+        """Returns the examples, float32 (n, ..)."""
         others = tuple(name for name in self.columns if name not in (source.label, source.client))
         names = source.features or others
         if not names:
@@ -196,7 +197,7 @@ def _parquet(path: Path) -> Columns:
 
 
 def _saved_dataset(folder: Path) -> Columns:
-    """The folder of one split: Arrow streams, which its state.json lists."""
+    """Reads the folder of one split, whose state.json lists files of Arrow streams."""
     import pyarrow as pa
 
     if (folder / "dataset_dict.json").is_file():
@@ -219,7 +220,8 @@ def _of_table(table: Any, path: Path) -> Columns:
 
 
 def _of_column(column: Any, place: str) -> npt.NDArray[Any]:
-    """A column as an array: numbers, texts, or lists of one length of them, nested as they are."""
+    """Returns a column as an array of numbers or texts. Lists of one length become a further
+    dimension. UsageError, which begins with `place`, for other columns."""
     import pyarrow as pa
 
     if column.null_count:

@@ -1,5 +1,5 @@
-"""What can be told of built-in tasks without their data: whether it is on this machine, and their
-models. Nothing is read or fetched."""
+"""Facts about built-in tasks that need no data: which models fit them, and whether their data are
+on this machine. No data are read or fetched."""
 
 from __future__ import annotations
 
@@ -47,14 +47,18 @@ TEXT_TASKS = (*text.SOURCES, TEXT)
 
 
 def text_options(task: str) -> set[str]:
-    """Which of a scenario's keys task.encoder and task.text are for a task."""
+    """Returns which of the keys `encoder` and `text` of a scenario's part `task` this task
+    takes."""
     return {"encoder", "text"} if task == TEXT else {"encoder"} if task in TEXT_TASKS else set()
 
 
 def outline(task: str, model: str, encoder_folder: str | None = None) -> Outline | None:
-    """A built-in task's outline; None for a task that alone knows its examples. UsageError for a
-    model that is unknown or does not fit, MissingDataError if its encoder is not on this machine.
-    Of an encoder, the configuration alone is read."""
+    """Returns a built-in task's outline, or None for a task whose examples are known only when it
+    is loaded. Of an encoder, only the configuration is read.
+
+    UsageError for a model that is unknown or does not fit. MissingDataError if the encoder is not
+    on this machine.
+    """
     if task in text.SOURCES:
         return Outline(make_encoder(model, encoder_folder, text.SOURCES[task].shape, text.CLASSES), is_augmented=False)
     if task not in EXAMPLES:
@@ -64,8 +68,8 @@ def outline(task: str, model: str, encoder_folder: str | None = None) -> Outline
 
 
 def models_for(task: str) -> list[str]:
-    """The library's models that fit a built-in task's examples; none for a task of somebody's own,
-    which alone knows them."""
+    """Returns the library's models that fit a built-in task's examples. For a task of another
+    package the list is empty, since its examples are not known here."""
     if task in TEXT_TASKS:
         return list(encoder.SUGGESTED)
     if task not in EXAMPLES:
@@ -84,12 +88,13 @@ def _fits(model: str, shape: tuple[int, ...], classes: int) -> bool:
 
 FOLDERS = {published.name: published for published in (A9A, CIFAR10, CIFAR100, STL10, text.MRPC, text.SST2)}
 TO_BRING = {*FOLDERS, *TEXT_TASKS, shakespeare.NAME}
-"""Tasks whose data come neither with fedbench nor with a package of the system."""
+"""Tasks whose data the user has to bring: they come neither with fedbench nor with a package of the
+system."""
 
 
 def missing(task: str) -> str:
-    """What a task needs, where it was looked for in vain, and how to get it; empty if all is there
-    or the task needs no files."""
+    """Returns what a task lacks, where it was looked for, and how to get it. Empty if everything is
+    there, or if the task needs no files."""
     root = data_root()
     try:
         if task == fashion_mnist.NAME:

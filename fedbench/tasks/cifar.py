@@ -1,15 +1,17 @@
 """CIFAR-10 and CIFAR-100: 50,000 train and 10,000 test images of 3 x 32 x 32, in 10 classes, or in
 100 (the fine labels).
 
-Looked for in $FEDBENCH_DATA/cifar-10-batches-py or cifar-100-python (~/.cache/fedbench if the
-variable is not set), the unpacked archives; fetched there by torchvision only if
-FEDBENCH_DOWNLOAD=1. A file is a pickle of Python 2: a dict whose `data` are bytes (n, 3072), red,
-green and blue planes row by row, beside a list of labels. It is unpickled only if it has the
-published sum, and even then nothing but arrays, lists, dicts, text and numbers is made of it.
-Pixels are scaled to [0, 1], then normalised with mean (0.4914, 0.4822, 0.4465), standard deviation
-(0.2023, 0.1994, 0.2010); in a job's steps they are cropped at random after 4 black pixels were put
-around them, and mirrored, as in the code of Wu et al. 2021 and of FADAS. Source: Krizhevsky 2009,
-"Learning multiple layers of features from tiny images";
+The unpacked archives are looked for in the folders cifar-10-batches-py and cifar-100-python of
+$FEDBENCH_DATA (~/.cache/fedbench if the variable is not set). torchvision fetches them only if
+FEDBENCH_DOWNLOAD=1. A file is a pickle of Python 2: a dict with a list of labels, and with `data`
+of bytes (n, 3072), which are red, green and blue planes row by row. It is unpickled only if it has
+the published sum, and even then only arrays, lists, dicts, text and numbers are made from it.
+
+Pixels are scaled to [0, 1], then normalised with mean (0.4914, 0.4822, 0.4465) and standard
+deviation (0.2023, 0.1994, 0.2010). In a job's steps, images get 4 black pixels on every side, are
+cropped at random, and mirrored at random, as in the code of Wu et al. 2021 and of FADAS.
+
+Source: Krizhevsky 2009, "Learning multiple layers of features from tiny images";
 https://www.cs.toronto.edu/~kriz/cifar.html.
 """
 
@@ -40,8 +42,7 @@ PAGE = "https://www.cs.toronto.edu/~kriz/cifar.html (python version)"
 
 @dataclass(frozen=True, kw_only=True)
 class Cifar(Published):
-    """One of the two: which of its files are train and test, and under which key they keep their
-    labels."""
+    """CIFAR-10 or CIFAR-100: which of its files are train and test, and the key of their labels."""
 
     train: tuple[str, ...]
     test: tuple[str, ...]
@@ -96,10 +97,12 @@ def _task(published: Cifar, model: str) -> Task:
 
 
 def dataset(published: Cifar, root: Path | None = None) -> Dataset:
-    """Features float32 (n, 3, 32, 32), about 740 MB in all, which the processes of a machine share.
+    """Returns the data set, with features float32 (n, 3, 32, 32), about 740 MB in all, which the
+    processes of a machine share.
 
-    `root` replaces the data root, and then nothing is fetched. MissingDataError says where it
-    looked and what to do; RecordError names a file that is damaged or not the published one.
+    `root` replaces the data root, and then nothing is fetched. MissingDataError says where the
+    files were looked for and what to do. RecordError names a file that is damaged or not the
+    published one.
     """
     files = published.located(root, torchvision_download(published.name.upper()))
 
@@ -117,7 +120,7 @@ def _examples(published: Cifar, paths: list[Path]) -> Examples:
 
 
 def _batch(published: Cifar, path: Path) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Images (n, 3072) and labels (n,) of one file."""
+    """Returns the images (n, 3072) and the labels (n,) of one file."""
     batch = unpickle(published.read(path), path)
     data, labels = (batch.get(key) for key in ("data", published.labels)) if isinstance(batch, dict) else (None, None)
     pixels = int(np.prod(SHAPE))
@@ -131,11 +134,12 @@ def _batch(published: Cifar, path: Path) -> tuple[npt.NDArray[np.uint8], npt.NDA
 
 
 ARRAYS: dict[str, Any] = {"_reconstruct": np.empty(0).__reduce__()[0], "ndarray": np.ndarray, "dtype": np.dtype}
-"""The three by which numpy restores an array, under the module names of all its versions."""
+"""The three objects by which a pickle restores a numpy array. Below are the names of their module
+in all versions of numpy."""
 ARRAY_MODULES = ("numpy", "numpy.core.multiarray", "numpy._core.multiarray")
 
 
 def unpickle(content: bytes, path: Path) -> Any:
-    """What a Python 2 pickle of arrays, lists, dicts, text and numbers holds. RecordError for
-    anything else, which is not run."""
+    """Returns the content of a Python 2 pickle of arrays, lists, dicts, text and numbers.
+    RecordError for anything else, which is not executed."""
     return pickles.load(content, f"{path}: not a pickled batch", RecordError, ARRAYS, ARRAY_MODULES)

@@ -1,5 +1,5 @@
-"""Data sets in memory: examples with labels, split into train and test, checked once when they are
-made."""
+"""Data sets in memory: examples with labels, split into train and test. They are checked once, when
+they are made."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Examples:
     """n examples: features `x` float32 (n, *shape), C-contiguous, and labels `y` int64 (n,). The
     arrays are kept, not copied.
 
-    `owner` int64 (n,), numbers from 0: whose examples they are, where the data know it; a partition
-    `natural` makes clients of owners. UsageError if dtype, layout or lengths are not these; what
-    the values are is checked by Dataset.
+    `owner` int64 (n,) numbers the owners of the examples from 0, if the data state them; the
+    partition `natural` makes clients of owners. UsageError if dtypes, layout or lengths differ from
+    these. Dataset checks the values.
     """
 
     x: npt.NDArray[np.float32]
@@ -47,8 +47,8 @@ class Examples:
         return self.x.shape[1:]
 
     def subset(self, rows: npt.NDArray[np.integer[Any]] | slice) -> Examples:
-        """The given rows, in the given order. A slice without a step shares memory; anything else
-        is a copy."""
+        """Returns the examples of the given rows, in the given order. A slice without a step shares
+        memory; anything else is a copy."""
         owner = None if self.owner is None else np.ascontiguousarray(self.owner[rows])
         return Examples(np.ascontiguousarray(self.x[rows]), np.ascontiguousarray(self.y[rows]), owner)
 
@@ -57,10 +57,10 @@ class Examples:
 class Dataset:
     """Train and test examples of one shape, with labels 0 .. classes - 1.
 
-    UsageError, naming data set, part and row, if a part is empty, a feature is not finite, a label
-    is out of range or the two parts have different shapes. `check_values`: False where they are
-    known to be right. `sha256`: the sum of the files that were read, for data whose files nobody
-    else has summed up: a record keeps it.
+    UsageError, which names data set, part and row, if a part is empty, a feature is not finite, a
+    label is out of range, or the two parts have different shapes. `check_values` is False for
+    values that are known to be right. `sha256` is the sum of the files that were read, for data
+    whose files have no published sums; a record keeps it.
     """
 
     name: str
@@ -86,8 +86,8 @@ class Dataset:
         return self.train.shape
 
     def check_symbols(self, symbols: int) -> None:
-        """UsageError, naming part and place, unless all features are whole numbers in 0 .. symbols
-        - 1."""
+        """Raises UsageError, which names part and place, unless all features are whole numbers from
+        0 to symbols - 1."""
         for part, x in (("train", self.train.x), ("test", self.test.x)):
             known = (x >= 0) & (x < symbols) & (np.trunc(x) == x)
             if not known.all():
@@ -98,9 +98,9 @@ class Dataset:
                 )
 
     def split(self, rows: npt.NDArray[np.int64]) -> Dataset:
-        """The data set that has some (ascending) of the training examples as its test examples, and
-        the others for training. The values have been checked. UsageError if one of the two parts
-        would be empty."""
+        """Returns a data set whose test examples are these (ascending) rows of the training
+        examples, and which trains on the other rows. Values are not checked again. UsageError if
+        one of the two parts would be empty."""
         rest = np.delete(np.arange(len(self.train)), rows)
         if len(rows) == 0 or len(rest) == 0:
             raise UsageError(f"data set {self.name}: {len(rows)} of {len(self.train)} training examples leave one part empty")

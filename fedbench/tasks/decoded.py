@@ -1,11 +1,11 @@
-"""Decoded data sets, kept on this machine: a process maps them into memory instead of unpacking
-them, and all of them share the pages.
+"""A cache of decoded data sets on this machine. Processes map its files into memory instead of
+unpacking the published ones, and share these pages.
 
-One file an entry: a line with the format, SHA-256 of all that follows, the header's length, a
-header in JSON, the arrays. The name has the data set, and a key of what made the entry: the source
-files by path, size and time, and the code that decodes. An entry is written beside its place and
-moved there, so that any number of processes may do so at a time, and it is checked whenever it is
-opened: a damaged one is made again.
+An entry is a file: a line with the format, the SHA-256 of all that follows, the header's length, a
+header in JSON, and the arrays. Its name has the name of the data set, and a key of what the entry
+is made from: path, size and time of the source files, and the code of this package. An entry is
+written under another name and then renamed, so that several processes may make it at a time. It is
+checked whenever it is opened, and a damaged one is made again.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from fedbench.tasks.data import Dataset, Examples
 
 FORMAT = b"fedbench decoded 1\n"
 ALIGNMENT = 64  # of arrays, in bytes
-KEPT = 4  # entries of one data set: of other versions of the code, or of other copies of the files
+KEPT = 4  # newest entries of a data set that stay, for other versions of the code or of the files
 _SUM, _LENGTH = len(FORMAT), len(FORMAT) + 32
 _HEADER = _LENGTH + 8
 
 
 def folder() -> Path | None:
-    """$FEDBENCH_CACHE, or ~/.cache/fedbench/decoded; None if the variable is `off`, or there is no
-    home."""
+    """Returns the folder of the cache: $FEDBENCH_CACHE, or ~/.cache/fedbench/decoded. None if the
+    variable is `off`, or if the user has no home folder."""
     given = os.environ.get("FEDBENCH_CACHE")
     if given == "off":
         return None
@@ -47,11 +47,14 @@ def folder() -> Path | None:
 
 
 def kept(name: str, sources: Iterable[Path], expected: object, make: Callable[[], Dataset]) -> Dataset:
-    """What `make` gives, from this machine's copy if there is one. Arrays may be written: that
-    changes nothing for others.
+    """Returns the data set that `make` makes, from the cache if it is there. Its arrays may be
+    written; that does not change the cache.
 
-    `sources` are the files that `make` reads, which must be there; `expected` says by its repr what
-    is to be found in them.
+    Args:
+        name: The name of the data set.
+        sources: The files that `make` reads, which must exist.
+        expected: What these files must hold. Its repr is a part of the entry's key.
+        make: Decodes the data set.
     """
     place = folder()
     if place is None:
@@ -60,10 +63,10 @@ def kept(name: str, sources: Iterable[Path], expected: object, make: Callable[[]
     found = _read(file)
     if found is None:
         found = make()
-        with contextlib.suppress(OSError):  # a full or read-only disk: then nothing is kept
+        with contextlib.suppress(OSError):  # on a full or read-only disk nothing is kept
             _write(file, found)
             _forget_old(file, name)
-            found = _read(file) or found  # the pages that the others have too
+            found = _read(file) or found  # from now on the pages are shared with other processes
     return found
 
 
@@ -77,7 +80,7 @@ def _key(sources: Iterable[Path], expected: object) -> str:
 
 @functools.cache
 def _code() -> str:
-    """A sum of the modules of this package: one of them makes the arrays."""
+    """Returns a sum of the modules of this package, of which each may have a part in the arrays."""
     here = Path(__file__).parent
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))).hexdigest()
 
@@ -113,8 +116,8 @@ def _write(file: Path, data: Dataset) -> None:
 
 
 def _forget_old(file: Path, name: str) -> None:
-    """All but the newest few entries of the data set, and what killed processes left beside them an
-    hour ago."""
+    """Deletes all but the newest entries of the data set, and partial files that killed processes
+    left more than an hour ago."""
     entries = sorted(file.parent.glob(f"{name}-*.bin"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     left = [path for path in file.parent.glob(".*.partial") if path.stat().st_mtime < time.time() - 3600]
     for path in entries[KEPT:] + left:
@@ -122,7 +125,7 @@ def _forget_old(file: Path, name: str) -> None:
 
 
 def _read(file: Path) -> Dataset | None:
-    """None if there is no such entry, or it is not what was written."""
+    """Returns the data set of an entry; None if there is no such entry, or if it is damaged."""
     try:
         with file.open("rb") as opened:
             pages = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY)

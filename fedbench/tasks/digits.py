@@ -1,10 +1,9 @@
-"""Handwritten digits, the copy that scikit-learn carries: 1,797 images of 8 x 8. Always there, and
-small enough for tests.
+"""Handwritten digits: 1,797 images of 8 x 8 that come with scikit-learn, so they are always there.
 
-Split, fixed and without randomness: of each class, in file order, every fifth example (the 5th,
-10th, ..) is test, the others are train. Both parts keep the file order. That is 1,442 train and 355
-test examples. Source: Alpaydin and Kaynak, UCI "Optical recognition of handwritten digits" (1998),
-its test part.
+The split has no randomness. Of each class, in file order, every fifth example (the 5th, 10th, ..)
+is for testing, the others are for training. Both parts keep the file order. That makes 1,442 train
+and 355 test examples. Source: Alpaydin and Kaynak, UCI "Optical recognition of handwritten digits"
+(1998), its test part.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from fedbench.tasks.task import Task
 NAME = "digits"
 CLASSES = 10
 LARGEST = 16
-"""Pixels count the dark cells of a 4 x 4 block: 0 .. 16."""
+"""The largest value of a pixel, which counts the dark cells of a block of 4 x 4."""
 TEST_EVERY = 5
 
 
 def dataset() -> Dataset:
-    """64 features in [0, 1] (row by row), float32; ten classes."""
+    """Returns the data set: 64 features in [0, 1], the pixels row by row, and ten classes."""
     return kept(NAME, [], version("scikit-learn"), _decoded)
 
 
@@ -42,7 +41,7 @@ def _decoded() -> Dataset:
 
 
 def is_test(y: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which of the labels (n,) belong to test under the rule above: bool (n,)."""
+    """Returns which of the labels (n,) belong to the test examples, by the rule of this module."""
     test = np.zeros(len(y), np.bool_)
     for label in np.unique(y):
         test[np.flatnonzero(y == label)[TEST_EVERY - 1 :: TEST_EVERY]] = True

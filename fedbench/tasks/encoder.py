@@ -1,11 +1,12 @@
 """Pretrained encoders as models: a BERT from a local folder with a classifier on top, of which some
 tensors are trained.
 
-Names of models: `encoder_full` trains every tensor, `encoder_head` the classifier alone,
-`encoder_lora8` low-rank updates of rank 8 of all query and value matrices, and the classifier (any
-rank; see fedbench/tasks/lora.py). The flat vector holds the trained tensors, in the order of the
-module; the others are read once per process and shared by all its jobs. Sources: Devlin et al.
-2019, arXiv:1810.04805 (BERT); Hu et al. 2022, arXiv:2106.09685 (LoRA).
+The model `encoder_full` trains every tensor, and `encoder_head` the classifier alone.
+`encoder_lora8` trains the classifier and low-rank updates of all query and value matrices; the
+number is their rank, which may be another one (see fedbench/tasks/lora.py). The flat vector holds
+the trained tensors, in the order of the module. The others are read once per process and shared by
+all its jobs. Sources: Devlin et al. 2019, arXiv:1810.04805 (BERT); Hu et al. 2022, arXiv:2106.09685
+(LoRA).
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ LORA_MATRICES = ("query", "value")
 
 @dataclass(frozen=True, slots=True)
 class EncoderTensor:
-    """A tensor of the network. `law`: how it is drawn where the file of weights does not have it;
-    None if the file must."""
+    """A tensor of the network. `law` says how it is drawn if the file of weights does not have it;
+    it is None if the file must have it."""
 
     name: str
     shape: Shape
@@ -48,8 +49,8 @@ class EncoderModel:
     """A BERT with a classifier on examples of `input_shape`: token ids (tokens,), or ids and token
     types (2, tokens), as float32.
 
-    `rank`: of the low-rank updates, for a name that has one. The interface is that of Model; the
-    encoder has no buffers.
+    `rank` is that of the low-rank updates, or None for a model without them. The interface is that
+    of Model; an encoder has no buffers.
     """
 
     name: str
@@ -65,35 +66,36 @@ class EncoderModel:
 
     @property
     def symbols(self) -> int:
-        """Examples are made of so many tokens, the whole numbers 0 .. symbols - 1."""
+        """Returns the number of different tokens in examples, which are the whole numbers 0 ..
+        symbols - 1."""
         return self.config.vocab_size
 
     @functools.cached_property
     def tensors(self) -> tuple[EncoderTensor, ...]:
-        """All tensors of the network, in the order of its module."""
+        """Returns all tensors of the network, in the order of its module."""
         return tuple(_tensors(self.config, self.classes, self.rank))
 
     @functools.cached_property
     def parameters(self) -> tuple[EncoderTensor, ...]:
-        """The trained ones, which the flat vector holds one after the other."""
+        """Returns the trained tensors, which the flat vector holds one after the other."""
         return tuple(tensor for tensor in self.tensors if self.name == "encoder_full" or tensor.law is not None)
 
     @property
     def dim(self) -> int:
-        """Number of trained parameters."""
+        """Returns the number of trained parameters."""
         return sum(parameter.size for parameter in self.parameters)
 
     @functools.cached_property
     def weights(self) -> Mapping[str, npt.NDArray[np.float32]]:
-        """What the file has of `tensors`, by name; read once and not to be written. RecordError if
-        the file is not safetensors, is not whole, lacks a tensor of the encoder or has one of
-        another shape."""
+        """Returns those of `tensors` that the file has, by name. They are read once and must not be
+        written. RecordError if the file is not safetensors, is not whole, lacks a tensor of the
+        encoder or has one of another shape."""
         shapes = {tensor.name: tensor.shape for tensor in self.tensors}
         return read_weights(self.folder / WEIGHTS, shapes, frozenset(t.name for t in self.tensors if t.law is not None))
 
     def x0(self, seed: int, dtype: npt.DTypeLike = np.float32) -> Vector:
-        """Initial parameters (dim,): the file's values; where it has none, draws in float64,
-        rounded to dtype. Tensor t has its own stream (k = t). A new array."""
+        """Returns the initial parameters (dim,) in a new array: the file's values or, for tensors
+        that it lacks, draws in float64, rounded to dtype. Tensor t has its own stream (k = t)."""
         parts = []
         for t, part in enumerate(self.parameters):
             if part.name in self.weights or part.law is None:
@@ -103,13 +105,13 @@ class EncoderModel:
         return np.concatenate(parts)
 
     def buffers0(self, dtype: npt.DTypeLike = np.float32) -> Vector:
-        """No buffers (0,)."""
+        """Returns the values of no buffers (0,)."""
         return np.empty(0, dtype)
 
 
 def _tensors(config: BertConfig, classes: int, rank: int | None) -> Iterator[EncoderTensor]:
-    """Yields the tensors of transformers' BertForSequenceClassification, with low-rank updates
-    behind the matrices that have them."""
+    """Yields the tensors of transformers' BertForSequenceClassification. The tensors of a low-rank
+    update follow the matrix that has it."""
     d, wide = config.hidden_size, config.intermediate_size
 
     def linear(name: str, outputs: int, inputs: int) -> Iterator[EncoderTensor]:
@@ -149,9 +151,20 @@ _NAME = re.compile(r"encoder_(?:full|head|lora([1-9][0-9]{0,3}))")
 
 
 def make_encoder(name: str, given: str | None, input_shape: Shape, classes: int) -> EncoderModel:
-    """The model of that name over the encoder in a folder: see `locate`. UsageError if the name is
-    unknown, the rank is larger than the matrices, or examples have more tokens than the encoder has
-    positions."""
+    """Returns the model of that name over an encoder.
+
+    Args:
+        name: Such as encoder_full, encoder_head or encoder_lora8.
+        given: The encoder's folder below the data root, or None for that of the package; see
+            `locate`.
+        input_shape: The shape of one example: (tokens,), or (2, tokens) for pairs of texts.
+        classes: The number of classes.
+
+    Raises:
+        UsageError: The name is unknown, the rank is larger than the matrices, examples have more
+            tokens than the encoder has positions, or it takes no pairs.
+        MissingDataError: The encoder is not on this machine.
+    """
     found = _NAME.fullmatch(name)
     if found is None:
         near = closest(name, SUGGESTED)

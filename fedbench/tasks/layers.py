@@ -1,5 +1,5 @@
-"""Layers as data: what every trainer reads. A layer is stated for one example; training adds the
-batch."""
+"""Layers described as data, which every trainer reads. A layer is described for one example;
+trainers add the dimension of the batch."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ Kind = Literal["tensors", "buffers"]
 
 
 class Layer:
-    """One step of a model on one example. Without parameters and keeping the shape, unless it says
-    otherwise."""
+    """Base class of layers. Unless a layer overrides it, it has no parameters and keeps the
+    shape."""
 
     __slots__ = ()
 
     def output(self, shape: Shape) -> Shape:
-        """The shape of the result; ValueError with the reason if the layer does not take
+        """Returns the shape of the result. ValueError, with the reason, if the layer does not take
         `shape`."""
         return shape
 
     def weight(self) -> Shape:
-        """The shape of the weight, outputs first; empty for a layer without parameters."""
+        """Returns the shape of the weight, outputs first; empty for a layer without parameters."""
         return ()
 
     def tensors(self) -> Iterator[Tensor]:
-        """Parameters in order: weight, then bias, by PyTorch's default law."""
+        """Yields the parameters in order: weight and bias, drawn by PyTorch's default law."""
         shape = self.weight()
         if shape:
-            # kaiming_uniform(a = sqrt 5) for the weight is this bound, too.
+            # PyTorch's kaiming_uniform(a = sqrt 5) of the weight has the same bound as the bias.
             law = Uniform(1 / math.sqrt(math.prod(shape[1:])))
             yield Tensor("weight", shape, law)
             yield Tensor("bias", shape[:1], law)
 
     def buffers(self) -> Iterator[Tensor]:
-        """What training leaves behind beside the parameters, with the values before it."""
+        """Yields the buffers: values that training changes and that are no parameters."""
         yield from ()
 
     def native(self, output: Shape) -> LayerSpec | None:
-        """The layer as the native trainer has it, if its result has the shape `output`; None if
-        that trainer has no such layer."""
+        """Returns the layer for the native trainer, or None if that trainer has no such layer.
+        `output` is the shape of the layer's result."""
         return None
 
 
@@ -73,11 +73,11 @@ class Linear(Layer):
 
 @dataclass(frozen=True, slots=True)
 class Conv2d(Layer):
-    """Cross-correlation on (inputs, h, w), zero padding: weight (outputs, inputs, kernel, kernel),
-    bias (outputs,) unless it is off.
+    """Cross-correlation on (inputs, h, w) with zero padding. The weight is (outputs, inputs,
+    kernel, kernel), and the bias (outputs,) unless it is off.
 
-    `normal`: initial weights N(0, sqrt(2 / (kernel^2 outputs))) and biases 0, instead of PyTorch's
-    default.
+    With `normal` the initial weights are N(0, sqrt(2 / (kernel^2 outputs))) and the biases 0,
+    instead of PyTorch's default.
     """
 
     inputs: int
@@ -114,8 +114,8 @@ class Conv2d(Layer):
 
 @dataclass(frozen=True, slots=True)
 class Pool2d(Layer):
-    """Disjoint kernel x kernel windows of (channels, h, w); rows and columns that fill no window
-    are left out."""
+    """Base class of layers that reduce disjoint kernel x kernel windows of (channels, h, w). Rows
+    and columns that fill no window are left out."""
 
     kernel: int
 
@@ -147,9 +147,9 @@ class BatchNorm2d(Layer):
     """Every channel of (channels, h, w) is normalised, then scaled by weight (channels,) and
     shifted by bias (channels,).
 
-    In training with mean and variance over the batch, of which the buffers keep running averages;
-    in evaluation with these. Momentum 0.1, epsilon 1e-5, unbiased running variance, as in PyTorch.
-    The number of batches seen is not kept: nothing depends on it.
+    In training, mean and variance are those over the batch, and the buffers keep running averages
+    of them; evaluation uses these. Momentum 0.1, epsilon 1e-5 and the unbiased running variance are
+    those of PyTorch. The number of batches seen is not kept, since nothing depends on it.
     """
 
     channels: int
@@ -216,8 +216,8 @@ class Flatten(Layer):
 
 @dataclass(frozen=True, slots=True)
 class Dropout(Layer):
-    """In training every element is set to 0 with probability p, or else scaled by 1 / (1 - p).
-    torch_model.py states the masks."""
+    """In training every element is set to 0 with probability p, or else scaled by 1 / (1 - p). How
+    masks are drawn is stated in torch_model.py."""
 
     p: float
 
@@ -243,8 +243,8 @@ class Dropout2d(Dropout):
 
 
 def chain(layers: tuple[Layer, ...], shape: Shape) -> list[Shape]:
-    """The shapes before every layer and after the last: len(layers) + 1. ValueError, naming the
-    layer, if they do not fit."""
+    """Returns the len(layers) + 1 shapes before every layer and after the last one. ValueError,
+    which names the layer, if they do not fit."""
     shapes = [shape]
     for index, layer in enumerate(layers):
         try:
@@ -255,8 +255,8 @@ def chain(layers: tuple[Layer, ...], shape: Shape) -> list[Shape]:
 
 
 def in_order(layers: tuple[Layer, ...], shape: Shape) -> Iterator[tuple[Layer, Shape]]:
-    """Every layer with the shape that it gets, in the order of use; instead of a Residual those of
-    its body, then of its shortcut."""
+    """Yields every layer with the shape of its input, in the order of use. A Residual is replaced
+    by the layers of its body and then of its shortcut."""
     for layer, given in zip(layers, chain(layers, shape), strict=False):
         if isinstance(layer, Residual):
             yield from in_order(layer.body, given)
@@ -266,14 +266,15 @@ def in_order(layers: tuple[Layer, ...], shape: Shape) -> Iterator[tuple[Layer, S
 
 
 def numbered(layers: tuple[Layer, ...], kind: Kind) -> Iterator[Tensor]:
-    """The parameters or buffers of all layers, in order; `3.weight` is that of layers[3]."""
+    """Yields the parameters or buffers of all layers, in order. The name `3.weight` is that of the
+    weight of layers[3]."""
     for index, layer in enumerate(layers):
         for tensor in getattr(layer, kind)():
             yield tensor._replace(name=f"{index}.{tensor.name}")
 
 
 def at_least(layer: Layer, low: int, **values: Any) -> None:
-    """UsageError, naming layer and value, unless all values are integers >= low."""
+    """Raises UsageError, which names layer and value, unless all values are integers >= low."""
     for name, value in values.items():
         if not isinstance(value, int) or value < low:
             raise UsageError(f"{layer}: {name} must be an integer >= {low}, got {value!r}")

@@ -1,13 +1,14 @@
 """Low-rank updates of a linear map, as in LoRA: y = W x + bias + (alpha / r) B A x, with W and bias
 frozen.
 
-A (r, inputs) is drawn, B (outputs, r) starts at 0, so training starts at the pretrained function.
-alpha = 2 r, so the update's factor is 2, whatever the rank. A module of our own, not peft's: it is
-a few lines, its initial values come from our streams and not from torch's generator, the flat
-vector needs the order of its tensors, and peft would bring further packages. Source: Hu et al.
-2022, arXiv:2106.09685, section 4.1: query and value are adapted, A is drawn by their code's
-kaiming_uniform(sqrt 5), which is U(-1 / sqrt(inputs), 1 / sqrt(inputs)). Without the dropout of
-their code.
+A (r, inputs) is drawn and B (outputs, r) starts at 0, so training starts at the pretrained
+function. alpha = 2 r, so the factor of the update is 2, whatever the rank. This module replaces
+peft for four reasons: it is short; its initial values come from our streams and not from torch's
+generator; the flat vector needs the order of its tensors; and peft would bring further packages.
+
+Source: Hu et al. 2022, arXiv:2106.09685, section 4.1: query and value are adapted. A is drawn by
+their code's kaiming_uniform(sqrt 5), which is U(-1 / sqrt(inputs), 1 / sqrt(inputs)). The dropout
+of their code is left out.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ FACTOR = 2.0
 
 
 class LowRank(nn.Module):
-    """Takes (.., inputs) to (.., outputs): the map `base`, whose tensors are no longer trained,
-    plus the update."""
+    """Maps (.., inputs) to (.., outputs): the linear map `base`, whose tensors stay frozen, plus
+    the low-rank update."""
 
     def __init__(self, base: nn.Linear, rank: int) -> None:
         super().__init__()
@@ -35,7 +36,7 @@ class LowRank(nn.Module):
 
 
 def adapt(network: nn.Module, names: tuple[str, ...], rank: int) -> None:
-    """Give every linear map with one of these names a low-rank update."""
+    """Replaces every linear map that has one of these names by one with a low-rank update."""
     for owner in list(network.modules()):
         for name, child in list(owner.named_children()):
             if name in names and isinstance(child, nn.Linear):

@@ -1,4 +1,4 @@
-"""The library of models, by name, and the examples for which each of them was made."""
+"""The library of models by name, and the shape of examples for which each of them was made."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def _mlp_101770(input_shape: Shape, classes: int) -> Model:
 def _cnn_21840(input_shape: Shape, classes: int) -> Model:
     """The two-layer CNN of FedaGrac (Wu et al. 2021) for FashionMNIST.
 
-    Order: Dropout2d before the second pool, as in the authors' code; each convolution's ReLU after
-    its pool. In the paper's table ReLU comes right after the convolution: it commutes with pooling
-    and dropout, so function and gradient are the same, but four times as many elements are touched.
-    After the first fully connected layer ReLU comes before Dropout.
+    Dropout2d comes before the second pool, as in the authors' code, and each convolution's ReLU
+    after its pool. In the paper's table ReLU comes right after the convolution. It commutes with
+    pooling and dropout, so function and gradient are the same, but four times as many elements
+    would be touched. After the first fully connected layer ReLU comes before Dropout.
     """
     _needs("cnn_21840", input_shape, classes)
     first = (Conv2d(1, 10, 5), MaxPool2d(2), ReLU())
@@ -66,21 +66,21 @@ def _two_convolutions(name: str, input_shape: Shape, classes: int, flat: int) ->
 
 
 def _cnn_582026(input_shape: Shape, classes: int) -> Model:
-    """The CNN of DeFedAvg (Wang et al. 2024) for FashionMNIST: no padding, ReLU after both
-    convolutions (after the pool, which is the same function) and after the first fully connected
-    layer."""
+    """The CNN of DeFedAvg (Wang et al. 2024) for FashionMNIST, without padding. ReLU comes after
+    the first fully connected layer and after the pool of both convolutions, where it is the same
+    function as before the pool."""
     return _two_convolutions("cnn_582026", input_shape, classes, 1024)
 
 
 def _cnn_878538(input_shape: Shape, classes: int) -> Model:
-    """The CNN of DeFedAvg (Wang et al. 2024) for CIFAR-10: as cnn_582026, on three channels of 32 x
+    """The CNN of DeFedAvg (Wang et al. 2024) for CIFAR-10: cnn_582026 on three channels of 32 x
     32."""
     return _two_convolutions("cnn_878538", input_shape, classes, 1600)
 
 
 def _alexnet(input_shape: Shape, classes: int) -> Model:
-    """AlexNet for CIFAR as in FedaGrac (Wu et al. 2021), 7,212,874 parameters for ten classes; ReLU
-    after a pool, not before it, is the same function on fewer elements."""
+    """AlexNet for CIFAR as in FedaGrac (Wu et al. 2021); 7,212,874 parameters for ten classes. ReLU
+    comes after a pool and not before it, which is the same function on fewer elements."""
     _needs("alexnet", input_shape, classes)
     pooled = (MaxPool2d(2), ReLU())
     first = (Conv2d(3, 64, 11, stride=4, padding=5), *pooled, Conv2d(64, 192, 5, padding=2), *pooled)
@@ -97,12 +97,12 @@ def _alexnet(input_shape: Shape, classes: int) -> Model:
 
 
 VGG19 = ((3, 64, 64), (64, 128, 128), (128, *(256,) * 4), (256, *(512,) * 4), (512, *(512,) * 4))
-"""Channels before and after the convolutions of each group."""
+"""The channels before and after every convolution of each group."""
 
 
 def _vgg19(input_shape: Shape, classes: int) -> Model:
-    """VGG-19 without batch normalisation as in FedaGrac (Wu et al. 2021), 20,554,826 parameters for
-    ten classes; initial weights of the convolutions as in the authors' code."""
+    """VGG-19 without batch normalisation as in FedaGrac (Wu et al. 2021); 20,554,826 parameters for
+    ten classes. The initial weights of the convolutions are those of the authors' code."""
     _needs("vgg19", input_shape, classes)
     body: list[Layer] = []
     for group in VGG19:
@@ -129,9 +129,9 @@ def _basic_block(inputs: int, outputs: int, stride: int) -> tuple[Layer, ...]:
 
 
 def _resnet18(input_shape: Shape, classes: int) -> Model:
-    """ResNet-18 for CIFAR as in FADAS' code, which FedEcho (Wang et al. 2025) follows: 3 x 3 stem,
-    no max-pool; 11,173,962 parameters for ten classes, 11,220,132 for a hundred. Source: He et al.
-    2016, arXiv:1512.03385."""
+    """ResNet-18 for CIFAR as in FADAS' code, which FedEcho (Wang et al. 2025) follows: it begins
+    with a 3 x 3 convolution and has no max-pool. It has 11,173,962 parameters for ten classes, and
+    11,220,132 for a hundred. Source: He et al. 2016, arXiv:1512.03385."""
     _needs("resnet18", input_shape, classes)
     body = [Conv2d(3, 64, 3, padding=1, bias=False), BatchNorm2d(64), ReLU()]
     for inputs, outputs, stride in ((64, 64, 1), (64, 128, 2), (128, 256, 2), (256, 512, 2)):
@@ -140,9 +140,9 @@ def _resnet18(input_shape: Shape, classes: int) -> Model:
 
 
 def _chars_mlp(input_shape: Shape, classes: int) -> Model:
-    """The next character from the last 20: their embeddings in 8 numbers each, through one hidden
-    layer of 128 units; 31,568 parameters for 80 characters. Source: Bengio et al. 2003, "A neural
-    probabilistic language model", which does so with words."""
+    """Predicts the next character from the last 20: each is embedded in 8 numbers, and all of these
+    go through one hidden layer of 128 units; 31,568 parameters for 80 characters. Source: Bengio et
+    al. 2003, "A neural probabilistic language model", which does so with words."""
     _needs("chars_mlp", input_shape, classes)
     body = (Last(20), Embedding(classes, 8), Flatten(), Linear(20 * 8, 128), ReLU())
     return Model("chars_mlp", input_shape, (*body, Linear(128, classes)))
@@ -152,9 +152,9 @@ def _lstm_leaf(input_shape: Shape, classes: int) -> Model:
     """LEAF's model for Shakespeare: an embedding in 8 numbers, two LSTM layers of 256 units, a
     linear layer on the last output.
 
-    As torch has it: two biases a gate, initial values by torch's laws. LEAF's code is TensorFlow's:
-    one bias, Glorot's law, and 1 added to the forget gate. Source: Caldas et al. 2018,
-    arXiv:1812.01097, models/shakespeare/stacked_lstm.py of their code."""
+    Here a gate has two biases, and initial values are drawn by torch's laws. LEAF's code is for
+    TensorFlow, with one bias, Glorot's law, and 1 added to the forget gate. Source: Caldas et al.
+    2018, arXiv:1812.01097, models/shakespeare/stacked_lstm.py of their code."""
     _needs("lstm_leaf", input_shape, classes)
     body = (Embedding(classes, 8), LSTM(8, 256), LSTM(256, 256), Last(1), Flatten())
     return Model("lstm_leaf", input_shape, (*body, Linear(256, classes)))
@@ -176,8 +176,8 @@ MODELS: dict[str, Callable[[Shape, int], Model]] = {
 
 
 def make_model(name: str, input_shape: Shape, classes: int) -> Model:
-    """The library model of that name for examples of `input_shape`. UsageError if it is unknown or
-    does not fit them."""
+    """Returns the library's model of that name for examples of `input_shape`. UsageError if the
+    name is unknown, or the model does not fit the examples."""
     if name not in MODELS:
         raise UsageError(f"model: unknown name {name!r}{nearest(name, MODELS)}")
     return MODELS[name](input_shape, classes)
@@ -194,8 +194,8 @@ FITS: dict[str, tuple[Shape, int | None]] = {
     "chars_mlp": ((80,), None),
     "lstm_leaf": ((80,), None),
 }
-"""Examples and classes (None: any number) that a model was made for. A number in a name promises so
-many parameters."""
+"""The shape of examples and the number of classes for which a model was made; None stands for any
+number. A model whose name has a number has so many parameters."""
 
 
 def _needs(name: str, input_shape: Shape, classes: int) -> None:

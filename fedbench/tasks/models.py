@@ -1,8 +1,8 @@
-"""Models as data: a list of layers that every trainer reads, and the initial parameters and
-buffers.
+"""Models described as data: a list of layers, which every trainer reads, and the initial parameters
+and buffers.
 
-Parameters are one flat vector, tensor by tensor in C order and torch's layouts; buffers are
-another, empty without BatchNorm2d.
+The parameters are one flat vector, tensor by tensor, in C order and in torch's layouts. The buffers
+are another flat vector, which is empty for a model without BatchNorm2d.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from fedbench.types import Vector
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One tensor: its elements are offset .. offset + size - 1 of the flat vector, initially drawn
-    by `law`."""
+    """A tensor whose elements are offset .. offset + size - 1 of the flat vector. Their initial
+    values are drawn by `law`."""
 
     name: str
     shape: Shape
@@ -45,8 +45,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Model:
-    """Layers applied one after the other to an example of `input_shape`. UsageError, naming the
-    layer, if they do not fit."""
+    """Layers that are applied one after the other to an example of `input_shape`. UsageError, which
+    names the layer, if they do not fit."""
 
     name: str
     input_shape: Shape
@@ -65,8 +65,8 @@ class Model:
 
     @functools.cached_property
     def symbols(self) -> int | None:
-        """Examples are made of so many symbols, the whole numbers 0 .. symbols - 1; None if they
-        are any numbers."""
+        """Returns the number of different symbols in examples, which are the whole numbers 0 ..
+        symbols - 1; None if examples are any numbers."""
         return symbols_of([layer for layer, _ in in_order(self.layers, self.input_shape)])
 
     @functools.cached_property
@@ -81,28 +81,28 @@ class Model:
 
     @functools.cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Weight and bias of every layer that has them, in order; `3.weight` is that of
+        """Returns the parameters of all layers, in order; `3.weight` is the weight of
         layers[3]."""
         return tuple(_laid_out(numbered(self.layers, "tensors")))
 
     @functools.cached_property
     def buffers(self) -> tuple[Parameter, ...]:
-        """Likewise the buffers, in a vector of their own."""
+        """Returns the buffers of all layers, in order, with offsets in a vector of their own."""
         return tuple(_laid_out(numbered(self.layers, "buffers")))
 
     @property
     def dim(self) -> int:
-        """Number of parameters."""
+        """Returns the number of parameters."""
         return sum(parameter.size for parameter in self.parameters)
 
     def x0(self, seed: int, dtype: npt.DTypeLike = np.float32) -> Vector:
-        """Initial parameters (dim,): drawn in float64, rounded to dtype. Tensor t has its own
-        stream (k = t), so its values depend on the seed, t and its size and law only. A new
-        array."""
+        """Returns the initial parameters (dim,) in a new array, drawn in float64 and rounded to
+        dtype. Tensor t has its own stream (k = t), so its values depend only on the seed, t, its
+        size and its law."""
         return _drawn(self.parameters, seed, dtype)
 
     def buffers0(self, dtype: npt.DTypeLike = np.float32) -> Vector:
-        """The buffers (m,) that go with x0; empty for most models. A new array."""
+        """Returns the initial buffers (m,) in a new array, which is empty for most models."""
         return _drawn(self.buffers, 0, dtype)
 
 

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 
 def normalised(images: npt.NDArray[np.uint8], mean: Sequence[float], std: Sequence[float]) -> npt.NDArray[np.float32]:
-    """(value / 255 - mean) / std by channel of images (n, channels, h, w), in float32: a new array
-    of that shape.
+    """Returns (value / 255 - mean) / std, by channel of the images (n, channels, h, w), in a new
+    float32 array of that shape.
 
-    One table entry per value, so these are the numbers of torchvision's ToTensor and Normalize
-    without a second large array.
+    The numbers are those of torchvision's ToTensor and Normalize. They are looked up in a table of
+    256 values, so there is no second large array.
     """
     unit = np.arange(256, dtype=np.float32) / np.float32(255)
     features = np.empty(images.shape, np.float32)

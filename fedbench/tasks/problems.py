@@ -1,4 +1,5 @@
-"""Problems with exact gradients, given by numbers: the ground on which algorithms are proven."""
+"""Small problems with exact gradients, on which algorithms are checked against theory and against
+conformance vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ Rows = npt.NDArray[np.int64] | None
 
 @dataclass(frozen=True)
 class Problem:
-    """N clients with `examples` n (N,) and objective weights p (N,), all of one dtype."""
+    """A problem of N clients: numbers of examples n (N,) and weights p (N,) of the objective, all
+    of one dtype."""
 
     examples: Weights
     weights: Weights
@@ -40,14 +42,14 @@ class Problem:
         raise NotImplementedError
 
     def metrics(self, x: Vector) -> dict[str, float]:
-        """F(x) = sum_i p_i F_i(x)."""
+        """Returns the loss F(x) = sum_i p_i F_i(x)."""
         return {"train_loss": float(sum(p * self.loss(i, x) for i, p in enumerate(self.weights)))}
 
 
 @dataclass(frozen=True)
 class Quadratic(Problem):
-    """F_i(x) = 1/2 (x - c_i)' A_i (x - c_i); A (N, d, d) symmetric, c (N, d). Row selections do not
-    apply."""
+    """F_i(x) = 1/2 (x - c_i)' A_i (x - c_i) with A (N, d, d) symmetric and c (N, d). There are no
+    rows to select."""
 
     A: npt.NDArray[Any]
     c: npt.NDArray[Any]
@@ -61,7 +63,7 @@ class Quadratic(Problem):
         return 0.5 * float(away @ self.A[client] @ away)
 
     def minimiser(self) -> Vector:
-        """x* = (sum p_i A_i)^-1 sum p_i A_i c_i."""
+        """Returns x* = (sum p_i A_i)^-1 sum p_i A_i c_i."""
         A = np.einsum("i,ijk->jk", self.weights, self.A)
         b = np.einsum("i,ijk,ik->j", self.weights, self.A, self.c)
         return np.linalg.solve(A, b).astype(self.c.dtype)
@@ -69,10 +71,10 @@ class Quadratic(Problem):
 
 @dataclass(frozen=True)
 class Softmax(Problem):
-    """Softmax regression: mean cross-entropy over the client's rows + (l2/2) |theta|^2.
+    """Softmax regression: the mean cross-entropy over the client's rows plus (l2/2) |theta|^2.
 
-    theta = [W row by row (classes x features), b]; logits = W x + b. Features per client (n_i, D),
-    labels (n_i,).
+    theta = [W row by row (classes x features), b], and the logits are W x + b. Every client has
+    features X (n_i, D) and labels y (n_i,).
     """
 
     classes: int
@@ -83,13 +85,13 @@ class Softmax(Problem):
     public: npt.NDArray[Any] | None = None
 
     def logits(self, x: Vector, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """(rows, C) for feature rows (rows, D)."""
+        """Returns the logits (rows, C) of features (rows, D)."""
         split = self.classes * self.features
         return np.asarray(rows @ x[:split].reshape(self.classes, self.features).T + x[split:])
 
     def pullback(self, rows: npt.NDArray[Any], dlogits: npt.NDArray[Any]) -> Vector:
-        """The gradient (d,) with respect to theta from that with respect to the logits of these
-        rows."""
+        """Returns the gradient (d,) with respect to theta, from that with respect to the logits of
+        these rows."""
         return np.concatenate([(dlogits.T @ rows).ravel(), dlogits.sum(axis=0)])
 
     def gradient(self, client: int, x: Vector, rows: Rows = None) -> Vector:
@@ -114,8 +116,8 @@ class Softmax(Problem):
 
 
 def read_problem(spec: Mapping[str, Any], dtype: npt.DTypeLike) -> Problem:
-    """A problem from its description in a conformance vector; data are rounded to dtype. UsageError
-    for an unknown kind."""
+    """Returns the problem that a conformance vector describes, with data rounded to dtype.
+    UsageError for an unknown kind."""
     clients = spec["clients"]
     n = np.array([c.get("n", 1) for c in clients], np.float64)
     p = np.array([c.get("p", share) for c, share in zip(clients, n / n.sum(), strict=True)], np.float64)

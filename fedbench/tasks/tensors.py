@@ -35,7 +35,7 @@ class Normal:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Nothing is drawn."""
+    """All elements have the same value, and nothing is drawn."""
 
     value: float
 
@@ -44,7 +44,7 @@ class Constant:
 
 
 class Tensor(NamedTuple):
-    """A parameter or buffer of a layer, and how its initial elements are drawn."""
+    """A parameter or buffer of a layer, and the law of its initial elements."""
 
     name: str
     shape: Shape

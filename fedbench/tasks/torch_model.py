@@ -1,11 +1,11 @@
-"""A layer list as a torch module, with dropout masks from our own streams.
+"""Builds a torch module from a list of layers, with dropout masks from our own streams.
 
-Masks, part of the determinism contract. In training, with a stream set, a dropout layer takes from
-it one 32-bit word per mask element, in C order: Dropout one per element of the activation,
-Dropout2d one per (example, channel). An element is kept if word >= p * 2^32 and is then multiplied
-by 1 / (1 - p) rounded to the activation's dtype; else it is multiplied by 0. So words are used step
-by step (forward by forward), layer by layer, example by example. Nothing here draws from torch's
-generators.
+The masks are part of the determinism contract. In training, a dropout layer takes one 32-bit word
+per mask element from the stream that was set, in C order: Dropout one per element of the
+activation, Dropout2d one per (example, channel). An element is kept if word >= p * 2^32, and is
+then multiplied by 1 / (1 - p) rounded to the activation's dtype; otherwise it is multiplied by 0.
+So words are used step by step (forward by forward), layer by layer, and example by example. Nothing
+here draws from torch's generators.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import LSTM, Embedding, Last
 
 Masks = RandomStream | Iterator[torch.Tensor]
-"""Where masks come from: drawn from a stream, or drawn before, one after the other in the order of
-use."""
+"""The source of masks: a stream from which they are drawn, or masks that were drawn before, in the
+order of use."""
 
 
 class Masked(nn.Module):
-    """A dropout layer; the identity in evaluation and while `masks` is None."""
+    """The module of a Dropout or Dropout2d. In evaluation, and while `masks` is None, it is the
+    identity."""
 
     def __init__(self, layer: Dropout) -> None:
         super().__init__()
@@ -56,12 +57,12 @@ class Masked(nn.Module):
 
 
 class Normalised(nn.BatchNorm2d):
-    """Batch normalisation. With `weights`, in training, examples count as these say, and nothing is
-    written in place.
+    """The module of a BatchNorm2d. With `weights` set, training weighs the examples by them and
+    writes nothing in place.
 
-    weights (b,): the same for all examples that are there, in all 1, and 0 for those that only fill
-    up the batch; the first is there. `averages` are then the running mean and variance that
-    nn.BatchNorm2d would leave.
+    `weights` (b,) are equal for all real examples and sum to 1. They are 0 for examples that only
+    fill up the batch; the first example is a real one. `averages` are then the running mean and
+    variance to which nn.BatchNorm2d would set its buffers.
     """
 
     weights: torch.Tensor | None = None
@@ -95,14 +96,14 @@ class Sum(nn.Module):
 
 
 class Symbols(nn.Embedding):
-    """The module of an Embedding: symbols come in floats, as all examples do."""
+    """The module of an Embedding. Its symbols are floats, as all examples are."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return super().forward(x.long())
 
 
 class Outputs(nn.LSTM):
-    """The module of an LSTM: the outputs alone."""
+    """The module of an LSTM, which returns only the outputs and not the state."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         outputs: torch.Tensor = super().forward(x)[0]
@@ -121,31 +122,32 @@ class Tail(nn.Module):
 
 
 class LayerStack(nn.Sequential):
-    """The module that `build` makes: child i is layers[i], so tensors have the names of
-    Model.parameters and Model.buffers."""
+    """The module that `build` makes. Child i is layers[i], so tensors have the names that they have
+    in Model.parameters and Model.buffers."""
 
     def set_masks(self, masks: Masks | None) -> None:
-        """Take dropout masks from there (shared by all layers, advanced by a forward in training)
-        until the next call."""
+        """Sets the source of dropout masks, until the next call. All layers share it, and every
+        forward pass in training advances it."""
         for module in self.modules():
             if isinstance(module, Masked):
                 module.masks = masks
 
     def set_weights(self, weights: torch.Tensor) -> None:
-        """How much each example counts in batch normalisation (b,), until the next call: see
+        """Sets the weights (b,) of examples in batch normalisation, until the next call; see
         Normalised."""
         for module in self.modules():
             if isinstance(module, Normalised):
                 module.weights = weights
 
     def averages(self) -> list[torch.Tensor]:
-        """The buffers, in order, that the last weighted forward leaves."""
+        """Returns the values, in order, that the last weighted forward pass gives to the
+        buffers."""
         return [average for module in self.modules() if isinstance(module, Normalised) for average in module.averages]
 
 
 def build(model: Model, dtype: torch.dtype = torch.float32) -> LayerStack:
-    """A module that takes batches (b, *input_shape) of dtype. Its parameters and buffers are zeros
-    until they are loaded or flattened."""
+    """Returns a module that takes batches (b, *input_shape) of dtype. Its parameters and buffers
+    are zeros until they are loaded or flattened."""
     return LayerStack(*(_module(layer, dtype) for layer in model.layers))
 
 
@@ -153,11 +155,14 @@ CHANNELS_LAST_POSITIONS = 64
 
 
 def is_faster_channels_last(model: Model) -> bool:
-    """Whether torch's CPU kernels are faster on images whose channels are the fastest index: where
-    every convolution has an output of at least 64 positions. Measured per step with one thread: the
-    three small CNNs of the library are 1.2 to 1.4 times as fast, resnet18 (4 x 4 at last) is not,
-    alexnet (2 x 2) takes 1.3 times as long: its weights, turned round at every step, outweigh its
-    positions."""
+    """Returns whether torch's CPU kernels are faster on images whose channels are the fastest
+    index.
+
+    This is so where every convolution has an output of at least 64 positions. Measured per step
+    with one thread, the three small CNNs of the library are 1.2 to 1.4 times as fast, resnet18 (4 x
+    4 at last) is not faster, and alexnet (2 x 2) takes 1.3 times as long: rearranging its weights
+    at every step costs more than its few positions gain.
+    """
     convolutions = [shape for layer, shape in zip(model.layers, model.shapes[1:], strict=True) if isinstance(layer, Conv2d)]
     return bool(convolutions) and min(math.prod(shape[1:]) for shape in convolutions) >= CHANNELS_LAST_POSITIONS
 
@@ -201,8 +206,8 @@ def _module_of_sequences(layer: Layer, dtype: torch.dtype) -> nn.Module:
 
 
 def _empty(module: nn.Module) -> nn.Module:
-    # Made on the meta device, where torch's initialisation draws nothing: the global generator
-    # stays untouched.
+    # The module was made on the meta device, where torch's initialisation draws nothing from the
+    # global generator.
     module.to_empty(device="cpu")
     with torch.no_grad():
         for tensor in (*module.parameters(), *module.buffers()):
@@ -216,25 +221,25 @@ def mask_shape(layer: Dropout, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def dropout_mask(layer: Dropout, shape: tuple[int, ...], stream: RandomStream, dtype: torch.dtype) -> torch.Tensor:
-    """The mask for activations (b, ..), on the CPU: 0 or 1 / (1 - p)."""
+    """Returns the mask for activations (b, ..), on the CPU, of elements 0 or 1 / (1 - p)."""
     shape = mask_shape(layer, shape)
-    # p * 2^32 is exact, and so is a uint32 in the float64 in which numpy compares them.
+    # numpy compares in float64, where p * 2^32 and every uint32 are exact.
     kept = torch.from_numpy(stream.words(math.prod(shape)) >= layer.p * 2.0**32)
     return kept.reshape(shape).to(dtype) * (1 / (1 - layer.p))
 
 
 def trained(module: nn.Module) -> list[nn.Parameter]:
-    """The parameters that are not frozen, in order."""
+    """Returns the parameters that are not frozen, in order."""
     return [parameter for parameter in module.parameters() if parameter.requires_grad]
 
 
 def flatten_parameters(module: nn.Module, flat: torch.Tensor) -> torch.Tensor:
-    """Make every trained parameter of the module a view of `flat` (dim,), in order, and every .grad
-    a view of the tensor returned.
+    """Makes every trained parameter of the module a view of `flat` (dim,), in order, and returns
+    the tensor of which every .grad is a view.
 
-    The module takes over the values of `flat`; both share memory from then on. Backward passes add
-    to the gradient, which starts at zero: clear it with `.zero_()`, since `zero_grad()` would
-    unhook the views. UsageError if size, dtype, device or layout of `flat` is not that of the
+    The module takes over the values of `flat`, and both share memory from then on. Backward passes
+    add to the gradient, which starts at zero. Clear it with `.zero_()`, since `zero_grad()` would
+    detach the views. UsageError if size, dtype, device or layout of `flat` is not that of the
     parameters.
     """
     parameters = trained(module)
@@ -258,8 +263,8 @@ def flatten_parameters(module: nn.Module, flat: torch.Tensor) -> torch.Tensor:
 
 
 def flatten_buffers(module: nn.Module, flat: torch.Tensor) -> None:
-    """Make every buffer of the module a view of `flat` (m,), in order; both share memory from then
-    on."""
+    """Makes every buffer of the module a view of `flat` (m,), in order, so that both share memory.
+    UsageError if `flat` has another size."""
     offset = 0
     for owner in module.modules():
         for name, buffer in owner.named_buffers(recurse=False):

@@ -40,7 +40,8 @@ def test_list_and_info() -> None:
 def test_tasks_say_what_is_missing(tmp_path: Path) -> None:
     about = {row["name"]: row["about"] for row in rows(fedbench("list", "tasks", "--json", FEDBENCH_DATA=str(tmp_path)).stdout)}
     assert about["cifar10"].endswith("ten classes. Not on this machine.")
-    assert "Not on" not in about["digits"]
+    assert about["digits"].endswith("8 x 8 as vectors, ten classes.")
+    assert about["text"].endswith("task.text), with a pretrained encoder.")
     (facts,) = rows(fedbench("info", "cifar10", "--json", FEDBENCH_DATA=str(tmp_path)).stdout)
     assert facts["models"] == ["softmax", "mlp", "cnn_878538", "alexnet", "vgg19", "resnet18"]
     assert rows(fedbench("info", "digits", "--json").stdout)[0]["models"] == ["softmax", "mlp"]

@@ -10,7 +10,7 @@ import pytest
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
-from fedbench.scenarios.delays import DelayClasses
+from fedbench.scenarios.compute_parts import DelayClasses
 from fedbench.scenarios.load import load
 from fedbench.scenarios.network_parts import Network
 from fedbench.scenarios.pooled import pooled

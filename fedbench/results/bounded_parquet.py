@@ -1,10 +1,10 @@
-"""Parquet that anybody may have written: its columns, kinds, rows and sizes are looked at before
-and while it is read.
+"""Reads Parquet files that anybody may have written. Columns, kinds of values, numbers of rows and
+sizes are checked before and while a file is read.
 
-A small file can promise any number of rows, and one long text in a dictionary can stand in a
-million rows. Rows are counted in the footer, and texts stay in their dictionaries until their sum
-is known. Whoever does not trust the footer reads in a process of its own, whose memory the system
-bounds: a page may unpack to more than the footer says.
+A small file can promise any number of rows, so rows are counted in the footer first. One long text
+in a dictionary can stand in a million rows, so texts stay in their dictionaries until their total
+size is known. A page may unpack to more than the footer says. A caller who does not trust the
+footer therefore reads in another process, whose memory the system bounds.
 """
 
 from __future__ import annotations
@@ -23,22 +23,27 @@ LONGEST_TEXT = 16 << 20  # bytes of one text
 
 
 def table(content: bytes, kinds: Mapping[str, str], most_rows: int, where: str, *, missing: Collection[str] = ()) -> pa.Table:
-    """Returns the table in the content of a file; columns of texts are dictionaries, see `texts`.
+    """Returns the table in the content of a file. Columns of texts are dictionaries; `texts` turns
+    one into a list.
 
-    Args: content: the bytes of the file. kinds: the columns that it must have, no others, with the
-        kinds of their values, as pyarrow calls them. most_rows: the largest number of rows that is
-        read. where: what the file is, for messages. missing: the columns in which values may be
-        missing.
+    Args:
+        content: the bytes of the file.
+        kinds: the columns that it must have, and no others, with the kinds of their values as
+            pyarrow calls them.
+        most_rows: the largest number of rows that is read.
+        where: what the file is, for messages.
+        missing: the columns in which values may be missing.
 
-    Raises: RecordError: if it is no Parquet file, is damaged, has other columns, a row without a
-        value, or more than is read.
+    Raises:
+        RecordError: if it is no Parquet file, is damaged, has other columns, lacks a value, or is
+            too large.
     """
     own = [name for name, kind in kinds.items() if kind == TEXT]
     try:
         _check_promise(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False), kinds, most_rows, where)
         opened = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False, page_checksum_verification=True, read_dictionary=own)
-        # By this thread alone: a thread of pyarrow that lets go of `content` while the interpreter
-        # ends would end the program with it.
+        # Without pyarrow's threads: if one of them releases `content` while the interpreter ends,
+        # it takes the whole program down.
         found = opened.read(use_threads=False)
         found.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
@@ -53,12 +58,18 @@ def table(content: bytes, kinds: Mapping[str, str], most_rows: int, where: str, 
     return found
 
 
+def kind(values: pa.DataType) -> str:
+    """Returns the kind of values as `table` takes it: pyarrow's name for it, in which the values of
+    a list are always called `element`, and not sometimes `item`."""
+    return str(values).replace("<item: ", "<element: ")
+
+
 def _check_promise(opened: pq.ParquetFile, kinds: Mapping[str, str], most_rows: int, where: str) -> None:
     about = opened.metadata
     if not 0 <= about.num_rows <= most_rows:
         raise RecordError(f"{where}: expected at most {most_rows:,} rows, got {about.num_rows:,}")
     schema = opened.schema_arrow
-    got = {name: str(kind).replace("<item: ", "<element: ") for name, kind in zip(schema.names, schema.types, strict=True)}
+    got = {name: kind(values) for name, values in zip(schema.names, schema.types, strict=True)}
     for name in dict.fromkeys([*kinds, *got]):
         if got.get(name) != kinds.get(name):
             raise RecordError(
@@ -83,7 +94,7 @@ def _check_texts(column: pa.ChunkedArray, where: str) -> None:
 
 
 def texts(found: pa.Table, name: str) -> list[str]:
-    """Returns a column of texts row by row; equal ones share their memory."""
+    """Returns a column of texts row by row. Equal texts share their memory."""
     column: list[str] = []
     for chunk in found.column(name).chunks:
         values = chunk.dictionary.to_pylist()

@@ -1,8 +1,8 @@
-"""What can be said of a submission without a run: faults, which keep it out, and questions, which
-call for a run.
+"""Checks a submission without a run. The check finds faults, which keep the submission out, and
+questions, which call for a run.
 
-Nothing of the submission is executed. Every file is read once, within limits; what was hashed is
-what is looked at.
+Nothing of the submission is executed. Every file is read once, within limits, so the bytes that are
+hashed are the bytes that are checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fedbench.results.record import Record
 from fedbench.submissions import manifest as manifests
 from fedbench.submissions import outliers, trial, tuning
 from fedbench.submissions import rows as rows_of
-from fedbench.submissions.faults import FaultsError, Finding, fault, few
+from fedbench.submissions.faults import FaultsError, Finding, fault, few, refuse
 from fedbench.submissions.folder import TRIALS, Files, check_digests
 from fedbench.submissions.folder import read as files_of
 from fedbench.submissions.manifest import MANIFEST, Manifest
@@ -33,13 +33,13 @@ from fedbench.suites import trials
 from fedbench.suites.findings.results import REFERENCES
 from fedbench.suites.suite import Suite
 
-ENOUGH = 3  # records that are run again, or all where there are fewer
+ENOUGH = 3  # so many records must be run again for the rung RE_RUN, or all if there are fewer
 ARCHIVE = "archive"
 
 
 @dataclass(frozen=True)
 class Again:
-    """A record that was run again. `verdict`: what `engine.run.verify` says, or `not run`."""
+    """A record that was run again. `verdict` is that of `fedbench.engine.verify`, or `not run`."""
 
     run_id: str
     named: str
@@ -49,8 +49,12 @@ class Again:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found about a submission. `digest`: of its manifest, None if there is none to be
-    read. `whole_draw`: whether all of its records could be drawn to be run again."""
+    """What was found about a submission.
+
+    digest: the digest of its manifest, None if the manifest cannot be read.
+    again: what became of the records that were run again.
+    whole_draw: whether all of its records could be drawn to be run again.
+    """
 
     name: str
     digest: str | None = None
@@ -64,8 +68,8 @@ class Report:
 
     @property
     def validity(self) -> Validity | None:
-        """Returns the rung of the ladder that this check alone gives; None for what has not the
-        form of a submission."""
+        """Returns the validity that this report alone gives, None for what does not have the form
+        of a submission."""
         if self.manifest is None:
             return None
         if self.faults:
@@ -74,7 +78,7 @@ class Report:
         return Validity.RE_RUN if enough and all(one.verdict == "identical" for one in self.again) else Validity.CHECKED
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns all of it but the records; JSON-able."""
+        """Returns the report without the records, as JSON values."""
         return {
             "submission": self.name,
             "digest": self.digest,
@@ -90,18 +94,19 @@ class Report:
 
     @property
     def report_digest(self) -> str:
-        """Returns a digest of the report."""
+        """Returns the SHA-256 digest of `as_dict`."""
         return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
 
 
 def check(folder: Path, *, references: Path = REFERENCES, archives: Path | None = None, apart: bool = True) -> Report:
-    """Returns what can be said of the submission in a folder without a run. Never raises for what
-    the submission holds.
+    """Returns what can be said of the submission in a folder without a run. Nothing that the
+    submission holds makes it raise an error.
 
-    Args: folder: the submission's folder, which has its name. references: folder of the files of
-        reference times. archives: folder of the committed archives of suites, which outliers are
-        looked for with. apart: whether its tables are first read in a process of their own, with
-        bounded memory and time.
+    Args:
+        folder: the submission's folder, which has its name.
+        references: folder of the files of reference times.
+        archives: folder of the committed archives of suites, which show what is an outlier.
+        apart: whether the tables are first read in another process, with bounded memory and time.
 
     Raises:
         FedbenchError: if the references or the archives themselves are damaged.
@@ -112,7 +117,7 @@ def check(folder: Path, *, references: Path = REFERENCES, archives: Path | None 
         digest = manifests.digest(files[MANIFEST])
         manifest = manifests.parse(files[MANIFEST])
         suite = _suite(manifest)
-        _refuse([*_header(folder, manifest), *check_digests(files, manifest)])
+        refuse([*_header(folder, manifest), *check_digests(files, manifest)])
         if apart:
             trial.read(folder)
         records, rows = _read(files, suite, manifest)
@@ -122,14 +127,9 @@ def check(folder: Path, *, references: Path = REFERENCES, archives: Path | None 
     return Report(manifest.name, digest, manifest, tuple(records), tuple(rows), questions=tuple(found))
 
 
-def _refuse(found: Sequence[Finding]) -> None:
-    if found:
-        raise FaultsError(few(found))
-
-
 def _suite(manifest: Manifest) -> Suite:
-    """The suite that the package has under the name; no file is opened because a submission names
-    it."""
+    """Returns the suite of the package that the manifest names. No file is opened because a
+    submission names it."""
     said = manifest.suite
     if said.name not in suites.names():
         raise fault(MANIFEST, f"suite.name: expected one of {', '.join(suites.names())}, got {said.name!r}")
@@ -149,25 +149,26 @@ def _header(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 
 def _read(files: Files, suite: Suite, manifest: Manifest) -> tuple[list[Record], list[Row]]:
     records = read_tables(files)
-    _refuse([*_own_faults(records)])
-    _refuse([*rows_of.record_faults(records)])
+    refuse(_own_faults(records))
+    refuse(rows_of.record_faults(records))
     frozen, known = tuning.frozen_in(files, suite)
     rows, faults = rows_of.rows(records, suite, manifest, frozen)
-    _refuse([*faults, *rows_of.option_faults(rows, manifest)])
-    _refuse([*tuning.faults(rows, suite, frozen, known)])
+    refuse([*faults, *rows_of.option_faults(rows, manifest)])
+    refuse(tuning.faults(rows, suite, frozen, known))
     return records, rows
 
 
 def read_tables(files: Files) -> list[Record]:
-    """Returns the records, not yet looked at one by one. FaultsError if a table is damaged, of
-    another form, or too large."""
+    """Returns the records, which are not checked one by one yet. Raises FaultsError if a table is
+    damaged, of another form, or too large."""
     try:
         if TRIALS in files:
             bounded_parquet.table(files[TRIALS], trials.KINDS, trials.MOST_ROWS, TRIALS, missing=(trials.ACCURACY,))
         records = list(archive.parse(files[RUNS], files[CURVES_FILE], ARCHIVE))
     except RecordError as error:
         raise FaultsError([_in_file(error)]) from None
-    _refuse([] if records else [Finding(RUNS, "expected at least one record, got none")])
+    if not records:
+        raise fault(RUNS, "expected at least one record, got none")
     return records
 
 
@@ -180,7 +181,7 @@ def _own_faults(records: Sequence[Record]) -> Iterator[Finding]:
 
 
 def _in_file(error: FedbenchError) -> Finding:
-    """What a reader says, which begins with its place."""
+    """Turns the error of a reader, whose text begins with the place, into a finding."""
     text = str(error).removeprefix(ARCHIVE).removeprefix(": ").removeprefix(", ")
     file, colon, more = text.partition(": ")
     return Finding(file, more) if colon and file in (RUNS, CURVES_FILE, TRIALS) else Finding(RUNS, text)

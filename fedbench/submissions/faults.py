@@ -1,31 +1,34 @@
-"""What a check says: one line each, that names the file, the thing, its value and what was
+"""Findings of a check. Each is one line that names the file, the thing, its value and what was
 expected."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 LONGEST = 500  # characters of a line
-MOST = 20  # lines; a hostile archive has a million
+MOST = 20  # lines, since a hostile archive may have a million faults
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a check found. `file`: in the submission's folder."""
+    """One thing that a check found about a file in the submission's folder."""
 
     file: str
     text: str
 
     @property
     def line(self) -> str:
-        """Returns it on one line, as it stands: whoever shows it escapes it."""
+        """Returns the finding on one line, cut after LONGEST characters. It is not escaped yet."""
         whole = " ".join(f"{self.file}: {self.text}".split())
         return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 2]}.."
 
 
 class FaultsError(Exception):
-    """What was looked at has these faults, and nothing behind it can be looked at."""
+    """The part that was checked has these faults, and the parts that depend on it cannot be
+    checked."""
 
     def __init__(self, faults: Sequence[Finding]) -> None:
         super().__init__("; ".join(one.line for one in faults))
@@ -33,12 +36,26 @@ class FaultsError(Exception):
 
 
 def fault(file: str, text: str) -> FaultsError:
-    """Returns the error of one fault."""
+    """Returns an error with a single fault."""
     return FaultsError([Finding(file, text)])
 
 
 def few(found: Sequence[Finding]) -> list[Finding]:
-    """Returns the first findings, and how many more there are."""
+    """Returns the first MOST findings, and one that says how many more there are."""
     if len(found) <= MOST:
         return list(found)
     return [*found[:MOST], Finding(found[MOST].file, f"and {len(found) - MOST:,} more")]
+
+
+def refuse(found: Iterable[Finding]) -> None:
+    """Raises FaultsError if there are any faults."""
+    faults = few(list(found))
+    if faults:
+        raise FaultsError(faults)
+
+
+def first_problem(errors: ValidationError) -> str:
+    """Returns the first problem that pydantic has with a model: its key, what is wrong, and the
+    value."""
+    first = errors.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r:.80}"

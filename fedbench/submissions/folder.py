@@ -1,5 +1,5 @@
-"""The files of a submission: plain ones with the expected names, read once and within limits.
-Nothing else may lie beside them."""
+"""Reads the files of a submission's folder. They must be plain files with the expected names. They
+are read once and within limits, and nothing else may lie beside them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from fedbench import plain_files
 from fedbench.errors import FedbenchError
 from fedbench.results.archive import CURVES_FILE, RUNS
-from fedbench.submissions.faults import FaultsError, Finding, few
+from fedbench.submissions.faults import Finding, fault, refuse
 from fedbench.submissions.manifest import MANIFEST, PLUGIN, Manifest
 
 TUNED, TRIALS = "tuned.yaml", "trials.parquet"
@@ -35,13 +35,13 @@ Files = Mapping[str, bytes]
 
 
 def is_submission(folder: Path) -> bool:
-    """Is there anything of the manifest's name?"""
+    """Returns whether the folder has anything of the manifest's name, even a broken link."""
     return os.path.lexists(folder / MANIFEST)
 
 
 def read(folder: Path) -> Files:
-    """Returns the contents of all files. FaultsError for what is missing, is no plain file, is too
-    large, or should not be there."""
+    """Returns the contents of all files. Raises FaultsError for what is missing, too large, no
+    plain file, or should not be there."""
     found: dict[str, bytes] = {}
     faults = []
     for name, mode in _entries(folder):
@@ -57,21 +57,20 @@ def read(folder: Path) -> Files:
                 faults.append(Finding(name, str(error).removeprefix(f"file {folder / name}: ")))
     there = {one.file for one in faults} | found.keys()
     faults += [Finding(name, "the file is missing") for name in NEEDED if name not in there]
-    if faults:
-        raise FaultsError(few(faults))
+    refuse(faults)
     return found
 
 
 def _entries(folder: Path) -> list[tuple[str, int]]:
-    """Name and mode of what lies in the folder, links not followed."""
+    """Returns the names and modes of what lies in the folder. Links are not followed."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry, _ in zip(entries, range(MOST_ENTRIES + 1), strict=False)]
         if len(names) > MOST_ENTRIES:
-            raise FaultsError([Finding(".", f"expected at most {MOST_ENTRIES} files, got more")])
+            raise fault(".", f"expected at most {MOST_ENTRIES} files, got more")
         return [(name, os.lstat(folder / name).st_mode) for name in sorted(names)]
     except OSError as error:
-        raise FaultsError([Finding(".", f"the folder cannot be read: {error.strerror}")]) from None
+        raise fault(".", f"the folder cannot be read: {error.strerror}") from None
 
 
 def _shown(name: str) -> str:
@@ -79,7 +78,7 @@ def _shown(name: str) -> str:
 
 
 def check_digests(files: Files, manifest: Manifest) -> list[Finding]:
-    """Returns what does not fit between the files and what the manifest says of them."""
+    """Returns the differences between the files and what the manifest says of them."""
     given = {name: content for name, content in files.items() if name != MANIFEST}
     faults = [Finding(MANIFEST, f"files: {_shown(name)} is not in the folder") for name in manifest.files if name not in given]
     for name, content in given.items():

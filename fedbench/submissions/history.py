@@ -1,8 +1,10 @@
-"""What became of submissions, one line an event, in a file that only grows: history.jsonl.
+"""The history of submissions: a file, history.jsonl, with one line for each event. Lines are only
+ever added to it.
 
 Every line has the digest of the line before it, so a line that is changed or taken out is noticed.
-Lines taken from the end are not: that the file only grew is seen beside an earlier version of it
-(`grown`). A line that was cut short never was an event; the next one takes its place.
+Lines that are taken from the end are not noticed, unless the file is compared with an earlier
+version of it (`grown`). A last line that was cut short is no event, and the next event overwrites
+it.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from pydantic import Field, ValidationError
 from fedbench import plain_files, strict_json
 from fedbench.errors import RecordError, UsageError
 from fedbench.scenarios.base import Part
+from fedbench.submissions.faults import first_problem
 from fedbench.submissions.manifest import SLUG, Day, Line, Sha256
 from fedbench.submissions.validity import Validity
 
@@ -37,8 +40,8 @@ RUNGS: dict[Kind, Validity] = {
 
 
 class Event(Part):
-    """A line. `digest`: of the submission's manifest; `report`: of the report that was seen;
-    `previous`: of the line before."""
+    """A line of the history. `digest` is that of the submission's manifest, `report` that of the
+    report which led to the event, and `previous` that of the line before."""
 
     date: Day
     submission: Annotated[str, Field(pattern=rf"^{SLUG}\z")]
@@ -50,22 +53,33 @@ class Event(Part):
 
 
 def read(file: Path) -> list[Event]:
-    """Returns all events, the oldest first; none if there is no file. RecordError that names the
-    first line which is no event, or does not follow the one before it."""
+    """Returns all events, the oldest first, and none if there is no file. Raises RecordError that
+    names the first line which is no event, or does not follow the line before it."""
     return _events(content(file), str(file))[0] if file.exists() else []
 
 
 def content(file: Path) -> bytes:
-    """Returns the bytes of a history. RecordError for what is no plain file, or is too large."""
+    """Returns the bytes of a history. Raises RecordError if it is no plain file, or too large."""
     return plain_files.content(file, LARGEST, "history", RecordError)
 
 
 def append(
     file: Path, submission: str, event: Kind, digest: str, *, date: str, report: str | None = None, reason: str | None = None
 ) -> Event:
-    """Add an event to the end of the file, which is locked meanwhile, and return it.
+    """Adds an event to the end of the file, which is locked meanwhile, and returns the event.
 
-    UsageError for an event that cannot follow those before it; RecordError if the file is damaged.
+    Args:
+        file: the history, which is made if it is not there.
+        submission: its name.
+        event: what happened to it.
+        digest: the digest of its manifest.
+        date: as YYYY-MM-DD.
+        report: the digest of the report that led to the event, if there is one.
+        reason: why it was retracted.
+
+    Raises:
+        UsageError: for an event that cannot follow those before it.
+        RecordError: if the file is damaged.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     with _locked(file) as handle:
@@ -77,8 +91,7 @@ def append(
                 date=date, submission=submission, event=event, digest=digest, report=report, reason=reason, previous=previous
             )
         except ValidationError as errors:
-            first = errors.errors(include_url=False)[0]
-            raise UsageError(f"history {file}: {first['loc'][0]}: {first['msg']}, got {first['input']!r:.80}") from None
+            raise UsageError(f"history {file}: {first_problem(errors)}") from None
         _check_next(events, added, file)
         line = json.dumps(added.model_dump(), sort_keys=True).encode() + b"\n"
         try:
@@ -108,7 +121,8 @@ def _write(handle: int, line: bytes, at: int) -> None:
 
 
 def _events(found: bytes, where: str) -> tuple[list[Event], int]:
-    """The events, and how many bytes they take; what follows them is a line that was cut short."""
+    """Returns the events, and the number of bytes that they take. What follows is a line that was
+    cut short."""
     whole = found.rfind(b"\n") + 1
     events, previous = [], FIRST
     for number, line in enumerate(found[:whole].split(b"\n")[:-1], 1):
@@ -116,10 +130,7 @@ def _events(found: bytes, where: str) -> tuple[list[Event], int]:
         try:
             event = Event.model_validate(strict_json.load(plain_files.decoded(line, place, RecordError)))
         except ValidationError as errors:
-            first = errors.errors(include_url=False)[0]
-            raise RecordError(
-                f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r:.80}"
-            ) from None
+            raise RecordError(f"{place}: {first_problem(errors)}") from None
         except strict_json.RefusedJsonError as error:
             raise RecordError(f"{place}: {error}") from None
         if event.previous != previous:
@@ -150,8 +161,9 @@ def _check_next(events: Sequence[Event], added: Event, file: Path) -> None:
 
 
 def standing(events: Sequence[Event], submission: str, digest: str | None) -> tuple[Validity, str]:
-    """Returns how valid a submission with this digest is by its events, and the reason if it was
-    retracted. What is said of another digest does not count: the submission was changed since."""
+    """Returns the validity that the events give to a submission with this digest, and the reason if
+    it was retracted. Events with another digest do not count, since the submission was changed
+    after them."""
     own = [one for one in events if one.submission == submission]
     retracted = next((one for one in own if one.event == "retracted"), None)
     if retracted is not None:
@@ -162,5 +174,5 @@ def standing(events: Sequence[Event], submission: str, digest: str | None) -> tu
 
 
 def grown(before: bytes, now: bytes) -> bool:
-    """Returns whether one content of the file is another with lines added."""
+    """Returns whether the content `now` of the file is the content `before` with lines added."""
     return now.startswith(before[: before.rfind(b"\n") + 1])

@@ -1,5 +1,5 @@
-"""Makes a submission's folder out of a store's records. It appears whole and without faults, or not
-at all."""
+"""Makes a submission's folder from the records of a store. The folder appears whole and without
+faults, or not at all."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from fedbench.protocols import Algorithm
 from fedbench.results import archive
 from fedbench.results.store import Store, write_atomically
 from fedbench.submissions.check import Report, check
+from fedbench.submissions.faults import first_problem
 from fedbench.submissions.folder import LARGEST, LARGEST_PLUGIN, TRIALS, TUNED
 from fedbench.submissions.manifest import MANIFEST, SLUG, Manifest, as_yaml
 from fedbench.suites import tuned
@@ -27,7 +28,7 @@ from fedbench.suites.suite import Suite
 
 @dataclass(frozen=True)
 class Words:
-    """What people say of a submission; the keys of the manifest have the limits."""
+    """What people say of their submission. The limits of the texts are those of the manifest."""
 
     name: str
     title: str
@@ -41,16 +42,22 @@ class Words:
 def make(
     parent: Path, words: Words, suite: Suite, selectors: Sequence[str], store: Store, options: Path | None, trials: Path | None
 ) -> Report:
-    """Make the folder `words.name` in `parent`, and return what its check says.
+    """Makes the folder `words.name` in `parent`, and returns the report of its check.
 
-    Args: parent: where the folder appears; it is made if it is not there. words: what is said of
-        it. suite: a suite of the library. selectors: algorithms of the suite, and others as
-        `file.py:Class` or by the names of their entry points. store: has the records. Runs without
-        one are left out. options: file of chosen options, for tuned rows. trials: file of all
-        trials, which belongs to it.
+    Args:
+        parent: where the folder appears; it is made if it is not there.
+        words: what people say of the submission.
+        suite: a suite of the library.
+        selectors: algorithms of the suite, and others as `file.py:Class` or by the names of their
+            entry points.
+        store: has the records. Runs without a record are left out.
+        options: the file of chosen options, for tuned rows.
+        trials: the file of all trials from which the options were chosen.
 
-    Raises: UsageError: if the folder is there already, the store has no record, or a file or word
-        cannot be taken. FedbenchError: if the check finds faults; then no folder is left.
+    Raises:
+        UsageError: if the folder is there already, the store has no record, or a file or word
+            cannot be taken.
+        FedbenchError: if the check finds faults. Then no folder is left.
     """
     if not re.fullmatch(SLUG, words.name):
         raise UsageError(f"submission {words.name!r:.80}: expected a name of at most 64 small letters, digits and hyphens")
@@ -82,8 +89,8 @@ def make(
 
 
 def _entrant(selector: str, algorithm: Algorithm, folder: Path) -> dict[str, str]:
-    """How the manifest names an algorithm. The file of one that is in a file is put into the
-    folder."""
+    """Returns the entry of an algorithm in the manifest. If the algorithm is in a file, the file is
+    copied into the folder."""
     origin = origins.origin(type(algorithm))
     own = {"name": algorithm.name}
     match origin.get("kind"):
@@ -120,7 +127,5 @@ def _write_manifest(folder: Path, words: Words, suite: Suite, entrants: list[dic
     try:
         text = as_yaml(Manifest.model_validate(content))
     except ValidationError as errors:
-        first = errors.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise UsageError(f"submission {words.name:.80}: {key}: {first['msg']}, got {first['input']!r:.80}") from None
+        raise UsageError(f"submission {words.name:.80}: {first_problem(errors)}") from None
     write_atomically(folder / MANIFEST, text.encode())

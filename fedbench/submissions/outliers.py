@@ -1,13 +1,13 @@
-"""What is implausible, and so calls for a run: questions, never faults. The rule was written before
-any submission was seen.
+"""Finds what is implausible in a submission and so calls for a run. It asks questions, and never
+says that something is a fault. The rule was written before any submission was seen. It asks about:
 
 1. A run that the committed archive of the suite has too, with another digest of its result.
 2. A run whose last accuracy is further than Z robust standard deviations, and further than LEAST,
-   from the median of its row: of the committed row, where the archive has it with at least FEW
-   seeds, else of its own, from FEW seeds on. A robust standard deviation is 1.4826 times the median
-   of the distances from the median.
-3. A row whose median time to a target is smaller than the frozen reference time divided by FACTOR:
-   it would be that much faster than everything that was tuned for the suite.
+   from the median of its row. The median is that of the committed row, if the archive has it with
+   at least FEW seeds, else that of the submitted row, if it has at least FEW seeds. A robust
+   standard deviation is 1.4826 times the median of the distances from the median.
+3. A row whose median time to a target is smaller than the frozen reference time divided by FACTOR.
+   It would be that much faster than everything that was tuned for the suite.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ FACTOR = 2.0
 
 
 def questions(rows: Sequence[Row], suite: Suite, references: Path, archives: Path | None) -> Iterator[Finding]:
-    """Yields what the rule of this module finds.
+    """Yields the questions of the rule of this module.
 
-    Args: rows: the rows of the submission. suite: their suite. references: folder of the files of
-        reference times; a suite without one has none. archives: folder of the committed archives;
-        None or one that lacks the suite: nothing is compared with it.
+    Args:
+        rows: the rows of the submission.
+        suite: their suite.
+        references: folder of the files of reference times. A suite need not have one.
+        archives: folder of the committed archives. Nothing is compared with them if it is None or
+            lacks the suite.
 
     Raises:
-        UsageError: if the file of reference times is none.
+        UsageError: if the file of reference times is damaged.
         RecordError: if the archive is damaged.
     """
-    committed = (
-        []
-        if archives is None or not archive.is_archive(archives / suite.name)
-        else archive.read(archives / suite.name, check=False)
-    )
+    committed: list[Record] = []
+    if archives is not None and archive.is_archive(archives / suite.name):
+        committed = archive.read(archives / suite.name, check=False)
     yield from _other_digests(rows, {record.run_id: record for record in committed})
     there = seats(suite, None, committed) if committed else {}
     for row in rows:
@@ -62,13 +63,11 @@ def questions(rows: Sequence[Row], suite: Suite, references: Path, archives: Pat
 
 def _other_digests(rows: Sequence[Row], committed: Mapping[str, Record]) -> Iterator[Finding]:
     for record in {run.run_id: run for row in rows for run in row.runs}.values():
-        other = committed.get(record.run_id)
-        if other is not None and other.meta["digests"].get("result") != record.meta["digests"]["result"]:
-            yield Finding(
-                RUNS,
-                f"{named(record)}: the committed record of this run has the result {other.meta['digests'].get('result')}, "
-                f"this one {record.meta['digests']['result']}",
-            )
+        if record.run_id not in committed:
+            continue
+        known, own = (one.meta["digests"].get("result") for one in (committed[record.run_id], record))
+        if known != own:
+            yield Finding(RUNS, f"{named(record)}: the committed record of this run has the result {known}, this one {own}")
 
 
 def _far_accuracies(row: Row, there: Seats) -> Iterator[Finding]:
@@ -79,12 +78,13 @@ def _far_accuracies(row: Row, there: Seats) -> Iterator[Finding]:
         return
     median = float(np.median(values))
     scale = 1.4826 * float(np.median(np.abs(np.array(values) - median)))
+    far = max(Z * scale, LEAST)
     for run, value in own:
-        if abs(value - median) > max(Z * scale, LEAST):
+        if abs(value - median) > far:
             yield Finding(
                 RUNS,
                 f"{named(run)}: final.test_accuracy: {value:.4f} is far from the median {median:.4f} of {len(values)} seeds of "
-                f"{row.name} at {row.point}; {max(Z * scale, LEAST):.4f} would be far",
+                f"{row.name} at {row.point}; {far:.4f} would be far",
             )
 
 

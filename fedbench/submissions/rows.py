@@ -1,5 +1,5 @@
-"""Which record of a submission belongs to which row of the suite, and what is wrong with those that
-belong to none."""
+"""Finds the row of the suite to which each record of a submission belongs, and says what is wrong
+with records that belong to none."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedbench import registry
-from fedbench.engine.spec import RunSpec
 from fedbench.results.archive import RUNS
 from fedbench.results.record import SECTIONS, Record
 from fedbench.submissions.faults import Finding
-from fedbench.submissions.manifest import MANIFEST, BuiltIn, Distributed, Entrant, InFile, Manifest
+from fedbench.submissions.manifest import MANIFEST, BuiltIn, Distributed, InFile, Manifest
 from fedbench.suites import tuned
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import Tuned
@@ -21,8 +20,8 @@ from fedbench.suites.tuned import Tuned
 DIGESTS = {"inputs", "plan", "model", "selections", "result"}
 KNOWN = {*SECTIONS, "warnings"}
 Key = tuple[str, str]
-"""A point, and a row as `tuned.rows` names it; an algorithm that is not built in has one row, of
-its own name."""
+"""The name of a point, and that of a row as in `tuned.rows`. An algorithm that is not built in has
+one row, which has its name."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +34,13 @@ class Row:
 
 
 def named(record: Record) -> str:
-    """Returns how a fault names a record."""
+    """Returns the words that name a record in a finding."""
     return f"run {record.run_id} ({record.selector:.80} seed {record.seed} on {record.scenario:.60})"
 
 
 def record_faults(records: Iterable[Record]) -> Iterator[Finding]:
-    """Yields what is wrong with single records: who made them, from what, on what they were
-    measured."""
+    """Yields what is wrong with single records: their commit, the data on which they were measured,
+    their digests, texts and sections."""
     for record in records:
         made, meta = record.meta["provenance"], record.meta
         odd = next((text for text in _texts(meta) if not text.replace("\n", "").isprintable()), None)
@@ -63,7 +62,8 @@ def record_faults(records: Iterable[Record]) -> Iterator[Finding]:
 
 
 def _texts(tree: Any) -> Iterator[str]:
-    """All texts of a tree, keys among them; how deep it is was bounded where it was read."""
+    """Yields all texts of a tree of JSON values, keys among them. Its depth was bounded when it was
+    read."""
     if isinstance(tree, str):
         yield tree
     elif isinstance(tree, dict):
@@ -76,8 +76,15 @@ def _texts(tree: Any) -> Iterator[str]:
 
 
 def rows(records: Sequence[Record], suite: Suite, manifest: Manifest, frozen: Tuned | None) -> tuple[list[Row], list[Finding]]:
-    """Returns the rows that the records make, and what is wrong: records of no row, seeds twice,
-    seeds that are missing."""
+    """Returns the rows that the records make, and the faults: records that belong to no row, seeds
+    that are there twice, and seeds that are missing.
+
+    Args:
+        records: all records of the submission.
+        suite: its suite.
+        manifest: its manifest.
+        frozen: its tuned options, None if it has none.
+    """
     faults: list[Finding] = []
     single: dict[str, Record] = {}
     for record in records:
@@ -99,43 +106,39 @@ def rows(records: Sequence[Record], suite: Suite, manifest: Manifest, frozen: Tu
     return made, faults + _empty(made, manifest)
 
 
-def _expected(suite: Suite, manifest: Manifest, frozen: Tuned | None) -> Mapping[str, list[tuple[Key, RunSpec]]]:
-    """Returns the rows of the built-in algorithms by run id. Published and tuned options may be the
-    same."""
+def _expected(suite: Suite, manifest: Manifest, frozen: Tuned | None) -> Mapping[str, list[Key]]:
+    """Returns the rows of the built-in algorithms by run id. A run has two rows if the tuned
+    options are the published ones."""
     names = {one.name for one in manifest.algorithms if isinstance(one, BuiltIn)}
     selectors = [selector for selector in suite.selectors() if registry.parse_selector(selector)[0] in names]
-    found: dict[str, list[tuple[Key, RunSpec]]] = {}
+    found: dict[str, list[Key]] = {}
     for point, row, specs in tuned.rows(suite, frozen, suite.points, selectors):
         for spec in specs:
-            found.setdefault(spec.run_id, []).append(((point, row), spec))
+            found.setdefault(spec.run_id, []).append((point, row))
     return found
 
 
-def _keys(
-    record: Record, suite: Suite, manifest: Manifest, expected: Mapping[str, list[tuple[Key, RunSpec]]]
-) -> tuple[list[Key], str]:
-    """The rows of a record, or why it has none."""
+def _keys(record: Record, suite: Suite, manifest: Manifest, expected: Mapping[str, list[Key]]) -> tuple[list[Key], str]:
+    """Returns the rows of a record, and why it has none if there are none."""
     spec, algorithm = record.meta["spec"], record.meta["spec"]["algorithm"]
     points = [point.name for point in suite.points if suite.scenario_at(point).content_hash() == spec["scenario_hash"]]
     entrant = next((one for one in manifest.algorithms if one.name == algorithm["name"]), None)
     if not points:
         return [], f"scenario {spec['scenario_hash']} is no point of suite {suite.name}"
-    if record.seed not in suite.seeds.numbers:
-        return (
-            [],
-            f"expected a seed of suite {suite.name}, {suite.seeds.numbers[0]} to {suite.seeds.numbers[-1]}, got {record.seed}",
-        )
+    seeds = suite.seeds.numbers
+    if record.seed not in seeds:
+        return [], f"expected a seed of suite {suite.name}, {seeds[0]} to {seeds[-1]}, got {record.seed}"
     if entrant is None:
         return [], f"algorithm {algorithm['name']} is not among the algorithms of {MANIFEST}"
     if not isinstance(entrant, BuiltIn):
         why = _other_origin(algorithm.get("origin", {}), entrant) or _other_system(algorithm["options"], suite)
         return ([] if why else [(point, entrant.name) for point in points]), why
-    keys = [key for key, _ in expected.get(record.run_id, ())]
-    return keys, f"its options are neither the published ones of suite {suite.name} nor tuned ones"
+    return expected.get(record.run_id, []), f"its options are neither the published ones of suite {suite.name} nor tuned ones"
 
 
 def _other_origin(origin: Mapping[str, str], entrant: InFile | Distributed) -> str:
-    """What a record's origin says and the manifest does not; nothing if they agree."""
+    """Returns the first difference between the origin in a record and in the manifest; nothing if
+    they agree."""
     kind = "file" if isinstance(entrant, InFile) else "entry point"
     wanted = {"kind": kind} | entrant.model_dump(by_alias=True, exclude={"origin", "name"})
     for key, value in wanted.items():
@@ -145,7 +148,8 @@ def _other_origin(origin: Mapping[str, str], entrant: InFile | Distributed) -> s
 
 
 def _other_system(options: Mapping[str, object], suite: Suite) -> str:
-    """Which option of the system is not what the suite sets; nothing if all are."""
+    """Returns the first option of the system that has another value than the suite sets; nothing if
+    there is none."""
     for key, value in suite.options.items():
         if key in options and options[key] != value:
             return f"option {key}: suite {suite.name} sets {value!r} for everybody, got {options[key]!r:.40}"
@@ -157,28 +161,26 @@ def _row_faults(point: str, name: str, runs: Mapping[int, Record], suite: Suite)
     if missing:
         shown = ", ".join(map(str, missing[:10]))
         yield Finding(RUNS, f"{name} at {point}: expected all {suite.seeds.count} seeds of the suite, missing {shown}")
-    options = {json.dumps(run.meta["spec"]["algorithm"]["options"], sort_keys=True) for run in runs.values()}
-    if len(options) > 1:
-        yield Finding(RUNS, f"{name} at {point}: expected one set of options for all seeds, got {len(options)}")
+    sets = _option_sets(runs.values())
+    if sets > 1:
+        yield Finding(RUNS, f"{name} at {point}: expected one set of options for all seeds, got {sets}")
+
+
+def _option_sets(runs: Iterable[Record]) -> int:
+    """Returns how many different sets of options the runs have."""
+    return len({json.dumps(run.meta["spec"]["algorithm"]["options"], sort_keys=True) for run in runs})
 
 
 def _empty(made: Sequence[Row], manifest: Manifest) -> list[Finding]:
     there = {run.meta["spec"]["algorithm"]["name"] for row in made for run in row.runs}
-    absent: list[Entrant] = [one for one in manifest.algorithms if one.name not in there]
-    return [Finding(MANIFEST, f"algorithm {one.name}: {RUNS} has no record of it that belongs to the suite") for one in absent]
+    absent = [one.name for one in manifest.algorithms if one.name not in there]
+    return [Finding(MANIFEST, f"algorithm {name}: {RUNS} has no record of it that belongs to the suite") for name in absent]
 
 
 def option_faults(made: Sequence[Row], manifest: Manifest) -> Iterator[Finding]:
-    """Yields algorithms that are not built in and have other options from point to point: those
-    would be tuned, without trials that anybody can check."""
+    """Yields the algorithms that are not built in and have other options from point to point. Such
+    options would be tuned, without trials that anybody can check."""
     for one in manifest.algorithms:
-        if isinstance(one, BuiltIn):
-            continue
-        sets = {
-            json.dumps(run.meta["spec"]["algorithm"]["options"], sort_keys=True)
-            for row in made
-            if row.name == one.name
-            for run in row.runs
-        }
-        if len(sets) > 1:
-            yield Finding(RUNS, f"algorithm {one.name}: expected the same options at all points, got {len(sets)} sets")
+        sets = _option_sets(run for row in made if row.name == one.name for run in row.runs)
+        if sets > 1 and not isinstance(one, BuiltIn):
+            yield Finding(RUNS, f"algorithm {one.name}: expected the same options at all points, got {sets} sets")

@@ -1,7 +1,7 @@
-"""The tables of a submission are first read in a process of its own, with bounded memory and time.
-What that survives is read here.
+"""Reads the tables of a submission in another process first, with bounded memory and time. Tables
+that pass this trial are then read by the caller.
 
-A page of Parquet may unpack to two gigabytes from a few kilobytes, whatever the footer says, and
+A page of Parquet may unpack from a few kilobytes to two gigabytes, whatever the footer says, and
 the code that unpacks it is not ours. Usage: python -m fedbench.submissions.trial FOLDER
 """
 
@@ -14,31 +14,31 @@ import sys
 from pathlib import Path
 
 from fedbench.errors import FedbenchError
-from fedbench.submissions.faults import FaultsError, Finding
+from fedbench.submissions.faults import FaultsError, fault
 
-MEMORY_BYTES = 4 << 30  # of addresses, a good part of which the libraries take
+MEMORY_BYTES = 4 << 30  # of address space, a good part of which the libraries take
 SECONDS = 120
 
 
 def read(folder: Path) -> None:
-    """FaultsError if the tables in a folder cannot be read within the limits."""
+    """Raises FaultsError if the tables in a folder cannot be read within the limits."""
     command = [sys.executable, "-m", "fedbench.submissions.trial", str(folder.resolve())]
     quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
     try:
         done = subprocess.run(command, capture_output=True, timeout=2 * SECONDS, check=False, env=quiet, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        raise FaultsError([Finding("runs.parquet", f"cannot be read within {SECONDS} s")]) from None
+        raise fault("runs.parquet", f"cannot be read within {SECONDS} s") from None
     if done.returncode == 0:
         return
     said = done.stdout.decode(errors="backslashreplace").strip()
     if done.returncode != 1 or not said:
         said = f"runs.parquet: the tables cannot be read within {MEMORY_BYTES >> 30} GiB and {SECONDS} s"
     file, _, text = said.partition(": ")
-    raise FaultsError([Finding(file, text)])
+    raise fault(file, text)
 
 
 def main(folder: Path) -> int:
-    """Returns 0 if the tables can be read, 1 after the fault was printed."""
+    """Returns 0 if the tables can be read, else prints the fault and returns 1."""
     from fedbench.submissions.check import read_tables
     from fedbench.submissions.folder import read as files_of
 

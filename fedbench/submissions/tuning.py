@@ -1,5 +1,5 @@
-"""Rows that claim to be tuned bring all trials of the suite's rule, and the rule chooses the same
-options from them."""
+"""Checks rows that claim to be tuned. They must bring all trials that the suite asks for, and the
+suite's rule must choose the same options from them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from fedbench.suites.tuning import trials as trials_of
 
 
 def frozen_in(files: Files, suite: Suite) -> tuple[Tuned | None, Mapping[str, Outcome]]:
-    """Returns the chosen options and the outcomes of trials by run id; none if the submission
-    claims nothing.
+    """Returns the chosen options, and the outcomes of trials by run id. A submission without tuned
+    rows has None and no outcomes.
 
-    FaultsError if a file is none, is of another suite, or has no other beside it.
+    Raises FaultsError if only one of the two files is there, or if a file is damaged or of another
+    suite.
     """
     for one, other in ((TUNED, TRIALS), (TRIALS, TUNED)):
         if one in files and other not in files:
@@ -45,7 +46,7 @@ def frozen_in(files: Files, suite: Suite) -> tuple[Tuned | None, Mapping[str, Ou
 
 
 def _check_options(frozen: Tuned, suite: Suite) -> None:
-    """Options that the algorithm does not take are refused here, where they stand."""
+    """Raises an error for a point, algorithm or option that the suite does not have."""
     for point, by_selector in frozen.points.items():
         suite.point(point)
         for selector, choice in by_selector.items():
@@ -56,10 +57,19 @@ def _check_options(frozen: Tuned, suite: Suite) -> None:
 
 def faults(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> Iterator[Finding]:
     """Yields the tuned rows whose trials are not all there, or whose options the rule does not
-    choose from them."""
-    for row in rows if frozen is not None else ():
+    choose from them.
+
+    Args:
+        rows: the rows of the submission.
+        suite: its suite.
+        frozen: its tuned options, None if it has none; then no row is tuned.
+        known: the outcomes of its trials by run id.
+    """
+    if frozen is None:
+        return
+    for row in rows:
         selector = row.name.removesuffix(tuned.TUNED)
-        if frozen is not None and selector != row.name:
+        if selector != row.name:
             yield from _row_faults(row, selector, frozen.points[row.point][selector], suite, known)
 
 

@@ -1,5 +1,5 @@
-"""Which algorithms run on which scenarios, and why the others are refused: asked of the plan,
-nothing is trained."""
+"""Finds out which algorithms run on which scenarios, and why the others are refused. Runs are only
+planned, nothing is trained."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from fedbench.protocols import Algorithm
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
 from fedbench.scenarios.schema import Scenario
+from fedbench.suites.findings.markdown import table
 from fedbench.tasks.available import TO_BRING
 
 Status = Literal["runs", "refused", "no data"]
@@ -33,8 +34,8 @@ are left out; `fedbench applicability SCENARIO` tells of them.
 
 @dataclass(frozen=True)
 class Pair:
-    """What becomes of an algorithm on a scenario. `reason`: of the refusal, or where the data were
-    looked for; else empty."""
+    """What becomes of an algorithm on a scenario. `reason` is that of the refusal, or says where
+    the data were looked for; it is empty if the algorithm runs."""
 
     scenario: str
     algorithm: str
@@ -43,8 +44,8 @@ class Pair:
 
 
 def paged() -> list[str]:
-    """The scenarios of the library whose data come with fedbench or with a package of the system:
-    the page is of them."""
+    """Returns the names of the scenarios on the page: those of the library whose data come with
+    fedbench or with a package of the system."""
     return [name for name in scenario_names() if _comes_along(load(name))]
 
 
@@ -56,10 +57,15 @@ def _comes_along(scenario: Scenario) -> bool:
 def pairs(
     scenarios: Sequence[str | Scenario] = (), algorithms: Sequence[str | Algorithm] = (), overrides: Sequence[str] = ()
 ) -> Iterator[Pair]:
-    """Every algorithm on every scenario, scenarios outermost; empty means all of the library and
-    all that are built in.
+    """Yields every algorithm on every scenario, scenarios outermost.
 
-    UsageError for unknown names or values.
+    Args:
+        scenarios: all of the library if it is empty.
+        algorithms: all that are built in if it is empty.
+        overrides: "key.path=value" applied to every scenario.
+
+    Raises:
+        UsageError: for unknown names or values.
     """
     chosen = [registry.algorithm(selector) for selector in algorithms or registry.ALGORITHMS]
     for name in scenarios or scenario_names():
@@ -83,13 +89,12 @@ def _tried(spec: RunSpec) -> tuple[Status, str]:
 
 
 def page(found: Iterable[Pair]) -> str:
-    """The table as Markdown, with the reasons numbered below."""
+    """Returns the page in Markdown: the table, and below it the reasons, to which its numbers
+    refer."""
     found = list(found)
     scenarios = list(dict.fromkeys(pair.scenario for pair in found))
     numbers = {reason: number for number, reason in enumerate(dict.fromkeys(p.reason for p in found if p.reason), 1)}
     cells = {(pair.algorithm, pair.scenario): str(numbers.get(pair.reason, pair.status)) for pair in found}
-    rows = [["", *scenarios], ["---"] * (len(scenarios) + 1)]
-    rows += [[name, *(cells[name, scenario] for scenario in scenarios)] for name in dict.fromkeys(p.algorithm for p in found)]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    rows = [[name, *(cells[name, scenario] for scenario in scenarios)] for name in dict.fromkeys(p.algorithm for p in found)]
     reasons = "\n".join(f"{number}. {reason}" for reason, number in numbers.items())
-    return f"{PAGE}{table}\n\n{reasons}\n"
+    return f"{PAGE}{table(['', *scenarios], rows)}\n\n{reasons}\n"

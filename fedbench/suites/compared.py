@@ -1,5 +1,5 @@
-"""What figures and tables compare: the rows of points, from a suite or from any records, with their
-boards."""
+"""The rows that figures and tables compare, with their boards. They are those of a suite, or of any
+records."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from fedbench.suites.findings.results import Results
 class Compared:
     """Rows by point, and their boards.
 
-    title: what the rows are of, such as `suite axes (0123456789abcdef)`. rows: by point, then by
-    label, the runs in order of seed, references among them. boards: by point. alike: by point, the
-    boards of the rows without an advantage; empty where that is not known. advantages: by label,
-    what a row has by definition beyond the others; those that have nothing are left out.
+    title: where the rows come from, such as `suite axes (0123456789abcdef)`.
+    rows: by point and label, the runs in order of seed. References are among them.
+    boards: by point.
+    alike: by point, the boards of the rows without an advantage. It is empty if they are not known.
+    advantages: by label, what a row has by definition that others lack. Rows without an advantage
+    are left out.
     """
 
     title: str
@@ -31,8 +33,8 @@ class Compared:
     advantages: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def point(self, name: str | None) -> str:
-        """Returns the name of a point; of the only one if none is given. UsageError if there is
-        none, or several to choose from."""
+        """Returns the name of a point; without a name, that of the only point. Raises UsageError if
+        there is no such point, or if no name is given and there are several."""
         if name is None and len(self.rows) == 1:
             return next(iter(self.rows))
         if name is None:
@@ -42,14 +44,15 @@ class Compared:
         return name
 
     def at(self, points: Sequence[str]) -> Compared:
-        """Returns only these points, in this order; all if none is given. UsageError for one that
-        there is not."""
+        """Returns the same with these points only, in this order, or with all if none is given.
+        Raises UsageError for an unknown point."""
         names = [self.point(name) for name in points] or list(self.rows)
         boards, alike = ({name: part[name] for name in names if name in part} for part in (self.boards, self.alike))
         return Compared(self.title, {name: self.rows[name] for name in names}, boards, alike, self.advantages)
 
     def labels(self, wanted: Sequence[str]) -> list[str]:
-        """Returns the labels of rows that are asked for. UsageError for one that no point has."""
+        """Returns the labels of the rows that are asked for, whether written with hyphens or
+        underscores. Raises UsageError for a row that no point has."""
         known = {label for rows in self.rows.values() for label in rows}
         for one in wanted:
             if one not in known and one.replace("-", "_") not in known:
@@ -58,10 +61,10 @@ class Compared:
 
 
 def of_suite(results: Results, *, tuned: bool) -> Compared:
-    """Returns the complete rows of a suite with tuned or with published options. UsageError if
-    there are none."""
-    boards, kind = (results.tuned, "tuned") if tuned else (results.published, "published")
-    suite = results.suite
+    """Returns the complete rows of a suite with tuned or with published options. Raises UsageError
+    if there are none."""
+    suite, kind = results.suite, "tuned" if tuned else "published"
+    boards = results.boards[kind]
     if not boards:
         raise UsageError(f"suite {suite.name}: it has no complete row with {kind} options")
     advantages: dict[str, set[str]] = {}
@@ -80,8 +83,11 @@ def of_suite(results: Results, *, tuned: bool) -> Compared:
 
 def of_records(records: Iterable[Record], title: str) -> Compared:
     """Returns a point for each scenario of the records. A scenario without targets or without a
-    budget in seconds has rows, and no board. RecordError without records, or if two of them claim
-    the same place."""
+    budget in seconds has rows, but no board.
+
+    Raises RecordError without records, or for two different records of one scenario, selector and
+    seed.
+    """
     summaries = summarize(records)
     if not summaries:
         raise RecordError(f"{title}: expected records, got none")

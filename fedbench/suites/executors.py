@@ -1,5 +1,5 @@
-"""Tasks one after the other in this process, or side by side in processes of their own, each of
-which ends alone."""
+"""Executors work at tasks: one after the other in this process, or side by side in other processes.
+The end of one process does not touch the others."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from fedbench.errors import FedbenchError, PluginError, UsageError
 
 Tell = Callable[..., None]
 Work = Callable[[Any, Tell], Any]
-"""Does a task; calls its second argument with whatever there is to tell of how it goes."""
+"""Does a task and returns its result. It calls its second argument to report progress."""
 
 
 @dataclass(frozen=True)
 class Begun:
-    """Task number `task` is being worked at."""
+    """The work on task number `task` has begun."""
 
     task: int
 
 
 @dataclass(frozen=True)
 class Told:
-    """What the work on a task had to tell."""
+    """The work on a task reports progress."""
 
     task: int
     report: tuple[Any, ...]
@@ -54,26 +54,30 @@ Hear = Callable[[Event], None]
 
 
 class WorkerDied(FedbenchError):
-    """The process that worked at a task was killed, or ended without a word."""
+    """The process that worked at a task was killed, or ended without a result."""
 
 
 class Executor(Protocol):
-    """Works at all tasks, in order. Each is Begun, may be Told of, and is Done, whatever becomes of
-    the others. `shares_files`: whether what a task writes is seen here; if not, the result has to
-    bring it.
-
-    KeyboardInterrupt ends the tasks under way, which may write what they have, and is raised when
-    all of them have ended.
-    """
+    """Works at tasks."""
 
     @property
-    def shares_files(self) -> bool: ...
+    def shares_files(self) -> bool:
+        """Returns whether files that a task writes are seen here. If not, the result of the task
+        must contain what is needed."""
+        ...
 
-    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None: ...
+    def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
+        """Works at all tasks, in order. `hear` gets a Begun for each task, any number of Told, and
+        a Done, whatever becomes of the other tasks.
+
+        KeyboardInterrupt ends the tasks under way, which may still write what they have. It is
+        raised when all of them have ended.
+        """
+        ...
 
 
 class Here:
-    """Runs one after the other, in this process."""
+    """Works at the tasks one after the other, in this process."""
 
     shares_files = True
 
@@ -89,11 +93,11 @@ class Here:
 
 
 class Pool:
-    """Runs in `processes` processes, which import the main program again.
+    """Works at the tasks in `processes` processes, which import the main program again.
 
-    A worker that is killed takes its own task with it and is replaced. Ctrl-C is passed on to the
-    workers and their end is awaited; a second one kills them. Workers whose parent was killed end
-    by themselves, as after Ctrl-C.
+    If a worker is killed, its task fails and the worker is replaced. Ctrl-C is passed on to the
+    workers, and their end is awaited. A second Ctrl-C kills them. Workers whose parent was killed
+    end by themselves, as after Ctrl-C.
     """
 
     shares_files = True
@@ -102,9 +106,9 @@ class Pool:
         self.processes = processes
 
     def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
-        """UsageError if the main program cannot be imported again, most often because it starts
-        runs itself."""
-        _refuse_inside_an_import(self.processes)
+        """Works at all tasks. Raises UsageError if the main program cannot be imported again, most
+        often because importing it starts runs."""
+        _check_start(self.processes)
         workers: list[_Worker] = []
         waiting = iter(enumerate(tasks))
         try:
@@ -117,28 +121,24 @@ class Pool:
             while any(worker.task is not None for worker in workers):
                 for index in _ready(workers):
                     if not workers[index].listen(hear):
-                        workers[index] = self._replaced(workers[index], work)
+                        workers[index].close()
+                        workers[index] = _Worker(work)
                     if workers[index].task is None:
                         workers[index].take_next(waiting, hear)
         finally:
             _end(workers)
 
-    def _replaced(self, dead: _Worker, work: Work) -> _Worker:
-        dead.close()
-        return _Worker(work)
-
 
 class _Worker:
-    """The parent's side of a process: it has one task at a time."""
+    """The parent's side of a worker process, which has one task at a time."""
 
     def __init__(self, work: Work) -> None:
         context = multiprocessing.get_context("spawn")
         self.task: int | None = None
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(theirs, work))
-        with _interrupts(
-            signal.SIG_BLOCK
-        ):  # the process begins with Ctrl-C blocked, and lets it through while it works at a task
+        # The process begins with Ctrl-C blocked, and lets it through while it works at a task.
+        with _interrupts(signal.SIG_BLOCK):
             self.process.start()
         theirs.close()
 
@@ -152,7 +152,7 @@ class _Worker:
             ) from None
 
     def take_next(self, waiting: Iterator[tuple[int, Any]], hear: Hear) -> None:
-        """Hand the next task over that can travel to another process, if there is one."""
+        """Hands over the next task that can be pickled, if there is one. The others fail."""
         for number, task in waiting:
             try:
                 content = pickle.dumps(task)
@@ -160,12 +160,12 @@ class _Worker:
                 hear(Done(number, error=UsageError(f"run: cannot be handed to another process ({error}); leave jobs at 1")))
                 continue
             self.task = number
-            with contextlib.suppress(OSError):  # it has died; `listen` says so
+            with contextlib.suppress(OSError):  # the process has died, which `listen` will notice
                 self.pipe.send_bytes(content)
             return
 
     def listen(self, hear: Hear) -> bool:
-        """Hand on what it says; False if it has died."""
+        """Passes the next message of the process on. Returns False if the process has died."""
         try:
             message = self.pipe.recv()
         except (EOFError, OSError):
@@ -188,14 +188,15 @@ class _Worker:
 
 
 def _ready(workers: Sequence[_Worker]) -> list[int]:
-    """The workers that have something to say, or have died at a task; waits for one."""
+    """Waits for messages, and returns the indices of the workers that sent one, or died at a
+    task."""
     by_pipe: dict[Any, int] = {worker.pipe: i for i, worker in enumerate(workers) if worker.task is not None}
     return [by_pipe[pipe] for pipe in wait(list(by_pipe))]
 
 
 def _end(workers: Sequence[_Worker]) -> None:
-    """Ask all to end, and wait: idle ones end at once, those at work may write what they have. An
-    interrupt kills the rest."""
+    """Asks all workers to end, and waits for them. Idle ones end at once. Those at work may write
+    what they have. Another Ctrl-C kills those that are left."""
     for worker in workers:
         worker.pipe.close()
         if worker.task is not None:
@@ -219,7 +220,9 @@ def _how_it_ended(process: BaseProcess) -> str:
     return f"was killed by {name}" + "; perhaps memory was short" * (name == "SIGKILL")
 
 
-def _refuse_inside_an_import(processes: int) -> None:
+def _check_start(processes: int) -> None:
+    """Ends a worker that, while it imports the main program, would start workers itself. Raises
+    UsageError for fewer than one process."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker, which imports the main program
         raise SystemExit(1)
     if processes < 1:
@@ -230,7 +233,7 @@ def _refuse_inside_an_import(processes: int) -> None:
 
 
 def _serve(pipe: Connection, work: Work) -> None:
-    """Do tasks until there are no more."""
+    """Does tasks until the parent closes its end of the pipe."""
     os.setpgid(0, 0)  # Ctrl-C on a terminal reaches the parent alone, which passes it on once
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_follow_parent, daemon=True).start()
@@ -254,9 +257,18 @@ def _done(pipe: Connection, work: Work, content: bytes) -> Done:
         return Done(0, error=fit_to_travel(error))
 
 
+def attempt(work: Work, task: Any, number: int = 0) -> Done:
+    """Does a task on another machine, without reporting progress. An error of the task is part of
+    the result, since another attempt would fail too."""
+    try:
+        return Done(number, work(task, lambda *report: None))
+    except Exception as error:
+        return Done(number, error=fit_to_travel(error))
+
+
 def fit_to_travel(error: Exception) -> Exception:
-    """Frames do not travel to another process; what they say does. SystemExit and the like are not
-    for here."""
+    """Returns an error that can be pickled and says the same. Frames of a traceback cannot be
+    pickled, so their text becomes a note."""
     if not isinstance(error, FedbenchError) and origins.is_own(error):
         return PluginError(origins.described(error))
     if not isinstance(error, FedbenchError):
@@ -269,7 +281,7 @@ def fit_to_travel(error: Exception) -> Exception:
 
 
 def _follow_parent() -> None:
-    """A worker ends when its parent has: a task under way as after Ctrl-C."""
+    """Ends this worker when its parent has ended. A task under way ends as after Ctrl-C."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -278,7 +290,7 @@ def _follow_parent() -> None:
 
 @contextlib.contextmanager
 def _interrupts(how: int) -> Iterator[None]:
-    """Ctrl-C blocked (SIG_BLOCK) or let through (SIG_UNBLOCK) in this thread."""
+    """Blocks Ctrl-C (SIG_BLOCK) or lets it through (SIG_UNBLOCK) in this thread."""
     before = signal.pthread_sigmask(how, {signal.SIGINT})
     try:
         yield

@@ -1,4 +1,5 @@
-"""Tasks on a Ray cluster, an optional extra: pip install 'fedbench-suite[ray]'."""
+"""An executor that works at tasks on a Ray cluster. It is an optional extra:
+pip install 'fedbench-suite[ray]'."""
 
 from __future__ import annotations
 
@@ -7,32 +8,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedbench.errors import UsageError
-from fedbench.suites.executors import Begun, Done, Hear, Work, WorkerDied, fit_to_travel
+from fedbench.suites.executors import Begun, Done, Hear, Work, WorkerDied, attempt
 
-AHEAD = 2  # tasks that are handed over for every processor of the cluster: a worker that is free finds the next one there
+AHEAD = 2  # tasks per processor of the cluster that are handed over, so that a free worker need not wait
 
 
 class OnRay:
-    """Runs on the nodes of a Ray cluster, or of one that is started here and ends with the program.
+    """Works at tasks on the nodes of a Ray cluster. Without an address a cluster is started on this
+    machine, which ends with the program.
 
     A task whose worker or node dies is tried again on another one. Without a file system that all
-    nodes share, what the tasks give comes back here and is stored here.
+    nodes share, the results of the tasks come back and are stored here.
     """
 
     def __init__(self, address: str | None = None, *, shares_files: bool = False, retries: int = 3) -> None:
-        """address: as `ray.init` takes it; None starts a cluster of this machine. retries: of a
-        task whose worker dies."""
+        """
+        Args:
+            address: as `ray.init` takes it; None starts a cluster on this machine.
+            shares_files: whether all nodes share the file system of the store.
+            retries: how often a task is tried again if its worker dies.
+        """
         self.address, self.shares_files, self.retries = address, shares_files, retries
 
     def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
-        """UsageError if Ray is not installed or the cluster cannot be reached."""
+        """Works at all tasks. Raises UsageError if Ray is not installed or the cluster cannot be
+        reached."""
         ray = _ray()
         if not ray.is_initialized():
             try:
                 ray.init(address=self.address, log_to_driver=False, include_dashboard=False, configure_logging=False)
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise UsageError(f"ray: no cluster at {self.address or 'this machine'}: {error}") from None
-        attempt = ray.remote(num_cpus=1, max_retries=self.retries)(_attempt)
+        on_node = ray.remote(num_cpus=1, max_retries=self.retries)(attempt)
         places = max(1, int(ray.cluster_resources().get("CPU", 1)))
         waiting = iter(enumerate(tasks))
         under_way: dict[Any, int] = {}
@@ -41,7 +48,7 @@ class OnRay:
                 while len(under_way) < AHEAD * places and (following := next(waiting, None)) is not None:
                     number, task = following
                     hear(Begun(number))
-                    under_way[attempt.remote(work, task)] = number
+                    under_way[on_node.remote(work, task)] = number
                 if not under_way:
                     return
                 for reference in ray.wait(list(under_way), num_returns=1)[0]:
@@ -51,15 +58,6 @@ class OnRay:
                 with contextlib.suppress(Exception):
                     ray.cancel(reference, force=True)
             raise
-
-
-def _attempt(work: Work, task: Any) -> Done:
-    """Does the work on a node. What goes wrong in it comes back as a result, since trying again
-    would not help."""
-    try:
-        return Done(0, work(task, lambda *report: None))
-    except Exception as error:
-        return Done(0, error=fit_to_travel(error))
 
 
 def _done(ray: Any, reference: Any, number: int) -> Done:

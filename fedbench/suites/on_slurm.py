@@ -1,4 +1,5 @@
-"""Tasks as arrays of Slurm jobs, an optional extra: pip install 'fedbench-suite[slurm]'."""
+"""An executor that works at tasks in arrays of Slurm jobs. It is an optional extra:
+pip install 'fedbench-suite[slurm]'."""
 
 from __future__ import annotations
 
@@ -10,17 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.errors import UsageError
-from fedbench.suites.executors import Begun, Done, Hear, Work, WorkerDied, fit_to_travel
+from fedbench.suites.executors import Begun, Done, Hear, Work, WorkerDied, attempt
 
 POLL_SECONDS = 0.5
-QUEUE_SECONDS = 5.0
+QUEUE_SECONDS = 5.0  # between two looks at the queue
 
 
 class OnSlurm:
-    """Groups of tasks as the jobs of one array; all nodes share the file system, and so the store.
+    """Works at groups of tasks. Each group is a job, and all jobs are one array. All nodes share
+    the file system, and so the store.
 
-    A job that Slurm cancels, or ends at its time limit, is handed in again; what it had finished is
-    in the store and is taken from there. A job that Slurm itself requeues goes on by itself.
+    A job that Slurm cancels, or ends at its time limit, is handed in again. The runs that it had
+    finished are in the store and are taken from there. A job that Slurm itself requeues goes on by
+    itself.
     """
 
     shares_files = True
@@ -38,31 +41,33 @@ class OnSlurm:
     ) -> None:
         """
         Args:
-            folder: of the scripts and logs of the jobs; all nodes must see it.
-            cluster: slurm, local (processes of this machine), or None for what there is.
-            group: tasks of a job: short ones are not worth a job each.
-            at_once: jobs of the array that run at a time, at most.
-            minutes: after which Slurm may end a job.
+            folder: for the scripts and logs of the jobs; all nodes must see it.
+            cluster: slurm, local (processes of this machine), or None for slurm if there is one,
+                else local.
+            group: the number of tasks in a job; short tasks are not worth a job each.
+            at_once: the largest number of jobs of the array that run at a time.
+            minutes: the time limit of a job.
             retries: how often a job that ended without its results is handed in again.
-            parameters: others of submitit, such as slurm_partition.
+            parameters: further ones of submitit, such as slurm_partition.
         """
         self.folder, self.cluster, self.group, self.at_once = Path(folder), cluster, group, at_once
         self.minutes, self.retries, self.parameters = minutes, retries, parameters or {}
 
     def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
-        """UsageError if submitit is not installed, or there is no such cluster."""
+        """Works at all tasks. Raises UsageError if submitit is not installed, or if there is no
+        such cluster."""
         left = list(enumerate(tasks))
         groups = [left[i : i + self.group] for i in range(0, len(left), self.group)]
         for number, _ in left:
             hear(Begun(number))
-        for attempt in itertools.count(1):
-            groups = self._handed_in(work, groups, hear, last=attempt > self.retries)
+        for attempts in itertools.count(1):
+            groups = self._handed_in(work, groups, hear, last=attempts > self.retries)
             if not groups:
                 return
 
     def _handed_in(self, work: Work, groups: Sequence[Any], hear: Hear, *, last: bool) -> list[Any]:
-        """Hand all groups in and await them; those that ended without results, unless this is the
-        last attempt."""
+        """Hands all groups in, waits for them, and returns those that ended without results. After
+        the last attempt the tasks of such groups fail instead."""
         executor = self._executor()
         queue = Queue() if executor.cluster == "slurm" else None
         jobs = dict(zip(executor.map_array(Group(work), groups), groups, strict=True))
@@ -102,7 +107,7 @@ class OnSlurm:
 
 
 def _results(job: Any) -> tuple[list[Done], str]:
-    """What a job that has ended gave, or why it gave nothing."""
+    """Returns the results of a job that has ended, or the reason why there are none."""
     if not job.paths.result_pickle.exists():  # submitit would wait for it
         return [], f"its job {job.job_id} ended without results ({job.state})"
     try:
@@ -112,16 +117,16 @@ def _results(job: Any) -> tuple[list[Done], str]:
 
 
 class Queue:
-    """Slurm's queue. submitit asks the accounting whether a job has ended, which many clusters do
-    not have."""
+    """Asks Slurm's queue whether jobs have ended. Submitit asks Slurm's accounting, which many
+    clusters do not have."""
 
     def __init__(self) -> None:
         self._next: dict[str, float] = {}
         self._missing: dict[str, int] = {}
 
     def lacks(self, job: Any) -> bool:
-        """Has the job left the queue, in two looks QUEUE_SECONDS apart? Its result may come a
-        moment later."""
+        """Returns whether the job was missing from the queue in two looks, QUEUE_SECONDS apart. One
+        look is not enough, since the result may come a moment after the job has left."""
         name, now = str(job.job_id), time.monotonic()
         if now < self._next.get(name, now - 1):
             return False
@@ -134,23 +139,18 @@ class Queue:
 
 
 class Group:
-    """Some tasks one after the other, on a node. Called again after a requeue it goes through all
-    of them; finished ones are taken from the store."""
+    """Works at some tasks one after the other, on a node. If it is called again after a requeue, it
+    goes through all of them, and takes those that were finished from the store."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
 
     def __call__(self, tasks: Sequence[tuple[int, Any]]) -> list[Done]:
-        return [self._done(number, task) for number, task in tasks]
-
-    def _done(self, number: int, task: Any) -> Done:
-        try:
-            return Done(number, self.work(task, lambda *report: None))
-        except Exception as error:
-            return Done(number, error=fit_to_travel(error))
+        return [attempt(self.work, task, number) for number, task in tasks]
 
     def checkpoint(self, tasks: Sequence[tuple[int, Any]]) -> Any:
-        """submitit asks this at a time limit or a preemption: the same once more."""
+        """Returns what submitit hands in after a time limit or a preemption: the same group
+        again."""
         import submitit
 
         return submitit.helpers.DelayedSubmission(self, tasks)

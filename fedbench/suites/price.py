@@ -1,5 +1,5 @@
-"""What a suite costs, before anything is trained: runs and trained steps from plans, seconds from a
-few short runs on this machine."""
+"""Estimates what a suite costs before it is run. Runs and trained steps come from plans, seconds
+from a few short runs on this machine."""
 
 from __future__ import annotations
 
@@ -18,16 +18,21 @@ from fedbench.scenarios.load import load
 from fedbench.suites.suite import Point, Suite
 
 SAMPLES = (0.05, 0.25)
-"""Shares of the time budget of the two short runs of every algorithm, between which the price of a
-step lies."""
+"""The shares of the time budget of the two short runs of every algorithm. The price of a step is
+the difference in seconds between the two over the difference in steps."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One algorithm at one point. `refused`: why it cannot run there, else empty; then nothing else
-    is known. Of one run: `steps` that are trained, `updates`, `vectors` of the model's size that
-    the server keeps. `seconds`: of one run on this machine; None where it was not asked for.
-    `runs`: how many the suite has, and how many are tried for its options."""
+    """The price of one algorithm at one point.
+
+    refused: why it cannot run there. If it is not empty, nothing else is known.
+    steps, updates: the trained steps and the updates of one run.
+    vectors: how many vectors of the model's size the server keeps.
+    seconds: of one run on this machine, None if they were not asked for.
+    runs: the number of seeds.
+    tried: the number of runs in which options are tried, 0 in a suite that does not tune.
+    """
 
     point: str
     selector: str
@@ -39,13 +44,30 @@ class Cell:
     runs: int = 0
     tried: int = 0
 
+    @property
+    def compared(self) -> int:
+        """Returns the number of runs that are compared. A row with tuned options costs as much as
+        one with published options."""
+        return self.runs * (2 if self.tried else 1)
+
 
 def priced(
     suite: Suite, points: Sequence[Point], selectors: Sequence[str], *, timed: bool, tell: Callable[[str], None]
 ) -> Iterator[Cell]:
-    """Every algorithm at every point, points outermost. timed: also measure this machine.
-    UsageError for missing data."""
+    """Yields every algorithm at every point, points outermost.
+
+    Args:
+        suite: the suite.
+        points: the points that are asked for.
+        selectors: the algorithms that are asked for.
+        timed: whether seconds are measured on this machine.
+        tell: called with a line before an algorithm is timed.
+
+    Raises:
+        MissingDataError: if a data set is not on this machine.
+    """
     rates: dict[str, Rate] = {}
+    tried = 0 if suite.tuning is None else (suite.tuning.trials + 1) * suite.tuning.seeds.count
     for point in points:
         for selector in selectors:
             spec = RunSpec(suite.scenario_at(point), suite.algorithm(selector), suite.seeds.first)
@@ -56,25 +78,22 @@ def priced(
             if timed and selector not in rates:
                 tell(f"timing {selector}")
                 rates[selector] = Rate.measured(spec)
-            seconds = rates[selector].seconds(found.trained_steps) if timed else None
-            tried = 0 if suite.tuning is None else (suite.tuning.trials + 1) * suite.tuning.seeds.count
             yield Cell(
                 point.name,
                 selector,
-                "",
-                found.trained_steps,
-                found.updates,
-                found.server_vectors,
-                seconds,
-                suite.seeds.count,
-                tried,
+                steps=found.trained_steps,
+                updates=found.updates,
+                vectors=found.server_vectors,
+                seconds=rates[selector].seconds(found.trained_steps) if timed else None,
+                runs=suite.seeds.count,
+                tried=tried,
             )
 
 
 def planned(spec: RunSpec) -> tuple[PlanSummary | None, str]:
-    """The plan of a run, or why the algorithm cannot run there. An algorithm that selects by the
-    model's state has no plan alone; that of FedAvg stands for it. MissingDataError if the data are
-    not here."""
+    """Returns the plan of a run, or the reason why the algorithm cannot run there. An algorithm
+    that selects clients by the state of the model has no plan of its own, so that of FedAvg stands
+    for it. Raises MissingDataError if the data are not on this machine."""
     try:
         setup = Setup(spec)
         check_everybody(setup)
@@ -87,7 +106,7 @@ def planned(spec: RunSpec) -> tuple[PlanSummary | None, str]:
 
 @dataclass(frozen=True)
 class Rate:
-    """Host seconds of a run as fixed + per_step x trained steps, on one core."""
+    """The host seconds of a run on one core: fixed + per_step x trained steps."""
 
     fixed: float
     per_step: float
@@ -97,7 +116,7 @@ class Rate:
 
     @classmethod
     def measured(cls, spec: RunSpec) -> Rate:
-        """Measures two runs that are cut short. A run's data are loaded before the clock starts."""
+        """Measures two runs that are cut short. One run before them loads the data."""
         taken = []
         Run(_cut(spec, SAMPLES[0])).record()
         for share in SAMPLES:
@@ -116,9 +135,15 @@ def _cut(spec: RunSpec, share: float) -> RunSpec:
 
 @dataclass(frozen=True)
 class Total:
-    """The price of a whole suite: runs to compare and runs to find options, trained steps, core
-    seconds (None if not timed), and the peak of this process in MB, which has planned everything
-    and, if timed, trained a little of each."""
+    """The price of a whole suite.
+
+    runs: runs that are compared.
+    tried: runs in which options are tried.
+    steps: trained steps of all of them.
+    core_seconds: seconds on one core, None if they were not measured.
+    peak_mb: the peak memory of this process in MB. It has planned all runs and, if they were timed,
+    trained a little of every algorithm.
+    """
 
     runs: int
     tried: int
@@ -128,14 +153,12 @@ class Total:
 
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> Total:
-        """Rows with the options that were found cost as much as those with published ones."""
-        runs = sum(cell.runs * (2 if cell.tried else 1) for cell in cells)
-        tried = sum(cell.tried for cell in cells)
-        each = [(cell.runs * (2 if cell.tried else 1) + cell.tried, cell) for cell in cells if not cell.refused]
+        """Returns the sum over cells."""
+        each = [(cell.compared + cell.tried, cell) for cell in cells if not cell.refused]
         timed = all(cell.seconds is not None for _, cell in each)
         return cls(
-            runs,
-            tried,
+            sum(cell.compared for cell in cells),
+            sum(cell.tried for cell in cells),
             sum(count * cell.steps for count, cell in each),
             sum(count * (cell.seconds or 0.0) for count, cell in each) if timed else None,
             peak_memory_mb(),

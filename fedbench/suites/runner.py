@@ -1,5 +1,5 @@
-"""Many runs: one after the other, or in processes side by side; what is done stays done, and a
-failure ends its own run only."""
+"""Runs many specifications, one after the other or side by side. A failure ends its own run only,
+and finished records stay in the store."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ REPORT_EVERY = 0.2  # host seconds between two reports of a run
 
 
 class RunsFailed(FedbenchError):
-    """Some of several runs failed; `records` has those of the others, `failures` the specifications
-    with their errors."""
+    """Some of several runs failed. `failures` has their specifications and errors, `records` the
+    records of the others."""
 
     def __init__(self, records: Records, failures: Sequence[tuple[RunSpec, Exception]]) -> None:
         self.records, self.failures = records, tuple(failures)
@@ -46,8 +46,17 @@ class RunsFailed(FedbenchError):
 def specs(
     scenario: str | Path | Scenario, algorithms: Algorithms, seeds: int | Iterable[int], overrides: Sequence[str] = ()
 ) -> list[RunSpec]:
-    """All combinations, algorithms outermost. `seeds` a number n means 0 .. n - 1. UsageError for
-    unknown names or values."""
+    """Returns all combinations of algorithms and seeds, algorithms outermost.
+
+    Args:
+        scenario: a library name, a path to a YAML file, or a Scenario.
+        algorithms: a selector, an Algorithm, or several of them.
+        seeds: the seeds, or a number n for the seeds 0 to n - 1.
+        overrides: "key.path=value" applied to the scenario.
+
+    Raises:
+        UsageError: for unknown names or values, or for a run that is asked for twice.
+    """
     resolved = load(scenario, overrides)
     chosen = [algorithms] if isinstance(algorithms, str | Algorithm) else list(algorithms)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
@@ -75,24 +84,28 @@ def run(
     watcher: Watcher | None = None,
     wait: bool = False,
 ) -> Records:
-    """Run algorithms on a scenario and return their records.
+    """Runs algorithms on a scenario and returns their records.
 
-    What another process is computing into the store is left out; `elsewhere` of the records says
-    which. What fails does not keep the others from being run: a single run's error is raised as it
-    is, at the end RunsFailed has those of several.
+    A run that another process is computing into the store is left out, and is in `elsewhere` of the
+    records. If a run fails, the others are still run. The error of a single run is raised as it is.
 
-    Args: scenario: library name, path to a YAML file, or a Scenario. algorithm: selector such as
-        "fedbuff[buffer_size=10]", an Algorithm, or several of them. seeds: how many (0, 1, ..), or
-        which. overrides: "key.path=value" applied to the scenario. store: folder for the records;
-        None keeps them in memory only. processes: runs at a time, each in a process of its own if
-        more than one. options: workers, waves, checkpoints, resume; nothing that changes a result.
+    Args:
+        scenario: a library name, a path to a YAML file, or a Scenario.
+        algorithm: a selector such as "fedbuff[buffer_size=10]", an Algorithm, or several of them.
+        seeds: the seeds, or a number n for the seeds 0 to n - 1.
+        overrides: "key.path=value" applied to the scenario.
+        store: folder for the records; None keeps them in memory only.
+        processes: runs at a time. If there are several, each is in another process.
+        options: workers, waves, checkpoints, resume; nothing that changes a result.
         progress: True shows how the runs go, False does not, None shows it on a terminal and in a
-        notebook. watcher: hears how the runs go, instead of showing it. wait: await what other
-        processes compute, at the end, and take their records.
+            notebook.
+        watcher: is told how the runs go, instead of showing it.
+        wait: whether to wait at the end for runs that other processes compute, and to take their
+            records.
 
     Raises:
-        UsageError: the arguments or the store are not usable; nothing was run.
-        RunsFailed: some of several runs failed; it has the records of the others.
+        UsageError: if the arguments or the store are not usable. Nothing was run.
+        RunsFailed: if some of several runs failed. It has the records of the others.
     """
     wanted = specs(scenario, algorithm, seeds, overrides)
     return run_specs(wanted, store=store, processes=processes, options=options, progress=progress, watcher=watcher, wait=wait)
@@ -110,9 +123,15 @@ def run_specs(
     keep: bool = True,
     executor: Executor | None = None,
 ) -> Records:
-    """What `run` does, for runs of any scenarios. keep: False leaves the records to the store;
-    thousands of them are not held, and none is returned. executor: who works at them, in the place
-    of processes here."""
+    """Does what `run` does, for runs of any scenarios.
+
+    Args:
+        wanted: the runs.
+        store: as in `run`, and so are `processes`, `options`, `progress`, `watcher` and `wait`.
+        keep: False leaves the records to the store and returns none, so that thousands of them are
+            not held in memory.
+        executor: works at the runs, in place of processes on this machine.
+    """
     options = options or RunOptions()
     if store is not None:
         Store(store).prepare()
@@ -139,15 +158,15 @@ def plan(
     overrides: Sequence[str] = (),
     device: str = "cpu",
 ) -> PlanSummary:
-    """Play the virtual clock of a run without training. `device`: where it is to be trained, cpu,
-    cuda or cuda:N."""
+    """Plays the virtual clock of a run without training, and returns what happens on it. `device`
+    is where the run is to be trained: cpu, cuda or cuda:N. The other arguments are as in `run`."""
     return plan_spec(specs(scenario, algorithm, [seed], overrides)[0], device)
 
 
 @dataclass(frozen=True)
 class Task:
-    """One run, and where its record goes. `wait`: for another process that computes it, whose
-    record is then taken."""
+    """One run, and the store of its record. With `wait` it waits for another process that computes
+    the run, and takes its record."""
 
     index: int
     spec: RunSpec
@@ -158,19 +177,21 @@ class Task:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run's record, computed or taken from the store; None if another process computes it."""
+    """The record of a run, which is `reused` if it was in the store. It is None if another process
+    computes the run."""
 
     record: Record | None
     reused: bool = False
 
 
 class _Series:
-    """What has become of the runs so far, told to a watcher."""
+    """Several runs: keeps what has become of them so far, and tells a watcher."""
 
     def __init__(
-        self, wanted: Sequence[RunSpec], watcher: Watcher, executor: Executor, *, keep: bool = True, brings: Store | None = None
+        self, wanted: Sequence[RunSpec], watcher: Watcher, executor: Executor, *, keep: bool, brings: Store | None
     ) -> None:
-        """brings: the store of the records that come back with the results."""
+        """With `keep` the records are held. `brings` is the store into which records are written
+        that come back with the results; None if the workers write them."""
         self.wanted, self.watcher, self.executor, self.keep, self.brings = wanted, watcher, executor, keep, brings
         self.done: dict[int, Record] = {}
         self.failed: dict[int, Exception] = {}
@@ -202,7 +223,8 @@ class _Series:
             self.watcher.ended(index, event.result.record, reused=event.result.reused)
 
     def records(self) -> Records:
-        """Those that there are, in the order in which they were asked for."""
+        """Returns the records in the order in which they were asked for. Raises the errors of runs
+        that failed."""
         records = Records([self.done[i] for i in sorted(self.done)], [self.wanted[i] for i in sorted(self.elsewhere)])
         if not self.failed:
             return records
@@ -213,8 +235,8 @@ class _Series:
 
 
 def compute(task: Task, tell: Tell) -> Finished:
-    """One run, under a lock if it has a store, so that no two processes write one record; a stored
-    one is taken when resuming."""
+    """Computes one run. If it has a store, it holds the lock of the run, so that no two processes
+    write one record. When resuming, a record in the store is taken instead."""
     spec, progress = task.spec, _now_and_then(tell)
     if task.store is None:
         return Finished(_record(Run(spec, None, task.options, progress)))
@@ -232,7 +254,7 @@ def compute(task: Task, tell: Tell) -> Finished:
 
 
 def _record(run: Run) -> Record:
-    """PluginError for an algorithm that would end the program."""
+    """Returns the record of a run. Raises PluginError if the algorithm tries to end the program."""
     try:
         return run.record()
     except SystemExit as error:
@@ -252,8 +274,8 @@ def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:
 
 
 def _check_processes_find(wanted: Sequence[RunSpec]) -> None:
-    """Processes import the main program again, which they cannot where it is a notebook or a
-    prompt."""
+    """Raises UsageError for an algorithm that is defined in a notebook or at a prompt. Other
+    processes import the main program again, and cannot import those."""
     if hasattr(sys.modules["__main__"], "__file__"):
         return
     for spec in wanted:

@@ -1,5 +1,5 @@
-"""All trials of a suite in one Parquet file, a row a run: what was tried, what became of it, and
-its digest."""
+"""The table of the trials of a suite: a Parquet file with a row for each run, which has the options
+that were tried, the outcome, and the digest of the result."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ SCHEMA = pa.schema(
         ("result", pa.string()),
     ]
 )
-KINDS = {field.name: str(field.type).replace("<item: ", "<element: ") for field in SCHEMA}
+KINDS = {field.name: bounded_parquet.kind(field.type) for field in SCHEMA}
 
 
 def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_hash: str) -> None:
-    """Replace the file in one step. Options are JSON; a target that was not reached is null."""
+    """Replaces the file in one step. Options are JSON. A target that was not reached is null."""
     rows: list[dict[str, Any]] = []
     for trial, runs in found:
         own = {"point": trial.point, "selector": trial.selector, "trial": trial.number, "options": json.dumps(trial.options)}
@@ -56,13 +56,13 @@ def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_h
 
 
 def read(file: Path, design_hash: str) -> Mapping[str, Outcome]:
-    """The outcomes by run id. RecordError if the file is no such table, or of another design, whose
-    trials it would lose."""
+    """Returns the outcomes by run id. Raises RecordError if the file is no such table, or if it is
+    of another design: writing would then lose its trials."""
     return parse(plain_files.content(file, LARGEST_FILE, "trials", RecordError), design_hash, f"trials {file}")
 
 
 def parse(content: bytes, design_hash: str, where: str) -> Mapping[str, Outcome]:
-    """Returns the same from the content of the file, which is at `where`."""
+    """Returns the outcomes by run id from the content of the file. `where` names it in messages."""
     table = bounded_parquet.table(content, KINDS, MOST_ROWS, where, missing=(ACCURACY,))
     design = (table.schema.metadata or {}).get(DESIGN_HASH, b"unknown").decode(errors="backslashreplace")
     if design != design_hash:

@@ -55,7 +55,7 @@ def workers() -> list[int]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if b"ray::_attempt" in (process / "cmdline").read_bytes():
+            if b"ray::attempt" in (process / "cmdline").read_bytes():
                 found.append(int(process.name))
         except OSError:
             continue

@@ -1,4 +1,4 @@
-"""What the boards of a suite hold, as plain data: the site's overview is made from this document
+"""The document of a suite: its boards as plain data. The site's overview is made from this document
 alone."""
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, of_point, short_lines
 
 SCHEMA = 1
-KINDS = ("tuned", "published")
 FACTORS = 2.0 ** np.arange(-2, 5.25, 0.25)
-"""Of reference times: a quarter to 32 times."""
+"""Factors of reference times, from a quarter to 32."""
 
 Document = dict[str, Any]
 
 
 def document(results: Results, reference: Reference | None) -> Document:
-    """Returns the suite, its points, its algorithms and, by kind of row and by point, the rows of
-    every board; JSON values only, no NaN.
+    """Returns the suite, its points, its algorithms and, by kind of options and by point, the rows
+    of every board. There are only JSON values, and no NaN.
 
-    Rows are those of `analysis.plain`; `first_alike` is among the tuned rows without an advantage.
-    `profiles`: for factors of the frozen reference times, the share of targets and seeds that a row
-    reaches within them.
+    Rows are those of `analysis.plain`; their `first_alike` is among the tuned rows without an
+    advantage. `profiles` has, for factors of the frozen reference times, the share of targets and
+    seeds that a row reaches within them.
     """
     suite = results.suite
     return {
@@ -50,8 +49,8 @@ def document(results: Results, reference: Reference | None) -> Document:
         "points": [_point(results, point.name) for point in suite.points],
         "algorithms": [_algorithm(results, selector, label) for selector, label in results.labels.items()],
         "boards": {
-            "tuned": _boards(results.tuned, results.like_for_like, results.suite.points[0].name),
-            "published": _boards(results.published, {}, results.suite.points[0].name),
+            "tuned": _boards(results.tuned, results.like_for_like, suite.points[0].name),
+            "published": _boards(results.published, {}, suite.points[0].name),
         },
         "profiles": _profiles(results, reference),
         "absent": results.absent,
@@ -59,8 +58,8 @@ def document(results: Results, reference: Reference | None) -> Document:
 
 
 def _boards(boards: Mapping[str, Board], alike: Mapping[str, Board], base: str) -> Document:
-    """Returns the rows of boards by point. `over_base`: the 95 % interval of the time over the
-    row's own time at the base, seeds paired; None where that is not known."""
+    """Returns the rows of boards by point. `over_base` of a row is the 95 % interval of its time
+    over its own time at the point `base`, with paired seeds, None where that is not known."""
     return {
         point: [
             {**row, "over_base": _over_base(boards, point, base, row["label"])} for row in plain.rows(found, alike.get(point))
@@ -76,9 +75,9 @@ def _over_base(boards: Mapping[str, Board], point: str, base: str, label: str) -
 
 def _profiles(results: Results, reference: Reference | None) -> Document:
     if reference is None or not reference.seconds:
-        return {"factors": [], "shares": {kind: {} for kind in KINDS}}
+        return {"factors": [], "shares": {kind: {} for kind in results.boards}}
     shares = {}
-    for kind, boards in (("tuned", results.tuned), ("published", results.published)):
+    for kind, boards in results.boards.items():
         found = {label: times(boards, label) for label in results.labels.values()}
         shares[kind] = {label: profile(own, reference, FACTORS).round(4).tolist() for label, own in found.items() if own.seconds}
     return {"factors": FACTORS.tolist(), "shares": shares}
@@ -87,7 +86,7 @@ def _profiles(results: Results, reference: Reference | None) -> Document:
 def _point(results: Results, name: str) -> Document:
     point = results.suite.point(name)
     scenario = results.suite.scenario_at(point)
-    resolution = {"tuned": results.tuned.get(name), "published": results.published.get(name)}
+    boards = {kind: of_kind.get(name) for kind, of_kind in results.boards.items()}
     return {
         "name": name,
         "axis": point.axis,
@@ -100,12 +99,12 @@ def _point(results: Results, name: str) -> Document:
         "budget_seconds": float(scenario.budget.seconds),
         "every_seconds": float(scenario.evaluation.every_seconds),
         "targets": [float(target.value) for target in scenario.targets],
-        "resolution": {kind: None if board is None else board.resolution for kind, board in resolution.items()},
+        "resolution": {kind: None if board is None else board.resolution for kind, board in boards.items()},
     }
 
 
 def _algorithm(results: Results, selector: str, label: str) -> Document:
-    """Advantages are those that it has at some point, with published options."""
+    """Returns an algorithm with the advantages that it has at some point with published options."""
     family = results.families[label]
     found = {words for point in results.suite.points for words in results.advantages(point.name, selector, tuned=False)}
     return {

@@ -1,4 +1,4 @@
-"""Numbers over several points or boards, with their intervals over seeds."""
+"""Numbers over several points or boards, with intervals over seeds."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from fedbench.analysis.bootstrap import Floats, Interval, Strata
 BASELINE = "fedavg"
 
 Boards = Mapping[str, Board]
-"""By point."""
+"""The boards by point."""
 
 
 def first_at(boards: Boards, row: str) -> int:
     """Returns at how many points a row is first, or cannot be told from the first."""
-    return sum(any(one.row == row for one in found.first) for found in boards.values())
+    return sum(found.is_first(row) for found in boards.values())
 
 
 def points_of(boards: Boards, row: str) -> list[str]:
-    """Returns the points at which a row is."""
+    """Returns the points whose boards have a row."""
     return [point for point, found in boards.items() if found.of(row) is not None]
 
 
 def solved(boards: Boards, row: str) -> Interval:
-    """Returns the share of targets and seeds that a row reaches within the budgets, every point
-    where it is alike."""
+    """Returns the share of targets and seeds that a row reaches within the budgets. Every point
+    whose board has the row counts alike."""
     strata = {
         point: np.isfinite([list(arrival.reached.values()) for arrival in found.arrivals]).T.astype(np.float64)
         for point, one in boards.items()
@@ -38,8 +38,8 @@ def solved(boards: Boards, row: str) -> Interval:
 
 
 def ratio(first: Boards, a: str, second: Boards, b: str) -> Interval | None:
-    """Returns the time to the targets of row b of `second` over that of row a of `first`: the
-    geometric mean over the points that both are at, seeds paired. None if there is no such
+    """Returns the time to the targets of row b of `second` over that of row a of `first`, with
+    paired seeds: the geometric mean over the points that have both. None if there is no such
     point."""
     strata = {}
     for point in sorted(first.keys() & second.keys()):
@@ -50,14 +50,14 @@ def ratio(first: Boards, a: str, second: Boards, b: str) -> Interval | None:
 
 
 def _ratio(means: Strata) -> Floats:
-    """The geometric mean over points of second / first."""
+    """Returns the geometric mean over points of second / first."""
     return np.asarray(np.exp(np.mean([np.log(both[:, 1] / both[:, 0]) for both in means.values()], axis=0)), np.float64)
 
 
 def gap(board: Board) -> Interval | None:
-    """Returns the baseline's time to the targets over the earliest ranked row's, where every draw
-    of seeds has its own earliest row. None if the board lacks the baseline, or no ranked row
-    reaches a target."""
+    """Returns the time to the targets of the baseline over that of the earliest ranked row. Every
+    draw of seeds has its own earliest row. None if the board lacks the baseline, or if no ranked
+    row reaches a target."""
     base = board.of(BASELINE)
     if base is None or not board.first:
         return None
@@ -65,14 +65,14 @@ def gap(board: Board) -> Interval | None:
 
 
 def gap_bound(board: Board) -> str:
-    """Returns what the gap of a board is a bound of, see `bound`."""
+    """Returns the sign of the gap of a board, see `bound`."""
     return bound(board.of(BASELINE), board.first[0] if board.first else None)
 
 
 def family_gap(board: Board, synchronous: Collection[str]) -> Interval | None:
-    """Returns the earliest synchronous row's time to the targets over that of the earliest other
-    ranked row, where every draw of seeds has its own earliest rows. None if a side has no row, or
-    none that reaches a target."""
+    """Returns the time to the targets of the earliest synchronous row over that of the earliest
+    other ranked row. Every draw of seeds has its own earliest rows. None if one of the sides has no
+    row that reaches a target."""
     first, second = _sides(board, synchronous)
     if not all(any(one.solved > 0 for one in side) for side in (first, second)):
         return None
@@ -83,7 +83,7 @@ def family_gap(board: Board, synchronous: Collection[str]) -> Interval | None:
 
 
 def family_bound(board: Board, synchronous: Collection[str]) -> str:
-    """Returns what the gap between families is a bound of, see `bound`."""
+    """Returns the sign of the gap between families, see `bound`."""
     first, second = _sides(board, synchronous)
     return bound(first[0] if first else None, second[0] if second else None)
 
@@ -93,23 +93,24 @@ def _sides(board: Board, synchronous: Collection[str]) -> tuple[list[Standing], 
 
 
 def bound(first: Standing | None, second: Standing | None) -> str:
-    """Returns what a ratio of two rows' times is, since a missed target counts with the budget: `≥`
-    if the first row misses targets, `≤` if the second one does, `?` if both do, and nothing if none
-    does."""
+    """Returns the sign that says of what a ratio of two rows' times is a bound, since a missed
+    target counts with the budget: `≥` if the first row misses targets, `≤` if the second one does,
+    `?` if both do, and nothing if none does."""
     misses = (first is not None and first.solved < 1, second is not None and second.solved < 1)
     return {(True, False): "≥", (False, True): "≤", (True, True): "?"}.get(misses, "")
 
 
 def common(first: Board, second: Board) -> tuple[list[Standing], list[Standing]]:
-    """Returns the rows that both boards rank, in the order of either."""
+    """Returns the rows that both boards rank, in the order of the first and in that of the
+    second."""
     both = {one.row for one in first.ranked} & {one.row for one in second.ranked}
     return [one for one in first.standings if one.row in both], [one for one in second.standings if one.row in both]
 
 
 def agreement(first: Board, second: Board) -> Interval | None:
-    """Returns Kendall's tau-b between the orders of the rows that both boards rank, by their mean
-    times: 1 for the same order, -1 for the opposite one. A draw of seeds in which all rows of a
-    board are alike counts as 0. None with fewer than three such rows.
+    """Returns Kendall's tau-b between the orders, by mean time, of the rows that both boards rank:
+    1 for the same order, -1 for the opposite one. A draw of seeds in which all rows of a board have
+    the same time counts as 0. None with fewer than three such rows.
 
     Source: Kendall 1945.
     """
@@ -128,6 +129,6 @@ def _tau(means: Strata) -> Floats:
 
 
 def _seconds(rows: Sequence[Standing]) -> Floats:
-    """Returns (seeds, rows), none below the resolution of the virtual clock, so that a target that
-    is met at once has a ratio too."""
+    """Returns the times of rows, (seeds, rows). Times below the resolution of the virtual clock are
+    raised to it, so that a target that is met at once has a ratio too."""
     return np.maximum([[one.seconds[seed] for one in rows] for seed in sorted(rows[0].seconds)], CLOCK)

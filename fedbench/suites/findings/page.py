@@ -28,8 +28,8 @@ from fedbench.suites.findings.numbers import (
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, hardest, in_short
 
-HALF_WAY = 0.3  # of the budget, by which a second share is shown
-FACTOR = 2.0  # of the reference time
+EARLY = 0.3  # the share of the budget for which the share of reached targets is shown too
+FACTOR = 2.0  # the factor of the reference time for which the share of reached targets is shown
 
 LIMITS = """\
 - Options are the best of a few trials, chosen on tuning seeds and held-out training data. More trials, or other ranges, can change who is
@@ -47,9 +47,9 @@ def page(suites: Sequence[tuple[Results, Reference | None]], command: str, rules
     """Returns the whole page.
 
     Args:
-        suites: results, and the reference times of each, None for a suite without tuned rows.
-        command: what makes the page again from the committed records.
-        rules_version: of the rules as they are now.
+        suites: results with their reference times, which are None for a suite without tuned rows.
+        command: the command that makes the page again from the committed records.
+        rules_version: the version of the rules.
 
     Raises:
         UsageError: for a suite with one seed.
@@ -105,7 +105,7 @@ def _head(results: Results) -> str:
 
 
 def _by_point(results: Results) -> str:
-    """Returns the table of points. The columns of like for like are left out if no row has an
+    """Returns the table of points. The columns "like for like" are left out if no row has an
     advantage."""
     has_groups = bool(results.advantaged)
     head = ["point", "first", "seconds"]
@@ -137,15 +137,14 @@ def _by_point(results: Results) -> str:
 
 
 def _as_they_are(results: Results) -> str:
-    """Returns the table of a suite that does not look for options: a line a point and row."""
+    """Returns the table of a suite that does not tune, with a line for each point and row."""
     head = ("point", "row", "targets reached", "accuracy at the end, %", "updates")
     rows = []
     for point, of_point in results.complete(tuned=False).items():
         for standing in results.published[point].standings:
             ends = [run.meta["final"] for run in of_point[standing.row]]
             accuracies = ", ".join("-" if end["test_accuracy"] is None else f"{100 * end['test_accuracy']:.1f}" for end in ends)
-            attempts = sum(len(arrival.reached) for arrival in standing.arrivals)
-            reached = f"{sum(arrival.hits for arrival in standing.arrivals)} of {attempts}"
+            reached = f"{standing.hits} of {standing.attempts}"
             rows.append((point, standing.row, reached, accuracies, ", ".join(f"{end['version']:,}" for end in ends)))
     text = (
         "Options are those that the suite names; nobody looked for better ones here. Targets count once a seed. Accuracies at the end of "
@@ -155,7 +154,7 @@ def _as_they_are(results: Results) -> str:
 
 
 def _first(board: Board | None) -> tuple[str, str]:
-    """Returns the names of the first and the seconds of the earliest."""
+    """Returns the names of the rows that are first, and the seconds of the earliest one."""
     if board is None:
         return "", ""
     first = board.first
@@ -178,7 +177,7 @@ def _by_algorithm(results: Results, reference: Reference | None) -> str:
     if not tuned:
         return ""
     head = (
-        "algorithm", "first at", "targets reached, %", f"by {100 * HALF_WAY:g} % of the budget", f"within {FACTOR:g}x of the reference",
+        "algorithm", "first at", "targets reached, %", f"by {100 * EARLY:g} % of the budget", f"within {FACTOR:g}x of the reference",
         "published: targets reached, %", f"time / `{BASELINE}`'s", "published / tuned", "median trial / best trial",
     )  # fmt: skip
     rows = []
@@ -192,7 +191,7 @@ def _by_algorithm(results: Results, reference: Reference | None) -> str:
                 name,
                 "not ranked" if name in references else f"{first_at(tuned, name)} of {len(points_of(tuned, name))}",
                 interval(solved(tuned, name), 100),
-                f"{100 * ecdf(own, np.array([HALF_WAY]))[0]:.0f}",
+                f"{100 * ecdf(own, np.array([EARLY]))[0]:.0f}",
                 f"{100 * profile(own, reference, np.array([FACTOR]))[0]:.0f}" if reference and reference.seconds else "",
                 interval(solved(published, name), 100) if points_of(published, name) else "",
                 interval(ratio(tuned, BASELINE, tuned, name)),

@@ -1,5 +1,5 @@
-"""What the runs of a suite say, as numbers: who is first at which point, how sure that is, and what
-options have to do with it."""
+"""The results of a suite: its rows with their boards, labels, families and advantages, and its
+frozen reference times."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ REFERENCES = Path(__file__).parents[1] / "references"
 
 
 def reference_file(suite: str) -> Path:
-    """Returns where the package keeps the reference times of a suite, whether or not it has
-    them."""
+    """Returns the file in which the package keeps the reference times of a suite, whether or not it
+    exists."""
     return REFERENCES / f"{suite}.json"
 
 
 @dataclass(frozen=True)
 class Results:
-    """The rows of a suite. `frozen`: the options of its tuned rows, None if it has none. `seats`:
-    all runs that there are.
+    """The rows of a suite. `frozen` has the options of its tuned rows, and is None if there are
+    none. `seats` has all runs that there are.
 
     A row is complete if every seed of the suite has its run. Only complete rows are compared.
     """
@@ -49,33 +49,38 @@ class Results:
 
     @cached_property
     def tuned(self) -> dict[str, Board]:
-        """Returns the board of the complete rows with tuned options, by point. Its rows are called
-        by their labels."""
+        """Returns the boards of the complete rows with tuned options, by point. Rows are named by
+        their labels."""
         return self._boards(tuned=True)
 
     @cached_property
     def published(self) -> dict[str, Board]:
-        """Returns the board of the complete rows with published options, by point."""
+        """Returns the boards of the complete rows with published options, by point."""
         return self._boards(tuned=False)
 
     @cached_property
     def like_for_like(self) -> dict[str, Board]:
-        """Returns the board of the complete rows with tuned options that have no advantage, by
+        """Returns the boards of the complete rows with tuned options that have no advantage, by
         point."""
         return self._boards(tuned=True, only_alike=True)
 
+    @property
+    def boards(self) -> dict[str, dict[str, Board]]:
+        """Returns the boards by kind of options, then by point."""
+        return {"tuned": self.tuned, "published": self.published}
+
     @cached_property
     def labels(self) -> dict[str, str]:
-        """Returns the label of every selector: the algorithm's name, or the whole selector where
-        several share the name."""
+        """Returns the label of every selector: the algorithm's name, or the whole selector if
+        several selectors have the name."""
         names = {selector: registry.parse_selector(selector)[0] for selector in self.suite.selectors()}
         shared = {name for name in names.values() if list(names.values()).count(name) > 1}
         return {selector: selector if name in shared else name for selector, name in names.items()}
 
     @cached_property
     def families(self) -> dict[str, str]:
-        """Returns by label what an algorithm is: a reference, which is shown and not ranked;
-        synchronous, in rounds; or asynchronous."""
+        """Returns by label what an algorithm is: `reference`, which is shown and not ranked,
+        `synchronous`, which works in rounds, or `asynchronous`."""
         found = {}
         for selector, label in self.labels.items():
             algorithm = self.suite.algorithm(selector)
@@ -90,8 +95,8 @@ class Results:
 
     @cached_property
     def names(self) -> list[str]:
-        """Returns the labels that are ranked somewhere, from the one that reaches the largest share
-        of targets to the one that reaches least, with tuned options."""
+        """Returns the labels that are ranked somewhere. The one that reaches the largest share of
+        targets with tuned options comes first."""
         boards = [*self.tuned.values(), *self.published.values()]
         ranked = {one.row for found in boards for one in found.ranked}
         shares = {
@@ -116,9 +121,9 @@ class Results:
 
     @cached_property
     def absent(self) -> dict[str, list[str]]:
-        """Returns what the boards lack, by the reason: labels and points. The tuned row is looked
-        for if the suite says how options are looked for; where both rows of an algorithm lack the
-        same, its label stands for both."""
+        """Returns by reason what the boards lack, as `label at point`. Tuned rows are expected if
+        the suite tunes. If both rows of an algorithm are missing for one reason, its label stands
+        for both."""
         found: dict[str, list[str]] = {}
         for point, (selector, label) in itertools.product(self.suite.points, self.labels.items()):
             rows = self.seats.get(point.name, {})
@@ -132,12 +137,12 @@ class Results:
         return found
 
     def _lacks(self, runs: Sequence[Record]) -> str:
-        """Returns why a row with these runs is not compared; nothing if it is."""
+        """Returns why a row with these runs is not compared, nothing if it is."""
         return "" if self._complete(runs) else f"{len(runs)} of {self.suite.seeds.count} seeds" if runs else "no run"
 
     def advantages(self, point: str, selector: str, *, tuned: bool) -> list[str]:
-        """Returns what an algorithm has by definition beyond what the suite gives to all: more
-        clients at work at a time than the suite sets, where it sets a number, and public data."""
+        """Returns what an algorithm has by definition beyond what the suite gives to all: public
+        data, and more clients at work at a time than the suite sets, if it sets a number."""
         algorithm = self.suite.algorithm(selector, self._options(point, selector) if tuned else None)
         clients, limit = self.suite.scenario_at(self.suite.point(point)).clients, self.suite.options.get("concurrency")
         at_a_time = algorithm.dispatch(Info(clients, lambda: np.ones(clients))).at_a_time(clients)
@@ -146,8 +151,8 @@ class Results:
 
     @cached_property
     def advantaged(self) -> dict[str, list[str]]:
-        """Returns by advantage the labels that have it somewhere, with tuned options, references
-        left out."""
+        """Returns by advantage the labels that have it at some point with tuned options. References
+        are left out."""
         found: dict[str, set[str]] = {}
         for point, one in self.tuned.items():
             for selector, label in self.labels.items():
@@ -157,14 +162,14 @@ class Results:
         return {words: sorted(labels) for words, labels in sorted(found.items())}
 
     def spread(self, label: str) -> list[tuple[float, float]]:
-        """Returns, by point where options were looked for, the restricted mean seconds of the best
-        and of the median trial, on the validation part."""
-        chosen = [] if self.frozen is None else self.frozen.points.values()
-        several = [of_point[selector] for of_point in chosen for selector in self._selectors(label) if selector in of_point]
-        return [(one.spread["restricted_mean_seconds"][0], one.spread["restricted_mean_seconds"][2]) for one in several]
+        """Returns for each point with tuned options the restricted mean seconds of the best and of
+        the median trial, on the validation part."""
+        points = [] if self.frozen is None else self.frozen.points.values()
+        choices = [one for of_point in points for selector, one in of_point.items() if self.labels.get(selector) == label]
+        return [(one.spread["restricted_mean_seconds"][0], one.spread["restricted_mean_seconds"][2]) for one in choices]
 
     def among(self, labels: Collection[str]) -> Results:
-        """Returns the same of these algorithms alone, with the references beside them."""
+        """Returns the results of these algorithms only, with the references beside them."""
         kept = {row for row, label in self.labels.items() if label in labels or self.families[label] == "reference"}
         return replace(
             self,
@@ -178,15 +183,12 @@ class Results:
         choice = None if self.frozen is None else self.frozen.points.get(point, {}).get(selector)
         return None if choice is None else choice.options
 
-    def _selectors(self, label: str) -> list[str]:
-        return [selector for selector, name in self.labels.items() if name == label]
-
     def _complete(self, runs: Sequence[Record]) -> bool:
         return len(runs) == self.suite.seeds.count
 
     def complete(self, *, tuned: bool, only_alike: bool = False) -> dict[str, dict[str, Sequence[Record]]]:
-        """Returns by point and by label the runs of the complete rows; with `only_alike`, of those
-        that have no advantage."""
+        """Returns by point and by label the runs of the complete rows. With `only_alike`, rows with
+        an advantage are left out."""
         found: dict[str, dict[str, Sequence[Record]]] = {}
         for point, rows in self.seats.items():
             for row, runs in rows.items():
@@ -204,14 +206,18 @@ class Results:
 
 
 def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
-    """Returns what the archive of a suite in a folder of archives holds. All its records are looked
-    at.
+    """Returns the results of a suite from its archive, whose records are all checked.
 
-    Args: suite: the suite. tuned_in: folder of the files of chosen options; not looked at for a
-        suite that does not say how options are looked for. archives: folder of the archives.
+    Args:
+        suite: the suite.
+        tuned_in: folder of the files of tuned options. It is not read for a suite that does not
+            tune.
+        archives: folder of the archives.
 
-    Raises: UsageError: if the file of options is missing or of another design, or if the archive
-        has no run of the suite. RecordError: if the archive is missing or damaged.
+    Raises:
+        UsageError: if the file of options is missing or of another design, or if the archive has no
+            run of the suite.
+        RecordError: if the archive is missing or damaged.
     """
     frozen = None if suite.tuning is None else tuned.read(tuned_in / f"{suite.name}.yaml", suite)
     found = seats(suite, frozen, archive.read(archives / suite.name))
@@ -221,8 +227,8 @@ def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
 
 
 def reference_of(results: Results) -> Reference:
-    """Returns the best tuned rows of every problem, to be frozen, with the resolution of every
-    point. UsageError without tuned rows."""
+    """Returns the reference times that are to be frozen: those of the best tuned rows, with the
+    resolution of every point. Raises UsageError without tuned rows."""
     boards = results.tuned
     if not boards:
         raise UsageError(f"reference of suite {results.suite.name}: it has no complete row with tuned options")
@@ -248,9 +254,10 @@ def _digest(runs: Iterable[Record]) -> str:
 
 
 def reference_for(results: Results, references: Path = REFERENCES) -> Reference | None:
-    """Returns the reference times of a suite from a folder; None for a suite without tuned rows.
+    """Returns the reference times of a suite from a folder, None for a suite without tuned rows.
 
-    UsageError if the file is missing, or if it is of other scenarios than those of the suite.
+    Raises UsageError if the file is missing, or if it is of other scenarios than those of the
+    suite.
     """
     if not results.tuned:
         return None

@@ -1,4 +1,4 @@
-"""What the runs of a suite say, in sentences that are true of them."""
+"""Sentences that say what the runs of a suite show."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ DEFINITIONS = (
 
 
 def short_lines(results: Results) -> list[str]:
-    """Returns what a visitor should know first, a sentence each, in Markdown; none without tuned
+    """Returns what a visitor should know first, as sentences in Markdown; none without tuned
     rows."""
     return [*_leaders(results), *_gaps(results), *_families(results), *_options(results), *_broken(results)]
 
 
 def in_short(results: Results) -> str:
-    """Returns the same as a section; nothing without tuned rows."""
+    """Returns `short_lines` as a section of a page; nothing without tuned rows."""
     lines = short_lines(results)
     return "\n".join(["### In short", "", *(f"- {line}" for line in lines)]) if lines else ""
 
 
 def _leaders(results: Results) -> Iterator[str]:
-    """Yields who is among the first most often."""
+    """Yields sentences on which rows are first at most points."""
     groups = {"Of all rows with tuned options": results.tuned}
     if results.advantaged:
         groups["Like for like"] = results.like_for_like
@@ -52,12 +52,13 @@ def _leaders(results: Results) -> Iterator[str]:
 
 
 def _of(count: int, points: int, all_points: int) -> str:
-    """Returns the count, and of how many points where a row is not at all of them."""
+    """Returns the count, and the number of points of the row if it is not at all points."""
     return f"{count}" if points == all_points else f"{count} (of {points})"
 
 
 def _gaps(results: Results) -> Iterator[str]:
-    """Yields where the baseline is farthest from the earliest row, and where it is nearest."""
+    """Yields a sentence on where the baseline is farthest from the earliest row, and where it is
+    nearest."""
     found = {point: of_point for point, board in results.like_for_like.items() if (of_point := gap(board)) is not None}
     if len(found) < 2:
         return
@@ -73,7 +74,7 @@ def _gaps(results: Results) -> Iterator[str]:
 
 
 def _families(results: Results) -> Iterator[str]:
-    """Yields where rounds cost most, and where least."""
+    """Yields a sentence on where rounds cost most, and where least."""
     boards = results.like_for_like.items()
     found = {point: of_point for point, board in boards if (of_point := family_gap(board, results.synchronous)) is not None}
     if len(found) < 2:
@@ -92,7 +93,7 @@ def _families_at(results: Results, point: str) -> str:
 
 
 def _options(results: Results) -> Iterator[str]:
-    """Yields what the options are worth."""
+    """Yields a sentence on how much time tuning saves."""
     found = {name: both for name in results.names if (both := ratio(results.tuned, name, results.published, name)) is not None}
     if len(found) < 2:
         return
@@ -105,8 +106,8 @@ def _options(results: Results) -> Iterator[str]:
 
 
 def _broken(results: Results) -> Iterator[str]:
-    """Yields whose runs did not finish."""
-    for kind, boards in (("tuned", results.tuned), ("published", results.published)):
+    """Yields sentences on the rows with runs that did not finish."""
+    for kind, boards in results.boards.items():
         broken: dict[str, int] = {}
         for found in boards.values():
             for one in found.standings:
@@ -117,8 +118,8 @@ def _broken(results: Results) -> Iterator[str]:
 
 
 def of_point(results: Results, point: str) -> str:
-    """Returns who is first at a point with tuned options, by how much, and what rounds cost there,
-    in Markdown; nothing without rows."""
+    """Returns sentences in Markdown on who is first at a point with tuned options, by how much, and
+    what rounds cost there; nothing without rows."""
     board, alike = results.tuned.get(point), results.like_for_like.get(point)
     if board is None:
         return ""
@@ -138,7 +139,7 @@ def of_point(results: Results, point: str) -> str:
 
 
 def _told(board: Board) -> str:
-    """Names the earliest row, and those that cannot be told from it."""
+    """Returns the earliest row of a board, and those that cannot be told from it."""
     if not board.first:
         return "nobody reaches a target"
     earliest, *others = [f"`{one.row}`" for one in board.first]
@@ -151,7 +152,8 @@ def _listed(names: list[str]) -> str:
 
 
 def hardest(results: Results) -> str:
-    """Returns who reaches the hardest target of every point; nothing without tuned rows."""
+    """Returns the section on who reaches the hardest target of every point; nothing without tuned
+    rows."""
     if not results.tuned:
         return ""
     lines = [

@@ -180,8 +180,9 @@ class Algorithm:
             round: how many rounds began before, also those that made no update.
             tools: `info` and `random`.
 
-        Returns: Some of `available`. A client that is named twice runs once and counts twice, which
-            is not allowed if clients have memory.
+        Returns:
+            Some of `available`. A client that is named twice runs once and counts twice, which is
+            not allowed if clients have memory.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say whom it selects")
 

@@ -78,8 +78,8 @@ class Run:
         checkpoint that was there before, if there is one."""
         begin = time.perf_counter()
         check_everybody(self.setup)
+        scheduler = self.setup.scheduler()  # refuses what does not go together before a trainer is made
         with contextlib.closing(self.backend):
-            scheduler = self.setup.scheduler()
             ledger = self.setup.ledger(scheduler, self.grid.grid_ns)
             execution = self._execution()
             outcome = self._execute(execution, scheduler, ledger)

@@ -24,7 +24,8 @@ class FedAC(Buffered):
                 x <- x + server_lr * mh / (sqrt(v) + eps);   C <- C + f sum w_i dC_i,  f = 1 (M/N with scaffold_scale)
 
     The cosine is ill-posed for a vanishing Delta, whose rounding noise would decide it. So |Delta|
-    <= 1e-12 |x| counts as zero: its cosine is 0 and its weight is 0.1.
+    <= 1e-12 |x| counts as zero: its cosine is 0 and its weight is 0.1. The weights w follow from the
+    server's state, so buffers of models, such as BatchNorm's, are averaged with equal weights.
 
     Source: Zang et al. 2024. The primary text was not available; formulas follow public code, with
     the correction inside every step. The variant that corrects once after training is not offered:

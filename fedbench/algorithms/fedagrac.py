@@ -25,6 +25,7 @@ from fedbench.types import (
     State,
     Traffic,
     Vector,
+    Weights,
     Work,
 )
 
@@ -118,7 +119,7 @@ class FedaGrac(Cohort):
         return Reply(delta=work.delta, gbar=work.mean_gradient, gfirst=work.first_gradient, memory=work.mean_gradient)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        w = k.participation_weights(batch, tools.info)
+        w = self.entry_weights(batch, tools.info)
         threshold = self.fast_above or (w * batch.steps).sum()
         slow, fast = (getattr(batch, name) for name in TRANSIT[self.variant])
         v = [fast[i] if steps > threshold * (1 + TIE) else slow[i] for i, steps in enumerate(batch.steps.tolist())]
@@ -127,6 +128,9 @@ class FedaGrac(Cohort):
         if self.local_ref == "eq4":
             for client, v_i in zip(batch.clients.tolist(), v, strict=True):
                 state.memory[client] = v_i
+
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
+        return k.participation_weights(batch, info)
 
 
 def checked_schedule(schedule: tuple[Any, ...]) -> tuple[tuple[int, float], ...]:

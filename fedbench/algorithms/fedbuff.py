@@ -9,7 +9,7 @@ from typing import Literal
 from fedbench import kernels as k
 from fedbench.bibliography import cited
 from fedbench.protocols import Buffered, Positive, Tools, option
-from fedbench.types import Batch, Info, State, Stream
+from fedbench.types import Batch, Info, State, Stream, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,5 +38,8 @@ class FedBuff(Buffered):
         return dataclasses.replace(super().dispatch(info), order=order)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        state.x = state.x + self.server_lr * k.weighted_sum(self.entry_weights(batch, tools.info), batch.delta)
+
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
         s = k.staleness_weight("poly" if self.scaling == "sqrt" else "constant", batch.staleness, a=0.5)
-        state.x = state.x + self.server_lr * k.weighted_sum(s / len(s), batch.delta)
+        return s / len(s)

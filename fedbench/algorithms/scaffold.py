@@ -25,6 +25,7 @@ from fedbench.types import (
     State,
     Traffic,
     Vector,
+    Weights,
     Work,
 )
 
@@ -91,7 +92,10 @@ class Scaffold(Cohort):
         return Reply(delta=work.delta, dc=c_new - c_i, memory=c_new)
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
-        a = k.weights(self.weights, batch, tools.info)
+        a = self.entry_weights(batch, tools.info)
         share = len(batch.clients) / tools.info.clients if self.weights == "uniform" else 1.0
         state.x = state.x + self.server_lr * k.weighted_sum(a, batch.delta)
         state.c = state.c + k.weighted_sum(share * a, batch.dc)
+
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
+        return k.weights(self.weights, batch, info)

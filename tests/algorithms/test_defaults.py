@@ -71,6 +71,7 @@ DISPATCH: dict[str, tuple[Any, str]] = {
     "fedsgd": (Rounds(select="all", steps=1, everybody=True), "a reference: the gradient of the whole objective"),
 }
 NOT_UNIFORM = {
+    "fedagrac": "the paper's p_i, where all take part",
     "fedlin": "G = sum p_i grad F_i fixes p",
     "fedsgd": "see above",
 }

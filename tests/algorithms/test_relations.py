@@ -7,15 +7,18 @@ otherwise.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from fedbench import registry
 from fedbench.tasks.problems import Quadratic
-from tests.algorithms.by_hand import Array, Trace, many_clients, quadratic, run
+from fedbench.types import Info
+from tests.algorithms.by_hand import Array, Trace, arrivals, many_clients, quadratic, run, serve
 
 CLIENTS, DIM = 6, 4
 STEPS = (1, 2, 4, 3, 1, 2)
@@ -259,6 +262,29 @@ def test_fedavg_and_fednova_end_elsewhere() -> None:
     """Their fixed points in closed form are in their own tests."""
     assert distance("fedavg[sampling=all,weights=p,local_lr=0.2]", problem_of()) > 1e-2
     assert distance("fednova[sampling=all,local_lr=0.2]", problem_of()) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        *(f"fedavg[weights={name}]" for name in ("uniform", "examples", "p", "p_normalised", "unbiased")),
+        "scaffold[weights=uniform]",
+        "scaffold[weights=p]",
+        "fedagrac",
+        "fedbuff[scaling=sqrt]",
+    ],
+)
+def test_buffers_of_a_model_have_the_weights_of_the_step(selector: str) -> None:
+    """From x = 0, three clients send the columns of the unit matrix: x is then the weights."""
+    p, stale = np.array([0.5, 0.125, 0.375]), [0, 1, 2]
+    algorithm = registry.algorithm(selector)
+    state, _ = serve(algorithm, clients=3, x0=np.zeros(3))
+    sent = {name: np.eye(3) for name in ("delta", "dc", "gbar", "gfirst")}
+    batch = dataclasses.replace(arrivals([2, 0, 1], version=2, base=stale, **sent), n=8 * p[[2, 0, 1]], p=p[[2, 0, 1]])
+    info = Info(3, 8 * p)
+    algorithm.step(state, batch, cast(Any, SimpleNamespace(info=info)))
+    assert state.x.tolist() == algorithm.entry_weights(batch, info).tolist()
+    assert len(set(state.x.tolist())) == (1 if "uniform" in selector else 3)
 
 
 def distance(selector: str, problem: Quadratic) -> float:

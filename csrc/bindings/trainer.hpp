@@ -170,7 +170,6 @@ private:
         std::size_t rows;
     };
 
-    /// Reads a rule from a rule, or from a job, which has attributes of the same names.
     Rule<Real> rule_of(const py::object& rule, Given& given) const {
         const auto number = [&](const char* name) { return rule.attr(name).cast<Real>(); };
         const auto vector = [&](const char* name) { return maybe(name, held(rule, name, given)); };
@@ -258,7 +257,7 @@ private:
         job.client = count<std::uint32_t>("client", given_job.attr("client")), job.k = count<std::uint32_t>("k", given_job.attr("k"));
         job.steps = count<std::int64_t>("steps", given_job.attr("steps"));
         job.shard = given.shards.emplace_back(copied<std::int64_t>("shard", given_job.attr("shard")));
-        job.rule = rule_of(given_job, given);
+        job.rule = rule_of(given_job.attr("rule"), given);
         job.end = model_out("end", held(given_job, "end", given));
         job.first_gradient = wanted("first_gradient");
         job.mean_gradient = wanted("mean_gradient");

@@ -143,14 +143,14 @@ def inputs(size: tuple[Net, int]) -> Given:
 
 
 def ours(given: Given, dtype: Any = np.float32, threads: int = 1) -> Ready:
-    from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer
+    from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, Rule
 
     layers = [LayerSpec(*layer) for layer in given.net.layers]
     x, start = given.x.astype(dtype), given.start.astype(dtype)
     trainer = LocalTrainer(layers, x, given.y, seed=SEED, batch_size=given.net.batch, threads=threads)
     ends = np.empty((CLIENTS, trainer.dim), dtype)
     shards = np.arange(CLIENTS * EXAMPLES).reshape(CLIENTS, EXAMPLES)
-    jobs = [LocalJob(client, 0, given.steps, shards[client], start, ends[client], RATE) for client in range(CLIENTS)]
+    jobs = [LocalJob(client, 0, given.steps, shards[client], Rule(start, RATE), ends[client]) for client in range(CLIENTS)]
 
     def read(_: Any) -> Outcome:
         return {"ends": ends, "logits": trainer.logits(start, x[: given.net.batch], given.net.classes), "flops": given.flops}

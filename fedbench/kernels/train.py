@@ -43,11 +43,25 @@ class LayerSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalJob:
-    """A local run of `steps` steps from `start` (d,), and the arrays (d,) that get its results:
+class Rule:
+    """The rule of local steps from `start` (d,); `correction` and `anchor` are vectors (d,) or
+    none:
 
         h = g(y) - g(anchor) + weight_decay * y
         y <- y - lr * (h + prox * (y - start) + correction)
+    """
+
+    start: Floats
+    lr: float
+    weight_decay: float = 0.0
+    prox: float = 0.0
+    correction: Floats | None = None
+    anchor: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJob:
+    """A local run of `steps` steps by a rule, and the arrays (d,) that get its results.
 
     `shard` has the client's rows of the examples. `end` gets the model, `first_gradient` the h of
     the first step, and `mean_gradient` the mean of h. `full_gradient` gets g(start) + weight_decay
@@ -59,28 +73,11 @@ class LocalJob:
     k: int
     steps: int
     shard: Rows
-    start: Floats
+    rule: Rule
     end: Floats
-    lr: float
-    weight_decay: float = 0.0
-    prox: float = 0.0
-    correction: Floats | None = None
-    anchor: Floats | None = None
     first_gradient: Floats | None = None
     mean_gradient: Floats | None = None
     full_gradient: Floats | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """The rule that several jobs share. Its fields mean what they mean in LocalJob."""
-
-    start: Floats
-    lr: float
-    weight_decay: float = 0.0
-    prox: float = 0.0
-    correction: Floats | None = None
-    anchor: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.engine.trainers.torch.one_by_one import TorchTrainer
 from fedbench.errors import ClientError, UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches
-from fedbench.kernels.train import LocalJob, LocalTrainer
+from fedbench.kernels.train import LocalJob, LocalTrainer, Rule
 from fedbench.tasks import digits
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.layers import Flatten, Linear, MaxPool2d
@@ -258,7 +258,7 @@ def test_library_models_in_float64(both: Any) -> None:
         gradient.zero_()
     native = LocalTrainer(layer_specs(task.model), x.numpy(), labels.numpy(), seed=1, batch_size=5)
     got = np.empty_like(start)
-    native.train([LocalJob(0, 4, 9, shard, start, got, 0.1)])
+    native.train([LocalJob(0, 4, 9, shard, Rule(start, 0.1), got)])
     assert near(got - start, flat.numpy() - start, 1e-10)
 
 

@@ -118,17 +118,18 @@ class Net:
         """What LocalJob says, step by step, in float64 on examples that were rounded to dtype."""
         x, labels = self.data(dtype=dtype)
         x = x.astype(np.float64)
-        y, hs = job.start.copy(), []
+        rule, hs = job.rule, []
+        y = rule.start.copy()
         words = RandomStream(SEED, Purpose.dropout, job.client, job.k)
         rows, offsets = draw_batches(SEED, job.client, job.k, len(job.shard), batch_size, job.steps)
         for begin, end in itertools.pairwise(offsets.tolist()):
             batch = job.shard[rows[begin:end]]
             g = self.gradient(y, x[batch], labels[batch], words)
-            if job.anchor is not None:
-                g = g - self.gradient(job.anchor, x[batch], labels[batch], words)
-            hs.append(g + job.weight_decay * y)
-            y = y - job.lr * (hs[-1] + job.prox * (y - job.start) + (0 if job.correction is None else job.correction))
-        full = self.gradient(job.start, x[job.shard], labels[job.shard]) + job.weight_decay * job.start
+            if rule.anchor is not None:
+                g = g - self.gradient(rule.anchor, x[batch], labels[batch], words)
+            hs.append(g + rule.weight_decay * y)
+            y = y - rule.lr * (hs[-1] + rule.prox * (y - rule.start) + (0 if rule.correction is None else rule.correction))
+        full = self.gradient(rule.start, x[job.shard], labels[job.shard]) + rule.weight_decay * rule.start
         zero = np.zeros_like(y)
         return {
             "end": y,
@@ -163,10 +164,16 @@ def mask(layer: LayerSpec, shape: tuple[int, ...], words: RandomStream) -> torch
 BY_PRODUCTS = ("first_gradient", "mean_gradient", "full_gradient")
 
 
+def changed(job: LocalJob, **changes: Any) -> LocalJob:
+    """The job with other values of its own fields or of its rule's."""
+    of_rule = {name: changes.pop(name) for name in list(changes) if hasattr(job.rule, name)}
+    return replace(job, rule=replace(job.rule, **of_rule), **changes)
+
+
 def with_outputs(job: LocalJob, names: Sequence[str] = BY_PRODUCTS) -> LocalJob:
     """The job with arrays of its own for `end` and the outputs named, full of what must not
     stay."""
-    return replace(job, **{name: np.full_like(job.start, np.nan) for name in ("end", *names)})
+    return replace(job, **{name: np.full_like(job.rule.start, np.nan) for name in ("end", *names)})
 
 
 # ---- drawn ----

@@ -12,7 +12,7 @@ import pytest
 
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches, draw_per_client
 from fedbench.kernels.scheduler import Duration, Scheduler, Timing
-from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
+from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, Rule, score
 from fedbench.types import Stream as Buffered
 
 LONG = 2_000_000  # steps: long enough for `progress` to be told
@@ -29,7 +29,7 @@ def softmax(dtype: Any = np.float32) -> tuple[LocalTrainer, Any, Any]:
 
 
 def job(steps: int, dtype: Any = np.float32) -> LocalJob:
-    return LocalJob(0, 0, steps, np.arange(5), np.zeros(15, dtype), np.empty(15, dtype), 0.01)
+    return LocalJob(0, 0, steps, np.arange(5), Rule(np.zeros(15, dtype), 0.01), np.empty(15, dtype))
 
 
 # ---- no rows
@@ -86,7 +86,7 @@ def test_the_arrays_of_a_trainer_are_not_resized() -> None:
     runs = job(LONG)
 
     def resize(_: int) -> None:
-        for array in (base, runs.start, runs.end):
+        for array in (base, runs.rule.start, runs.end):
             with pytest.raises(ValueError, match="cannot resize"):
                 array.resize(10**7, refcheck=False)
         raise Enough

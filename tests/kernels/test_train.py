@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fedbench.kernels.random import Purpose, RandomStream
-from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
+from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, Rule, score
 
 from .networks import (
     BY_PRODUCTS,
@@ -29,6 +29,7 @@ from .networks import (
     STRIDED,
     WIDE,
     Net,
+    changed,
     conv,
     linear,
     nets,
@@ -52,7 +53,7 @@ def close(got: Any, want: Any, tolerance: float = 1e-10, scale: Any = None) -> b
 
 def job_of(net: Net, steps: int = 7, dtype: Any = np.float64, **changes: Any) -> LocalJob:
     start = net.start(dtype)
-    return with_outputs(replace(LocalJob(2, 1, steps, SHARD, start, start, 0.05), **changes))
+    return with_outputs(changed(LocalJob(2, 1, steps, SHARD, Rule(start, 0.05), start), **changes))
 
 
 # ---- steps ----
@@ -66,7 +67,7 @@ def test_steps_are_those_of_the_formula(isa: str, net: Net, batch: int, shard: i
     job = job_of(net, 6, k=k, shard=SHARD[:shard])
     net.trainer(batch, isa=isa).train([job])
     want = net.local(job, batch)
-    assert close(job.end, want["end"], scale=want["end"] - job.start)
+    assert close(job.end, want["end"], scale=want["end"] - job.rule.start)
     for name in BY_PRODUCTS:
         assert close(getattr(job, name), want[name]), name
 
@@ -79,7 +80,7 @@ def test_dropout_masks_follow_the_words(isa: str, net: Net, batch: int, k: int) 
     job = job_of(net, 6, k=k)
     net.trainer(batch, isa=isa).train([job])
     want = net.local(job, batch)
-    assert close(job.end, want["end"], scale=want["end"] - job.start)
+    assert close(job.end, want["end"], scale=want["end"] - job.rule.start)
     for name in BY_PRODUCTS:
         assert close(getattr(job, name), want[name]), name
 
@@ -104,11 +105,11 @@ def test_every_field_of_a_job(isa: str, rule: str, steps: int) -> None:
     job = job_of(net, steps, **changes)
     net.trainer(isa=isa).train([job])
     want = net.local(job, 7)
-    assert close(job.end, want["end"], scale=want["end"] - job.start)
+    assert close(job.end, want["end"], scale=want["end"] - job.rule.start)
     for name in BY_PRODUCTS:
         assert close(getattr(job, name), want[name]), name
     if steps == 0:
-        assert job.end.tobytes() == job.start.tobytes()
+        assert job.end.tobytes() == job.rule.start.tobytes()
         assert not job.first_gradient.any()  # type: ignore[union-attr]
         assert not job.mean_gradient.any()  # type: ignore[union-attr]
 
@@ -136,10 +137,10 @@ def test_float32_is_the_formula_step_by_step(isa: str, net: Net) -> None:
     Each step is a gradient to rounding, and exactly the update by it."""
     trainer, y, errors = net.trainer(10, isa=isa, dtype=np.float32), net.start(np.float32), []
     for k in range(25):
-        job = LocalJob(2, k, 1, SHARD, y, np.empty_like(y), 0.05, first_gradient=np.empty_like(y))
+        job = LocalJob(2, k, 1, SHARD, Rule(y, 0.05), np.empty_like(y), first_gradient=np.empty_like(y))
         trainer.train([job])
         h = np.asarray(job.first_gradient, np.float64)
-        want = net.local(replace(job, start=y.astype(np.float64)), 10, np.float32)["first_gradient"]
+        want = net.local(changed(job, start=y.astype(np.float64)), 10, np.float32)["first_gradient"]
         errors.append(np.linalg.norm(h - want) / np.linalg.norm(want))
         step = np.float64(np.float32(0.05)) * h
         assert (np.abs(job.end - (y - step)) <= 2.0**-24 * (np.abs(step) + np.abs(y - step)) * 1.01).all()
@@ -244,13 +245,13 @@ def test_a_network_may_end_in_any_layer(isa: str, last: LayerSpec) -> None:
     trainer = net.trainer(isa=isa)
     trainer.train([job])
     want = net.local(job, 7)
-    assert close(job.end, want["end"], scale=want["end"] - job.start)
+    assert close(job.end, want["end"], scale=want["end"] - job.rule.start)
     slope = np.random.default_rng(0).standard_normal((5, 4))
     before, x = slope.copy(), net.data()[0][:5]
-    trainer.forward(job.start, x, 4, (9, 4, 6, 0))
+    trainer.forward(job.rule.start, x, 4, (9, 4, 6, 0))
     got = trainer.pullback(slope)
     assert np.array_equal(slope, before)
-    w = torch.tensor(job.start, requires_grad=True)
+    w = torch.tensor(job.rule.start, requires_grad=True)
     logits = net.logits(w, torch.tensor(x), RandomStream(9, Purpose.dropout, 4, 6))
     assert close(got, torch.autograd.grad(logits, w, torch.tensor(slope))[0].numpy())
 

@@ -18,7 +18,7 @@ from fedbench.errors import UsageError
 from fedbench.kernels import build_info
 from fedbench.kernels.train import JobColumns, LayerSpec, LocalJob, LocalTrainer, Rule, score
 
-from .networks import BY_PRODUCTS, DROPPED, FLATTEN, LEFT_OVER, MLP, RELU, SOFTMAX, Net, conv, linear, pool, with_outputs
+from .networks import BY_PRODUCTS, DROPPED, FLATTEN, LEFT_OVER, MLP, RELU, SOFTMAX, Net, changed, conv, linear, pool, with_outputs
 
 # Padding and stride, pools with a row left over, dropout of both kinds.
 MIXED = Net(
@@ -42,8 +42,9 @@ def wave(net: Net, dtype: Any) -> list[LocalJob]:
         y = (net.start(dtype, seed=i) * (1 + i / 5)).astype(dtype)
         shard = np.arange(i, i + (4, 27, 48, 1, 33)[i % 5]) % 53
         correction = net.start(dtype, seed=99) if i % 3 == 1 else None
-        job = LocalJob(i % 5, i, (0, 3, 11, 6, 1)[i % 5], shard, y, y, 0.1, 0.1 * (i % 3), 0.2 * (i % 2), correction)
-        job = replace(job, anchor=net.start(dtype, seed=98)) if i % 4 == 3 else job
+        anchor = net.start(dtype, seed=98) if i % 4 == 3 else None
+        rule = Rule(y, 0.1, 0.1 * (i % 3), 0.2 * (i % 2), correction, anchor)
+        job = LocalJob(i % 5, i, (0, 3, 11, 6, 1)[i % 5], shard, rule, y)
         jobs.append(with_outputs(job, BY_PRODUCTS[: i % 4]))
     return jobs
 
@@ -75,9 +76,9 @@ def test_a_job_has_the_same_bits_in_any_company(isa: str, net: Net, dtype: Any) 
             found = {}
             for part in cuts:
                 found |= dict(zip(part.tolist(), trained(trainer, [jobs[i] for i in part]), strict=True))
-                trainer.gradient(jobs[3].start, jobs[2].shard)
-                trainer.logits(jobs[1].start, x[:23], net.classes)
-                trainer.forward(jobs[1].start, x[:3], net.classes, (1, 2, 3, 0))
+                trainer.gradient(jobs[3].rule.start, jobs[2].shard)
+                trainer.logits(jobs[1].rule.start, x[:23], net.classes)
+                trainer.forward(jobs[1].rule.start, x[:3], net.classes, (1, 2, 3, 0))
                 trainer.pullback(np.ones((3, net.classes), dtype))
             assert [found[i] for i in range(len(jobs))] == wanted
 
@@ -98,16 +99,16 @@ def test_gradient_and_logits_have_the_same_bits_for_any_threads(isa: str) -> Non
 def test_nothing_given_is_written() -> None:
     """Start, correction, shard and slope may be read-only."""
     trainer, job = MIXED.trainer(), wave(MIXED, np.float64)[4]
-    for array in (job.start, job.correction, job.shard):
+    for array in (job.rule.start, job.rule.correction, job.shard):
         assert array is not None
         array.flags.writeable = False
     slope = np.ones((5, 3))
     slope.flags.writeable = False
-    before = job.start.tobytes()
+    before = job.rule.start.tobytes()
     trainer.train([job])
-    trainer.forward(job.start, MIXED.data()[0][:5], 3, (1, 2, 3, 0))
+    trainer.forward(job.rule.start, MIXED.data()[0][:5], 3, (1, 2, 3, 0))
     trainer.pullback(slope)
-    assert job.start.tobytes() == before
+    assert job.rule.start.tobytes() == before
     assert (slope == 1).all()
 
 
@@ -195,9 +196,9 @@ VECTOR = r"expected float64 \(d,\) C-contiguous, got "
 def test_what_a_job_refuses(change: dict[str, Any], error: type[Exception], message: str) -> None:
     """Before any job of the wave starts."""
     y = np.zeros(MLP.dim)
-    good, bad = (with_outputs(LocalJob(0, 0, 3, np.arange(5), y, y, 0.1)) for _ in range(2))
+    good, bad = (with_outputs(LocalJob(0, 0, 3, np.arange(5), Rule(y, 0.1), y)) for _ in range(2))
     with pytest.raises(error, match=message):
-        MLP.trainer().train([good, replace(bad, **change)])
+        MLP.trainer().train([good, changed(bad, **change)])
     assert np.isnan(good.end).all()
 
 
@@ -231,7 +232,7 @@ def test_what_other_calls_refuse() -> None:
 
 def long_job(net: Net, steps: int) -> LocalJob:
     y = net.start()
-    return LocalJob(0, 0, steps, np.arange(53), y, np.empty_like(y), 0.01)
+    return LocalJob(0, 0, steps, np.arange(53), Rule(y, 0.01), np.empty_like(y))
 
 
 def test_progress_is_told_and_may_stop_the_rest() -> None:
@@ -262,11 +263,11 @@ INTERRUPTED = """
 import signal
 import numpy as np
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer
+from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, Rule
 layers = [LayerSpec("conv2d", 1, 32, 5), LayerSpec("flatten"), LayerSpec("linear", 32 * 24 * 24, 10)]
 trainer = LocalTrainer(layers, np.zeros((60, 1, 28, 28), np.float32), np.arange(60) % 10, seed=0, batch_size=20, threads=2)
 y = np.zeros(trainer.dim, np.float32)
-jobs = [LocalJob(i, 0, 100_000, np.arange(60), y, y.copy(), 0.1) for i in range(3)]
+jobs = [LocalJob(i, 0, 100_000, np.arange(60), Rule(y, 0.1), y.copy()) for i in range(3)]
 started = []
 try:
     trainer.train(jobs, lambda done: started or started.append(print("training", flush=True)))
@@ -391,7 +392,7 @@ def test_columns_are_jobs(isa: str, dtype: Any) -> None:
                 order.astype(np.int32),
                 np.array([job.k for job in given], np.int32),
                 np.array([job.steps for job in given], np.int32),
-                [Rule(job.start, job.lr, job.weight_decay, job.prox, job.correction, job.anchor) for job in jobs],
+                [job.rule for job in jobs],
                 order,
                 out,
                 order % 2,
@@ -402,7 +403,7 @@ def test_columns_are_jobs(isa: str, dtype: Any) -> None:
             for one in alone:
                 trainer.train([one])
             for i, one in enumerate(alone):
-                assert out[i % 2][i].tobytes() == (one.end - one.start).tobytes()
+                assert out[i % 2][i].tobytes() == (one.end - one.rule.start).tobytes()
             first = [np.zeros((10, MIXED.dim), dtype)]
             trainer.train_columns(replace(columns_of, out=first, matrix=np.zeros(10, np.int64), sends="first_gradient"))
             assert all(first[0][i].tobytes() == alone[i].first_gradient.tobytes() for i in range(10))

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from fedbench.engine.public import draw_public_batches
 from fedbench.errors import UsageError
-from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, score
+from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, Rule, score
+from tests.kernels.networks import changed
 
 from .odd import PROFILE, SPOILERS
 
@@ -53,9 +54,9 @@ def trainer(network: int, dtype: Any, **more: Any) -> LocalTrainer:
     return LocalTrainer(layers, x, np.array([0, 1, 2, 1, 0, 2, 2]), seed=1, batch_size=2, **more)
 
 
-def job(owner: LocalTrainer, **more: Any) -> LocalJob:
+def job(owner: LocalTrainer) -> LocalJob:
     start = np.linspace(-0.5, 0.5, owner.dim).astype(owner.dtype)
-    return LocalJob(1, 2, 3, np.arange(5), start, np.zeros_like(start), 0.05, **more)
+    return LocalJob(1, 2, 3, np.arange(5), Rule(start, 0.05), np.zeros_like(start))
 
 
 @functools.cache
@@ -87,18 +88,19 @@ def odd_array(data: st.DataObject, good: Any) -> Any:
 def odd_job(data: st.DataObject, owner: LocalTrainer) -> Any:
     good = job(owner)
     extra = ("first_gradient", "mean_gradient", "full_gradient", "correction", "anchor")
-    good = dataclasses.replace(good, **{name: good.start.copy() for name in extra if data.draw(st.booleans(), name)})
+    good = changed(good, **{name: good.rule.start.copy() for name in extra if data.draw(st.booleans(), name)})
     if data.draw(st.booleans(), "share"):
-        good = dataclasses.replace(good, end=good.start)
-    for field in data.draw(st.lists(st.sampled_from([f.name for f in dataclasses.fields(good)]), max_size=2, unique=True), "odd"):
-        value = getattr(good, field)
+        good = dataclasses.replace(good, end=good.rule.start)
+    names = [field.name for part in (good, good.rule) for field in dataclasses.fields(part) if field.name != "rule"]
+    for field in data.draw(st.lists(st.sampled_from(names), max_size=2, unique=True), "odd"):
+        value = getattr(good if hasattr(good, field) else good.rule, field)
         if isinstance(value, np.ndarray):
             value = odd_array(data, value)
         else:
             value = data.draw(st.sampled_from(NUMBERS), field)
             if field == "steps" and isinstance(value, int) and 10_000 < value < 1 << 40:
                 value = 10_000  # more is lawful, and only takes long
-        good = dataclasses.replace(good, **{field: value})
+        good = changed(good, **{field: value})
     return good
 
 

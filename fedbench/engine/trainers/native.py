@@ -83,7 +83,7 @@ class NativeTrainer:
         for rule, j in zip(used.tolist(), first.tolist(), strict=True):
             with Stage(wave.job(j), "local training"):
                 _check_terms(wave.job(j), wave.rules[rule])
-        rules = [_columns_rule(rule) for rule in wave.rules]
+        rules = [_core_rule(rule) for rule in wave.rules]
         try:
             self.core.train_columns(JobColumns(wave.client, wave.k, wave.steps, rules, wave.rule, *places, wave.sends))
         except Exception:
@@ -113,13 +113,8 @@ class NativeTrainer:
             k=job.k,
             steps=job.steps,
             shard=self.shards[job.client],
-            start=np.ascontiguousarray(rule.start),
+            rule=_core_rule(rule),
             end=np.empty(self.dim, self.dtype),
-            lr=rule.lr,
-            weight_decay=rule.weight_decay,
-            prox=rule.prox,
-            correction=_vector(rule.correction),
-            anchor=_vector(rule.anchor),
             first_gradient=wanted("first_gradient"),
             mean_gradient=wanted("mean_gradient"),
             full_gradient=wanted("full_gradient"),
@@ -144,7 +139,7 @@ class NativeTrainer:
             full = [np.empty(self.dim, self.dtype) for _ in part]
             self.core.train(
                 [
-                    LocalJob(0, 0, 0, self.shards[client], x, np.empty_like(x), 0.0, full_gradient=g)
+                    LocalJob(0, 0, 0, self.shards[client], Rule(x, 0.0), np.empty_like(x), full_gradient=g)
                     for client, g in zip(part, full, strict=True)
                 ]
             )
@@ -195,7 +190,7 @@ def _check_terms(job: Job, rule: LocalRule) -> None:
         )
 
 
-def _columns_rule(rule: LocalRule) -> Rule:
+def _core_rule(rule: LocalRule) -> Rule:
     start = np.ascontiguousarray(rule.start)
     return Rule(start, rule.lr, rule.weight_decay, rule.prox, _vector(rule.correction), _vector(rule.anchor))
 

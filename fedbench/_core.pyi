@@ -2,10 +2,17 @@
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+_Float64s = npt.NDArray[np.float64]
+_Int64s = npt.NDArray[np.int64]
+_Int32s = npt.NDArray[np.int32]
+_Uint32s = npt.NDArray[np.uint32]
+_Bools = npt.NDArray[np.bool_]
+_Array = npt.NDArray[Any]
 
 __version__: str
 
@@ -36,43 +43,45 @@ class Purpose(enum.IntEnum):
 
 class RandomStream:
     def __init__(self, seed: int, purpose: Purpose, client: int = 0, k: int = 0) -> None: ...
-    def words(self, count: int) -> npt.NDArray[np.uint32]: ...
-    def uniform(self, count: int) -> npt.NDArray[np.float64]: ...
-    def normal(self, count: int) -> npt.NDArray[np.float64]: ...
-    def exponential(self, count: int) -> npt.NDArray[np.float64]: ...
+    def words(self, count: int) -> _Uint32s: ...
+    def uniform(self, count: int) -> _Float64s: ...
+    def normal(self, count: int) -> _Float64s: ...
+    def exponential(self, count: int) -> _Float64s: ...
     def below(self, n: int) -> int: ...
-    def permutation(self, n: int) -> npt.NDArray[np.int64]: ...
+    def permutation(self, n: int) -> _Int64s: ...
 
 def philox4x32(counter: Sequence[int], key: Sequence[int]) -> list[int]: ...
-def draw_batches(
-    seed: int, client: int, k: int, examples: int, batch_size: int, steps: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
-def draw_per_client(seed: int, purpose: Purpose, clients: int) -> npt.NDArray[np.float64]: ...
+def draw_batches(seed: int, client: int, k: int, examples: int, batch_size: int, steps: int) -> tuple[_Int64s, _Int64s]: ...
+def draw_per_client(seed: int, purpose: Purpose, clients: int) -> _Float64s: ...
 def portable_log(x: float) -> float: ...
 def portable_exp(x: float) -> float: ...
 
 # ---- accumulate ----
 
-def weighted_sum_float32(weights: npt.NDArray[np.float64], vectors: Any, out: npt.NDArray[Any], isa: str = "") -> float: ...
+def weighted_sum_float32(weights: _Float64s, vectors: Any, out: _Array, isa: str = "") -> float: ...
+
 weighted_sum_float64 = weighted_sum_float32
-def movement_float32(
-    x: npt.NDArray[Any], base: npt.NDArray[Any], delta: npt.NDArray[Any], isa: str = ""
-) -> tuple[float, float, float, float]: ...
+
+def movement_float32(x: _Array, base: _Array, delta: _Array, isa: str = "") -> tuple[float, float, float, float]: ...
+
 movement_float64 = movement_float32
-def dot_float32(a: npt.NDArray[Any], b: npt.NDArray[Any], isa: str = "") -> float: ...
+
+def dot_float32(a: _Array, b: _Array, isa: str = "") -> float: ...
+
 dot_float64 = dot_float32
 
 # ---- distill ----
 
 def distill_float32(
-    student: npt.NDArray[Any],
-    teacher: npt.NDArray[Any],
+    student: _Array,
+    teacher: _Array,
     alpha_min: float,
     alpha_max: float,
-    out: tuple[npt.NDArray[Any], ...],
+    out: tuple[_Array, ...],
     probabilities: bool = False,
     isa: str = "",
 ) -> tuple[float, float, float]: ...
+
 distill_float64 = distill_float32
 
 # ---- cache ----
@@ -83,45 +92,40 @@ class CacheOrder(enum.Enum):
     newest = 2
 
 def update_cache_float32(
-    weights: npt.NDArray[np.float64],
-    vectors: Any,
-    rows: Any,
-    sum: npt.NDArray[np.float64],
-    scale: float,
-    order: CacheOrder,
-    out: npt.NDArray[Any],
-    isa: str = "",
+    weights: _Float64s, vectors: Any, rows: Any, sum: _Float64s, scale: float, order: CacheOrder, out: _Array, isa: str = ""
 ) -> None: ...
+
 update_cache_float64 = update_cache_float32
 
 # ---- optimise ----
 
-def clip_sgd_float32(x: npt.NDArray[Any], g: npt.NDArray[Any], rate: float, bound: float, isa: str = "") -> tuple[float, float]: ...
+def clip_sgd_float32(x: _Array, g: _Array, rate: float, bound: float, isa: str = "") -> tuple[float, float]: ...
 def clip_adam_float32(
-    x: npt.NDArray[Any],
-    moments: tuple[npt.NDArray[Any], ...],
-    g: npt.NDArray[Any],
+    x: _Array,
+    moments: tuple[_Array, ...],
+    g: _Array,
     rule: tuple[float, float, float, float, bool, int, bool],
     bound: float,
     isa: str = "",
 ) -> tuple[float, float]: ...
 def adaptive_step_float32(
-    x: npt.NDArray[Any],
-    moments: tuple[npt.NDArray[Any], ...],
-    direction: npt.NDArray[Any],
+    x: _Array,
+    moments: tuple[_Array, ...],
+    direction: _Array,
     rule: tuple[float, float, float, float, bool, int, bool],
     use_maximum: bool,
     isa: str = "",
 ) -> None: ...
 def sum_adaptive_step_float32(
-    x: npt.NDArray[Any],
-    moments: tuple[npt.NDArray[Any], ...],
-    weights: npt.NDArray[np.float64],
+    x: _Array,
+    moments: tuple[_Array, ...],
+    weights: _Float64s,
     vectors: Any,
     rule: tuple[float, float, float, float, bool, int, bool],
     use_maximum: bool,
     isa: str = "",
 ) -> float: ...
+
 clip_sgd_float64 = clip_sgd_float32
 clip_adam_float64 = clip_adam_float32
 adaptive_step_float64 = adaptive_step_float32
@@ -130,8 +134,8 @@ sum_adaptive_step_float64 = sum_adaptive_step_float32
 # ---- probe ----
 
 class Hold:
-    def __init__(self, times: npt.NDArray[np.int64]) -> None: ...
-    def run(self, increments: npt.NDArray[np.int64]) -> tuple[int, int]: ...
+    def __init__(self, times: _Int64s) -> None: ...
+    def run(self, increments: _Int64s) -> tuple[int, int]: ...
 
 def read_rows(vectors: npt.NDArray[np.float32]) -> int: ...
 
@@ -183,9 +187,7 @@ class Outcome(enum.Enum):
     stalled = 2
 
 class Durations:
-    def __init__(
-        self, *, name: str, kind: DurationKind, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], per_step: bool
-    ) -> None: ...
+    def __init__(self, *, name: str, kind: DurationKind, a: _Float64s, b: _Float64s, per_step: bool) -> None: ...
     @staticmethod
     def table(*, name: str, rows: Sequence[Sequence[float]], per_step: bool) -> Durations: ...
 
@@ -194,21 +196,21 @@ class Traces:
         self,
         *,
         name: str,
-        offsets: npt.NDArray[np.int64],
-        duration_ns: npt.NDArray[np.int64],
-        bits_per_second: npt.NDArray[np.int64],
-        latency_ns: npt.NDArray[np.int64],
-        trace_of: npt.NDArray[np.int32],
-        shift_ns: npt.NDArray[np.int64],
+        offsets: _Int64s,
+        duration_ns: _Int64s,
+        bits_per_second: _Int64s,
+        latency_ns: _Int64s,
+        trace_of: _Int32s,
+        shift_ns: _Int64s,
         bits: int,
         exchanges: int,
         more_ns: int,
     ) -> None: ...
-    def takes(self, clients: int, from_ns: int) -> npt.NDArray[np.int64]: ...
+    def takes(self, clients: int, from_ns: int) -> _Int64s: ...
 
 class Steps:
     @staticmethod
-    def constant(values: npt.NDArray[np.int32]) -> Steps: ...
+    def constant(values: _Int32s) -> Steps: ...
     @staticmethod
     def table(rows: Sequence[Sequence[int]]) -> Steps: ...
     @staticmethod
@@ -217,11 +219,9 @@ class Steps:
 class Availability:
     def __init__(self) -> None: ...
     @staticmethod
-    def periodic(
-        period_seconds: npt.NDArray[np.float64], on_fraction: npt.NDArray[np.float64], phase: npt.NDArray[np.float64]
-    ) -> Availability: ...
+    def periodic(period_seconds: _Float64s, on_fraction: _Float64s, phase: _Float64s) -> Availability: ...
     @staticmethod
-    def alternating(mean_on_seconds: npt.NDArray[np.float64], mean_off_seconds: npt.NDArray[np.float64]) -> Availability: ...
+    def alternating(mean_on_seconds: _Float64s, mean_off_seconds: _Float64s) -> Availability: ...
     @staticmethod
     def table(rows: Sequence[Sequence[float]], period_seconds: float) -> Availability: ...
 
@@ -255,17 +255,10 @@ class StreamPolicy:
 
 class Routed:
     def __init__(
-        self,
-        *,
-        tasks: int,
-        buffer: int,
-        routing: npt.NDArray[np.float64],
-        initial: Sequence[int],
-        replacements: Sequence[int],
-        scripted: bool,
+        self, *, tasks: int, buffer: int, routing: _Float64s, initial: Sequence[int], replacements: Sequence[int], scripted: bool
     ) -> None: ...
 
-def route(p: npt.NDArray[np.float64], u: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]: ...
+def route(p: _Float64s, u: _Float64s) -> _Int32s: ...
 
 class Broadcast:
     def __init__(self, *, buffer: int, receive: Receive) -> None: ...
@@ -274,50 +267,30 @@ class Mailbox:
     def __init__(self, *, cohort: int, send: Send, receive: Receive, selections: Sequence[Sequence[int]]) -> None: ...
 
 class Poll:
-    def __init__(
-        self, *, period_seconds: float, max_steps: int, cohort: int, selections: Sequence[Sequence[int]]
-    ) -> None: ...
+    def __init__(self, *, period_seconds: float, max_steps: int, cohort: int, selections: Sequence[Sequence[int]]) -> None: ...
 
 class Turns:
     def __init__(self, *, resend: Resend) -> None: ...
 
 class PlanChunk:
-    @property
-    def first_version(self) -> int: ...
-    @property
-    def done(self) -> bool: ...
-    @property
-    def client(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def k(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def base(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def steps(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def consumed_by(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def t_dispatch(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_start(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_finish(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_arrive(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_lost(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_stop(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def time(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def offsets(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def entries(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def resumed(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def live_bases(self) -> npt.NDArray[np.int32]: ...
+    first_version: Final[int]
+    done: Final[bool]
+    client: Final[_Int32s]
+    k: Final[_Int32s]
+    base: Final[_Int32s]
+    steps: Final[_Int32s]
+    consumed_by: Final[_Int32s]
+    t_dispatch: Final[_Int64s]
+    t_start: Final[_Int64s]
+    t_finish: Final[_Int64s]
+    t_arrive: Final[_Int64s]
+    t_lost: Final[_Int64s]
+    t_stop: Final[_Int64s]
+    time: Final[_Int64s]
+    offsets: Final[_Int64s]
+    entries: Final[_Int64s]
+    resumed: Final[_Int64s]
+    live_bases: Final[_Int32s]
 
 class Scheduler:
     def __init__(
@@ -331,9 +304,9 @@ class Scheduler:
         steps: Steps,
         availability: Availability,
         when_offline: WhenOffline,
-        dropout: npt.NDArray[np.float64],
+        dropout: _Float64s,
         gradients_per_step: int,
-        gradients_beside: npt.NDArray[np.int32],
+        gradients_beside: _Int32s,
         start_ns: int,
         policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll | Routed | Turns,
         max_updates: int,
@@ -341,44 +314,27 @@ class Scheduler:
         max_jobs: int,
     ) -> None: ...
     def next(self, max_updates: int) -> PlanChunk: ...
-    @property
-    def awaiting_selection(self) -> bool: ...
-    @property
-    def available(self) -> npt.NDArray[np.int32]: ...
-    def select(self, clients: npt.NDArray[np.int32]) -> None: ...
-    @property
-    def outcome(self) -> Outcome: ...
-    @property
-    def ended_by(self) -> str: ...
-    @property
-    def missing(self) -> list[int]: ...
-    @property
-    def now(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def jobs_created(self) -> int: ...
-    @property
-    def downloads(self) -> int: ...
-    @property
-    def messages_peak(self) -> int: ...
-    @property
-    def open_jobs_peak(self) -> int: ...
+    awaiting_selection: Final[bool]
+    available: Final[_Int32s]
+    def select(self, clients: _Int32s) -> None: ...
+    outcome: Final[Outcome]
+    ended_by: Final[str]
+    missing: Final[list[int]]
+    now: Final[int]
+    end: Final[int]
+    version: Final[int]
+    jobs_created: Final[int]
+    downloads: Final[int]
+    messages_peak: Final[int]
+    open_jobs_peak: Final[int]
 
 class Hindsight:
     def __init__(self, scheduler: Scheduler) -> None: ...
     def done(
-        self,
-        client: npt.NDArray[np.int32],
-        k: npt.NDArray[np.int32],
-        steps: npt.NDArray[np.int32],
-        begin: npt.NDArray[np.int64],
-        end: npt.NDArray[np.int64],
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
-    def is_left(self, client: npt.NDArray[np.int32], time: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]: ...
-    def there(self, until: int) -> npt.NDArray[np.int64]: ...
+        self, client: _Int32s, k: _Int32s, steps: _Int32s, begin: _Int64s, end: _Int64s
+    ) -> tuple[_Int64s, _Int32s, _Int64s]: ...
+    def is_left(self, client: _Int32s, time: _Int64s) -> _Bools: ...
+    def there(self, until: int) -> _Int64s: ...
     def stays(self, client: int, until: int) -> list[tuple[int, int]]: ...
 
 class LocalTrainerFloat32:
@@ -388,41 +344,36 @@ class LocalTrainerFloat32:
         self,
         layers: Sequence[Any],
         input_shape: Sequence[int],
-        x: npt.NDArray[Any],
-        y: npt.NDArray[np.int64],
+        x: _Array,
+        y: _Int64s,
         seed: int,
         batch_size: int,
         threads: int,
         isa: str,
     ) -> None: ...
-    @property
-    def dim(self) -> int: ...
-    @property
-    def isa(self) -> str: ...
+    dim: Final[int]
+    isa: Final[str]
     def train(self, jobs: Sequence[Any], progress: Callable[[int], None] | None) -> None: ...
-    def set_shards(self, rows: npt.NDArray[np.int64], begin: npt.NDArray[np.int64], count: npt.NDArray[np.int64]) -> None: ...
+    def set_shards(self, rows: _Int64s, begin: _Int64s, count: _Int64s) -> None: ...
     def train_columns(
         self,
-        client: npt.NDArray[np.int32],
-        k: npt.NDArray[np.int32],
-        steps: npt.NDArray[np.int32],
+        client: _Int32s,
+        k: _Int32s,
+        steps: _Int32s,
         rules: Sequence[Any],
-        rule: npt.NDArray[np.int64],
-        out: Sequence[npt.NDArray[Any]],
-        matrix: npt.NDArray[np.int64],
-        row: npt.NDArray[np.int64],
+        rule: _Int64s,
+        out: Sequence[_Array],
+        matrix: _Int64s,
+        row: _Int64s,
         sends: str,
     ) -> None: ...
-    def gradient(self, x: npt.NDArray[Any], rows: npt.NDArray[np.int64], out: npt.NDArray[Any]) -> None: ...
-    def logits(self, x: npt.NDArray[Any], features: npt.NDArray[Any], out: npt.NDArray[Any]) -> None: ...
-    def forward(
-        self, x: npt.NDArray[Any], features: npt.NDArray[Any], masks: tuple[int, int, int, int] | None, out: npt.NDArray[Any]
-    ) -> int: ...
-    def pullback(self, dlogits: npt.NDArray[Any], out: npt.NDArray[Any]) -> None: ...
+    def gradient(self, x: _Array, rows: _Int64s, out: _Array) -> None: ...
+    def logits(self, x: _Array, features: _Array, out: _Array) -> None: ...
+    def forward(self, x: _Array, features: _Array, masks: tuple[int, int, int, int] | None, out: _Array) -> int: ...
+    def pullback(self, dlogits: _Array, out: _Array) -> None: ...
 
 class LocalTrainerFloat64(LocalTrainerFloat32): ...
 
-def score_float32(
-    logits: npt.NDArray[Any], labels: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+def score_float32(logits: _Array, labels: _Int64s) -> tuple[_Float64s, _Float64s]: ...
+
 score_float64 = score_float32

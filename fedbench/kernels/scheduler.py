@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -37,58 +37,21 @@ OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
 LARGEST_64 = (1 << 64) - 1
 
 
-class Chunk(Protocol):
-    """A piece of a plan as columns.
+Chunk = _core.PlanChunk
+"""A piece of a plan as columns.
 
-    Jobs stand in the order in which they were closed. Their columns are `client`, `k`, `base`,
-    `steps` and `consumed_by` (the version before its update; -1 is never), all int32, and in int64
-    nanoseconds `t_dispatch`, `t_start`, `t_finish`, `t_arrive` (-1 is never), `t_lost` (-1: it was
-    not lost) and `t_stop` (-1: the server did not call it off). A time that had not come by
-    `t_lost` or `t_stop` is -1. The times of a job that was open when the plan ended are those that
-    were to come.
+Jobs stand in the order in which they were closed. Their columns are `client`, `k`, `base`,
+`steps` and `consumed_by` (the version before its update; -1 is never), all int32, and in int64
+nanoseconds `t_dispatch`, `t_start`, `t_finish`, `t_arrive` (-1 is never), `t_lost` (-1: it was
+not lost) and `t_stop` (-1: the server did not call it off). A time that had not come by
+`t_lost` or `t_stop` is -1. The times of a job that was open when the plan ended are those that
+were to come.
 
-    Update u turns version `first_version` + u into the next one at `time[u]`, and consumes the jobs
-    `entries[offsets[u]:offsets[u + 1]]`. `resumed` has the int64 nanoseconds at which jobs were
-    dispatched from a version that their client held already, so that nothing was sent for them.
-    `live_bases` are the versions that later chunks may still need.
-    """
-
-    @property
-    def first_version(self) -> int: ...
-    @property
-    def done(self) -> bool: ...
-    @property
-    def client(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def k(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def base(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def steps(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def consumed_by(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def t_dispatch(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_start(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_finish(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_arrive(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_lost(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def t_stop(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def time(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def offsets(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def entries(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def resumed(self) -> npt.NDArray[np.int64]: ...
-    @property
-    def live_bases(self) -> npt.NDArray[np.int32]: ...
+Update u turns version `first_version` + u into the next one at `time[u]`, and consumes the jobs
+`entries[offsets[u]:offsets[u + 1]]`. `resumed` has the int64 nanoseconds at which jobs were
+dispatched from a version that their client held already, so that nothing was sent for them.
+`live_bases` are the versions that later chunks may still need.
+"""
 
 
 class Scheduler:

@@ -4,11 +4,10 @@ of its versions are compared with those of the vector."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fedbench import registry
 from fedbench.algorithms.favano import FAVANO
@@ -124,33 +123,10 @@ class ScriptedBatches(PublicData):
         return (np.array(rows, np.int64) for rows in self.updates[version]["distill"])
 
 
-@dataclass(frozen=True)
-class ScriptedChunk:
-    """A piece of a vector's plan as the columns of a Chunk. It has the consumed jobs in the order
-    in which they are consumed."""
-
-    first_version: int
-    done: bool
-    client: npt.NDArray[np.int32]
-    k: npt.NDArray[np.int32]
-    base: npt.NDArray[np.int32]
-    steps: npt.NDArray[np.int32]
-    consumed_by: npt.NDArray[np.int32]
-    t_dispatch: npt.NDArray[np.int64]
-    t_start: npt.NDArray[np.int64]
-    t_finish: npt.NDArray[np.int64]
-    t_arrive: npt.NDArray[np.int64]
-    t_lost: npt.NDArray[np.int64]
-    t_stop: npt.NDArray[np.int64]
-    time: npt.NDArray[np.int64]
-    offsets: npt.NDArray[np.int64]
-    entries: npt.NDArray[np.int64]
-    resumed: npt.NDArray[np.int64]
-    live_bases: npt.NDArray[np.int32]
-
-
-def scripted_chunks(plan: dict[str, Any], size: int | None = None) -> Iterator[ScriptedChunk]:
-    """Yields the plan in chunks of `size` updates. None is one chunk."""
+def scripted_chunks(plan: dict[str, Any], size: int | None = None) -> Iterator[Any]:
+    """Yields the plan in chunks of `size` updates. None is one chunk. They have those columns of a
+    kernels.scheduler.Chunk that an execution reads, and the consumed jobs in the order in which
+    they are consumed."""
     counter: dict[int, int] = {}
     jobs: dict[Any, tuple[int, int, int, int]] = {}
     for job in plan["jobs"]:
@@ -169,25 +145,16 @@ def scripted_chunks(plan: dict[str, Any], size: int | None = None) -> Iterator[S
                 place[i] = len(place)
                 consumed_by.append(update)
         client, k_column, base, steps = np.array([jobs[i] for i in place], np.int32).T
-        never = np.full(len(place), -1, np.int64)
-        yield ScriptedChunk(
+        yield SimpleNamespace(
             first_version=begin,
-            done=not later,
             client=client,
             k=k_column,
             base=base,
             steps=steps,
             consumed_by=np.array(consumed_by, np.int32),
-            t_dispatch=never,
-            t_start=never,
-            t_finish=never,
-            t_arrive=never,
-            t_lost=never,
-            t_stop=never,
             time=np.arange(begin + 1, begin + 1 + len(part), dtype=np.int64),
             offsets=np.cumsum([0, *(len(ids) for ids in part)], dtype=np.int64),
             entries=np.array([place[i] for ids in part for i in ids], np.int64),
-            resumed=np.empty(0, np.int64),
             live_bases=np.unique(np.array([jobs[i][2] for ids in later for i in ids if jobs[i][2] <= begin + size], np.int32)),
         )
 

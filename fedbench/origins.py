@@ -9,31 +9,23 @@ from __future__ import annotations
 import copyreg
 import hashlib
 import importlib.util
-import linecache
-import os
 import re
 import sys
-import traceback
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from fedbench import plain_files
-from fedbench.errors import FedbenchError, OriginError, PluginError, UsageError, nearest
+from fedbench.errors import OriginError, UsageError, nearest
+from fedbench.foreign import FROM_FILE, GROUP, described
 from fedbench.protocols import Algorithm
 
-GROUP = "fedbench.{kind}s"  # of entry points
-KINDS = ("algorithm", "task")
 ALGORITHMS = GROUP.format(kind="algorithm")
-REFUSED = (OSError, UnicodeError, RecursionError, OverflowError, MemoryError)
-"""The errors with which the machine or its limits refuse something: a full disk, a name that is too
-long, too little memory."""
 LARGEST = 4 << 20  # bytes of a file that is run
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
-_PREFIX = "_fedbench_file_"
 _FILES: dict[str, tuple[Path, str]] = {}  # by module: the file, and the sha256 of what was run
 
 
@@ -80,7 +72,7 @@ def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
             "run, or is another one, and was not run"
         )
     place = str(file.resolve())
-    name = _PREFIX + hashlib.sha256(place.encode() + content).hexdigest()[:16]
+    name = FROM_FILE + hashlib.sha256(place.encode() + content).hexdigest()[:16]
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
@@ -181,54 +173,3 @@ def _refuse_unknown(name: str, where: Mapping[str, str]) -> None:
     if kind == "entry point" and name not in {plain(point.name) for point in entry_points(group=ALGORITHMS)}:
         package = " ".join(where.get(key, "") for key in ("package", "version")).strip() or "a package"
         raise OriginError(f"record: its algorithm {name!r} is an entry point of {package}, which is not installed here")
-
-
-def described(error: BaseException) -> str:
-    """Returns the kind and text of an error. If it came through a user's file or a package with an
-    entry point, its place there stands in front, and the line of code below."""
-    text = f"{type(error).__name__}: {error}".removesuffix(": ")
-    frames = _own_frames(error)
-    if not frames:
-        return text
-    frame, line = frames[-1]
-    code = linecache.getline(frame.f_code.co_filename, line).strip()
-    return f"{frame.f_code.co_filename}, line {line}, in {frame.f_code.co_name}: {text}" + f"\n    {code}" * bool(code)
-
-
-def told(error: BaseException) -> str:
-    """Returns what a user is told of any error: one line if the machine or its limits refused
-    something, and the places in the code as well if it is a mistake of fedbench."""
-    if isinstance(error, FedbenchError):
-        return str(error)
-    if is_own(error):
-        return described(error)
-    if isinstance(error, OSError):
-        where = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
-        return f"{error.strerror or error}{where}"
-    places = [*getattr(error, "__notes__", ()), *traceback.format_tb(error.__traceback__)]
-    if isinstance(error, REFUSED):
-        said = "memory is short" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"
-        return f"{said} ({' '.join(places[-1].split())})" if places else said
-    return "\n".join([f"{type(error).__name__}: {error}", *(place.rstrip() for place in places)])
-
-
-def ended(error: SystemExit) -> PluginError:
-    """Returns the error to raise when an algorithm or task tries to end the program."""
-    return PluginError(f"an algorithm or task must not end the program: {described(error)}")
-
-
-def is_own(error: BaseException) -> bool:
-    """Returns whether the error came through an algorithm or task that is not built in."""
-    return bool(_own_frames(error))
-
-
-def _own_frames(error: BaseException) -> list[tuple[FrameType, int]]:
-    """Returns the frames and lines of the error's traceback that lie in files given as selectors,
-    or in packages that have an entry point."""
-    points = [point for kind in KINDS for point in entry_points(group=GROUP.format(kind=kind))]
-    packages = {point.value.partition(":")[0].partition(".")[0] for point in points} - {"fedbench"}
-
-    def own(module: str) -> bool:
-        return module.startswith(_PREFIX) or module.partition(".")[0] in packages
-
-    return [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if own(frame.f_globals.get("__name__", ""))]

@@ -13,9 +13,10 @@ from typing import Any
 
 import yaml
 
-from fedbench import origins, strict_yaml
+from fedbench import foreign, origins, strict_yaml
 from fedbench.errors import UsageError, nearest, one_line
-from fedbench.origins import GROUP, plain
+from fedbench.foreign import GROUP
+from fedbench.origins import plain
 from fedbench.presets import options as preset_options
 from fedbench.protocols import Algorithm
 
@@ -68,7 +69,7 @@ def find(kind: str, name: str) -> Any:
     except Exception as error:
         if module.startswith("fedbench."):
             raise
-        raise UsageError(f"{kind} {name}: its entry point {target} cannot be imported: {origins.described(error)}") from error
+        raise UsageError(f"{kind} {name}: its entry point {target} cannot be imported: {foreign.described(error)}") from error
 
 
 def _algorithm_in(module: ModuleType) -> type[Algorithm]:

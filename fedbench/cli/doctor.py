@@ -6,9 +6,9 @@ from pathlib import Path
 
 import typer
 
+from fedbench.cli.examination import examine
 from fedbench.cli.options import JsonOption, StoreOption
 from fedbench.cli.output import print_json, say
-from fedbench.proof.doctor import examine
 
 
 def command(store: StoreOption = Path("runs"), as_json: JsonOption = False) -> None:

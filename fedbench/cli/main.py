@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import fedbench
-from fedbench import origins
+from fedbench import foreign
 from fedbench.cli import (
     applicability,
     bench,
@@ -121,15 +121,15 @@ def _exit_code() -> int | str | None:
     except SystemExit as end:
         if not _ended_by_plugin(end):
             return end.code
-        error: FedbenchError = origins.ended(end)
+        error: FedbenchError = foreign.ended(end)
     except FedbenchError as own:
         error = own
     except BrokenPipeError:  # the reader of our output has gone, so nobody would see a message
         return 1
     except Exception as other:
-        if not (isinstance(other, origins.REFUSED) or origins.is_own(other)):
+        if not (isinstance(other, foreign.REFUSED) or foreign.is_own(other)):
             raise
-        error = FedbenchError(origins.told(other))
+        error = FedbenchError(foreign.told(other))
     else:
         return 0
     show_error(error)
@@ -143,7 +143,7 @@ def _ended_by_plugin(end: SystemExit) -> bool:
     code it is needs no answer.
     """
     *_, (last, _) = traceback.walk_tb(end.__traceback__)
-    return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and origins.is_own(end)
+    return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and foreign.is_own(end)
 
 
 def _forget_output() -> None:

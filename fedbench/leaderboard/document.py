@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedbench.analysis import plain
+from fedbench.analysis import board_json
 from fedbench.analysis.axes import SECONDS, Axis, find
 from fedbench.analysis.summary import summarize
 from fedbench.descriptions import describe_algorithm
@@ -114,7 +114,7 @@ def of_records(
         "sentences": [],
         "points": [_point(point, summary, boards[point]) for point, summary in summaries.items()],
         "algorithms": _algorithms(summaries.values()),
-        "boards": {GIVEN: {point: plain.rows(found) for point, found in boards.items() if found is not None}},
+        "boards": {GIVEN: {point: board_json.rows(found) for point, found in boards.items() if found is not None}},
         "profiles": {"factors": [], "shares": {GIVEN: {}}},
         "absent": {},
         "labels": {},

@@ -18,10 +18,10 @@ from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
 from fedbench.kernels import TeacherMean
 from fedbench.proof.compare import Mismatch, Unsupported, bits, compare
+from fedbench.proof.problems import Problem, read_problem
 from fedbench.proof.testbed import Trace
 from fedbench.protocols import Algorithm, RowIndices
 from fedbench.tables import ClientTable
-from fedbench.tasks.problems import Problem, read_problem
 from fedbench.types import Batch, Info, State, Vector, Weights
 
 # The vectors have names of their own. These tables translate them, for all algorithms or by

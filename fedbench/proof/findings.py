@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fedbench.errors import FedbenchError
-from fedbench.origins import described
+from fedbench.foreign import described
 
 
 class Broken(FedbenchError):

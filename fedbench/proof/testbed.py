@@ -13,8 +13,8 @@ from fedbench.engine.plan import pieces
 from fedbench.engine.select import ClientSelector
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.proof.problems import Quadratic, Softmax
 from fedbench.protocols import Algorithm
-from fedbench.tasks.problems import Quadratic, Softmax
 from fedbench.types import Dispatch, Info, Poll, State, Vector
 
 CLIENTS, DIM, SEED = 12, 5, 0

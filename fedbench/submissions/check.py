@@ -19,8 +19,8 @@ from fedbench.errors import FedbenchError, RecordError
 from fedbench.results import archive, bounded_parquet
 from fedbench.results.archive import CURVES_FILE, RUNS
 from fedbench.results.record import Record
+from fedbench.submissions import bounded_reading, outliers, tuning
 from fedbench.submissions import manifest as manifests
-from fedbench.submissions import outliers, trial, tuning
 from fedbench.submissions import rows as rows_of
 from fedbench.submissions.faults import FaultsError, Finding, fault, few, refuse
 from fedbench.submissions.folder import TRIALS, Files, check_digests
@@ -119,7 +119,7 @@ def check(folder: Path, *, references: Path = REFERENCES, archives: Path | None 
         suite = _suite(manifest)
         refuse([*_header(folder, manifest), *check_digests(files, manifest)])
         if apart:
-            trial.read(folder)
+            bounded_reading.read(folder)
         records, rows = _read(files, suite, manifest)
     except FaultsError as error:
         return Report(folder.resolve().name, digest, manifest, faults=error.faults)

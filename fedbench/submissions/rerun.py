@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from fedbench import origins
+from fedbench import foreign
 from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.results.archive import RUNS
@@ -69,7 +69,7 @@ def _again(record: Record, manifest: Manifest, folder: Path | None) -> tuple[Aga
         return Again(record.run_id, name, "not run", None), Finding(RUNS, f"{name}: cannot be run again here: {error}")
     except (Exception, SystemExit) as error:  # a stranger's code may raise anything; other records go on
         return Again(record.run_id, name, "differs", None), Finding(
-            RUNS, f"{name}: run again, it failed: {origins.described(error)}"
+            RUNS, f"{name}: run again, it failed: {foreign.described(error)}"
         )
     one = Again(record.run_id, name, found["verdict"], found["first_difference"])
     if one.verdict == "identical":

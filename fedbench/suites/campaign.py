@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedbench import origins
+from fedbench import foreign
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.results.store import Store, write_atomically
@@ -82,7 +82,7 @@ def compute(
                 executor=executor,
             )
         except RunsFailed as error:
-            failures = [(spec, origins.told(problem)) for spec, problem in error.failures]
+            failures = [(spec, foreign.told(problem)) for spec, problem in error.failures]
     for spec, why in failures:
         _write_down(store, spec, why)
     done = {spec.run_id for spec in absent} - {spec.run_id for spec in missing(store, absent)}

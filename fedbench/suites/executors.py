@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
-from fedbench import origins
+from fedbench import foreign
 from fedbench.errors import FedbenchError, PluginError, UsageError
 
 Tell = Callable[..., None]
@@ -269,8 +269,8 @@ def attempt(work: Work, task: Any, number: int = 0) -> Done:
 def fit_to_travel(error: Exception) -> Exception:
     """Returns an error that can be pickled and says the same. Frames of a traceback cannot be
     pickled, so their text becomes a note."""
-    if not isinstance(error, FedbenchError) and origins.is_own(error):
-        return PluginError(origins.described(error))
+    if not isinstance(error, FedbenchError) and foreign.is_own(error):
+        return PluginError(foreign.described(error))
     if not isinstance(error, FedbenchError):
         error.add_note("In a worker's process:\n" + "".join(traceback.format_tb(error.__traceback__)))
     try:

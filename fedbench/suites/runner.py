@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from fedbench import origins, registry
+from fedbench import foreign, registry
 from fedbench.engine.plan import PlanSummary
 from fedbench.engine.plan import plan as plan_spec
 from fedbench.engine.run import Run, RunOptions
@@ -37,7 +37,7 @@ class RunsFailed(FedbenchError):
 
     def __init__(self, records: Records, failures: Sequence[tuple[RunSpec, Exception]]) -> None:
         self.records, self.failures = records, tuple(failures)
-        told = "\n".join(f"{spec.named}: {origins.told(error)}" for spec, error in failures)
+        told = "\n".join(f"{spec.named}: {foreign.told(error)}" for spec, error in failures)
         super().__init__(f"{len(failures)} of {len(failures) + len(records) + len(records.elsewhere)} runs failed\n{told}")
         if all(isinstance(error, UsageError) for _, error in failures):
             self.exit_code = UsageError.exit_code
@@ -210,7 +210,7 @@ class _Series:
         elif event.error is not None:
             self.failed[index] = event.error
             if len(self.wanted) > 1:  # the error of a single run is raised
-                self.watcher.left_out(index, spec, f"failed: {origins.told(event.error).splitlines()[0]}")
+                self.watcher.left_out(index, spec, f"failed: {foreign.told(event.error).splitlines()[0]}")
         elif event.result.record is None:
             self.elsewhere.add(index)
             self.watcher.left_out(index, spec, "another process is computing it")
@@ -258,7 +258,7 @@ def _record(run: Run) -> Record:
     try:
         return run.record()
     except SystemExit as error:
-        raise origins.ended(error) from None
+        raise foreign.ended(error) from None
 
 
 def _now_and_then(tell: Tell) -> Callable[[int, float, float | None], None]:

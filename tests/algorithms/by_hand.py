@@ -25,8 +25,8 @@ import numpy.typing as npt
 from fedbench.engine.execute import EngineTools, Execution
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.proof.problems import Quadratic
 from fedbench.protocols import Algorithm
-from fedbench.tasks.problems import Quadratic
 from fedbench.types import Batch, Dispatch, Info, Poll, State
 
 Array = npt.NDArray[Any]

@@ -16,8 +16,8 @@ from fedbench.engine.execute import Diverged, Execution
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
+from fedbench.proof.problems import Softmax
 from fedbench.protocols import Algorithm
-from fedbench.tasks.problems import Softmax
 from fedbench.types import Info
 from tests.algorithms.by_hand import Trace, run, two_clients
 

@@ -12,7 +12,7 @@ from fedbench.engine.trainers.base import Assignment
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.errors import UsageError
 from fedbench.kernels.random import draw_batches
-from fedbench.tasks.problems import Softmax
+from fedbench.proof.problems import Softmax
 from fedbench.types import Info, Job, Message, Rounds
 from tests.algorithms.by_hand import many_clients, quadratic, run, two_clients
 

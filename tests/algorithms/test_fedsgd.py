@@ -10,7 +10,7 @@ import pytest
 from fedbench.algorithms.centralised import Centralised
 from fedbench.algorithms.fedsgd import FedSGD
 from fedbench.errors import UsageError
-from fedbench.tasks.problems import Softmax
+from fedbench.proof.problems import Softmax
 from fedbench.types import Rounds
 from tests.algorithms.by_hand import run, two_clients
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fedbench import registry
-from fedbench.tasks.problems import Quadratic
+from fedbench.proof.problems import Quadratic
 from fedbench.types import Info
 from tests.algorithms.by_hand import Array, Trace, arrivals, many_clients, quadratic, run, serve
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from fedbench.cli import examination
 from fedbench.kernels import build
-from fedbench.proof import doctor
 
 from .commands import fedbench
 
@@ -57,23 +57,23 @@ def test_warnings_and_problems_say_what_to_do(tmp_path: Path) -> None:
 def test_an_extension_of_another_version_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     info = build.build_info()
     monkeypatch.setattr(build, "build_info", lambda: info | {"version": "0.0.1"})
-    finding = doctor._extension()
+    finding = examination._extension()
     assert (finding.status, "extension 0.0.1" in finding.value) == ("problem", True)
     monkeypatch.setattr(build, "build_info", lambda: info | {"ndebug": False})
-    assert doctor._extension().status == "warning"
+    assert examination._extension().status == "warning"
 
 
 def test_missing_data_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("fedbench.tasks.fashion_mnist.DEBIAN", tmp_path / "none")
     monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
-    finding = doctor._fashion()
+    finding = examination._fashion()
     assert finding.status == "warning"
     assert finding.value.startswith("not in $FEDBENCH_DATA/none or $FEDBENCH_DATA/FashionMNIST/raw")
 
 
 def test_plays_come_with_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedbench.tasks.shakespeare.PACKAGE", "no-such-package")
-    finding = doctor._plays()
+    finding = examination._plays()
     assert (finding.status, "pip install fedbench-suite[text]" in finding.advice) == ("warning", True)
 
 
@@ -82,14 +82,14 @@ def test_more_data_are_found_where_they_belong(monkeypatch: pytest.MonkeyPatch, 
     for name in ("a9a", "a9a.t"):
         (tmp_path / "a9a").mkdir(exist_ok=True)
         (tmp_path / "a9a" / name).touch()
-    finding = doctor._more_data()
+    finding = examination._more_data()
     assert finding.value == "a9a in $FEDBENCH_DATA/a9a; not on this machine: cifar10, cifar100, stl10, mrpc, sst2"
     assert (finding.status, "fedbench info cifar10" in finding.advice) == ("warning", True)
 
 
 def test_a_check_that_fails_is_a_problem_not_a_crash() -> None:
-    def _strange() -> doctor.Fact:
+    def _strange() -> examination.Fact:
         raise RuntimeError(f"cannot see {Path.home()}/x")
 
-    finding = doctor._guarded(_strange)
+    finding = examination._guarded(_strange)
     assert (finding.check, finding.status, finding.value) == ("strange", "problem", "RuntimeError: cannot see ~/x")

@@ -12,6 +12,7 @@ import pytest
 from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.proof.problems import Quadratic, Softmax
 from fedbench.protocols import Algorithm
 from fedbench.scenarios.partition import iid
 from fedbench.tasks import digits
@@ -30,7 +31,6 @@ from fedbench.tasks.layers import (
     Residual,
 )
 from fedbench.tasks.models import Model
-from fedbench.tasks.problems import Quadratic, Softmax
 from fedbench.tasks.sequences import Embedding, Last
 from fedbench.tasks.task import Task
 from fedbench.types import Info, Poll, Rounds

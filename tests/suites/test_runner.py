@@ -20,8 +20,8 @@ import fedbench as fb
 from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.engine.run import Run, RunOptions
 from fedbench.errors import ClientError, PluginError, UsageError
+from fedbench.foreign import described, is_own
 from fedbench.options import option
-from fedbench.origins import described, is_own
 from fedbench.protocols import Tools
 from fedbench.results.record import Record
 from fedbench.results.store import Store

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.errors import ClientError, FedbenchError, UsageError
+from fedbench.foreign import described
 from fedbench.kernels.random import Purpose, RandomStream
-from fedbench.origins import described
 from fedbench.protocols import Logits, Pullback, RowIndices
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule, Vector, Want, Work

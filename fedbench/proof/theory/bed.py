@@ -14,8 +14,8 @@ from fedbench.engine.execute import Diverged, Execution
 from fedbench.engine.plan import pieces
 from fedbench.engine.trainers.reference import ReferenceTrainer
 from fedbench.kernels.scheduler import Duration, LocalSteps, Scheduler, Timing
+from fedbench.proof.problems import Quadratic, Rows
 from fedbench.protocols import Algorithm
-from fedbench.tasks.problems import Quadratic, Rows
 from fedbench.types import Info, Vector, Weights
 
 # The noises from which a job draws K without replacement, which for K << EXAMPLES is nearly the

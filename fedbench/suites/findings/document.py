@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedbench import rules
-from fedbench.analysis import plain
+from fedbench.analysis import board_json
 from fedbench.analysis.board import Board, times
 from fedbench.analysis.profiles import Reference, profile
 from fedbench.suites.findings.numbers import ratio
@@ -27,7 +27,7 @@ def document(results: Results, reference: Reference | None) -> Document:
     """Returns the suite, its points, its algorithms and, by kind of options and by point, the rows
     of every board. There are only JSON values, and no NaN.
 
-    Rows are those of `analysis.plain`; their `first_alike` is among the tuned rows without an
+    Rows are those of `analysis.board_json`; their `first_alike` is among the tuned rows without an
     advantage. `profiles` has, for factors of the frozen reference times, the share of targets and
     seeds that a row reaches within them.
     """
@@ -62,7 +62,8 @@ def _boards(boards: Mapping[str, Board], alike: Mapping[str, Board], base: str) 
     over its own time at the point `base`, with paired seeds, None where that is not known."""
     return {
         point: [
-            {**row, "over_base": _over_base(boards, point, base, row["label"])} for row in plain.rows(found, alike.get(point))
+            {**row, "over_base": _over_base(boards, point, base, row["label"])}
+            for row in board_json.rows(found, alike.get(point))
         ]
         for point, found in boards.items()
     }

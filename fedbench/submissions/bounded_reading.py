@@ -1,8 +1,8 @@
 """Reads the tables of a submission in another process first, with bounded memory and time. Tables
-that pass this trial are then read by the caller.
+that could be read so are then read by the caller.
 
 A page of Parquet may unpack from a few kilobytes to two gigabytes, whatever the footer says, and
-the code that unpacks it is not ours. Usage: python -m fedbench.submissions.trial FOLDER
+the code that unpacks it is not ours. Usage: python -m fedbench.submissions.bounded_reading FOLDER
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SECONDS = 120
 
 def read(folder: Path) -> None:
     """Raises FaultsError if the tables in a folder cannot be read within the limits."""
-    command = [sys.executable, "-m", "fedbench.submissions.trial", str(folder.resolve())]
+    command = [sys.executable, "-m", "fedbench.submissions.bounded_reading", str(folder.resolve())]
     quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
     try:
         done = subprocess.run(command, capture_output=True, timeout=2 * SECONDS, check=False, env=quiet, stdin=subprocess.DEVNULL)

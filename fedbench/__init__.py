@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fedbench import errors, kernels, protocols, types
+    from fedbench.launch.records import Records
+    from fedbench.launch.runner import plan, run
     from fedbench.protocols import Algorithm
     from fedbench.results.store import Store
     from fedbench.scenarios.load import load as scenario
-    from fedbench.suites.records import Records
-    from fedbench.suites.runner import plan, run
 
 __all__ = ["Algorithm", "Records", "Store", "errors", "kernels", "plan", "protocols", "run", "scenario", "types"]
 __version__ = "0.1.0"
 
 _PLACES = {
     "Algorithm": "fedbench.protocols:Algorithm",
-    "Records": "fedbench.suites.records:Records",
+    "Records": "fedbench.launch.records:Records",
     "Store": "fedbench.results.store:Store",
-    "plan": "fedbench.suites.runner:plan",
-    "run": "fedbench.suites.runner:run",
+    "plan": "fedbench.launch.runner:plan",
+    "run": "fedbench.launch.runner:run",
     "scenario": "fedbench.scenarios.load:load",
 }
 _MODULES = ("errors", "kernels", "protocols", "types")

@@ -12,10 +12,10 @@ from fedbench.analysis.summary import summarize
 from fedbench.cli.options import JsonOption
 from fedbench.cli.output import print_json, say
 from fedbench.errors import UsageError, nearest
+from fedbench.launch.records import records_in
 from fedbench.results.record import Record
 from fedbench.suites import suite as suites
 from fedbench.suites import tuned
-from fedbench.suites.records import records_in
 from fedbench.suites.seats import seats
 
 Rows = dict[str, dict[str, list[Record]]]

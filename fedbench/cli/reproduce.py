@@ -16,6 +16,7 @@ from fedbench.engine.compare import verdict
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
 from fedbench.errors import FedbenchError, UsageError
+from fedbench.launch.progress import watching
 from fedbench.papers import cells as papers
 from fedbench.papers import orders_of_convergence, runs
 from fedbench.papers.cells import Cell
@@ -26,7 +27,6 @@ from fedbench.papers.rules import WORDS
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
 from fedbench.results import archive
 from fedbench.results.store import Store
-from fedbench.suites.progress import watching
 
 AddressArgument = Annotated[
     str | None, typer.Argument(metavar="[PAPER[:TABLE]]", help="Such as 001:T1 or wu2021:T1; everything if left out.")

@@ -13,11 +13,11 @@ import typer
 from fedbench.cli import completion
 from fedbench.cli.options import ARCHIVES, TUNED
 from fedbench.errors import UsageError, nearest
+from fedbench.launch.records import records_in
 from fedbench.suites import suite as suites
 from fedbench.suites import tuned
 from fedbench.suites.compared import Compared, of_records, of_suite
 from fedbench.suites.findings.results import Results, load
-from fedbench.suites.records import records_in
 from fedbench.suites.seats import seats
 from fedbench.suites.suite import Suite
 

@@ -21,10 +21,10 @@ from fedbench.cli.options import (
 )
 from fedbench.cli.output import err, print_json, show
 from fedbench.engine.run import RunOptions
+from fedbench.launch.progress import Lines, watching
+from fedbench.launch.records import Records
+from fedbench.launch.runner import RunsFailed, run
 from fedbench.results.store import Store
-from fedbench.suites.progress import Lines, watching
-from fedbench.suites.records import Records
-from fedbench.suites.runner import RunsFailed, run
 
 
 def command(

@@ -17,17 +17,17 @@ from fedbench.cli.output import print_json, print_table, say, show
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError, nearest
+from fedbench.launch.executors import Executor
+from fedbench.launch.on_ray import OnRay
+from fedbench.launch.on_slurm import OnSlurm
+from fedbench.launch.progress import watching
 from fedbench.results.store import Store, write_atomically
 from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import space as spaces
 from fedbench.suites import suite as suites
 from fedbench.suites import trials as trials_table
-from fedbench.suites.executors import Executor
 from fedbench.suites.findings.results import reference_file
-from fedbench.suites.on_ray import OnRay
-from fedbench.suites.on_slurm import OnSlurm
 from fedbench.suites.price import Cell, Total, priced
-from fedbench.suites.progress import watching
 from fedbench.suites.suite import Point, Suite
 
 app = typer.Typer(name="suite", help="Designed experiments: scenarios x algorithms x seeds.", no_args_is_help=True)

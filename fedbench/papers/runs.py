@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
+from fedbench.launch.progress import Watcher
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell
 from fedbench.papers.reading import Find, Read, read, read_varied
@@ -15,7 +16,6 @@ from fedbench.results import archive
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.suites import campaign
-from fedbench.suites.progress import Watcher
 from fedbench.tasks import available
 
 ARCHIVES = Path("results/papers")

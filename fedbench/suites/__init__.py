@@ -1,1 +1,1 @@
-"""Many runs: side by side, resumable, and as suites, which are designed experiments."""
+"""Suites are designed experiments; they are priced, tuned, computed and judged."""

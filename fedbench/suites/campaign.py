@@ -10,11 +10,11 @@ from pathlib import Path
 from fedbench import foreign
 from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
+from fedbench.launch.executors import Executor
+from fedbench.launch.progress import Watcher
+from fedbench.launch.runner import RunsFailed, run_specs
 from fedbench.results.store import Store, write_atomically
-from fedbench.suites.executors import Executor
 from fedbench.suites.price import planned
-from fedbench.suites.progress import Watcher
-from fedbench.suites.runner import RunsFailed, run_specs
 from fedbench.suites.suite import Point, Suite
 
 FAILED = ".failed"
@@ -63,7 +63,7 @@ def compute(
         wanted: the runs.
         store: where the records are.
         processes: runs at a time, each in another process if there are several.
-        options: as in `fedbench.suites.runner.run`; None resumes from checkpoints.
+        options: as in `fedbench.launch.runner.run`; None resumes from checkpoints.
         watcher: hears how the runs go.
         executor: works at the runs, in place of processes on this machine.
     """

@@ -10,8 +10,8 @@ import pytest
 
 from fedbench.analysis.duel import duel, sentence
 from fedbench.errors import UsageError
+from fedbench.launch.runner import run
 from fedbench.results.record import Record
-from fedbench.suites.runner import run
 
 SEEDS = 10
 

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from fedbench.cli.main import app
 from fedbench.cli.suite import executor
+from fedbench.launch.on_ray import OnRay
+from fedbench.launch.on_slurm import OnSlurm
 from fedbench.results.store import Store
-from fedbench.suites.on_ray import OnRay
-from fedbench.suites.on_slurm import OnSlurm
 from fedbench.suites.suite import LIBRARY
 
 SMOKE = yaml.safe_load((LIBRARY / "smoke.yaml").read_text())

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fedbench.errors import RecordError
+from fedbench.launch.runner import run
 from fedbench.results import archive
 from fedbench.results.record import Record
-from fedbench.suites.runner import run
 
 OVERRIDES = ["budget.seconds=4"]
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from fedbench.errors import RecordError, UsageError
+from fedbench.launch.runner import run
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.suites import campaign, tuned, tuning
 from fedbench.suites import trials as trials_table
-from fedbench.suites.runner import run
 from fedbench.suites.space import load as load_space
 from fedbench.suites.suite import load
 from fedbench.suites.tuning import Outcome, Score, choose, trials

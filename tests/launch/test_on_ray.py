@@ -16,9 +16,9 @@ import pytest
 
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
+from fedbench.launch.on_ray import OnRay
 from fedbench.results.store import Store
 from fedbench.suites import campaign
-from fedbench.suites.on_ray import OnRay
 from fedbench.suites.suite import load
 
 SMOKE = load("smoke")

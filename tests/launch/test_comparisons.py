@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedbench.errors import UsageError
-from fedbench.suites.records import Records
+from fedbench.launch.records import Records
 
 mpl.use("Agg")
 

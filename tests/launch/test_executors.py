@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from fedbench.errors import ClientError, UsageError
-from fedbench.suites.executors import Begun, Done, Event, Executor, Here, Pool, Told, WorkerDied
+from fedbench.launch.executors import Begun, Done, Event, Executor, Here, Pool, Told, WorkerDied
 
 
 def work(task: Any, tell: Callable[..., None]) -> Any:
@@ -82,7 +82,7 @@ def test_no_processes() -> None:
 PROGRAM = """
 import signal, sys, time
 from pathlib import Path
-from fedbench.suites.executors import Pool
+from fedbench.launch.executors import Pool
 
 def work(task, tell):
     try:

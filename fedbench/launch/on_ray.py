@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedbench.errors import UsageError
-from fedbench.suites.executors import Begun, Done, Hear, Work, WorkerDied, attempt
+from fedbench.launch.executors import Begun, Done, Hear, Work, WorkerDied, attempt
 
 AHEAD = 2  # tasks per processor of the cluster that are handed over, so that a free worker need not wait
 

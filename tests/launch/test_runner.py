@@ -21,12 +21,12 @@ from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.engine.run import Run, RunOptions
 from fedbench.errors import ClientError, PluginError, UsageError
 from fedbench.foreign import described, is_own
+from fedbench.launch.progress import Lines
+from fedbench.launch.runner import RunsFailed, specs
 from fedbench.options import option
 from fedbench.protocols import Tools
 from fedbench.results.record import Record
 from fedbench.results.store import Store
-from fedbench.suites.progress import Lines
-from fedbench.suites.runner import RunsFailed, specs
 from fedbench.types import Batch, State
 
 SCRIPT = """
@@ -91,7 +91,7 @@ def test_a_stored_record_is_taken_only_when_resuming(tmp_path: Path, monkeypatch
             computed.append(self.options.resume)
             return super().record()
 
-    monkeypatch.setattr("fedbench.suites.runner.Run", Counted)
+    monkeypatch.setattr("fedbench.launch.runner.Run", Counted)
     for resume in (False, False, True):
         fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, store=tmp_path, options=RunOptions(resume=resume))
     assert computed == [False, False]
@@ -201,7 +201,7 @@ def test_it_is_awaited_where_that_is_asked_for(writes: bool, tmp_path: Path, mon
         fcntl.flock(lock, fcntl.LOCK_UN)
 
     fcntl.flock(lock, fcntl.LOCK_EX)
-    monkeypatch.setattr("fedbench.suites.runner.Run", Counted)
+    monkeypatch.setattr("fedbench.launch.runner.Run", Counted)
     ends = threading.Timer(0.5, other_process)
     ends.start()
     records = fb.run("digits-demo", "fedavg[cohort_size=2]", overrides=SMALL, store=tmp_path, wait=True)

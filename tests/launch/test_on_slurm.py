@@ -21,10 +21,10 @@ import pytest
 
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
+from fedbench.launch.executors import Begun, Done, WorkerDied
+from fedbench.launch.on_slurm import OnSlurm
 from fedbench.results.store import Store
 from fedbench.suites import campaign
-from fedbench.suites.executors import Begun, Done, WorkerDied
-from fedbench.suites.on_slurm import OnSlurm
 from fedbench.suites.suite import load
 
 SMOKE = load("smoke")

@@ -18,14 +18,14 @@ from fedbench.engine.plan import plan as plan_spec
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError
+from fedbench.launch.executors import Begun, Event, Executor, Here, Pool, Tell, Told
+from fedbench.launch.progress import Watcher, watching
+from fedbench.launch.records import Records
 from fedbench.protocols import Algorithm
 from fedbench.results.record import Record
 from fedbench.results.store import Store
 from fedbench.scenarios.load import load
 from fedbench.scenarios.schema import Scenario
-from fedbench.suites.executors import Begun, Event, Executor, Here, Pool, Tell, Told
-from fedbench.suites.progress import Watcher, watching
-from fedbench.suites.records import Records
 
 Algorithms = str | Algorithm | Sequence[str | Algorithm]
 REPORT_EVERY = 0.2  # host seconds between two reports of a run

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.errors import UsageError
-from fedbench.suites.executors import Begun, Done, Hear, Work, WorkerDied, attempt
+from fedbench.launch.executors import Begun, Done, Hear, Work, WorkerDied, attempt
 
 POLL_SECONDS = 0.5
 QUEUE_SECONDS = 5.0  # between two looks at the queue

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 
+from fedbench.scenarios.availability_parts import Always
 from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerStep, SizeScore
 from fedbench.scenarios.data_parts import Iid
 from fedbench.scenarios.network_parts import Network
-from fedbench.scenarios.schema import Always, RoundsPart, Scenario
+from fedbench.scenarios.schema import RoundsPart, Scenario
 from fedbench.scenarios.slowdowns import Slowdown
 
 

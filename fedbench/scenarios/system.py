@@ -13,6 +13,7 @@ import numpy.typing as npt
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
+from fedbench.scenarios.availability_parts import Alternating, Always, Periodic, Windows
 from fedbench.scenarios.compute_parts import (
     Constant,
     DelayClasses,
@@ -28,7 +29,7 @@ from fedbench.scenarios.compute_parts import (
 )
 from fedbench.scenarios.local_parts import DifferentSteps, ExtremeSteps, LinearSteps, NormalSteps, UniformSteps
 from fedbench.scenarios.network_parts import Network
-from fedbench.scenarios.schema import Alternating, Always, Periodic, Scenario, Windows
+from fedbench.scenarios.schema import Scenario
 from fedbench.scenarios.speeds import Counts, dealt_by_label, delay_classes, given, lognormal, mean_step_seconds, slowdowns
 from fedbench.types import Weights
 

@@ -13,8 +13,8 @@ import yaml
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, draw_per_client
+from fedbench.scenarios.availability_parts import Windows
 from fedbench.scenarios.load import LIBRARY, load, overrides_of
-from fedbench.scenarios.schema import Windows
 from fedbench.scenarios.system import availability, mean_absences
 
 PERIODIC = ["availability.kind=periodic", "availability.period_seconds=4", "availability.on_fraction=0.5"]

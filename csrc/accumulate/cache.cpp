@@ -1,18 +1,14 @@
 #include "fedbench/cache.hpp"
 
-#include "cache_loops.hpp"
 #include "checks.hpp"
+#include "loops.hpp"
 
 namespace fedbench {
 
 template <typename Real>
 void update_cache(const CacheUpdate<Real>& update, std::span<Real> out, InstructionSet isa) {
     check_cache(update, out.size());
-#if defined(FEDBENCH_HAVE_X86)
-    if (isa != InstructionSet::portable) return caching::update_avx2<Real>(update, out);
-#endif
-    (void)isa;
-    caching::update(update, out);
+    loops<Real>(isa).update_cache(update, out);
 }
 
 template void update_cache<float>(const CacheUpdate<float>&, std::span<float>, InstructionSet);

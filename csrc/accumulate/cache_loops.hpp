@@ -10,10 +10,6 @@
 #include "fedbench/cache.hpp"
 
 namespace fedbench::caching {
-
-template <typename Real>
-void update_avx2(const CacheUpdate<Real>& update, std::span<Real> out);
-
 namespace {
 
 inline constexpr std::size_t kBlock = 2048;  // elements: the blocks of a few vectors and rows stay in the first two caches

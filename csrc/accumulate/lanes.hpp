@@ -126,18 +126,4 @@ Movement movement(std::span<const Real> x, std::span<const Real> base, std::span
 }
 
 }  // namespace
-
-template <typename Real>
-Movement movement_avx2(std::span<const Real> x, std::span<const Real> base, std::span<const Real> delta);
-template <typename Real>
-double weighted_sum_avx2(std::span<const double> weights, std::span<const Real* const> vectors, std::span<Real> out, std::size_t from);
-template <typename Real>
-double dot_avx2(std::span<const Real> a, std::span<const Real> b);
-
-/// Returns weighted_sum of as many elements as `out` has, the first of which is `from`. Sizes are
-/// not checked.
-template <typename Real>
-double weighted_sum_from(std::span<const double> weights, std::span<const Real* const> vectors, std::size_t from, std::span<Real> out,
-                         InstructionSet isa);
-
 }  // namespace fedbench::lanes

@@ -7,12 +7,6 @@
 #include "rule.hpp"
 
 namespace fedbench::optimising {
-
-template <typename Real>
-void sgd_avx2(Real* x, const Real* g, std::size_t d, Real scale, Real rate);
-template <typename Real>
-void adaptive_avx2(const Step<Real>& step, const Factors<Real>& factors);
-
 namespace {
 
 template <typename Real>

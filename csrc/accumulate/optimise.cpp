@@ -3,27 +3,15 @@
 #include <algorithm>
 
 #include "checks.hpp"
-#include "lanes.hpp"
-#include "moments.hpp"
+#include "loops.hpp"
 
 namespace fedbench {
 
 namespace {
 
 using optimising::clip_of;
-using optimising::Factors;
 using optimising::factors_of;
 using optimising::Maximum;
-using optimising::Step;
-
-template <typename Real>
-void adaptive_on(const Step<Real>& step, const Factors<Real>& factors, InstructionSet isa) {
-#if defined(FEDBENCH_HAVE_X86)
-    if (isa != InstructionSet::portable) return optimising::adaptive_avx2<Real>(step, factors);
-#endif
-    (void)isa;
-    optimising::adaptive(step, factors);
-}
 
 /// Calls part(begin, count) for blocks from the end to the beginning: after the norm's pass over g,
 /// its end is still in a cache.
@@ -37,15 +25,6 @@ void backwards(std::size_t d, const Part& part) {
     }
 }
 
-template <typename Real>
-void sgd_on(Real* x, const Real* g, std::size_t d, Real scale, Real rate, InstructionSet isa) {
-#if defined(FEDBENCH_HAVE_X86)
-    if (isa != InstructionSet::portable) return optimising::sgd_avx2<Real>(x, g, d, scale, rate);
-#endif
-    (void)isa;
-    optimising::sgd(x, g, d, scale, rate);
-}
-
 }  // namespace
 
 template <typename Real>
@@ -53,7 +32,7 @@ Clip clip_sgd(std::span<Real> x, std::span<const Real> g, double rate, double bo
     check_length("g", g.size(), x.size());
     const Clip clip = clip_of(dot<Real>(g, g, isa), bound);
     const Real scale = static_cast<Real>(clip.factor), real_rate = static_cast<Real>(rate);
-    backwards(x.size(), [&](std::size_t i, std::size_t count) { sgd_on<Real>(&x[i], &g[i], count, scale, real_rate, isa); });
+    backwards(x.size(), [&](std::size_t i, std::size_t count) { loops<Real>(isa).sgd(&x[i], &g[i], count, scale, real_rate); });
     return clip;
 }
 
@@ -66,7 +45,7 @@ Clip clip_adam(std::span<Real> x, const Moments<Real>& moments, std::span<const 
     const Clip clip = clip_of(dot<Real>(g, g, isa), bound);
     const auto factors = factors_of<Real>(rule, -rule.rate, clip.factor);
     backwards(x.size(), [&](std::size_t i, std::size_t count) {
-        adaptive_on<Real>({&x[i], &moments.m[i], &moments.v[i], nullptr, &g[i], count, Maximum::none, momentum_of(rule)}, factors, isa);
+        loops<Real>(isa).adaptive({&x[i], &moments.m[i], &moments.v[i], nullptr, &g[i], count, Maximum::none, momentum_of(rule)}, factors);
     });
     return clip;
 }
@@ -77,9 +56,9 @@ void adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::span<co
     check_length("direction", direction.size(), x.size());
     check_moments(x.size(), moments, rule);
     const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
-    adaptive_on<Real>(
+    loops<Real>(isa).adaptive(
         {x.data(), moments.m.data(), moments.v.data(), moments.vhat.data(), direction.data(), x.size(), maximum, momentum_of(rule)},
-        factors_of<Real>(rule, rule.rate, 1), isa);
+        factors_of<Real>(rule, rule.rate, 1));
 }
 
 template <typename Real>
@@ -88,15 +67,15 @@ double sum_adaptive_step(std::span<Real> x, const Moments<Real>& moments, std::s
     check_moments(x.size(), moments, rule);
     const Maximum maximum = maximum_of(moments, x.size(), use_maximum);
     const auto factors = factors_of<Real>(rule, rule.rate, 1);
+    const Loops<Real>& use = loops<Real>(isa);
     Real block[lanes::kBlock];  // as long as the norm's blocks, so it is the norm that weighted_sum returns
     double norm2 = 0;
     for (std::size_t begin = 0; begin < x.size(); begin += lanes::kBlock) {
         const std::size_t count = std::min(lanes::kBlock, x.size() - begin);
-        norm2 += lanes::weighted_sum_from<Real>(weights, vectors, begin, {block, count}, isa);
+        norm2 += use.weighted_sum(weights, vectors, {block, count}, begin);
         Real* vhat = maximum == Maximum::none ? nullptr : moments.vhat.data() + begin;
-        adaptive_on<Real>(
-            {x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum, momentum_of(rule)}, factors,
-            isa);
+        use.adaptive({x.data() + begin, moments.m.data() + begin, moments.v.data() + begin, vhat, block, count, maximum, momentum_of(rule)},
+                     factors);
     }
     return norm2;
 }

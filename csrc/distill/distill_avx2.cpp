@@ -4,15 +4,7 @@
 
 namespace fedbench::distillation {
 
-template <>
-Distilled distill_avx2<float>(std::span<const float> student, std::span<const float> teacher, const DistillRule& rule,
-                              const DistillRows<float>& out, const DistillWorkspace<float>& workspace) {
-    return run<float>(student, teacher, rule, out, workspace);
-}
-template <>
-Distilled distill_avx2<double>(std::span<const double> student, std::span<const double> teacher, const DistillRule& rule,
-                               const DistillRows<double>& out, const DistillWorkspace<double>& workspace) {
-    return run<double>(student, teacher, rule, out, workspace);
-}
+Run<float> run_avx2(std::type_identity<float>) { return run<float>; }
+Run<double> run_avx2(std::type_identity<double>) { return run<double>; }
 
 }  // namespace fedbench::distillation

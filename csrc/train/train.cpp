@@ -1,19 +1,23 @@
-#include "fedbench/train.hpp"
-
 #include "instruction_sets.hpp"
-#include "scores.hpp"
-#include "worker.hpp"
 
 namespace fedbench::train {
 
+namespace {
+
+template <typename Real>
+const Compiled<Real>& compiled([[maybe_unused]] InstructionSet isa) {
+#if defined(FEDBENCH_HAVE_X86)
+    if (isa == InstructionSet::avx512) return compiled_avx512(std::type_identity<Real>{});
+    if (isa == InstructionSet::avx2) return compiled_avx2(std::type_identity<Real>{});
+#endif
+    return kCompiled<Real>;
+}
+
+}  // namespace
+
 template <typename Real>
 std::unique_ptr<Worker<Real>> make_worker(const Network& network, std::size_t largest, InstructionSet isa, std::size_t threads) {
-#if defined(FEDBENCH_HAVE_X86)
-    if (isa == InstructionSet::avx512) return make_worker_avx512<Real>(network, largest, threads);
-    if (isa == InstructionSet::avx2) return make_worker_avx2<Real>(network, largest, threads);
-#endif
-    (void)isa;
-    return std::make_unique<NetworkWorker<Real>>(network, largest, threads);
+    return compiled<Real>(isa).new_worker(network, largest, threads);
 }
 
 template std::unique_ptr<Worker<float>> make_worker<float>(const Network&, std::size_t, InstructionSet, std::size_t);
@@ -22,12 +26,7 @@ template std::unique_ptr<Worker<double>> make_worker<double>(const Network&, std
 template <typename Real>
 void score(std::span<const Real> logits, std::span<const std::int64_t> labels, std::size_t classes, double* loss, double* right,
            InstructionSet isa) {
-#if defined(FEDBENCH_HAVE_X86)
-    if (isa == InstructionSet::avx512) return score_avx512(logits, labels, classes, loss, right);
-    if (isa == InstructionSet::avx2) return score_avx2(logits, labels, classes, loss, right);
-#endif
-    (void)isa;
-    score_rows(logits, labels, classes, loss, right);
+    compiled<Real>(isa).score(logits, labels, classes, loss, right);
 }
 
 template void score<float>(std::span<const float>, std::span<const std::int64_t>, std::size_t, double*, double*, InstructionSet);

@@ -113,15 +113,6 @@ public:
         crew_.train(given.jobs, watch(py::none()));
     }
 
-    void gradient(const py::object& x, const py::object& rows, const py::object& out) {
-        const Real* const from = model("x", x);
-        const auto shard = copied<std::int64_t>("rows", rows);
-        Real* const to = model_out("out", out);
-        const Pins pins = pinned({x, out});
-        const py::gil_scoped_release release;
-        crew_.gradient(from, shard, to, watch(py::none()));
-    }
-
     void logits(const py::object& x, const py::object& features, const py::object& out) {
         const Real* const from = model("x", x);
         const auto in = features_of(features);

@@ -45,14 +45,6 @@ void Crew<Real>::train(std::span<const Job<Real>> jobs, const Watch& watch) {
 }
 
 template <typename Real>
-void Crew<Real>::gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch) {
-    const auto call = team_caller_.enter("gradient");
-    check_rows(rows);
-    share(
-        1, [&](std::size_t, Worker<Real>& worker) { worker.gradient(x, data_, rows, out, team_.cancelled()); }, watch);
-}
-
-template <typename Real>
 void Crew<Real>::share(std::size_t count, const std::function<void(std::size_t, Worker<Real>&)>& work, const Watch& watch) {
     struct Working {
         std::atomic<std::size_t>& jobs;

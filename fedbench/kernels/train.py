@@ -65,7 +65,8 @@ class LocalJob:
 
     `shard` has the client's rows of the examples. `end` gets the model, `first_gradient` the h of
     the first step, and `mean_gradient` the mean of h. `full_gradient` gets g(start) + weight_decay
-    * start over the whole shard, without dropout. With 0 steps, end is start, and the first and the
+    * start over the whole shard, without dropout, summed in float64. With 0 steps, end is start,
+      and the first and the
     mean gradient are 0.
     """
 
@@ -103,7 +104,7 @@ class LocalTrainer:
     int64.
 
     The examples are not copied, and cannot be resized while the trainer lives. Labels and shards
-    are copied. Only one caller at a time may use `train`, `gradient` and `logits`, and only one
+    are copied. Only one caller at a time may use `train` and `logits`, and only one
     `forward` and `pullback`, which use one thread; another caller gets a RuntimeError.
 
     The parameters are one vector (dim,): layer by layer, weight then bias, in C order. A step takes
@@ -165,13 +166,6 @@ class LocalTrainer:
         self._core.train_columns(
             *(jobs.client, jobs.k, jobs.steps, jobs.rules, jobs.rule), *(jobs.out, jobs.matrix, jobs.row), jobs.sends
         )
-
-    def gradient(self, x: Floats, rows: Rows) -> Floats:
-        """Returns the gradient (dim,) of the mean cross-entropy over rows of the examples, without
-        dropout, summed in float64."""
-        out = np.empty_like(x)
-        self._core.gradient(x, rows, out)
-        return out
 
     def logits(self, x: Floats, features: Floats, classes: int) -> Floats:
         """Returns the logits (n, classes) of features (n, *input_shape) under the model x (dim,),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches
-from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer
+from fedbench.kernels.train import LayerSpec, LocalJob, LocalTrainer, Rule
 
 torch.set_num_threads(1)
 
@@ -174,6 +174,14 @@ def with_outputs(job: LocalJob, names: Sequence[str] = BY_PRODUCTS) -> LocalJob:
     """The job with arrays of its own for `end` and the outputs named, full of what must not
     stay."""
     return replace(job, **{name: np.full_like(job.rule.start, np.nan) for name in ("end", *names)})
+
+
+def full_gradient(trainer: LocalTrainer, x: Array, shard: Array) -> Array:
+    """Returns the gradient (dim,) at x over a shard, that of a job without steps."""
+    job = with_outputs(LocalJob(0, 0, 0, shard, Rule(x, 0.0), x), ["full_gradient"])
+    trainer.train([job])
+    assert job.full_gradient is not None
+    return job.full_gradient
 
 
 # ---- drawn ----

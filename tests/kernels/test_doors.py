@@ -106,7 +106,6 @@ def test_a_trainer_refuses_a_call_from_its_own_progress() -> None:
     for call in (
         lambda: trainer.train([job(1)]),
         lambda: trainer.logits(np.zeros(15, np.float32), x, 3),
-        lambda: trainer.gradient(np.zeros(15, np.float32), np.arange(5)),
     ):
         with pytest.raises(RuntimeError, match="another call of the same object is under way; it serves one caller at a time"):
             trainer.train([job(LONG)], lambda _, call=call: call())

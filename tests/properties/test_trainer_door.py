@@ -107,13 +107,11 @@ def odd_job(data: st.DataObject, owner: LocalTrainer) -> Any:
 def call(data: st.DataObject, owner: LocalTrainer, network: int) -> None:
     shape, _ = NETWORKS[network]
     model, x = np.linspace(-1, 1, owner.dim).astype(owner.dtype), np.ones((3, *shape), owner.dtype)
-    kind = data.draw(st.sampled_from(["train", "train", "gradient", "logits", "forward", "pullback", "score"]), "call")
+    kind = data.draw(st.sampled_from(["train", "train", "logits", "forward", "pullback", "score"]), "call")
     odd = functools.partial(odd_array, data)
     if kind == "train":
         jobs = [odd_job(data, owner) for _ in range(data.draw(st.integers(0, 3), "jobs"))]
         owner.train(data.draw(st.sampled_from([jobs, jobs, jobs, None, [None], [1]]), "list"))
-    elif kind == "gradient":
-        assert owner.gradient(odd(model), odd(np.arange(4))).shape == model.shape
     elif kind == "logits":
         classes = data.draw(st.sampled_from([CLASSES, CLASSES, 0, 1, -1, 4, 1 << 20]), "classes")
         assert owner.logits(odd(model), odd(x), classes).shape[1] == CLASSES

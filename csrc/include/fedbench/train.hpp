@@ -219,7 +219,6 @@ public:
     /// work on one. Throws std::out_of_range, before any job starts, if a shard names no example or
     /// is empty.
     void train(std::span<const Job<Real>> jobs, const Watch& watch = {});
-    void gradient(const Real* x, std::span<const std::int64_t> rows, Real* out, const Watch& watch = {});
 
     /// Computes the logits (n, classes) of n rows of features. Like `forward`, it throws
     /// std::invalid_argument for a feature that should be a symbol.

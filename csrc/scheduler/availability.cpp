@@ -13,11 +13,6 @@ constexpr std::int64_t kLatest = 4'000'000'000'000'000'000;  // about 127 years,
 constexpr double kShortestMean = 1e-3;                       // seconds; keeps the stays of one job countable
 constexpr Window kGone{kForever, kForever, 0};
 
-template <typename T>
-T of(const std::vector<T>& values, std::uint32_t client) {
-    return values[values.size() == 1 ? 0 : client];
-}
-
 /// Repeats a single value until there are `count`.
 void stretch(std::vector<double>& values, std::size_t count) {
     if (values.size() == 1) values.resize(count, values[0]);
@@ -121,21 +116,19 @@ void Availability::join_round_the_end() {
 void Availability::check_clients(std::uint32_t clients) const {
     if (kind_ == AvailabilityKind::periodic) check_count("availability", period_.size(), clients);
     if (kind_ == AvailabilityKind::alternating) check_count("availability", mean_on_.size(), clients);
-    if (kind_ == AvailabilityKind::table && row_.size() != std::size_t{clients} + 1)
-        throw std::invalid_argument("availability: expected " + std::to_string(clients) + " rows, one per client, got " +
-                                    std::to_string(row_.size() - 1));
+    if (kind_ == AvailabilityKind::table) check_rows("availability", row_.size() - 1, clients);
 }
 
 Window Availability::first(std::uint64_t seed, std::uint32_t client) const {
     Window window;
     if (kind_ == AvailabilityKind::periodic) {
-        const std::int64_t period = of(period_, client), on = of(on_, client);
+        const std::int64_t period = value_of(period_, client), on = value_of(on_, client);
         if (on == period) return window;
-        const double phase = phase_.empty() ? RandomStream(seed, Purpose::availability, client).uniform() : of(phase_, client);
+        const double phase = phase_.empty() ? RandomStream(seed, Purpose::availability, client).uniform() : value_of(phase_, client);
         window.from = -static_cast<std::int64_t>(phase * static_cast<double>(period));
         window.until = window.from + on;
     } else if (kind_ == AvailabilityKind::alternating) {
-        const double on = of(mean_on_, client), off = of(mean_off_, client);
+        const double on = value_of(mean_on_, client), off = value_of(mean_off_, client);
         if (off == 0) return window;
         RandomStream random(seed, Purpose::availability, client);
         const bool starts_on = random.uniform() * (on + off) < on;
@@ -162,8 +155,8 @@ Window Availability::nth(std::uint32_t client, std::int64_t k) const {
 void Availability::next_drawn(Window& window, std::uint64_t seed, std::uint32_t client) const {
     ++window.k;
     RandomStream random(seed, Purpose::availability, client, static_cast<std::uint32_t>(window.k));
-    window.from = window.until + drawn_nanoseconds(of(mean_off_, client) * random.exponential());
-    window.until = window.from + drawn_nanoseconds(of(mean_on_, client) * random.exponential());
+    window.from = window.until + drawn_nanoseconds(value_of(mean_off_, client) * random.exponential());
+    window.until = window.from + drawn_nanoseconds(value_of(mean_on_, client) * random.exponential());
 }
 
 void Availability::advance(Window& window, std::uint64_t seed, std::uint32_t client, std::int64_t time) const {
@@ -192,7 +185,7 @@ std::int64_t Availability::last_leave(std::uint32_t client) const {
 }
 
 std::pair<std::int64_t, std::int64_t> Availability::cycle(std::uint32_t client) const {
-    if (kind_ == AvailabilityKind::periodic) return {of(period_, client), of(on_, client)};
+    if (kind_ == AvailabilityKind::periodic) return {value_of(period_, client), value_of(on_, client)};
     if (kind_ != AvailabilityKind::table || period_[0] == 0) return {0, 0};
     return {period_[0], on_[client]};
 }

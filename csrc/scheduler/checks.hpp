@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace fedbench {
 
@@ -22,11 +23,23 @@ inline void require(bool ok, const std::string& name, const std::string& paramet
                                     std::to_string(client) + ")");
 }
 
+/// Throws std::invalid_argument unless there is a row for every client.
+inline void check_rows(const std::string& name, std::size_t rows, std::uint32_t clients) {
+    if (rows != clients)
+        throw std::invalid_argument(name + ": expected " + std::to_string(clients) + " rows, one per client, got " + std::to_string(rows));
+}
+
 /// Throws std::invalid_argument unless there is one value for all clients or one per client.
 inline void check_count(const std::string& name, std::size_t count, std::uint32_t clients) {
     if (count != 1 && count != clients)
         throw std::invalid_argument(name + ": expected 1 or " + std::to_string(clients) + " values, one per client, got " +
                                     std::to_string(count));
+}
+
+/// Returns the client's value of values that check_count passes.
+template <typename T>
+T value_of(const std::vector<T>& values, std::uint32_t client) {
+    return values[values.size() == 1 ? 0 : client];
 }
 
 }  // namespace fedbench

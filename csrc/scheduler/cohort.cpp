@@ -40,9 +40,7 @@ void Cohort::check_probabilities() const {
         throw std::invalid_argument(policy_ + ": expected " + std::to_string(clients_) + " probabilities, got " + std::to_string(p.size()));
     double total = 0;
     for (std::size_t i = 0; i < p.size(); ++i) {
-        if (!(p[i] >= 0 && std::isfinite(p[i])))
-            throw std::invalid_argument(policy_ + ": probabilities must be finite and >= 0, got " + number(p[i]) + " (client " +
-                                        std::to_string(i) + ")");
+        require(p[i] >= 0 && std::isfinite(p[i]), policy_, "probabilities", "finite and >= 0", p[i], i);
         total += p[i];
     }
     if (!(total > 0)) throw std::invalid_argument(policy_ + ": probabilities must not all be 0");

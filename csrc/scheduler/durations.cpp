@@ -49,30 +49,30 @@ Durations::Durations(std::string name, DurationKind kind, std::vector<double> a,
         if (kind_ == DurationKind::constant) constant_ns_.push_back(to_nanoseconds(a_[i], name_));
     }
     for (std::size_t i = 0; i < b_.size(); ++i) {
-        if (kind_ == DurationKind::uniform) require(b_[i] >= parameter(a_, i), name_, "high", ">= low", b_[i], i);
+        if (kind_ == DurationKind::uniform) require(b_[i] >= value_of(a_, i), name_, "high", ">= low", b_[i], i);
         if (kind_ == DurationKind::lognormal) require(b_[i] >= 0, name_, "sigma", ">= 0", b_[i], i);
         if (kind_ == DurationKind::pareto) require(b_[i] > 0, name_, "shape", "> 0", b_[i], i);
     }
 }
 
 std::int64_t Durations::unit(std::uint64_t seed, Purpose purpose, std::uint32_t client, std::uint32_t k) const {
-    if (kind_ == DurationKind::constant) return constant_ns_[constant_ns_.size() == 1 ? 0 : client];
+    if (kind_ == DurationKind::constant) return value_of(constant_ns_, client);
     if (kind_ == DurationKind::table) return table_ns_.at(name_, client, k);
     RandomStream stream(seed, purpose, client, k);
-    const double a = parameter(a_, client);
+    const double a = value_of(a_, client);
     double seconds = 0;
     switch (kind_) {
         case DurationKind::uniform:
-            seconds = a + (parameter(b_, client) - a) * stream.uniform();
+            seconds = a + (value_of(b_, client) - a) * stream.uniform();
             break;
         case DurationKind::exponential:
             seconds = a * stream.exponential();
             break;
         case DurationKind::lognormal:
-            seconds = portable_exp(a + parameter(b_, client) * stream.normal());
+            seconds = portable_exp(a + value_of(b_, client) * stream.normal());
             break;
         default:
-            seconds = a * portable_exp(stream.exponential() / parameter(b_, client));
+            seconds = a * portable_exp(stream.exponential() / value_of(b_, client));
             break;  // pareto
     }
     return to_nanoseconds(seconds, name_ + " of client " + std::to_string(client) + ", job " + std::to_string(k));
@@ -100,12 +100,7 @@ void GradientWork::check_clients(std::uint32_t clients) const {
 }
 
 void Durations::check_clients(std::uint32_t clients) const {
-    if (kind_ == DurationKind::table) {
-        if (table_ns_.offsets.size() != std::size_t{clients} + 1)
-            throw std::invalid_argument(name_ + ": expected " + std::to_string(clients) + " rows, one per client, got " +
-                                        std::to_string(table_ns_.offsets.size() - 1));
-        return;
-    }
+    if (kind_ == DurationKind::table) return check_rows(name_, table_ns_.offsets.size() - 1, clients);
     check_count(name_, a_.size(), clients);
     if (!b_.empty()) check_count(name_, b_.size(), clients);
 }
@@ -135,7 +130,7 @@ Steps Steps::normal(double mean, double variance) {
 }
 
 std::int32_t Steps::of(std::uint64_t seed, std::uint32_t client, std::uint32_t k) const {
-    if (!per_client_.empty()) return per_client_[per_client_.size() == 1 ? 0 : client];
+    if (!per_client_.empty()) return value_of(per_client_, client);
     if (!table_.empty()) return table_.at("steps", client, k);
     const double x = mean_ + deviation_ * RandomStream(seed, Purpose::steps, client, k).normal();
     const auto truncated = static_cast<std::int32_t>(std::abs(x));
@@ -144,9 +139,7 @@ std::int32_t Steps::of(std::uint64_t seed, std::uint32_t client, std::uint32_t k
 
 void Steps::check_clients(std::uint32_t clients) const {
     if (!per_client_.empty()) check_count("steps", per_client_.size(), clients);
-    if (!table_.empty() && table_.offsets.size() != std::size_t{clients} + 1)
-        throw std::invalid_argument("steps: expected " + std::to_string(clients) + " rows, one per client, got " +
-                                    std::to_string(table_.offsets.size() - 1));
+    if (!table_.empty()) check_rows("steps", table_.offsets.size() - 1, clients);
 }
 
 }  // namespace fedbench

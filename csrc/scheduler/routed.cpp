@@ -15,9 +15,7 @@ namespace fedbench {
 Routing::Routing(const std::vector<double>& probabilities) {
     if (probabilities.empty()) throw std::invalid_argument("routing: expected a probability for every client, got none");
     for (std::size_t i = 0; i < probabilities.size(); ++i)
-        if (!(probabilities[i] > 0 && std::isfinite(probabilities[i])))
-            throw std::invalid_argument("routing: probabilities must be finite and > 0, got " + number(probabilities[i]) + " (client " +
-                                        std::to_string(i) + ")");
+        require(probabilities[i] > 0 && std::isfinite(probabilities[i]), "routing", "probabilities", "finite and > 0", probabilities[i], i);
     sums_.resize(probabilities.size());
     std::partial_sum(probabilities.begin(), probabilities.end(), sums_.begin());
     if (!(std::abs(sums_.back() - 1) <= 1e-9))

@@ -37,13 +37,8 @@ SystemModel& checked(SystemModel& system, const Budget& budget) {
         throw std::invalid_argument("start_seconds: must be >= 0, got " +
                                     number(static_cast<double>(system.start_ns) / kNanosecondsPerSecond));
     if (budget.time_ns < 0) throw std::invalid_argument("budget.seconds: must be >= 0");
-    system.compute.check_clients(system.clients);
-    system.download.check_clients(system.clients);
-    system.upload.check_clients(system.clients);
-    system.steps.check_clients(system.clients);
-    system.availability.check_clients(system.clients);
-    system.dropout.check_clients(system.clients);
-    system.work.check_clients(system.clients);
+    const auto check = [&](const auto&... parts) { (parts.check_clients(system.clients), ...); };
+    check(system.compute, system.download, system.upload, system.steps, system.availability, system.dropout, system.work);
     return system;
 }
 

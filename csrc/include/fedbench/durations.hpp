@@ -66,10 +66,6 @@ public:
     void check_clients(std::uint32_t clients) const;
 
 private:
-    double parameter(const std::vector<double>& values, std::uint32_t client) const {
-        return values.size() == 1 ? values[0] : values[client];
-    }
-
     std::string name_;
     DurationKind kind_;
     std::vector<double> a_, b_;

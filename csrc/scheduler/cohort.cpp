@@ -46,16 +46,7 @@ void Cohort::check_probabilities() const {
     if (!(total > 0)) throw std::invalid_argument(policy_ + ": probabilities must not all be 0");
 }
 
-const std::vector<std::uint32_t>& Cohort::draw(std::uint64_t seed, std::uint32_t t) {
-    return draw_among(seed, t, [](std::uint32_t) { return true; });
-}
-
-const std::vector<std::uint32_t>& Cohort::draw_here(Scheduler& s, std::uint32_t t) {
-    return draw_among(s.system().seed, t, [&s](std::uint32_t client) { return s.is_here(client); });
-}
-
-template <typename Here>
-const std::vector<std::uint32_t>& Cohort::draw_among(std::uint64_t seed, std::uint32_t t, Here here) {
+const std::vector<std::uint32_t>& Cohort::draw(std::uint64_t seed, std::uint32_t t, Here here) {
     selected_.clear();
     RandomStream random(seed, Purpose::selection, 0, t);
     switch (config_.select) {
@@ -80,7 +71,6 @@ const std::vector<std::uint32_t>& Cohort::draw_among(std::uint64_t seed, std::ui
 
 /// Draws the first places of a Fisher-Yates shuffle until `cohort` of them are there. The swaps are
 /// undone, so that a cohort depends on its own stream only.
-template <typename Here>
 void Cohort::draw_distinct(RandomStream& random, Here here) {
     std::vector<std::uint32_t> swaps;
     for (std::uint32_t i = 0; i < clients_ && selected_.size() < config_.cohort; ++i) {
@@ -93,7 +83,6 @@ void Cohort::draw_distinct(RandomStream& random, Here here) {
 
 /// Repeats every draw until its client is there. After too many draws in vain, the rest comes from
 /// a list of the clients that are there.
-template <typename Here>
 void Cohort::draw_repeatedly(RandomStream& random, Here here) {
     constexpr int patience = 64;
     for (int in_vain = 0; selected_.size() < config_.cohort && in_vain < patience;) {

@@ -20,13 +20,16 @@ public:
     /// std::invalid_argument.
     Cohort(std::string policy, std::string unit, Rounds config, std::uint32_t clients);
 
+    /// Says whether a client is there now; without a scheduler, everybody is.
+    struct Here {
+        Scheduler* scheduler;
+        bool operator()(std::uint32_t client) const { return scheduler == nullptr || scheduler->is_here(client); }
+    };
+
     /// Returns the clients of cohort t with multiplicity, in the order of the draw, valid until the
-    /// next call. O(cohort), `all` O(N).
-    const std::vector<std::uint32_t>& draw(std::uint64_t seed, std::uint32_t t);
-    /// Returns the same among the clients that are there now: the draw goes on until it has enough
-    /// of them, or there are no more. It is empty if none of the candidates is there. O(N) at
-    /// worst.
-    const std::vector<std::uint32_t>& draw_here(Scheduler& s, std::uint32_t t);
+    /// next call. O(cohort), `all` O(N). The draw goes on until it has enough clients that are
+    /// there, or there are no more: then it is O(N) at worst, and empty if no candidate is there.
+    const std::vector<std::uint32_t>& draw(std::uint64_t seed, std::uint32_t t, Here here = {});
     /// Returns the clients of which cohort t could be made.
     std::vector<std::uint32_t> candidates(std::uint32_t t) const;
     /// Sets the caller's selection (Select::external), which all calls for the next round return,
@@ -46,11 +49,7 @@ private:
 
     void check() const;
     void check_probabilities() const;
-    template <typename Here>
-    const std::vector<std::uint32_t>& draw_among(std::uint64_t seed, std::uint32_t t, Here here);
-    template <typename Here>
     void draw_distinct(RandomStream& random, Here here);
-    template <typename Here>
     void draw_repeatedly(RandomStream& random, Here here);
     std::uint32_t draw_weighted(const std::vector<double>& cumulative, double u) const;
     bool is_given() const { return config_.select == Select::scripted || config_.select == Select::external; }

@@ -27,7 +27,7 @@ public:
 
     void begin(Scheduler& s) override {
         if (cohort_.needs_answer()) return ask(s);
-        const std::vector<std::uint32_t>& selected = cohort_.draw_here(s, round_);
+        const std::vector<std::uint32_t>& selected = cohort_.draw(s.system().seed, round_, {&s});
         is_waiting_ = selected.empty();
         if (is_waiting_) return wait(s);
         wanted_ = wanted(cohort_.full_size(round_));

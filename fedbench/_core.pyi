@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -181,11 +181,6 @@ class WhenOffline(enum.Enum):
     lost = 0
     paused = 1
 
-class Outcome(enum.Enum):
-    running = 0
-    finished = 1
-    stalled = 2
-
 class Durations:
     def __init__(self, *, name: str, kind: DurationKind, a: _Float64s, b: _Float64s, per_step: bool) -> None: ...
     @staticmethod
@@ -317,7 +312,7 @@ class Scheduler:
     awaiting_selection: Final[bool]
     available: Final[_Int32s]
     def select(self, clients: _Int32s) -> None: ...
-    outcome: Final[Outcome]
+    outcome: Final[Literal["running", "finished", "stalled"]]
     ended_by: Final[str]
     missing: Final[list[int]]
     now: Final[int]

@@ -25,6 +25,8 @@ py::array chunk_column(const py::object& chunk) {
     return column((chunk.cast<const PlanChunk&>().*Columns).*Column, chunk);
 }
 
+constexpr const char* kOutcomes[] = {"running", "finished", "stalled"};  // by Outcome
+
 /// Defines a property that refuses to be read while a call of the same scheduler is under way in
 /// another thread.
 template <typename Read>
@@ -223,11 +225,6 @@ void register_scheduler(py::module_& module) {
     register_inputs(module);
     register_policies(module);
     register_chunk(module);
-    py::native_enum<Outcome>(module, "Outcome", "enum.Enum", "State of a plan.")
-        .value("running", Outcome::running)
-        .value("finished", Outcome::finished)
-        .value("stalled", Outcome::stalled)
-        .finalize();
     py::class_<Scheduler> scheduler(module, "Scheduler", "Plays the virtual clock; see csrc/include/fedbench/scheduler.hpp.");
     scheduler
         .def(py::init([](std::uint32_t clients, std::uint64_t seed, const Durations& compute, const py::object& download,
@@ -250,7 +247,7 @@ void register_scheduler(py::module_& module) {
     const auto read = [&](const char* name, auto reader) { scheduler.def_property_readonly(name, property(name, reader)); };
     read("awaiting_selection", [](const Scheduler& s) { return s.is_asking(); });
     read("available", [](const Scheduler& s) { return take(s.available()); });
-    read("outcome", [](const Scheduler& s) { return s.outcome(); });
+    read("outcome", [](const Scheduler& s) { return kOutcomes[static_cast<std::size_t>(s.outcome())]; });
     read("ended_by", [](const Scheduler& s) { return s.ended_by(); });
     read("missing", [](const Scheduler& s) { return s.missing(); });
     read("now", [](const Scheduler& s) { return s.now(); });

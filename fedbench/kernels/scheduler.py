@@ -29,11 +29,6 @@ from fedbench.types import Dispatch, Weights
 
 __all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "Gradients", "LocalSteps", "Scheduler", "Timing", "route"]
 
-OUTCOMES: dict[_core.Outcome, Literal["running", "finished", "stalled"]] = {
-    _core.Outcome.running: "running",
-    _core.Outcome.finished: "finished",
-    _core.Outcome.stalled: "stalled",
-}
 LARGEST_64 = (1 << 64) - 1
 
 
@@ -122,7 +117,7 @@ class Scheduler:
 
     @property
     def outcome(self) -> Literal["running", "finished", "stalled"]:
-        return OUTCOMES[self.core.outcome]
+        return self.core.outcome
 
     @property
     def ended_by(self) -> str:

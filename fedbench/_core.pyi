@@ -318,10 +318,7 @@ class Scheduler:
     now: Final[int]
     end: Final[int]
     version: Final[int]
-    jobs_created: Final[int]
-    downloads: Final[int]
-    messages_peak: Final[int]
-    open_jobs_peak: Final[int]
+    totals: Final[dict[str, int]]
 
 class Hindsight:
     def __init__(self, scheduler: Scheduler) -> None: ...

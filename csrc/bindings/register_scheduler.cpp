@@ -253,10 +253,11 @@ void register_scheduler(py::module_& module) {
     read("now", [](const Scheduler& s) { return s.now(); });
     read("end", [](const Scheduler& s) { return s.end(); });
     read("version", [](const Scheduler& s) { return s.version(); });
-    read("jobs_created", [](const Scheduler& s) { return s.totals().jobs_created; });
-    read("downloads", [](const Scheduler& s) { return s.totals().downloads; });
-    read("messages_peak", [](const Scheduler& s) { return s.totals().messages_peak; });
-    read("open_jobs_peak", [](const Scheduler& s) { return s.totals().open_jobs_peak; });
+    read("totals", [](const Scheduler& s) {
+        const PlanTotals& totals = s.totals();
+        return py::dict(py::arg("jobs") = totals.jobs_created, py::arg("downloads") = totals.downloads,
+                        py::arg("messages_peak") = totals.messages_peak, py::arg("open_jobs_peak") = totals.open_jobs_peak);
+    });
 }
 
 }  // namespace fedbench::bindings

@@ -133,12 +133,7 @@ class Scheduler:
     def totals(self) -> dict[str, int]:
         """Counts over the plan so far: jobs created, models sent (downloads), and the largest
         numbers of versions (messages_peak) and of open jobs (open_jobs_peak) at one time."""
-        return {
-            "jobs": self.core.jobs_created,
-            "downloads": self.core.downloads,
-            "messages_peak": self.core.messages_peak,
-            "open_jobs_peak": self.core.open_jobs_peak,
-        }
+        return self.core.totals
 
     @property
     def stalled_message(self) -> str:

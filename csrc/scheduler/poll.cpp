@@ -56,12 +56,7 @@ public:
             if (slot_[client] != kNone && !is_polled_[client]) count_steps(s, s.job(slot_[client]), s.end());
     }
 
-    std::vector<std::int32_t> missing(const Scheduler&) const override {
-        std::vector<std::int32_t> clients;
-        for (std::uint32_t client = 0; client < slot_.size(); ++client)
-            if (slot_[client] == kNone) clients.push_back(static_cast<std::int32_t>(client));
-        return clients;
-    }
+    bool awaits(std::uint32_t client) const override { return client < slot_.size() && slot_[client] == kNone; }
 
 private:
     static constexpr Scheduler::Slot kNone = Event::kMaxSlot;

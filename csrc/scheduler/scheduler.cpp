@@ -24,6 +24,13 @@ void JobColumns::append(const Job& job, std::int32_t update) {
 
 std::int32_t Policy::oldest_startable(const Scheduler& scheduler) const { return scheduler.version(); }
 
+std::vector<std::int32_t> Policy::missing(const Scheduler& scheduler) const {
+    std::vector<std::int32_t> clients;
+    for (std::uint32_t client = 0; client < scheduler.system().clients; ++client)
+        if (awaits(client)) clients.push_back(static_cast<std::int32_t>(client));
+    return clients;
+}
+
 void Policy::select(Scheduler&, const std::vector<std::uint32_t>&) { throw std::logic_error("this policy selects its clients itself"); }
 
 namespace {

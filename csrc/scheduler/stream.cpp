@@ -51,13 +51,8 @@ public:
         }
     }
 
-    /// If nobody works, the clients that would have to come back.
-    std::vector<std::int32_t> missing(const Scheduler&) const override {
-        std::vector<std::int32_t> clients;
-        for (std::uint32_t client = 0; client < clients_; ++client)
-            if (draws() || busy_[client]) clients.push_back(static_cast<std::int32_t>(client));
-        return clients;
-    }
+    /// If nobody works, whether the client would have to come back.
+    bool awaits(std::uint32_t client) const override { return draws() || busy_[client]; }
 
 private:
     bool draws() const { return config_.restart == Restart::resample && !config_.scripted; }

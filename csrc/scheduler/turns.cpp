@@ -51,12 +51,7 @@ public:
         return versions;
     }
 
-    std::vector<std::int32_t> missing(const Scheduler&) const override {
-        std::vector<std::int32_t> clients;
-        for (std::size_t client = 0; client < held_.size(); ++client)
-            if (is_collecting() ? !is_seen_[client] : is_owed_[client]) clients.push_back(static_cast<std::int32_t>(client));
-        return clients;
-    }
+    bool awaits(std::uint32_t client) const override { return is_collecting() ? !is_seen_[client] : is_owed_[client]; }
 
 private:
     static constexpr std::int32_t kNone = -1;

@@ -183,8 +183,10 @@ public:
     /// Returns the versions before that one that jobs may still start from, since clients without a
     /// job hold them; ascending, none twice.
     virtual std::vector<std::int32_t> held(const Scheduler&) const { return {}; }
-    /// Returns the clients that the policy waits for, which `stalled` reports.
-    virtual std::vector<std::int32_t> missing(const Scheduler&) const { return {}; }
+    /// Returns the clients that the policy waits for, which `stalled` reports: those that it
+    /// awaits, ascending, unless it has an order of its own.
+    virtual std::vector<std::int32_t> missing(const Scheduler& scheduler) const;
+    virtual bool awaits(std::uint32_t) const { return false; }
     /// The answer to Scheduler::ask: the clients of the next round, with multiplicity.
     virtual void select(Scheduler& scheduler, const std::vector<std::uint32_t>& clients);
 };

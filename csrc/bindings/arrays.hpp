@@ -21,15 +21,9 @@ inline bool is_exact(const py::handle& object) {
 
 inline bool is_aligned(const py::array& array) { return (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0; }
 
+/// Describes an object in the words that all messages use.
 inline std::string describe(const py::handle& object) {
-    const std::string type = py::str(py::type::of(object).attr("__name__"));
-    if (!py::isinstance<py::array>(object)) return type + (py::hasattr(object, "__cuda_array_interface__") ? " on a CUDA device" : "");
-    const auto array = py::reinterpret_borrow<py::array>(object);
-    std::string text = is_exact(object) ? "" : type + " ";
-    text += std::string(py::str(array.dtype())) + " " + std::string(py::str(array.attr("shape")));
-    if (!(array.flags() & py::array::c_style)) text += " not C-contiguous";
-    if (!is_aligned(array)) text += " not aligned";
-    return text;
+    return py::str(py::module_::import("fedbench.kernels.checks").attr("describe")(object));
 }
 
 [[noreturn]] inline void refuse(const std::string& name, const std::string& wanted, const py::handle& got) {

@@ -17,14 +17,7 @@ struct DlTensor {
 };
 constexpr int kDlCuda = 2, kDlCudaManaged = 13;
 
-std::string shape_text(const std::vector<py::ssize_t>& shape) {
-    std::string text = "(";
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (i > 0) text += ", ";
-        text += std::to_string(shape[i]);
-    }
-    return text + (shape.size() == 1 ? ",)" : ")");
-}
+std::string shape_text(const std::vector<py::ssize_t>& shape) { return py::str(py::tuple(py::cast(shape))); }
 
 /// Whether strides, in elements or bytes, are those of a C-contiguous array; `item` is the step of
 /// the last axis. Axes of one element may have any stride.

@@ -8,8 +8,8 @@
 #include <limits>
 #include <set>
 
-#include "arrays.hpp"
 #include "fedbench/train.hpp"
+#include "vectors.hpp"
 
 namespace fedbench::bindings {
 namespace {
@@ -204,17 +204,9 @@ private:
         return {features.data(), labels.data(), labels.size()};
     }
 
-    const Real* model(const char* name, const py::handle& object) const {
-        const auto view = vector_of<Real>(name, object);
-        if (view.size() != dim()) refuse(name, "length " + std::to_string(dim()), object);
-        return view.data();
-    }
+    const Real* model(const char* name, const py::handle& object) const { return vector_of<Real>(name, object, dim()).data(); }
     const Real* maybe(const char* name, const py::handle& object) const { return object.is_none() ? nullptr : model(name, object); }
-    Real* model_out(const char* name, const py::handle& object) const {
-        const auto view = output_of<Real>(name, object);
-        if (view.size() != dim()) refuse(name, "length " + std::to_string(dim()), object);
-        return view.data();
-    }
+    Real* model_out(const char* name, const py::handle& object) const { return output_of<Real>(name, object, dim()).data(); }
     std::span<const Real> features_of(const py::object& features) const {
         const auto view = matrix_of<Real>("features", features);
         const std::size_t width = crew_.network().input().size();

@@ -3,7 +3,7 @@ is never cast, copied or guessed.
 
 An array is a plain numpy array, C-contiguous and aligned, of this machine's byte order. np.matrix,
 masked arrays and other subclasses are refused, since a kernel reads nothing but the memory. The
-extension checks the same with the same words (csrc/bindings/arrays.hpp).
+extension checks the same, and calls `describe` for its messages (csrc/bindings/arrays.hpp).
 """
 
 from __future__ import annotations

@@ -1,11 +1,46 @@
-"""Citations of papers by key, and how they read as text."""
+"""The papers that fedbench cites, by key, and how a citation reads as text. They are in
+literature.toml."""
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedbench.errors import UsageError, nearest
-from fedbench.literature import PAPERS, Paper
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper. `authors` are family names in order, and `link` is empty if none is known.
+
+    `method` is the name of what the paper proposes. It is given only where authors and year alone
+    would be ambiguous.
+    """
+
+    authors: tuple[str, ...]
+    year: int
+    title: str
+    venue: str
+    link: str = ""
+    method: str = ""
+
+    @property
+    def short(self) -> str:
+        """Returns authors and year as texts cite them: `Nguyen et al. 2022`, `Wang et al. 2024
+        (FADAS)`."""
+        first, *others = self.authors
+        names = first if not others else f"{first} and {others[0]}" if len(others) == 1 else f"{first} et al."
+        return f"{names} {self.year}" + (f" ({self.method})" if self.method else "")
+
+
+FILE = Path(__file__).with_name("literature.toml")
+
+PAPERS = {
+    key: Paper(**{**row, "authors": tuple(row["authors"])})
+    for key, row in tomllib.loads(FILE.read_text(encoding="utf-8")).items()
+}
 
 
 class Cited(NamedTuple):

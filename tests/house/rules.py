@@ -4,7 +4,7 @@
    .mean() and their kin add in an order that depends on the BLAS or on numpy's build; kernels have
    a fixed one. `vectors.py` knows what a vector is.
 2. Only fedbench.kernels imports the extensions.
-3. Papers are cited by author and year (fedbench/literature.py), never by a number of ours such as
+3. Papers are cited by author and year (fedbench/literature.toml), never by a number of ours such as
     [000].
 """
 
@@ -21,7 +21,7 @@ from .vectors import reductions
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "fedbench"
 NUMBERED = re.compile(r"\[00\d\]")
-TEXTS = {".py", ".pyi", ".yaml", ".md", ".txt", ".html", ".cpp", ".hpp", ".cu", ".cuh"}
+TEXTS = {".py", ".pyi", ".yaml", ".toml", ".md", ".txt", ".html", ".cpp", ".hpp", ".cu", ".cuh"}
 
 
 def extension_imports(source: str) -> Iterator[tuple[int, str]]:
@@ -41,7 +41,7 @@ def numbered_citations(text: str) -> Iterator[tuple[int, str]]:
     """(line, what) of every citation by a number."""
     for line, words in enumerate(text.splitlines(), 1):
         for found in NUMBERED.findall(words):
-            yield line, f"{found} means nothing to a reader; cite author and year, with an entry in fedbench/literature.py"
+            yield line, f"{found} means nothing to a reader; cite author and year, with an entry in fedbench/literature.toml"
 
 
 def texts() -> Iterator[Path]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 import pytest
 
 from fedbench import registry
-from fedbench.bibliography import PAPERS, Paper, cited, described, sentence
+from fedbench.bibliography import FILE, PAPERS, Paper, cited, described, sentence
 from fedbench.errors import UsageError
+
+TYPES = {"authors": list, "year": int, "title": str, "venue": str, "link": str, "method": str}
 
 
 def test_a_citation_reads_as_a_reader_knows_it() -> None:
@@ -37,7 +40,10 @@ def test_free_text_is_a_source_too() -> None:
 def test_every_paper_is_complete(key: str) -> None:
     paper = PAPERS[key]
     assert re.fullmatch(r"[a-z]+\d{4}[a-z0-9]*", key)
+    row = tomllib.loads(FILE.read_text(encoding="utf-8"))[key]
+    assert {name: type(value) for name, value in row.items()} == {name: TYPES[name] for name in row}
     assert paper.authors
+    assert all(type(author) is str for author in paper.authors)
     assert paper.title
     assert paper.venue
     assert paper.link == "" or paper.link.startswith("https://")

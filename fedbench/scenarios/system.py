@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fedbench.errors import UsageError
 from fedbench.kernels.random import Purpose, RandomStream, draw_per_client
 from fedbench.kernels.scheduler import Availability, Duration, LocalSteps
-from fedbench.scenarios.availability_parts import Alternating, Always, Periodic, Windows
+from fedbench.scenarios.availability_parts import Alternating
 from fedbench.scenarios.compute_parts import (
     Constant,
     DelayClasses,
@@ -235,26 +235,12 @@ def _different_steps(steps: DifferentSteps | tuple[int, ...], scenario: Scenario
 
 def availability(scenario: Scenario, seed: int) -> Availability:
     """Returns when clients are there, which is a function of scenario and seed."""
-    match scenario.availability:
-        case Always():
-            return Availability()
-        case Periodic() as a:
-            return Availability(
-                kind="periodic",
-                period_seconds=a.period_seconds,
-                on_fraction=a.on_fraction,
-                phase=a.phase,
-                when_offline=a.when_offline,
-            )
-        case Alternating() as a:
-            return Availability(
-                kind="alternating",
-                mean_on_seconds=a.mean_on_seconds,
-                mean_off_seconds=mean_absences(a, scenario.clients, seed),
-                when_offline=a.when_offline,
-            )
-        case Windows() as a:
-            return Availability(kind="table", rows=a.rows, period_seconds=a.period_seconds, when_offline=a.when_offline)
+    part = scenario.availability
+    fields = dict(part)
+    if isinstance(part, Alternating):
+        del fields["rarely"]
+        fields["mean_off_seconds"] = mean_absences(part, scenario.clients, seed)
+    return Availability(**fields)
 
 
 def mean_absences(a: Alternating, clients: int, seed: int) -> float | Weights:

@@ -10,7 +10,7 @@ from fedbench.errors import UsageError
 from fedbench.papers.cells import Cell
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.compute_parts import DelayClasses
-from fedbench.tasks.model_library import FITS, make_model
+from fedbench.tasks.model_library import architecture, make_model
 
 CLASSES = 10
 UNIT_SECONDS = 10.0
@@ -38,8 +38,7 @@ def ours(cell: Cell) -> tuple[float, str]:
 
 def _parameters(cell: Cell) -> tuple[float, str]:
     name, block = MODELS[cell.setting["model"]], cell.setting["block"]
-    shape, _ = FITS[name]
-    sizes = [parameter.size for parameter in make_model(name, shape, CLASSES).parameters]
+    sizes = [parameter.size for parameter in make_model(name, architecture(name).shape, CLASSES).parameters]
     layers = [sum(sizes[i : i + 2]) for i in range(0, len(sizes), 2)]  # weight and bias
     counts = LAYERS_OF_BLOCKS.get(name, (1,) * len(layers))
     begin = sum(counts[:block])

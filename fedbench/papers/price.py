@@ -28,7 +28,7 @@ from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.schema import Scenario
 from fedbench.tasks.available import Outline
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.model_library import FITS, make_model
+from fedbench.tasks.model_library import architecture, make_model
 from fedbench.tasks.task import Task
 from fedbench.types import Job, LocalRule
 
@@ -149,7 +149,7 @@ def measure(name: str, batch_size: int, at_least: float = 2.0) -> Rate:
         at_least: core seconds of the shortest measurement. The number of steps is doubled until a
             measurement takes that long.
     """
-    shape, _ = FITS.get(name, ((1, 28, 28), 10))
+    shape = architecture(name).shape or (1, 28, 28)
     train, test = (_noise(n, shape) for n in (2_000, TESTED))
     task = Task("noise", make_model(name, shape, 10), Dataset("noise", train, test, 10))
     workload = Workload(task, [np.arange(2_000)], batch_size, seed=0)

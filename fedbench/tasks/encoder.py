@@ -24,24 +24,10 @@ import numpy.typing as npt
 from fedbench.errors import UsageError, closest
 from fedbench.kernels.random import Purpose, RandomStream
 from fedbench.tasks.encoder_files import CONFIG, WEIGHTS, BertConfig, locate, read_config, read_weights
-from fedbench.tasks.tensors import Constant, Normal, Shape, Uniform
+from fedbench.tasks.tensors import Constant, Normal, Shape, Tensor, Uniform
 from fedbench.types import Vector
 
 LORA_MATRICES = ("query", "value")
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderTensor:
-    """A tensor of the network. `law` says how it is drawn if the file of weights does not have it;
-    it is None if the file must have it."""
-
-    name: str
-    shape: Shape
-    law: Uniform | Normal | Constant | None = None
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
 
 
 @dataclass(frozen=True)
@@ -71,12 +57,12 @@ class EncoderModel:
         return self.config.vocab_size
 
     @functools.cached_property
-    def tensors(self) -> tuple[EncoderTensor, ...]:
+    def tensors(self) -> tuple[Tensor, ...]:
         """Returns all tensors of the network, in the order of its module."""
         return tuple(_tensors(self.config, self.classes, self.rank))
 
     @functools.cached_property
-    def parameters(self) -> tuple[EncoderTensor, ...]:
+    def parameters(self) -> tuple[Tensor, ...]:
         """Returns the trained tensors, which the flat vector holds one after the other."""
         return tuple(tensor for tensor in self.tensors if self.name == "encoder_full" or tensor.law is not None)
 
@@ -109,28 +95,28 @@ class EncoderModel:
         return np.empty(0, dtype)
 
 
-def _tensors(config: BertConfig, classes: int, rank: int | None) -> Iterator[EncoderTensor]:
+def _tensors(config: BertConfig, classes: int, rank: int | None) -> Iterator[Tensor]:
     """Yields the tensors of transformers' BertForSequenceClassification. The tensors of a low-rank
     update follow the matrix that has it."""
     d, wide = config.hidden_size, config.intermediate_size
 
-    def linear(name: str, outputs: int, inputs: int) -> Iterator[EncoderTensor]:
-        yield EncoderTensor(f"{name}.weight", (outputs, inputs))
-        yield EncoderTensor(f"{name}.bias", (outputs,))
+    def linear(name: str, outputs: int, inputs: int) -> Iterator[Tensor]:
+        yield Tensor(f"{name}.weight", (outputs, inputs))
+        yield Tensor(f"{name}.bias", (outputs,))
         if rank is not None and name.endswith(LORA_MATRICES):
-            yield EncoderTensor(f"{name}.a", (rank, inputs), Uniform(1 / math.sqrt(inputs)))
-            yield EncoderTensor(f"{name}.b", (outputs, rank), Constant(0.0))
+            yield Tensor(f"{name}.a", (rank, inputs), Uniform(1 / math.sqrt(inputs)))
+            yield Tensor(f"{name}.b", (outputs, rank), Constant(0.0))
 
-    def norm(name: str) -> Iterator[EncoderTensor]:
-        yield EncoderTensor(f"{name}.weight", (d,))
-        yield EncoderTensor(f"{name}.bias", (d,))
+    def norm(name: str) -> Iterator[Tensor]:
+        yield Tensor(f"{name}.weight", (d,))
+        yield Tensor(f"{name}.bias", (d,))
 
     for kind, rows in (
         ("word", config.vocab_size),
         ("position", config.max_position_embeddings),
         ("token_type", config.type_vocab_size),
     ):
-        yield EncoderTensor(f"bert.embeddings.{kind}_embeddings.weight", (rows, d))
+        yield Tensor(f"bert.embeddings.{kind}_embeddings.weight", (rows, d))
     yield from norm("bert.embeddings.LayerNorm")
     for number in range(config.num_hidden_layers):
         layer = f"bert.encoder.layer.{number}"
@@ -142,8 +128,8 @@ def _tensors(config: BertConfig, classes: int, rank: int | None) -> Iterator[Enc
         yield from linear(f"{layer}.output.dense", d, wide)
         yield from norm(f"{layer}.output.LayerNorm")
     yield from linear("bert.pooler.dense", d, d)
-    yield EncoderTensor("classifier.weight", (classes, d), Normal(config.initializer_range))
-    yield EncoderTensor("classifier.bias", (classes,), Constant(0.0))
+    yield Tensor("classifier.weight", (classes, d), Normal(config.initializer_range))
+    yield Tensor("classifier.bias", (classes,), Constant(0.0))
 
 
 SUGGESTED = ("encoder_full", "encoder_head", "encoder_lora8")

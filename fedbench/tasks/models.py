@@ -8,7 +8,6 @@ are another flat vector, which is empty for a model without BatchNorm2d.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,23 +23,8 @@ from fedbench.tasks.layers import (
     numbered,
 )
 from fedbench.tasks.sequences import symbols_of
-from fedbench.tasks.tensors import Constant, Normal, Shape, Tensor, Uniform
+from fedbench.tasks.tensors import Shape, Tensor
 from fedbench.types import Vector
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A tensor whose elements are offset .. offset + size - 1 of the flat vector. Their initial
-    values are drawn by `law`."""
-
-    name: str
-    shape: Shape
-    law: Uniform | Normal | Constant
-    offset: int
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
 
 
 @dataclass(frozen=True)
@@ -80,13 +64,13 @@ class Model:
         return self.shapes[-1]
 
     @functools.cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[Tensor, ...]:
         """Returns the parameters of all layers, in order; `3.weight` is the weight of
         layers[3]."""
         return tuple(_laid_out(numbered(self.layers, "tensors")))
 
     @functools.cached_property
-    def buffers(self) -> tuple[Parameter, ...]:
+    def buffers(self) -> tuple[Tensor, ...]:
         """Returns the buffers of all layers, in order, with offsets in a vector of their own."""
         return tuple(_laid_out(numbered(self.layers, "buffers")))
 
@@ -106,15 +90,16 @@ class Model:
         return _drawn(self.buffers, 0, dtype)
 
 
-def _laid_out(tensors: Iterator[Tensor]) -> Iterator[Parameter]:
+def _laid_out(tensors: Iterator[Tensor]) -> Iterator[Tensor]:
     offset = 0
-    for name, shape, law in tensors:
-        yield Parameter(name, shape, law, offset)
-        offset += math.prod(shape)
+    for tensor in tensors:
+        yield tensor._replace(offset=offset)
+        offset += tensor.size
 
 
-def _drawn(parts: tuple[Parameter, ...], seed: int, dtype: npt.DTypeLike) -> Vector:
+def _drawn(parts: tuple[Tensor, ...], seed: int, dtype: npt.DTypeLike) -> Vector:
     vector = np.empty(sum(part.size for part in parts), dtype)
     for t, part in enumerate(parts):
+        assert part.law is not None  # a layer gives every tensor its law
         vector[part.offset : part.offset + part.size] = part.law.draw(RandomStream(seed, Purpose.parameters, 0, t), part.size)
     return vector

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,8 +45,17 @@ class Constant:
 
 
 class Tensor(NamedTuple):
-    """A parameter or buffer of a layer, and the law of its initial elements."""
+    """A parameter or buffer of a model, and the law of its initial elements.
+
+    `law` is None if the file of an encoder's weights must have it. `offset` is the place of its
+    first element in the flat vector, once a model has laid out its tensors.
+    """
 
     name: str
     shape: Shape
-    law: Uniform | Normal | Constant
+    law: Uniform | Normal | Constant | None = None
+    offset: int = 0
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)

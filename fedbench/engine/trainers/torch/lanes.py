@@ -9,7 +9,8 @@ import torch
 from torch.func import functional_call, vmap
 from torch.nn import functional as F
 
-from fedbench.tasks.models import Model, Parameter
+from fedbench.tasks.models import Model
+from fedbench.tasks.tensors import Tensor
 from fedbench.tasks.torch_model import build
 
 Tensors = dict[str, torch.Tensor]
@@ -27,7 +28,7 @@ class Lanes:
         self.parameters = self._views(self.flat, model.parameters, requires_grad=True)
         self.named_buffers = self._views(self.buffers, model.buffers, requires_grad=False)
 
-    def _views(self, flat: torch.Tensor, parts: tuple[Parameter, ...], *, requires_grad: bool) -> Tensors:
+    def _views(self, flat: torch.Tensor, parts: tuple[Tensor, ...], *, requires_grad: bool) -> Tensors:
         views = {p.name: flat[:, p.offset : p.offset + p.size].view(self.count, *p.shape) for p in parts}
         return {name: view.detach().requires_grad_(requires_grad) for name, view in views.items()}
 

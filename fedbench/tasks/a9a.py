@@ -26,7 +26,6 @@ from fedbench.errors import MissingDataError, RecordError
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published
-from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 FEATURES, CLASSES = 123, 2
@@ -44,8 +43,7 @@ COUNTS: Counts = {"a9a": (32_561, 7_841), "a9a.t": (16_281, 3_846)}
 
 def load(model: str = "softmax") -> Task:
     """a9a (Adult): 32,561 train and 16,281 test rows of 123 binary features in two classes."""
-    data = dataset()
-    return Task(data.name, make_model(model, data.shape, data.classes), data)
+    return Task.of(dataset(), model)
 
 
 def dataset(counts: Counts = COUNTS, root: Path | None = None) -> Dataset:

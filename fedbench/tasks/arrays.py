@@ -23,7 +23,6 @@ from fedbench import places
 from fedbench.errors import UsageError, nearest
 from fedbench.kernels.random import draw_share_of_every_class
 from fedbench.tasks.data import Dataset, Examples
-from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -55,8 +54,7 @@ class Source:
 def load(source: Source, model: str = "softmax") -> Task:
     """Returns the task of a source. MissingDataError if a file is missing; UsageError, which names
     file and column, if its sum is another one, or it is no table of numbers with labels."""
-    data = dataset(source)
-    return Task(source.name, make_model(model, data.shape, data.classes), data)
+    return Task.of(dataset(source), model)
 
 
 def dataset(source: Source) -> Dataset:

@@ -30,7 +30,6 @@ from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published, torchvision_download
-from fedbench.tasks.model_library import make_model
 from fedbench.tasks.pixels import normalised
 from fedbench.tasks.task import Task
 
@@ -92,8 +91,7 @@ def load_cifar100(model: str = "softmax") -> Task:
 
 
 def _task(published: Cifar, model: str) -> Task:
-    data = dataset(published)
-    return Task(data.name, make_model(model, data.shape, data.classes), data, AUGMENTATION)
+    return Task.of(dataset(published), model, AUGMENTATION)
 
 
 def dataset(published: Cifar, root: Path | None = None) -> Dataset:

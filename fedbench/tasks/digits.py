@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
-from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 NAME = "digits"
@@ -54,5 +53,4 @@ def load(model: str = "softmax") -> Task:
 
     UsageError for a model that is unknown or needs images.
     """
-    data = dataset()
-    return Task(NAME, make_model(model, data.shape, data.classes), data)
+    return Task.of(dataset(), model)

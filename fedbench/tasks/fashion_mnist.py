@@ -22,7 +22,6 @@ from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Files, may_download
 from fedbench.tasks.idx import read_idx
-from fedbench.tasks.model_library import make_model
 from fedbench.tasks.pixels import normalised
 from fedbench.tasks.task import Task
 
@@ -51,8 +50,7 @@ def load(model: str = "softmax") -> Task:
 
     Errors: those of `dataset`; UsageError for an unknown model.
     """
-    data = dataset()
-    return Task(NAME, make_model(model, data.shape, data.classes), data)
+    return Task.of(dataset(), model)
 
 
 def dataset(

@@ -22,7 +22,6 @@ from fedbench.tasks.cifar import MEAN, STD
 from fedbench.tasks.data import Dataset, Examples
 from fedbench.tasks.decoded import kept
 from fedbench.tasks.files import Published, torchvision_download
-from fedbench.tasks.model_library import make_model
 from fedbench.tasks.task import Task
 
 SIDE, BLOCK = 96, 3
@@ -45,8 +44,7 @@ STL10 = Published(
 
 def load(model: str = "softmax") -> Task:
     """STL-10: 5,000 train and 8,000 test colour images in ten classes, made 32 x 32."""
-    data = dataset()
-    return Task(data.name, make_model(model, data.shape, data.classes), data)
+    return Task.of(dataset(), model)
 
 
 def dataset(published: Published = STL10, root: Path | None = None) -> Dataset:

@@ -10,6 +10,7 @@ from fedbench.errors import UsageError
 from fedbench.tasks.augment import CropAndFlip
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.encoder import EncoderModel
+from fedbench.tasks.model_library import make_model
 from fedbench.tasks.models import Model
 
 
@@ -43,6 +44,12 @@ class Task:
                 )
         if self.model.symbols is not None:
             self.dataset.check_symbols(self.model.symbols)
+
+    @classmethod
+    def of(cls, dataset: Dataset, model: str, augmentation: CropAndFlip | None = None) -> Task:
+        """Returns the task of a data set, which has the data set's name, with the library's model
+        of that name. UsageError for a model that is unknown or does not fit."""
+        return cls(dataset.name, make_model(model, dataset.shape, dataset.classes), dataset, augmentation)
 
     @property
     def layered(self) -> Model:

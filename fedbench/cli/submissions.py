@@ -62,20 +62,9 @@ def shown(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
             note = f"handed in by {', '.join(one.authors)}; {one.validity}"
             document = f"by-{one.name}"
             documents.append(of_records(one.records, one.title, note, name=document, points=points, validity=str(one.validity)))
-        several.append(
-            {
-                "name": one.name,
-                "title": one.title,
-                "authors": list(one.authors),
-                "date": one.date,
-                "suite": one.suite,
-                "validity": str(one.validity),
-                "reason": one.reason,
-                "document": document,
-                "rows": len(one.rows),
-                "points": len({row.point for row in one.rows}),
-            }
-        )
+        words = {name: getattr(one, name) for name in ("name", "title", "authors", "date", "suite", "validity", "reason")}
+        counts = {"rows": len(one.rows), "points": len({row.point for row in one.rows})}
+        several.append({**words, "document": document, **counts})
     return several, documents
 
 

@@ -26,7 +26,7 @@ class Submission:
     bounded, and must be escaped where they are shown.
 
     `reason` says why it was retracted, else it is empty. A retracted submission has no records. If
-    its folder is gone, only its name, date and digest are known.
+    its folder is gone, only its name and date are known.
     """
 
     name: str
@@ -36,7 +36,6 @@ class Submission:
     reason: str
     date: str
     suite: str
-    digest: str
     rows: tuple[Row, ...] = ()
     records: tuple[Record, ...] = ()
 
@@ -64,27 +63,20 @@ def accepted(folder: Path, tell: Callable[[str], None] = lambda line: None) -> l
             tell(f"{place.name}: left out: {fault.line}")
         if report.manifest is not None and report.digest is not None and not report.faults:
             validity, _ = history.standing(events, place.name, report.digest)
-            found.append(_shown(report.manifest, validity, report.digest, rows=report.rows, records=report.records))
+            found.append(_shown(report.manifest, validity, rows=report.rows, records=report.records))
     return sorted(found, key=lambda one: one.name)
 
 
 def _shown(
-    manifest: Manifest,
-    validity: Validity,
-    digest: str,
-    *,
-    reason: str = "",
-    rows: tuple[Row, ...] = (),
-    records: tuple[Record, ...] = (),
+    manifest: Manifest, validity: Validity, reason: str = "", rows: tuple[Row, ...] = (), records: tuple[Record, ...] = ()
 ) -> Submission:
     authors, suite = tuple(manifest.authors), manifest.suite.name
-    return Submission(manifest.name, manifest.title, authors, validity, reason, manifest.date, suite, digest, rows, records)
+    return Submission(manifest.name, manifest.title, authors, validity, reason, manifest.date, suite, rows, records)
 
 
 def _retracted(place: Path, event: Event) -> Submission:
     reason = event.reason or ""
     try:
-        content = files_of(place)[MANIFEST]
-        return _shown(manifests.parse(content), Validity.RETRACTED, manifests.digest(content), reason=reason)
+        return _shown(manifests.parse(files_of(place)[MANIFEST]), Validity.RETRACTED, reason)
     except FaultsError:
-        return Submission(event.submission, event.submission, (), Validity.RETRACTED, reason, event.date, "", event.digest)
+        return Submission(event.submission, event.submission, (), Validity.RETRACTED, reason, event.date, "")

@@ -7,7 +7,7 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -112,15 +112,10 @@ def _write_manifest(folder: Path, words: Words, suite: Suite, entrants: list[dic
     }
     content: dict[str, Any] = {
         "schema": 1,
-        "name": words.name,
-        "title": words.title,
+        **asdict(words),
         "authors": list(words.authors),
-        "contact": words.contact,
-        "about": words.about,
-        "date": words.date,
         "suite": {"name": suite.name, "hash": suite.design_hash()},
         "rules": rules.VERSION,
-        "tuning_trials": words.tuning_trials,
         "algorithms": entrants,
         "files": files,
     }

@@ -17,37 +17,14 @@ lower bound."""
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A time to the targets. A cell without a mean has `words`, or says what was missed.
-
-    Attributes:
-        mean: mean seconds. They are a lower bound if something was missed.
-        half_width: that of their interval; None if there is none.
-        missed: how many of `attempts` missed.
-        attempts: how many seeds, or pairs of a seed and a target, there are.
-        first: whether the row is first at the point.
-        first_alike: whether it is first among the rows without an advantage.
-        words: what the cell says instead of a time.
-    """
-
-    mean: float | None = None
-    half_width: float | None = None
-    missed: int = 0
-    attempts: int = 0
-    first: bool = False
-    first_alike: bool = False
-    words: str = ""
-
-
-@dataclass(frozen=True)
 class Row:
     """A row of the table. `advantages` are the numbers of the notes to its name. `ranked` is false
-    for a reference."""
+    for a reference. A cell is None where the row has no line."""
 
     name: str
     advantages: tuple[int, ...]
     ranked: bool
-    cells: tuple[Cell, ...]
+    cells: tuple[BoardLine | None, ...]
 
 
 @dataclass(frozen=True)
@@ -61,7 +38,7 @@ class Grid:
 
     @property
     def marks_alike(self) -> bool:
-        return any(cell.first_alike for row in self.rows for cell in row.cells)
+        return any(line is not None and FIRST_ALIKE in marks(line) for row in self.rows for line in row.cells)
 
     @property
     def has_references(self) -> bool:
@@ -69,11 +46,11 @@ class Grid:
 
     @property
     def lacks_rows(self) -> bool:
-        return any(cell.words == NO_ROW for row in self.rows for cell in row.cells)
+        return any(line is None for row in self.rows for line in row.cells)
 
     @property
     def has_misses(self) -> bool:
-        return any(cell.missed for row in self.rows for cell in row.cells)
+        return any(line is not None and line.is_bound for row in self.rows for line in row.cells)
 
 
 def over_targets(lines: Sequence[BoardLine], advantages: Mapping[str, Sequence[str]]) -> Grid:
@@ -121,28 +98,11 @@ def _grid(
             name=row,
             advantages=tuple(notes.index(words) + 1 for words in advantages.get(row, ())),
             ranked=row in ranked,
-            cells=tuple(_cell(found.get((row, column))) for column in columns),
+            cells=tuple(found.get((row, column)) for column in columns),
         )
         for row in rows
     ]
     return Grid(heads, tuple(several), tuple(notes))
-
-
-def _cell(line: BoardLine | None) -> Cell:
-    if line is None:
-        return Cell(words=NO_ROW)
-    missed = line.attempts - line.hits
-    if line.hits == 0:
-        return Cell(missed=missed, attempts=line.attempts)
-    is_whole = line.target is None  # a row is first in all targets together, not in one of them
-    return Cell(
-        mean=line.mean,
-        half_width=line.half_width,
-        missed=missed,
-        attempts=line.attempts,
-        first=is_whole and line.first,
-        first_alike=is_whole and bool(line.first_alike),
-    )
 
 
 def seconds(value: float) -> str:
@@ -150,25 +110,30 @@ def seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
-def marks(cell: Cell) -> str:
-    """Returns the signs of a cell whose row is first. They are signs since a reader may not see
-    bold type."""
-    return FIRST * cell.first + FIRST_ALIKE * cell.first_alike
+def marks(line: BoardLine) -> str:
+    """Returns the signs of a row that is first. They are signs since a reader may not see bold
+    type. A row is first in all targets together, not in one of them, and it reaches some of
+    them."""
+    is_marked = line.target is None and line.hits > 0
+    return FIRST * (is_marked and line.first) + FIRST_ALIKE * (is_marked and bool(line.first_alike))
 
 
-def plain(cell: Cell) -> str:
-    """Returns a cell as plain text, such as `● ≥ 12.3 ± 0.6, miss 3/40`."""
-    miss = missed(cell)
-    if cell.mean is None:
-        return cell.words or miss
-    number = seconds(cell.mean) if cell.half_width is None else f"{seconds(cell.mean)} ± {seconds(cell.half_width)}"
-    signs = marks(cell)
+def plain(line: BoardLine | None) -> str:
+    """Returns a cell as plain text, such as `● ≥ 12.3 ± 0.6, miss 3/40`. It has no time if every
+    attempt missed."""
+    if line is None:
+        return NO_ROW
+    miss = missed(line)
+    if line.hits == 0:
+        return miss
+    number = seconds(line.mean) if line.half_width is None else f"{seconds(line.mean)} ± {seconds(line.half_width)}"
+    signs = marks(line)
     return f"{signs}{' ' if signs else ''}{f'{AT_LEAST} ' if miss else ''}{number}{', ' if miss else ''}{miss}"
 
 
-def missed(cell: Cell) -> str:
+def missed(line: BoardLine) -> str:
     """Returns in words how many attempts missed; nothing if none did."""
-    return f"miss {cell.missed}/{cell.attempts}" if cell.missed else ""
+    return f"miss {line.attempts - line.hits}/{line.attempts}" if line.is_bound else ""
 
 
 def notes(grid: Grid) -> list[str]:

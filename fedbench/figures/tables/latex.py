@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fedbench.figures.tables.board import Cell, Grid, Row, marks, missed, notes, plain, seconds
+from fedbench.analysis.board_table import BoardLine
+from fedbench.figures.tables.board import Grid, Row, marks, missed, notes, plain, seconds
 
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -91,14 +92,13 @@ def _name(row: Row) -> str:
     return name + (rf"\textsuperscript{{{','.join(map(str, row.advantages))}}}" if row.advantages else "")
 
 
-def _cell(cell: Cell) -> str:
+def _cell(line: BoardLine | None) -> str:
     """Returns the two columns of a cell: the number with its signs, and what was missed."""
-    miss = missed(cell)
-    if cell.mean is None:
-        return rf"\multicolumn{{2}}{{c}}{{{escaped(cell.words) or miss}}}"
-    number = seconds(cell.mean) if cell.half_width is None else rf"{seconds(cell.mean)} \pm {seconds(cell.half_width)}"
-    signs, bound = escaped(marks(cell)), r"\geq " if cell.missed else ""
-    return f"{signs}{'~' if signs else ''}${bound}{number}$ & {miss}"
+    if line is None or line.hits == 0:
+        return rf"\multicolumn{{2}}{{c}}{{{escaped(plain(line))}}}"
+    number = seconds(line.mean) if line.half_width is None else rf"{seconds(line.mean)} \pm {seconds(line.half_width)}"
+    signs, bound = escaped(marks(line)), r"\geq " if line.is_bound else ""
+    return f"{signs}{'~' if signs else ''}${bound}{number}$ & {missed(line)}"
 
 
 def _notes(grid: Grid) -> str:

@@ -10,32 +10,20 @@ Verdict = Literal["reproduced", "close", "contradicted", "agrees", "differs", "n
 Order = Literal["kept", "broken", "undecided"]
 WORDS: tuple[str, ...] = get_args(Verdict)
 ORDERS: tuple[str, ...] = get_args(Order)
-SIGNS: Mapping[str, str] = {
-    "reproduced": "✓",
-    "close": "≈",
-    "contradicted": "✗",
-    "agrees": "=",
-    "differs": "≠",
-    "not run": "–",
-    "not comparable": "?",
-    "kept": "✓",
-    "broken": "✗",
-    "undecided": "~",
-    "holds": "✓",
-    "fails": "✗",
+SHOWN: Mapping[str, tuple[str, str]] = {
+    "reproduced": ("✓", "good"),
+    "close": ("≈", "near"),
+    "contradicted": ("✗", "bad"),
+    "agrees": ("=", "good"),
+    "differs": ("≠", "bad"),
+    "not run": ("–", "none"),
+    "not comparable": ("?", "none"),
+    "kept": ("✓", "good"),
+    "broken": ("✗", "bad"),
+    "undecided": ("~", "none"),
+    "holds": ("✓", "good"),
+    "fails": ("✗", "bad"),
 }
-TONES: Mapping[str, str] = {
-    "reproduced": "good",
-    "close": "near",
-    "contradicted": "bad",
-    "agrees": "good",
-    "differs": "bad",
-    "not run": "none",
-    "not comparable": "none",
-    "kept": "good",
-    "broken": "bad",
-    "undecided": "none",
-    "holds": "good",
-    "fails": "bad",
-}
-"""The class of style.css that has the colour of a word."""
+"""The sign of a word, and its tone: the class of style.css that has its colour."""
+SIGNS = {word: sign for word, (sign, _) in SHOWN.items()}
+TONES = {word: tone for word, (_, tone) in SHOWN.items()}

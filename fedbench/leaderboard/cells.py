@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +65,6 @@ def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: 
 def cells(row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str, Any] | None = None) -> list[Cell]:
     """Returns the cells of a row. `standing` is its row of the board, if there is a board."""
     means = {name: value["mean"] for name, value in row["measures"].items()}
-    sent = traffic(means)
     return [
         Cell(row["label"], sort=row["label"]),
         *([_time(standing)] if standing is not None else []),
@@ -73,26 +72,16 @@ def cells(row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str
         *(_to_target(one, axis) for one in row["to_target"]),
         _outcome(row),
         _end(row),
-        Cell(formats.number(means["updates"]), sort=means["updates"]),
+        _measured(formats.number, means["updates"]),
         *([_lost(means)] if loses_jobs(row) else []),
-        Cell(formats.size(sent), [_note(formats.size, means["bytes_wasted"], "{} wasted")], sort=sent),
-        Cell(
-            formats.percent(means["busy_fraction"]),
-            [_note(formats.percent, means.get("wasted_share"), "{} in vain")],
-            sort=means["busy_fraction"],
-        ),
-        Cell(
-            formats.number(means["staleness_mean"]),
-            [_note(formats.number, row["staleness_max"], "max {}")],
-            sort=means["staleness_mean"],
-        ),
-        Cell(
-            formats.number(means["trained_steps"]),
-            [
-                _note(formats.number, means["avoided_steps"], "{} avoided"),
-                _note(formats.number, means["gradient_evaluations"], "{} gradients"),
-            ],
-            sort=means["trained_steps"],
+        _measured(formats.size, traffic(means), _note(formats.size, means["bytes_wasted"], "{} wasted")),
+        _measured(formats.percent, means["busy_fraction"], _note(formats.percent, means.get("wasted_share"), "{} in vain")),
+        _measured(formats.number, means["staleness_mean"], _note(formats.number, row["staleness_max"], "max {}")),
+        _measured(
+            formats.number,
+            means["trained_steps"],
+            _note(formats.number, means["avoided_steps"], "{} avoided"),
+            _note(formats.number, means["gradient_evaluations"], "{} gradients"),
         ),
     ]
 
@@ -153,8 +142,12 @@ def _end(row: Mapping[str, Any]) -> Cell:
 def _lost(means: Mapping[str, float | None]) -> Cell:
     """Returns the cell of the share of jobs that are lost or late, with their number by cause."""
     causes = (("jobs_left", "{} left"), ("jobs_dropped_out", "{} dropped out"), ("jobs_late", "{} late"))
-    notes = [_note(formats.number, means[name], text) for name, text in causes]
-    return Cell(formats.percent(means["lost_share"]), notes, sort=means["lost_share"])
+    return _measured(formats.percent, means["lost_share"], *(_note(formats.number, means[name], text) for name, text in causes))
+
+
+def _measured(shown: Callable[[float | None], str], value: float | None, *notes: str) -> Cell:
+    """Returns the cell of a number, by which its column is sorted. `shown` makes its text."""
+    return Cell(shown(value), notes, sort=value)
 
 
 def _note(shown: Any, value: float | None, text: str) -> str:

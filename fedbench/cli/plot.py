@@ -74,5 +74,4 @@ def command(
 def _write_data(kind: str, data: Any, file: Path) -> None:
     """Writes the data of a figure as JSON. Data of several panels become a list."""
     plain = [dataclasses.asdict(one) for one in data] if isinstance(data, list | tuple) else dataclasses.asdict(data)
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, (json.dumps({"kind": kind, "data": plain}, indent=1, allow_nan=False) + "\n").encode())

@@ -74,7 +74,6 @@ def freeze(
     found = suites.load(suite)
     results, file = load(found, folder, archives), output or reference_file(found.name)
     reference = reference_of(results.among(profiles.read(file).made_of) if file.exists() else results)
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, profiles.as_json(reference).encode())
     show(f"{len(reference.seconds)} problems of {len(reference.hashes)} points -> {file}")
 
@@ -96,6 +95,7 @@ def illustrate(
     frozen = tuned.read(folder / f"{found.name}.yaml", found) if is_tuned else None
     file = archives / found.name / illustrations.FILE
     text = illustrations.as_json(illustrations.illustrate(found, frozen, known))
+    file.parent.stat()  # a suite without an archive is an error, and gets no folder
     write_atomically(file, text.encode())
     show(f"{len(text):,} bytes -> {file}")
 
@@ -122,6 +122,5 @@ def report(
     }
     words = [f"{name} {value}" for name, (value, default) in given.items() if value != default]
     text = page(parts, " ".join(["fedbench suite report", *several, *words]), rules.VERSION)
-    output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(output, text.encode())
     show(f"{sum(len(results.runs) for results, _ in parts):,} runs -> {output}")

@@ -57,7 +57,6 @@ def command(
         say(text, end="")
         return
     with writing("table", output):
-        output.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(output, text.encode())
     show(f"{len(found.boards)} point{'s' * (len(found.boards) > 1)} -> {output}")
 

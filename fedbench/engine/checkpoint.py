@@ -280,6 +280,5 @@ class Checkpointer:
             self.save(execution)
 
     def save(self, execution: Execution) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         save(self.path, self.run_id, execution, self.evaluator)
         self._last = time.monotonic()

@@ -165,5 +165,4 @@ def write(drawn: Drawn, file: Path) -> None:
     content = io.BytesIO()
     with mpl.rc_context(STYLE):
         drawn.figure.savefig(content, format=kind, dpi=300, metadata=undated)
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, content.getvalue())

@@ -62,7 +62,6 @@ def write(root: Path, archives: Path) -> Iterator[Path]:
     repository, and `archives` the folder of the records."""
     committed = Committed.read(archives)
     for file, text in committed.texts(root, archives):
-        file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, text.encode())
         yield file
     for paper in PAPERS:

@@ -52,7 +52,6 @@ def write(folder: Path, records: Iterable[Record]) -> int:
         for name, value in _row(record).items():
             columns[name].append(value)
     runs = pa.table(columns).replace_schema_metadata({CURVES_SHA256: hashlib.sha256(content).hexdigest().encode()})
-    folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / CURVES_FILE, content)
     write_atomically(folder / RUNS, _parquet(runs, use_dictionary=True))
     return len(ordered)

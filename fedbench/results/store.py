@@ -196,7 +196,9 @@ def _sync_write(path: Path, *content: bytes | memoryview) -> None:
 
 
 def write_atomically(path: Path, *content: bytes | memoryview) -> None:
-    """Replaces a file in one step. A reader sees the old content or the new one, never a part."""
+    """Replaces a file in one step. A reader sees the old content or the new one, never a part.
+    Missing folders are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.writing-{os.getpid()}")
     _sync_write(temporary, *content)
     temporary.replace(path)

@@ -97,7 +97,6 @@ def _failure(store: Store, run_id: str) -> Path:
 
 def _write_down(store: Store, spec: RunSpec, why: str) -> None:
     file = _failure(store, spec.run_id)
-    file.parent.mkdir(exist_ok=True)
     attempts = json.loads(file.read_text())["attempts"] if file.exists() else 0
     content = {"run": spec.named, "scenario": spec.scenario.name, "attempts": attempts + 1, "why": why}
     write_atomically(file, (json.dumps(content, indent=1) + "\n").encode())

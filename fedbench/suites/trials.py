@@ -51,7 +51,6 @@ def write(file: Path, found: Sequence[tuple[Trial, Sequence[Outcome]]], design_h
     table = pa.Table.from_pylist(rows, SCHEMA.with_metadata({DESIGN_HASH: design_hash.encode()}))
     content = io.BytesIO()
     pq.write_table(table, content, compression="zstd")
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, content.getvalue())
 
 

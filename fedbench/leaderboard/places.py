@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-RESERVED = frozenset(
-    {"index", "table", "compare", "algorithms", "rules", "papers", "speed", "submissions", "changes"}  # pages
-    | {"data", "assets", "site", "files"}  # folders, and files of data
-)
+PAGES = ("table", "compare", "algorithms", "rules", "papers", "speed", "submissions", "changes")
+"""The pages that a site has once, in the order of the links to them."""
+RESERVED = frozenset({"index", *PAGES, "data", "assets", "site", "files"})
 """Names that no document may have, since the site uses them itself."""
 
 

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from fedbench.leaderboard import formats, verdicts
-from fedbench.leaderboard.places import Places
+from fedbench.leaderboard.places import PAGES, Places
 
 MARKDOWN = MarkdownIt("commonmark", {"html": False})
 """Makes HTML of Markdown. Tags in the text are shown as they stand."""
@@ -58,11 +58,8 @@ class Site:
         names = [document["name"] for document in self.documents if document["name"] not in handed_in]
         titles = ["Overview"] if len(names) == 1 else names
         ways = [(title, self.places.overview(name)) for title, name in zip(titles, names, strict=True)]
-        ways += [("Table", "table.html"), ("Compare", "compare.html"), ("Algorithms", "algorithms.html"), ("Rules", "rules.html")]
-        ways += [("Papers", "papers.html")] if self.papers else []
-        ways += [("Speed", "speed.html")] if self.speed else []
-        ways += [("Submissions", "submissions.html")] if self.submissions else []
-        return ways + ([("Changes", "changes.html")] if self.changes else [])
+        is_shown = {"papers": self.papers, "speed": self.speed, "submissions": self.submissions, "changes": self.changes}
+        return ways + [(page.title(), f"{page}.html") for page in PAGES if is_shown.get(page, True)]
 
 
 @functools.cache

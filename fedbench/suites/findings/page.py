@@ -11,20 +11,9 @@ import numpy as np
 from fedbench.analysis.board import Board, times
 from fedbench.analysis.profiles import Reference, ecdf, profile
 from fedbench.errors import UsageError
+from fedbench.suites.findings import numbers
 from fedbench.suites.findings.markdown import interval, seconds, table
-from fedbench.suites.findings.numbers import (
-    BASELINE,
-    agreement,
-    common,
-    family_bound,
-    family_gap,
-    first_at,
-    gap,
-    gap_bound,
-    points_of,
-    ratio,
-    solved,
-)
+from fedbench.suites.findings.numbers import BASELINE
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, hardest, in_short
 
@@ -162,11 +151,13 @@ def _first(board: Board | None) -> tuple[str, str]:
 
 
 def _gap(board: Board | None) -> str:
-    return "" if board is None else interval(gap(board), bound=gap_bound(board))
+    return "" if board is None else interval(numbers.gap(board), bound=numbers.gap_bound(board))
 
 
 def _families(board: Board | None, synchronous: Sequence[str]) -> str:
-    return "" if board is None else interval(family_gap(board, synchronous), bound=family_bound(board, synchronous))
+    if board is None:
+        return ""
+    return interval(numbers.family_gap(board, synchronous), bound=numbers.family_bound(board, synchronous))
 
 
 # ---- by algorithm ----
@@ -186,16 +177,17 @@ def _by_algorithm(results: Results, reference: Reference | None) -> str:
         own = times(tuned, name)
         if not own.seconds:
             continue
+        points = len(numbers.points_of(tuned, name))
         rows.append(
             (
                 name,
-                "not ranked" if name in references else f"{first_at(tuned, name)} of {len(points_of(tuned, name))}",
-                interval(solved(tuned, name), 100),
+                "not ranked" if name in references else f"{numbers.first_at(tuned, name)} of {points}",
+                interval(numbers.solved(tuned, name), 100),
                 f"{100 * ecdf(own, np.array([EARLY]))[0]:.0f}",
                 f"{100 * profile(own, reference, np.array([FACTOR]))[0]:.0f}" if reference and reference.seconds else "",
-                interval(solved(published, name), 100) if points_of(published, name) else "",
-                interval(ratio(tuned, BASELINE, tuned, name)),
-                interval(ratio(tuned, name, published, name)),
+                interval(numbers.solved(published, name), 100) if numbers.points_of(published, name) else "",
+                interval(numbers.ratio(tuned, BASELINE, tuned, name)),
+                interval(numbers.ratio(tuned, name, published, name)),
                 _sensitivity(results, name),
             )
         )
@@ -221,9 +213,9 @@ def _agreements(one: Results, other: Results) -> str:
     rows = []
     for point in one.suite.points:
         first, second = one.tuned.get(point.name), other.tuned.get(point.name)
-        found = agreement(first, second) if first and second else None
+        found = numbers.agreement(first, second) if first and second else None
         if first and second and found is not None:
-            here, there = common(first, second)
+            here, there = numbers.common(first, second)
             rows.append((point.name, f"{len(here)}", interval(found), here[0].row, there[0].row))
     if not rows:
         return ""

@@ -55,7 +55,8 @@ class Silence:
 
 
 class _Counting:
-    """Counts the runs that have ended."""
+    """Counts the runs that have ended, and has the line that tells of each, such as `17 of 69:
+    fedavg seed 0: finished, ..`. The others show it in `_end`."""
 
     def __init__(self) -> None:
         self.runs = self.done = 0
@@ -64,14 +65,14 @@ class _Counting:
     def expected(self, runs: int) -> None:
         self.runs = runs
 
-    def counted(self, record: Record, *, reused: bool) -> str:
-        """Returns the line of a run that has just ended, such as `17 of 69: fedavg seed 0:
-        finished, ..`."""
-        return self._counted(_line(record, reused=reused))
+    def ended(self, run: int, record: Record, *, reused: bool) -> None:
+        self._end(run, self._counted(_line(record, reused=reused)))
 
-    def counted_out(self, spec: RunSpec, why: str) -> str:
-        """Returns the line of a run that has no record."""
-        return self._counted(f"{spec.named}: {why}")
+    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
+        self._end(run, self._counted(f"{spec.named}: {why}"))
+
+    def _end(self, run: int, line: str) -> None:
+        raise NotImplementedError
 
     def _counted(self, text: str) -> str:
         self.done += 1
@@ -108,12 +109,6 @@ class Bars(_Counting):
         done = max(seconds / budget.seconds, version / budget.updates)
         self.bars.update(self.tasks[run], completed=done, note=f"{seconds:.1f} virtual s{_percent(accuracy)}")
 
-    def ended(self, run: int, record: Record, *, reused: bool) -> None:
-        self._end(run, self.counted(record, reused=reused))
-
-    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
-        self._end(run, self.counted_out(spec, why))
-
     def _end(self, run: int, line: str) -> None:
         if run in self.tasks:
             self.bars.remove_task(self.tasks.pop(run))
@@ -138,11 +133,8 @@ class Lines(_Counting):
             self._last[run] = time.monotonic()
             self._print(self.under_way(run, version, seconds, accuracy))
 
-    def ended(self, run: int, record: Record, *, reused: bool) -> None:
-        self._print(self.counted(record, reused=reused))
-
-    def left_out(self, run: int, spec: RunSpec, why: str) -> None:
-        self._print(self.counted_out(spec, why))
+    def _end(self, run: int, line: str) -> None:
+        self._print(line)
 
     def _print(self, text: str) -> None:
         self.console.print(Text(text), soft_wrap=True)
@@ -170,15 +162,15 @@ class Notebook(_Counting):
             self._show()
 
     def ended(self, run: int, record: Record, *, reused: bool) -> None:
-        self._open.pop(run, None)
         self._warned += [f"{record.selector} seed {record.seed}: warning: {one}" for one in record.warnings]
-        self.done += 1
-        self._show()
+        super().ended(run, record, reused=reused)
 
     def left_out(self, run: int, spec: RunSpec, why: str) -> None:
-        self._open.pop(run, None)
         self._warned.append(f"{spec.named}: {why}")
-        self.done += 1
+        super().left_out(run, spec, why)
+
+    def _end(self, run: int, line: str) -> None:
+        self._open.pop(run, None)
         self._show()
 
     def _show(self) -> None:

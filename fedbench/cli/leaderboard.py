@@ -138,8 +138,7 @@ def check(
     from fedbench.submissions.folder import is_submission
 
     if is_submission(output):
-        wish = submissions.Wish(sample, draw, run_plugins=run_plugins, record=record, as_json=as_json)
-        return submissions.check_one(output, wish, archives)
+        return submissions.check_one(output, archives, sample, draw, run_plugins=run_plugins, record=record, as_json=as_json)
     from fedbench.leaderboard import check as check_page
 
     problems = check_page(output)

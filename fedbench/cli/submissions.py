@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,22 +28,6 @@ RecordOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Wish:
-    """The options of a check.
-
-    `sample`: how many records are run again. `draw`: the seed by which they are drawn.
-    `run_plugins`: whether algorithms that are not built in may be executed. `record`: whether the
-    result is added to the history.
-    """
-
-    sample: int = 0
-    draw: int = 0
-    run_plugins: bool = False
-    record: bool = False
-    as_json: bool = False
-
-
 def shown(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Returns what the site says of every submission in a folder, and the documents of those that
     have records.
@@ -68,15 +51,25 @@ def shown(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return several, documents
 
 
-def check_one(folder: Path, wish: Wish, archives: Path) -> None:
+def check_one(folder: Path, archives: Path, sample: int, draw: int, *, run_plugins: bool, record: bool, as_json: bool) -> None:
     """Checks a submission, runs a sample of its records again, and shows what was found. Exits with
-    1 if there are faults."""
+    1 if there are faults.
+
+    Args:
+        folder: the folder of the submission.
+        archives: the folder of the archives of suites, which show what is an outlier.
+        sample: how many records are run again.
+        draw: the seed by which they are drawn.
+        run_plugins: whether algorithms that are not built in may be executed.
+        record: whether the result is added to the history.
+        as_json: whether the report is shown as JSON.
+    """
     report = check(folder, archives=archives)
-    if wish.sample:
-        report = rerun(report, folder, wish.sample, wish.draw, run_plugins=wish.run_plugins, tell=show)
-    if wish.record:
+    if sample:
+        report = rerun(report, folder, sample, draw, run_plugins=run_plugins, tell=show)
+    if record:
         _record(folder, report)
-    if wish.as_json:
+    if as_json:
         print_json(report.as_dict())
     else:
         _show(report)

@@ -8,18 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fedbench.analysis.axes import AXES
-from fedbench.cli import submissions
-from fedbench.cli.options import (
-    ARCHIVES,
-    TUNED,
-    ArchivesOption,
-    DrawOption,
-    FolderOption,
-    JsonOption,
-    ReferencesOption,
-    StoreOption,
-    SuitesArgument,
-)
+from fedbench.cli import options, submissions
 from fedbench.cli.output import say, show
 from fedbench.errors import UsageError
 from fedbench.results.store import Store
@@ -31,7 +20,7 @@ app = typer.Typer(help="The static leaderboard page.", no_args_is_help=True)
 
 @app.command()
 def build(
-    store: StoreOption = Path("runs"),
+    store: options.StoreOption = Path("runs"),
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the page.")] = Path("leaderboard"),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "fedbench leaderboard",
     note: Annotated[str, typer.Option(help="A sentence below the heading, such as what the page does not claim.")] = "",
@@ -59,10 +48,10 @@ def build(
 
 @app.command("suites")
 def build_suites(
-    several: SuitesArgument,
-    folder: FolderOption = TUNED,
-    archives: ArchivesOption = ARCHIVES,
-    references: ReferencesOption = REFERENCES,
+    several: options.SuitesArgument,
+    folder: options.FolderOption = options.TUNED,
+    archives: options.ArchivesOption = options.ARCHIVES,
+    references: options.ReferencesOption = REFERENCES,
     asv: Annotated[
         Path | None, typer.Option("--speed", help="Folder of asv's results, for the page of the suite's own speed.")
     ] = None,
@@ -120,11 +109,11 @@ def _papers(folder: Path) -> list[dict[str, Any]]:
 def check(
     output: Annotated[Path, typer.Argument(help="Folder of the page, or of a submission.")] = Path("leaderboard"),
     sample: submissions.SampleOption = 0,
-    draw: DrawOption = 0,
+    draw: options.DrawOption = 0,
     run_plugins: submissions.PluginsOption = False,
-    archives: ArchivesOption = ARCHIVES,
+    archives: options.ArchivesOption = options.ARCHIVES,
     record: submissions.RecordOption = False,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Check a page with its data, or a submission.
 

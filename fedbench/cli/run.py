@@ -8,17 +8,8 @@ from typing import Annotated
 
 import typer
 
+from fedbench.cli import options
 from fedbench.cli.interrupts import interruptible
-from fedbench.cli.options import (
-    AlgorithmOption,
-    DeviceOption,
-    JsonOption,
-    ProcessesOption,
-    ScenarioArgument,
-    SetOption,
-    StoreOption,
-    WorkersOption,
-)
 from fedbench.cli.output import err, print_json, show
 from fedbench.engine.run import RunOptions
 from fedbench.launch.progress import Lines, watching
@@ -28,16 +19,16 @@ from fedbench.results.store import Store
 
 
 def command(
-    scenario: ScenarioArgument,
-    algorithm: AlgorithmOption,
+    scenario: options.ScenarioArgument,
+    algorithm: options.AlgorithmOption,
     seeds: Annotated[int, typer.Option(help="Number of seeds: 0, 1, ...", min=1)] = 1,
     first_seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
-    overrides: SetOption = None,
-    store: StoreOption = Path("runs"),
-    processes: ProcessesOption = 1,
-    workers: WorkersOption = 1,
+    overrides: options.SetOption = None,
+    store: options.StoreOption = Path("runs"),
+    processes: options.ProcessesOption = 1,
+    workers: options.WorkersOption = 1,
     trainer: Annotated[str, typer.Option(help="Who trains: auto, native or torch; auto takes native where it can.")] = "auto",
-    device: DeviceOption = "cpu",
+    device: options.DeviceOption = "cpu",
     resume: Annotated[
         bool, typer.Option("--resume", help="Take finished runs from the store, continue interrupted ones.")
     ] = False,
@@ -46,13 +37,13 @@ def command(
     wait: Annotated[
         bool, typer.Option("--wait", help="Await runs that another process computes, and take their records.")
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Run algorithms on a scenario; store a record of every run.
 
     Example: fedbench run digits-demo -a fedavg -a 'fedbuff[buffer_size=5]' --seeds 3 -j 2
     """
-    options = RunOptions(
+    how = RunOptions(
         workers=workers,
         trainer=trainer,
         device=device,
@@ -77,7 +68,7 @@ def command(
                 overrides=overrides or (),
                 store=store,
                 processes=processes,
-                options=options,
+                options=how,
                 watcher=watcher,
                 wait=wait,
             )

@@ -21,7 +21,7 @@ from fedbench.proof.theory.exact import Step, restarting, sampled
 from fedbench.proof.theory.moments import from_plan
 from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, UPDATES, Point, both, doubled, nearly_alike, point, sweep
 from fedbench.proof.theory.rates import speeds
-from fedbench.proof.theory.rows import Claim, Row, slope, value
+from fedbench.proof.theory.rows import Row, claim, slope, value
 
 SYNCHRONOUS = "Toghani and Uribe 2022, table I (Yu et al. 2019; Wang et al. 2020)"
 MIXED = "Toghani and Uribe 2022, table I (Xie et al. 2019)"
@@ -46,6 +46,11 @@ def mixed(step: Step, concurrency: int | None = None) -> FedAsync:
     return FedAsync(mixing=step.server, prox=0.0, staleness="constant", concurrency=concurrency, local_lr=step.rate)
 
 
+@claim(
+    "fedavg-orders",
+    SYNCHRONOUS,
+    "At the local rate 1 / (Q sqrt(T)) |grad F|^2 of FedAvg falls as 1 / sqrt(T), whatever the number of local steps.",
+)
 def fedavg() -> Iterator[Row]:
     """Measures FedAvg with rounds that draw 4 of 12 clients. The exact values are means over all
     draws."""
@@ -62,6 +67,11 @@ def fedavg() -> Iterator[Row]:
     yield from both("against T", lengths, sweep(measure, [(2, T) for T in lengths]), -0.5)
 
 
+@claim(
+    "fedasync-orders",
+    MIXED,
+    "|grad F|^2 of FedAsync falls as 1 / sqrt(T), whether its local rate falls as 1 / sqrt(T) or its mixing weight.",
+)
 def fedasync() -> Iterator[Row]:
     """Measures FedAsync with 4 of 12 clients at a time, of which the slowest is 1.73 times as slow
     as the fastest."""
@@ -81,6 +91,11 @@ def fedasync() -> Iterator[Row]:
         yield from both(f"{name} mixing, against T", lengths, found, -0.5)
 
 
+@claim(
+    "fedasync-delay",
+    MIXED,
+    "Delay enters FedAsync's term in 1 / T alone if the mixing weight falls; if that is constant, it multiplies the leading term.",
+)
 def fedasync_delay() -> Iterator[Row]:
     """Measures delay without noise and with clients that are alike. `change` is by how much the mean of
     |grad F|^2 with delay exceeds that without, and `slowdown` is the one over the other."""
@@ -108,25 +123,3 @@ def fedasync_delay() -> Iterator[Row]:
         yield value(f"constant mixing, tau = {tau}: slowdown over 1 + mixing tau", slowdown / (1 + MIXING * tau), 1.0, 0.02)
     found = [mean_square(rates, tau, last) for rates in (falling_mixing, constant_mixing) for tau in delays]
     yield value("largest distance from the exact values, relative", max(abs(m / known - 1) for m, known in found), 0.0, 1e-6)
-
-
-CLAIMS = (
-    Claim(
-        "fedavg-orders",
-        SYNCHRONOUS,
-        "At the local rate 1 / (Q sqrt(T)) |grad F|^2 of FedAvg falls as 1 / sqrt(T), whatever the number of local steps.",
-        fedavg,
-    ),
-    Claim(
-        "fedasync-orders",
-        MIXED,
-        "|grad F|^2 of FedAsync falls as 1 / sqrt(T), whether its local rate falls as 1 / sqrt(T) or its mixing weight.",
-        fedasync,
-    ),
-    Claim(
-        "fedasync-delay",
-        MIXED,
-        "Delay enters FedAsync's term in 1 / T alone if the mixing weight falls; if that is constant, it multiplies the leading term.",
-        fedasync_delay,
-    ),
-)

@@ -18,7 +18,7 @@ from fedbench.algorithms.fedagrac import FedaGrac
 from fedbench.proof.theory.bed import Clients, Measured, late, near_optimum, play, problem
 from fedbench.proof.theory.exact import Moments, Step, Update, moments
 from fedbench.proof.theory.orders import ALLOWED, DIM, GAP, Point, both, doubled, sweep
-from fedbench.proof.theory.rows import Claim, Row, exact, slope
+from fedbench.proof.theory.rows import Row, claim, exact, slope
 
 UPDATES = 200
 MANY = 24  # seeds for means over the last half of a run, where few steps are independent
@@ -46,6 +46,11 @@ def decaying(Kbar: int, T: int) -> float:
     return 2 * math.log(T) / (STRONG * T * Kbar)
 
 
+@claim(
+    "fedagrac-orders",
+    "Wu et al. 2021, Corollary 2.1",
+    "Fully calibrated, |grad F|^2 of FedaGrac falls as 1 / sqrt(M T Kbar).",
+)
 def nonconvex() -> Iterator[Row]:
     """Measures |grad F|^2 at a local rate of order sqrt(M / (T Kbar))."""
 
@@ -60,6 +65,11 @@ def nonconvex() -> Iterator[Row]:
     yield from both("against T", lengths, sweep(measure, [(4, 2, T) for T in lengths]), -0.5)
 
 
+@claim(
+    "fedagrac-convex-orders",
+    "Wu et al. 2021, Corollary 3.1",
+    "Fully calibrated and strongly convex, the error of FedaGrac falls as 1 / (M T Kbar).",
+)
 def convex() -> Iterator[Row]:
     """Measures the mean of F(x) - F* over the last half of a run, divided by ln T, which the
     theorem's order hides."""
@@ -75,6 +85,11 @@ def convex() -> Iterator[Row]:
     yield from both("error against T", lengths, sweep(measure, [(4, 2, T) for T in lengths], MANY), -1.0)
 
 
+@claim(
+    "fedagrac-reference-noise",
+    "Wu et al. 2021, Theorem 3, its constant H",
+    "With unequal local steps the error grows by the factor Kbar mean(1/K_i), which the order hides.",
+)
 def reference_noise() -> Iterator[Row]:
     """Measures the error with unequal K_i, for four clients with w_i = 1/4.
 
@@ -96,25 +111,3 @@ def reference_noise() -> Iterator[Row]:
     )
     grown = [error("default", len(SETS) - 1, seed) for seed in range(MANY)]
     yield exact("default, K_i = 1, 1, 15, 15: error over 8 times that of equal K_i", np.array(grown) / 8, least, 0.25)
-
-
-CLAIMS = (
-    Claim(
-        "fedagrac-orders",
-        "Wu et al. 2021, Corollary 2.1",
-        "Fully calibrated, |grad F|^2 of FedaGrac falls as 1 / sqrt(M T Kbar).",
-        nonconvex,
-    ),
-    Claim(
-        "fedagrac-convex-orders",
-        "Wu et al. 2021, Corollary 3.1",
-        "Fully calibrated and strongly convex, the error of FedaGrac falls as 1 / (M T Kbar).",
-        convex,
-    ),
-    Claim(
-        "fedagrac-reference-noise",
-        "Wu et al. 2021, Theorem 3, its constant H",
-        "With unequal local steps the error grows by the factor Kbar mean(1/K_i), which the order hides.",
-        reference_noise,
-    ),
-)

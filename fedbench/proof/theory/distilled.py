@@ -22,7 +22,7 @@ from fedbench.proof.theory.exact import Step, moments
 from fedbench.proof.theory.moments import from_plan
 from fedbench.proof.theory.orders import ALLOWED, Point, both, doubled, sweep
 from fedbench.proof.theory.rates import setting
-from fedbench.proof.theory.rows import Claim, Row, Table, bound_by, exact, slope, value
+from fedbench.proof.theory.rows import Row, Table, bound_by, claim, exact, slope, value
 from fedbench.types import Job, Message, Reply, Vector, Work
 
 ECHOED = "Wang et al. 2025 (FedEcho), Theorem 4.5"
@@ -72,6 +72,12 @@ def _log_softmax(z: Table) -> Table:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
+@claim(
+    "fedecho-step",
+    "Wang et al. 2025 (FedEcho), Algorithm 1 and equation (4)",
+    "A step of distillation goes down the gradient, and no further than rate x clip.",
+    quick=True,
+)
 def one_step() -> Iterator[Row]:
     """Measures steps of SGD on all public rows at once, so that the gradient G of a step is that by
     central differences."""
@@ -102,6 +108,12 @@ def one_step() -> Iterator[Row]:
     yield bound_by("20 clipped steps: movement over 20 rate x clip", many, 1.0 + 1e-9)
 
 
+@claim(
+    "fedecho-teacher",
+    "Wang et al. 2025 (FedEcho), Algorithm 1 and equations (2)-(3)",
+    "An informative teacher lowers the student's loss, at first by rate |G|^2 a step, and makes it agree.",
+    quick=True,
+)
 def teaching() -> Iterator[Row]:
     """Measures a student with a teacher whose logits it can reach. Clients hardly move, so that
     nothing happens but distillation."""
@@ -133,6 +145,11 @@ def teaching() -> Iterator[Row]:
     yield bound_by("its disagreement with the teacher after 100 steps", 1 - accuracy(taught), 0.05)
 
 
+@claim(
+    "fedecho-orders",
+    ECHOED,
+    "|grad F|^2 of FedEcho falls as 1 / sqrt(M T); what distillation adds falls as 1 / T, whoever teaches.",
+)
 def orders() -> Iterator[Row]:
     """Measures orders at the rates of the theorem, with a random teacher, which does not help. Its
     steps are clipped at 0.1."""
@@ -174,27 +191,3 @@ def orders() -> Iterator[Row]:
     yield slope("shift by distillation against T, exponent", lengths, shifts, -1.0, ALLOWED)
     one = [float(np.linalg.norm(echo(4, 1, seed).x - echo(4, 1, seed, steps=0).x)) for seed in range(SEEDS)]
     yield exact("shift by the first update over Q x rate x clip", np.array(one) / (Q * distill_rate(1) * 0.1), 1.0, 0.1)
-
-
-CLAIMS = (
-    Claim(
-        "fedecho-step",
-        "Wang et al. 2025 (FedEcho), Algorithm 1 and equation (4)",
-        "A step of distillation goes down the gradient, and no further than rate x clip.",
-        one_step,
-        quick=True,
-    ),
-    Claim(
-        "fedecho-teacher",
-        "Wang et al. 2025 (FedEcho), Algorithm 1 and equations (2)-(3)",
-        "An informative teacher lowers the student's loss, at first by rate |G|^2 a step, and makes it agree.",
-        teaching,
-        quick=True,
-    ),
-    Claim(
-        "fedecho-orders",
-        ECHOED,
-        "|grad F|^2 of FedEcho falls as 1 / sqrt(M T); what distillation adds falls as 1 / T, whoever teaches.",
-        orders,
-    ),
-)

@@ -19,7 +19,7 @@ from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, LocalSteps,
 from fedbench.proof.closed_network import closed_network
 from fedbench.proof.theory.bed import Clients, Noisy, play, problem
 from fedbench.proof.theory.limits import UNEQUAL
-from fedbench.proof.theory.rows import Claim, Row, bound_by, exact, value
+from fedbench.proof.theory.rows import Row, bound_by, claim, exact, value
 from fedbench.protocols import Algorithm
 from fedbench.types import Batch, Info, State, Vector, Weights
 
@@ -44,6 +44,12 @@ def sloped(clients: int, common: float) -> Sloped:
     return Sloped(on.examples, on.weights, on.dim, on.A, on.c + common, on.noise)
 
 
+@claim(
+    "mean-staleness",
+    "Conservation of arrivals",
+    "The mean staleness of buffered aggregation is (M_c - 1) / M, whatever the speeds.",
+    quick=True,
+)
 def staleness() -> Iterator[Row]:
     """Measures mean staleness, which is (M_c - 1) / M whatever the speeds, and M_c / M if
     replacements start before the update. Runs have 4000 updates, of which the first arrivals do not
@@ -60,6 +66,12 @@ def staleness() -> Iterator[Row]:
         yield value(f"M_c = {concurrency}, M = {M}{when}: mean staleness", float(found.mean()), expected, 0.015 * expected)
 
 
+@claim(
+    "uniform-selection",
+    "Wang et al. 2024 (DeFedAvg), Algorithm 1",
+    "DeFedAvg-nIID draws its clients alike, independently and with replacement, however slow they are.",
+    quick=True,
+)
 def selection(seeds: int = 40, n: int = 20, updates: int = 500) -> Iterator[Row]:
     """Measures whether draws are multinomial(n, 1/N). N = 2 n, so that draws without replacement,
     whose chi-squared is half as large, are noticed."""
@@ -86,6 +98,11 @@ def _chi2(plan: Chunk, clients: int) -> float:
     return float(((counts - expected) ** 2 / expected).sum() / (clients - 1))
 
 
+@claim(
+    "favano-unbiased",
+    "Leconte et al. 2023 (FAVANO)",
+    "Progress divided by alpha has the same mean for the fast and for the slow.",
+)
 def favano() -> Iterator[Row]:
     """Measures the weights of the fastest and the slowest client. Steps take exponential times,
     which are five times as long for the slowest client as for the fastest.
@@ -138,6 +155,12 @@ class Steps(Clients):
         return Scheduler(timing, algorithm.dispatch(on.info), p=on.p())
 
 
+@claim(
+    "ca2fl-unbiased",
+    "Wang et al. 2024 (CA2FL)",
+    "Once all caches are filled and gradients stay as they are, CA2FL moves by the mean of all clients.",
+    quick=True,
+)
 def ca2fl() -> Iterator[Row]:
     """Measures the way of the model after all clients have arrived, when every update must be
     -local_lr K mean g_i. The fastest client arrives eight times as often as the slowest."""
@@ -167,6 +190,12 @@ def _model(selector: str, on: Noisy, updates: int, clients: Clients) -> Vector:
     return play(registry.algorithm(selector), on, updates, clients, noise=False, start=np.zeros(on.dim)).x
 
 
+@claim(
+    "closed-network",
+    "Buzen 1973; Leconte et al. 2024 (Generalized AsyncSGD)",
+    "Tasks that are routed to queues at exponential clients are a closed product-form network.",
+    quick=True,
+)
 def queues() -> Iterator[Row]:
     """Measures throughput and staleness with exponential computing times and constant downloads. No
     client works for more than 0.8 of the time. Every seed has 200,000 updates, of which the first
@@ -186,41 +215,3 @@ def queues() -> Iterator[Row]:
     yield exact("updates a second over those of the network", throughput, expected.updates_per_second, 0.01)
     for i, column in enumerate(np.transpose(staleness)):
         yield exact(f"client {i}: mean staleness over that of the network", column, expected.staleness[i], 0.03)
-
-
-CLAIMS = (
-    Claim(
-        "mean-staleness",
-        "Conservation of arrivals",
-        "The mean staleness of buffered aggregation is (M_c - 1) / M, whatever the speeds.",
-        staleness,
-        quick=True,
-    ),
-    Claim(
-        "uniform-selection",
-        "Wang et al. 2024 (DeFedAvg), Algorithm 1",
-        "DeFedAvg-nIID draws its clients alike, independently and with replacement, however slow they are.",
-        selection,
-        quick=True,
-    ),
-    Claim(
-        "favano-unbiased",
-        "Leconte et al. 2023 (FAVANO)",
-        "Progress divided by alpha has the same mean for the fast and for the slow.",
-        favano,
-    ),
-    Claim(
-        "ca2fl-unbiased",
-        "Wang et al. 2024 (CA2FL)",
-        "Once all caches are filled and gradients stay as they are, CA2FL moves by the mean of all clients.",
-        ca2fl,
-        quick=True,
-    ),
-    Claim(
-        "closed-network",
-        "Buzen 1973; Leconte et al. 2024 (Generalized AsyncSGD)",
-        "Tasks that are routed to queues at exponential clients are a closed product-form network.",
-        queues,
-        quick=True,
-    ),
-)

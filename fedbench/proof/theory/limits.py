@@ -15,7 +15,7 @@ import numpy.typing as npt
 from fedbench import registry
 from fedbench.proof.theory.bed import Clients, Noisy, Outcome, play, problem, start_of
 from fedbench.proof.theory.exact import Step, moments, restarting
-from fedbench.proof.theory.rows import Claim, Row, bound_by, value
+from fedbench.proof.theory.rows import Row, bound_by, claim, value
 from fedbench.types import Vector
 
 STEPS = [1, 2, 3, 6]  # K_i
@@ -52,6 +52,12 @@ def four_clients(*, spread: float = 0.5) -> Noisy:
     return problem(clients=len(STEPS), dim=3, spread=spread)
 
 
+@claim(
+    "objective-inconsistency",
+    "Wu et al. 2021, Theorem 1; Wang et al. 2020 (FedNova), Theorem 1",
+    "With unequal local steps FedAvg, FedProx and FedNova end at known points that are not the optimum.",
+    quick=True,
+)
 def inconsistent() -> Iterator[Row]:
     """Measures that FedAvg, FedProx and FedNova do not end at x*, but at their closed forms."""
     on = four_clients()
@@ -72,6 +78,12 @@ def inconsistent() -> Iterator[Row]:
         )
 
 
+@claim(
+    "inconsistency-bias",
+    "Wu et al. 2021, Theorem 1",
+    "FedAvg's bias does not vanish with the rate, FedNova's does; FedAvg's error is below the theorem's.",
+    quick=True,
+)
 def bias() -> Iterator[Row]:
     """Measures how the bias depends on the rate, and compares FedAvg's error at a small rate with
     that of the theorem."""
@@ -92,6 +104,12 @@ def bias() -> Iterator[Row]:
     yield value("fedavg at a small rate: F - F* over that of the rate's limit 0", gap / closed, 1.0, 0.05)
 
 
+@claim(
+    "calibration-unbiased",
+    "Wu et al. 2021, Theorem 3; Karimireddy et al. 2020; Mitra et al. 2021",
+    "Fully calibrated, SCAFFOLD, FedaGrac and FedLin end at the optimum, however unequal the local steps.",
+    quick=True,
+)
 def calibrated() -> Iterator[Row]:
     """Measures that algorithms with full calibration end at x*, however unequal the steps are."""
     on = four_clients()
@@ -104,6 +122,12 @@ def calibrated() -> Iterator[Row]:
         yield value(f"{name}: distance to x* over |x*|", away, 0.0, EXACT)
 
 
+@claim(
+    "calibration-rate",
+    "Wu et al. 2021, equation (3)",
+    "FedaGrac with calibration rate lambda keeps the part 1 - lambda of FedAvg's bias.",
+    quick=True,
+)
 def partly_calibrated() -> Iterator[Row]:
     """Measures which part of the bias stays with calibration rate lambda. For one Hessian and a
     small rate the end is x = (1 - lambda) c_K + lambda cbar with c_K = sum p_i K_i c_i / Kbar, so
@@ -117,6 +141,12 @@ def partly_calibrated() -> Iterator[Row]:
         yield value(f"lambda = {lam}: part of FedAvg's bias that stays", kept, 1 - lam, 0.02)
 
 
+@claim(
+    "arrival-shares",
+    "Wang et al. 2024 (DeFedAvg), section 2",
+    "FedBuff ends nearer to those who arrive more often; DeFedAvg-nIID counts all alike.",
+    quick=True,
+)
 def arrival_shares() -> Iterator[Row]:
     """Measures that clients that arrive more often pull FedBuff towards their optima, and that
     DeFedAvg-nIID draws all clients alike."""
@@ -140,6 +170,12 @@ def arrival_shares() -> Iterator[Row]:
     yield bound_by("DeFedAvg-nIID: distance to x* over FedBuff's bias", away, 0.25)
 
 
+@claim(
+    "everybody-remembered",
+    "Chang et al. 2025; Iakovidou and Kim 2024; Jhunjhunwala et al. 2022; Rodio and Neglia 2024",
+    "ACE, ACED, AREA, FedVARP and FedStale with weight 1 end where rounds of all clients do, whoever arrives how often.",
+    quick=True,
+)
 def everybody_remembered() -> Iterator[Row]:
     """Measures that algorithms whose updates have the newest result of every client end where
     rounds of all clients end, however often each arrives."""
@@ -161,49 +197,3 @@ def everybody_remembered() -> Iterator[Row]:
         yield value(f"{name}: distance to the end of all clients, relative to its size", away(selector), 0.0, EXACT)
     yield bound_by("FedBuff: 0.1 is less than its distance", 0.1, away("fedbuff[buffer_size=1,restart=self,"))
     yield bound_by("FedAvg of two clients: 0.01 is less than its distance", 0.01, away("fedavg[cohort_size=2,"))
-
-
-CLAIMS = (
-    Claim(
-        "objective-inconsistency",
-        "Wu et al. 2021, Theorem 1; Wang et al. 2020 (FedNova), Theorem 1",
-        "With unequal local steps FedAvg, FedProx and FedNova end at known points that are not the optimum.",
-        inconsistent,
-        quick=True,
-    ),
-    Claim(
-        "inconsistency-bias",
-        "Wu et al. 2021, Theorem 1",
-        "FedAvg's bias does not vanish with the rate, FedNova's does; FedAvg's error is below the theorem's.",
-        bias,
-        quick=True,
-    ),
-    Claim(
-        "calibration-unbiased",
-        "Wu et al. 2021, Theorem 3; Karimireddy et al. 2020; Mitra et al. 2021",
-        "Fully calibrated, SCAFFOLD, FedaGrac and FedLin end at the optimum, however unequal the local steps.",
-        calibrated,
-        quick=True,
-    ),
-    Claim(
-        "calibration-rate",
-        "Wu et al. 2021, equation (3)",
-        "FedaGrac with calibration rate lambda keeps the part 1 - lambda of FedAvg's bias.",
-        partly_calibrated,
-        quick=True,
-    ),
-    Claim(
-        "arrival-shares",
-        "Wang et al. 2024 (DeFedAvg), section 2",
-        "FedBuff ends nearer to those who arrive more often; DeFedAvg-nIID counts all alike.",
-        arrival_shares,
-        quick=True,
-    ),
-    Claim(
-        "everybody-remembered",
-        "Chang et al. 2025; Iakovidou and Kim 2024; Jhunjhunwala et al. 2022; Rodio and Neglia 2024",
-        "ACE, ACED, AREA, FedVARP and FedStale with weight 1 end where rounds of all clients do, whoever arrives how often.",
-        everybody_remembered,
-        quick=True,
-    ),
-)

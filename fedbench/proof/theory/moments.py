@@ -21,7 +21,7 @@ from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.kernels.scheduler import Chunk
 from fedbench.proof.theory.bed import Clients, Noisy, late, near_optimum, play, problem
 from fedbench.proof.theory.exact import Moments, Step, Update, broadcasting, moments, restarting, sampled
-from fedbench.proof.theory.rows import Claim, Row, exact
+from fedbench.proof.theory.rows import Row, claim, exact
 from fedbench.protocols import Algorithm
 
 T = TypeVar("T")
@@ -73,6 +73,11 @@ def compared(name: str, algorithm: Algorithm, clients: Clients, expected: Callab
     yield exact(f"{name}: E|x - x*|^2 over the last half of the run", distances, levels)
 
 
+@claim(
+    "fedavg-moments",
+    "McMahan et al. 2017, Algorithm 1",
+    "Rounds of drawn clients give the exact mean and variance of FedAvg's model, drawn with or without replacement.",
+)
 def fedavg() -> Iterator[Row]:
     """Compares rounds in which half of the clients take part, so that their draw makes a large part
     of the variance."""
@@ -84,6 +89,11 @@ def fedavg() -> Iterator[Row]:
         yield from compared(sampling.replace("_", " "), algorithm, clients_of(on), always(known))
 
 
+@claim(
+    "fedbuff-moments",
+    "Nguyen et al. 2022, Algorithm 1",
+    "Buffered aggregation of stale models gives the exact mean and variance of FedBuff's model.",
+)
 def fedbuff() -> Iterator[Row]:
     on = ground()
     clients = clients_of(on)
@@ -92,6 +102,11 @@ def fedbuff() -> Iterator[Row]:
     yield from compared("FedBuff", algorithm, clients, always(known))
 
 
+@claim(
+    "defedavg-iid-moments",
+    "Wang et al. 2024 (DeFedAvg), Algorithm 2",
+    "The first arrivals of broadcast models give the exact mean and variance of DeFedAvg-IID's model.",
+)
 def defedavg_iid() -> Iterator[Row]:
     on = ground()
     clients = clients_of(on)
@@ -100,6 +115,11 @@ def defedavg_iid() -> Iterator[Row]:
     yield from compared("DeFedAvg-IID", algorithm, clients, always(known))
 
 
+@claim(
+    "defedavg-niid-moments",
+    "Wang et al. 2024 (DeFedAvg), Algorithm 1",
+    "Drawn clients that count as often as they are drawn give the exact mean and variance of DeFedAvg-nIID's model.",
+)
 def defedavg_niid() -> Iterator[Row]:
     """Compares runs with the moments for the clients that were drawn. The claim `uniform-selection`
     checks how they are drawn."""
@@ -111,31 +131,3 @@ def defedavg_niid() -> Iterator[Row]:
         return moments(on, from_plan(clients.scheduler(algorithm, on, UPDATES, seed).next()), start, STEP)
 
     yield from compared("DeFedAvg-nIID", algorithm, clients, known)
-
-
-CLAIMS = (
-    Claim(
-        "fedavg-moments",
-        "McMahan et al. 2017, Algorithm 1",
-        "Rounds of drawn clients give the exact mean and variance of FedAvg's model, drawn with or without replacement.",
-        fedavg,
-    ),
-    Claim(
-        "fedbuff-moments",
-        "Nguyen et al. 2022, Algorithm 1",
-        "Buffered aggregation of stale models gives the exact mean and variance of FedBuff's model.",
-        fedbuff,
-    ),
-    Claim(
-        "defedavg-iid-moments",
-        "Wang et al. 2024 (DeFedAvg), Algorithm 2",
-        "The first arrivals of broadcast models give the exact mean and variance of DeFedAvg-IID's model.",
-        defedavg_iid,
-    ),
-    Claim(
-        "defedavg-niid-moments",
-        "Wang et al. 2024 (DeFedAvg), Algorithm 1",
-        "Drawn clients that count as often as they are drawn give the exact mean and variance of DeFedAvg-nIID's model.",
-        defedavg_niid,
-    ),
-)

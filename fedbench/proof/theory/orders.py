@@ -24,7 +24,7 @@ from fedbench.proof.theory.bed import Clients, Noisy, near_optimum, play, proble
 from fedbench.proof.theory.exact import Step, Update, broadcasting, moments, restarting
 from fedbench.proof.theory.moments import from_plan
 from fedbench.proof.theory.rates import BUFFERED, IID, NIID, setting, speeds, staleness_of
-from fedbench.proof.theory.rows import Claim, Row, Table, bound_by, exact, slope, value
+from fedbench.proof.theory.rows import Row, Table, bound_by, claim, exact, slope, value
 from fedbench.protocols import Algorithm
 from fedbench.types import Vector, Weights
 
@@ -66,6 +66,11 @@ def nearly_alike(clients: int) -> Weights:
     return 1 + 1e-5 * np.arange(clients, dtype=np.float64)
 
 
+@claim(
+    "defedavg-iid-speedup",
+    IID,
+    "At the prescribed rates |grad F|^2 of DeFedAvg-IID falls as 1 / sqrt(n K T), with clients of unequal speed.",
+)
 def defedavg_iid() -> Iterator[Row]:
     """Measures DeFedAvg-IID at the prescribed rates. There are twice as many clients as an update
     takes, the slowest 1.73 times as slow as the fastest."""
@@ -88,6 +93,11 @@ def defedavg_iid() -> Iterator[Row]:
     yield from both("against T", lengths, sweep(measure, [(2, 2, T) for T in lengths]), -0.5)
 
 
+@claim(
+    "defedavg-niid-speedup",
+    NIID,
+    "At the prescribed rates |grad F|^2 of DeFedAvg-nIID falls as 1 / sqrt(n T).",
+)
 def defedavg_niid() -> Iterator[Row]:
     """Measures DeFedAvg-nIID at the prescribed rates. They contain G^2 K, so that there is a
     speedup by n and T, but none by K."""
@@ -107,53 +117,12 @@ def defedavg_niid() -> Iterator[Row]:
     yield from both("against T", lengths, sweep(measure, [(4, T) for T in lengths]), -0.5)
 
 
-def fedbuff() -> Iterator[Row]:
-    """Measures FedBuff at the theorem's rates, which are 1 / (Q sqrt(L T)) and the mean of the
-    buffer. The order is 1 / sqrt(T) and does not depend on Q."""
-
-    @functools.cache  # sweeps meet
-    def measure(steps: int, T: int, seed: int) -> Point:
-        on, rate = problem(clients=12, dim=DIM), 1 / (steps * math.sqrt(T))
-        clients = speeds(on, 1.73, steps)
-        algorithm = FedBuff(buffer_size=4, concurrency=8, local_lr=rate)
-        schedule = from_plan(clients.scheduler(algorithm, on, T, seed).next())
-        return point(algorithm, on, clients, schedule, near_optimum(on, GAP), Step(rate, steps), seed)
-
-    runs, lengths = [1, 2, 4, 8], doubled(UPDATES // 2)
-    yield from both("against Q", runs, sweep(measure, [(Q, UPDATES // 2) for Q in runs]), 0.0)
-    yield from both("against T", lengths, sweep(measure, [(2, T) for T in lengths]), -0.5)
-
-
-def fedbuff_delay() -> Iterator[Row]:
-    """Measures delay without noise and with clients that are alike, so that nothing else differs.
-
-    `change` is by how much the mean of |grad F|^2 with delay differs from that without. On a
-    quadratic problem delay makes it smaller, since it acts like momentum.
-    """
-
-    @functools.cache
-    def mean_square(tau: int, T: int) -> Point:
-        """Returns the point of `tau` + 1 clients with one arrival an update."""
-        few = problem(clients=tau + 1, dim=DIM, heterogeneity=0.0, sigma=1e-9)
-        seconds = nearly_alike(tau + 1)
-        algorithm = FedBuff(buffer_size=1, restart="self", local_lr=1 / (2 * math.sqrt(T)))
-        step, schedule = Step(algorithm.local_lr, 2), restarting(seconds, 1, T)
-        return point(algorithm, few, Clients(steps=2, seconds=seconds), schedule, near_optimum(few, GAP), step, 0)
-
-    def change(tau: int, T: int) -> float:
-        return abs(mean_square(tau, T)[0] - mean_square(0, T)[0])
-
-    lengths, delays = [1600, 3200, 6400], [2, 4, 8, 16]
-    leading = np.array([mean_square(8, T)[0] for T in lengths])
-    late = np.array([change(8, T) for T in lengths])
-    stale = np.array([change(tau, lengths[-1]) for tau in delays])
-    yield slope("|grad F|^2 with tau = 8 against T, exponent", lengths, leading, -0.5, ALLOWED)
-    yield slope("change by tau = 8 against T, exponent", lengths, late, -1.0, ALLOWED)
-    yield slope("change against tau, exponent", delays, stale, 1.0, ALLOWED)
-    off = max(abs(mean_square(tau, lengths[-1])[0] / mean_square(tau, lengths[-1])[1] - 1) for tau in delays)
-    yield value("largest distance from the exact values, relative", off, 0.0, 1e-6)
-
-
+@claim(
+    "defedavg-delay-boundary",
+    f"{IID}, condition (13)",
+    "The largest stable step falls as 1 / lambda, as in the condition, and lies above what the condition admits.",
+    quick=True,
+)
 def delay_boundary() -> Iterator[Row]:
     """Measures the largest stable step with n = 1 of lambda + 1 clients, which arrive in turns, so
     that every model is lambda versions old.
@@ -191,36 +160,58 @@ def _largest_stable(lam: int, el: float, steps: int, about: float) -> float:
     return (low + high) / 2
 
 
-CLAIMS = (
-    Claim(
-        "defedavg-iid-speedup",
-        IID,
-        "At the prescribed rates |grad F|^2 of DeFedAvg-IID falls as 1 / sqrt(n K T), with clients of unequal speed.",
-        defedavg_iid,
-    ),
-    Claim(
-        "defedavg-niid-speedup",
-        NIID,
-        "At the prescribed rates |grad F|^2 of DeFedAvg-nIID falls as 1 / sqrt(n T).",
-        defedavg_niid,
-    ),
-    Claim(
-        "defedavg-delay-boundary",
-        f"{IID}, condition (13)",
-        "The largest stable step falls as 1 / lambda, as in the condition, and lies above what the condition admits.",
-        delay_boundary,
-        quick=True,
-    ),
-    Claim(
-        "fedbuff-orders",
-        BUFFERED,
-        "At the prescribed rates |grad F|^2 of FedBuff falls as 1 / sqrt(T), whatever the number of local steps.",
-        fedbuff,
-    ),
-    Claim(
-        "fedbuff-delay",
-        BUFFERED,
-        "Delay enters the term in 1 / T alone: what it changes falls as 1 / T, the leading term as 1 / sqrt(T).",
-        fedbuff_delay,
-    ),
+@claim(
+    "fedbuff-orders",
+    BUFFERED,
+    "At the prescribed rates |grad F|^2 of FedBuff falls as 1 / sqrt(T), whatever the number of local steps.",
 )
+def fedbuff() -> Iterator[Row]:
+    """Measures FedBuff at the theorem's rates, which are 1 / (Q sqrt(L T)) and the mean of the
+    buffer. The order is 1 / sqrt(T) and does not depend on Q."""
+
+    @functools.cache  # sweeps meet
+    def measure(steps: int, T: int, seed: int) -> Point:
+        on, rate = problem(clients=12, dim=DIM), 1 / (steps * math.sqrt(T))
+        clients = speeds(on, 1.73, steps)
+        algorithm = FedBuff(buffer_size=4, concurrency=8, local_lr=rate)
+        schedule = from_plan(clients.scheduler(algorithm, on, T, seed).next())
+        return point(algorithm, on, clients, schedule, near_optimum(on, GAP), Step(rate, steps), seed)
+
+    runs, lengths = [1, 2, 4, 8], doubled(UPDATES // 2)
+    yield from both("against Q", runs, sweep(measure, [(Q, UPDATES // 2) for Q in runs]), 0.0)
+    yield from both("against T", lengths, sweep(measure, [(2, T) for T in lengths]), -0.5)
+
+
+@claim(
+    "fedbuff-delay",
+    BUFFERED,
+    "Delay enters the term in 1 / T alone: what it changes falls as 1 / T, the leading term as 1 / sqrt(T).",
+)
+def fedbuff_delay() -> Iterator[Row]:
+    """Measures delay without noise and with clients that are alike, so that nothing else differs.
+
+    `change` is by how much the mean of |grad F|^2 with delay differs from that without. On a
+    quadratic problem delay makes it smaller, since it acts like momentum.
+    """
+
+    @functools.cache
+    def mean_square(tau: int, T: int) -> Point:
+        """Returns the point of `tau` + 1 clients with one arrival an update."""
+        few = problem(clients=tau + 1, dim=DIM, heterogeneity=0.0, sigma=1e-9)
+        seconds = nearly_alike(tau + 1)
+        algorithm = FedBuff(buffer_size=1, restart="self", local_lr=1 / (2 * math.sqrt(T)))
+        step, schedule = Step(algorithm.local_lr, 2), restarting(seconds, 1, T)
+        return point(algorithm, few, Clients(steps=2, seconds=seconds), schedule, near_optimum(few, GAP), step, 0)
+
+    def change(tau: int, T: int) -> float:
+        return abs(mean_square(tau, T)[0] - mean_square(0, T)[0])
+
+    lengths, delays = [1600, 3200, 6400], [2, 4, 8, 16]
+    leading = np.array([mean_square(8, T)[0] for T in lengths])
+    late = np.array([change(8, T) for T in lengths])
+    stale = np.array([change(tau, lengths[-1]) for tau in delays])
+    yield slope("|grad F|^2 with tau = 8 against T, exponent", lengths, leading, -0.5, ALLOWED)
+    yield slope("change by tau = 8 against T, exponent", lengths, late, -1.0, ALLOWED)
+    yield slope("change against tau, exponent", delays, stale, 1.0, ALLOWED)
+    off = max(abs(mean_square(tau, lengths[-1])[0] / mean_square(tau, lengths[-1])[1] - 1) for tau in delays)
+    yield value("largest distance from the exact values, relative", off, 0.0, 1e-6)

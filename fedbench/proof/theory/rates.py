@@ -23,7 +23,7 @@ from fedbench.proof.theory.bed import Clients, Noisy, largest_staleness, near_op
 from fedbench.proof.theory.bounds import Setting
 from fedbench.proof.theory.exact import Step, Update, broadcasting, moments, restarting
 from fedbench.proof.theory.moments import always, from_plan
-from fedbench.proof.theory.rows import Claim, Row, bound, exact, value
+from fedbench.proof.theory.rows import Row, bound, claim, exact, value
 from fedbench.protocols import Algorithm
 from fedbench.types import Weights
 
@@ -95,6 +95,11 @@ def below(
     yield exact(f"{name}: mean |grad F|^2 over its exact value", measured, expected)
 
 
+@claim(
+    "defedavg-niid-bound",
+    NIID,
+    "The mean squared gradient of DeFedAvg-nIID stays below the theorem's bound, all constants included.",
+)
 def defedavg_niid() -> Iterator[Row]:
     for n in (4, 16):
         on, G2 = problem(clients=8, dim=60), 4.0
@@ -118,11 +123,21 @@ def _is_bounded(on: Noisy, G2: float) -> bool:
     return on.largest <= G2
 
 
+@claim(
+    "defedavg-iid-bound",
+    IID,
+    "The mean squared gradient of DeFedAvg-IID stays below the theorem's bound, all constants included.",
+)
 def defedavg_iid() -> Iterator[Row]:
     for n in (4, 8):
         yield from _iid(f"n = {n}", n, np.linspace(1.0, 1.73, 12))
 
 
+@claim(
+    "defedavg-adversarial",
+    f"{IID} and Assumption 4",
+    "If clients are alike, the bound of DeFedAvg-IID holds whoever arrives, be it always the same.",
+)
 def adversarial() -> Iterator[Row]:
     """Measures runs in which only some clients arrive. The clients are alike, so that this does not
     matter. The last row shows that it would if they differed."""
@@ -151,6 +166,11 @@ def _iid(name: str, n: int, seconds: Weights) -> Iterator[Row]:
     )  # fmt: skip
 
 
+@claim(
+    "fedbuff-bound",
+    BUFFERED,
+    "The mean squared gradient of FedBuff stays below the theorem's bound, which needs no bounded gradients.",
+)
 def fedbuff() -> Iterator[Row]:
     for M in (2, 5):
         on = problem(clients=10, dim=60)
@@ -166,31 +186,3 @@ def fedbuff() -> Iterator[Row]:
             f"M = {M}, tau = {lam}", algorithm, on, clients, Step(el, K), always(schedule),
             bounds.fedbuff(s, el), functools.partial(bounds.fedbuff_allows, s, el),
         )  # fmt: skip
-
-
-CLAIMS = (
-    Claim(
-        "defedavg-niid-bound",
-        NIID,
-        "The mean squared gradient of DeFedAvg-nIID stays below the theorem's bound, all constants included.",
-        defedavg_niid,
-    ),
-    Claim(
-        "defedavg-iid-bound",
-        IID,
-        "The mean squared gradient of DeFedAvg-IID stays below the theorem's bound, all constants included.",
-        defedavg_iid,
-    ),
-    Claim(
-        "defedavg-adversarial",
-        f"{IID} and Assumption 4",
-        "If clients are alike, the bound of DeFedAvg-IID holds whoever arrives, be it always the same.",
-        adversarial,
-    ),
-    Claim(
-        "fedbuff-bound",
-        BUFFERED,
-        "The mean squared gradient of FedBuff stays below the theorem's bound, which needs no bounded gradients.",
-        fedbuff,
-    ),
-)

@@ -62,6 +62,12 @@ class Claim:
     quick: bool = False
 
 
+def claim(name: str, source: str, says: str, *, quick: bool = False) -> Callable[[Callable[[], Iterator[Row]]], Claim]:
+    """Returns the decorator that makes a `Claim` of the function which measures it. The arguments
+    are the attributes of the claim."""
+    return lambda measure: Claim(name, source, says, measure, quick)
+
+
 def bound(check: str, measured: float, terms: dict[str, float], *, conditions: bool = True) -> Row:
     """Returns the row of a bound.
 

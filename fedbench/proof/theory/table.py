@@ -11,7 +11,8 @@ from fedbench.proof.theory.rows import Claim, Row
 CLAIMS: dict[str, Claim] = {
     claim.name: claim
     for room in (moments, rates, orders, baselines, calibrated, distilled, limits, laws)
-    for claim in room.CLAIMS
+    for claim in vars(room).values()
+    if isinstance(claim, Claim)
 }
 
 

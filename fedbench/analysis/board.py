@@ -21,7 +21,7 @@ from fedbench.analysis.hits import first_hit
 from fedbench.analysis.paired import BySeed, Pair, pairs, resolution, tie_classes
 from fedbench.analysis.profiles import Problem, Times, pareto
 from fedbench.analysis.statistics import Estimate, estimate
-from fedbench.analysis.survival import arrivals
+from fedbench.analysis.survival import median_arrival
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 
@@ -178,12 +178,11 @@ def _arrival(runs: Sequence[Record], target: Mapping[str, float | str], budget: 
     attempts = {run.seed: restricted(run, target) for run in runs}
     hits = sum(hit for hit, _ in attempts.values())
     sent = [first_hit(run, str(target["metric"]), float(target["value"]), AXES["bytes"]).reached for run in runs]
-    curve = arrivals([second if hit else None for hit, second in attempts.values()], [budget] * len(runs))
     return Arrival(
         target=float(target["value"]),
         reached={seed: second if hit else math.inf for seed, (hit, second) in attempts.items()},
         restricted=estimate(second for _, second in attempts.values()),
-        median=curve.median,
+        median=median_arrival([second if hit else None for hit, second in attempts.values()], [budget] * len(runs)),
         bytes=float(np.mean([one for one in sent if one is not None])) if hits == len(runs) else None,
     )
 

@@ -19,29 +19,27 @@ ENOUGH_SEEDS = 5
 the plain range says more."""
 
 Floats = NDArray[np.float64]
-Band = Literal["none", "range", "t"]
+Band = Literal["none", "range", "t", "quartiles"]
 
 
 @dataclass(frozen=True)
-class MeanCurve:
-    """A mean over seeds along an axis. All columns are (T,) float64.
+class Curve:
+    """The middle of the seeds along an axis, with its band. All columns are (T,) float64.
 
-    at: places on the axis, ascending. The other columns belong to these places.
-    std: sample standard deviation with ddof 1, NaN with one seed.
-    band: what `low` and `high` are: `t`, a 95 % t-interval; `range`, the least and the largest
-    seed; `none`, one seed, so that both equal the mean.
+    at: places on the axis, ascending. The other columns belong to these places. band: what `low`
+    and `high` are. About a mean they are a 95 % t-interval (`t`), the least and the largest seed
+    (`range`), or the mean of the only seed (`none`). About a median they are the `quartiles`.
     """
 
     axis: Axis
     at: Floats
-    mean: Floats
-    std: Floats
+    middle: Floats
     low: Floats
     high: Floats
     band: Band
 
 
-def mean_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis = SECONDS) -> MeanCurve:
+def mean_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis = SECONDS) -> Curve:
     """Returns the mean of a metric over `runs` (one per seed, at least one) along an axis.
 
     Each seed is interpolated linearly on a common grid: the union of all seeds' evaluations. The
@@ -51,31 +49,18 @@ def mean_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis
     """
     grid, rows = _on_one_grid(runs, metric, axis)
     mean, n = rows.mean(axis=0), len(rows)
-    std = rows.std(axis=0, ddof=1) if n > 1 else np.full(len(grid), np.nan)
     if n >= ENOUGH_SEEDS:
-        half = t_factor(n) * std / np.sqrt(n)
-        return MeanCurve(axis, grid, mean, std, mean - half, mean + half, band="t")
-    return MeanCurve(axis, grid, mean, std, rows.min(axis=0), rows.max(axis=0), band="range" if n > 1 else "none")
+        half = t_factor(n) * rows.std(axis=0, ddof=1) / np.sqrt(n)
+        return Curve(axis, grid, mean, mean - half, mean + half, band="t")
+    return Curve(axis, grid, mean, rows.min(axis=0), rows.max(axis=0), band="range" if n > 1 else "none")
 
 
-@dataclass(frozen=True)
-class MedianCurve:
-    """A median over seeds along an axis; `low` and `high` are the quartiles. All columns are (T,)
-    float64, and `at`, the places on the axis, is ascending."""
-
-    axis: Axis
-    at: Floats
-    median: Floats
-    low: Floats
-    high: Floats
-
-
-def median_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis = SECONDS) -> MedianCurve:
+def median_curve(runs: Sequence[Record], metric: str = "test_accuracy", axis: Axis = SECONDS) -> Curve:
     """Returns the median and the quartiles of a metric over `runs` on the grid of `mean_curve`. A
     quartile between two seeds is interpolated linearly, which is numpy's default."""
     grid, rows = _on_one_grid(runs, metric, axis)
     low, median, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
-    return MedianCurve(axis, grid, median, low, high)
+    return Curve(axis, grid, median, low, high, band="quartiles")
 
 
 def _on_one_grid(runs: Sequence[Record], metric: str, axis: Axis) -> tuple[Floats, Floats]:

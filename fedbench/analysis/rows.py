@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedbench.analysis.axes import Axis
-from fedbench.analysis.curves import MeanCurve, last_k_mean, mean_curve
+from fedbench.analysis.curves import Curve, last_k_mean, mean_curve
 from fedbench.analysis.hits import Hits, hits
 from fedbench.analysis.standings import UNKNOWN, Comparison
 from fedbench.analysis.statistics import Estimate, estimate
@@ -46,7 +46,7 @@ class Row:
     ended_by: dict[str, int]
     measures: dict[str, Estimate]
     to_target: tuple[Hits, ...]
-    curve: MeanCurve
+    curve: Curve
     left_out: str = ""
     accuracy: Comparison = UNKNOWN
     target_comparisons: tuple[Comparison, ...] = ()

@@ -130,7 +130,7 @@ class Records(Sequence[Record]):
             for row in one.rows:
                 curve = mean_curve(row.runs, metric, axis)
                 name = row.selector if len(summaries) == 1 else f"{one.full_name}: {row.selector}"
-                line = ax.plot(curve.at, curve.mean, label=name)[0]
+                line = ax.plot(curve.at, curve.middle, label=name)[0]
                 ax.fill_between(curve.at, curve.low, curve.high, color=line.get_color(), alpha=0.2, linewidth=0)
         ax.set_xlabel(axis.title)
         ax.set_ylabel(metric.replace("_", " "))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fedbench.analysis.axes import Axis
-    from fedbench.analysis.curves import MeanCurve
+    from fedbench.analysis.curves import Curve
     from fedbench.analysis.hits import Hits
     from fedbench.analysis.horizon import Horizon
     from fedbench.analysis.rows import Row
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
 
-DIGITS = {"at": 6, "mean": 4, "low": 4, "high": 4}  # significant digits of a curve's points
 MOST_POINTS = 120  # points of a curve, besides the last one
 MOST_STALE = 60  # bars of a histogram of staleness
 
@@ -179,9 +178,10 @@ def _hits(hits: Hits, comparison: Comparison) -> Document:
     }
 
 
-def _curve(curve: MeanCurve) -> Document:
-    """Returns a curve with at most MOST_POINTS points and the last one. A picture as wide as a
-    screen does not show the difference."""
+def _curve(curve: Curve) -> Document:
+    """Returns a mean curve with at most MOST_POINTS points and the last one, to a few significant
+    digits. A picture as wide as a screen does not show the difference."""
     keep = kept(len(curve.at), MOST_POINTS)
-    points = {name: [float(f"{getattr(curve, name)[i]:.{digits}g}") for i in keep] for name, digits in DIGITS.items()}
+    columns = {"at": (curve.at, 6), "mean": (curve.middle, 4), "low": (curve.low, 4), "high": (curve.high, 4)}
+    points = {name: [float(f"{column[i]:.{digits}g}") for i in keep] for name, (column, digits) in columns.items()}
     return {"band": curve.band, **points}

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from fedbench.analysis import metrics
 from fedbench.analysis.axes import SECONDS, Axis, find
@@ -22,9 +21,7 @@ class Line:
 
     at: places on the axis, ascending.
     middle, low, high: the values there. All four are empty if a seed has no value.
-    band: what `low` and `high` are. About the mean they are a 95 % interval (`t`), the least and
-    the largest seed (`range`), or the mean of the only seed (`none`). About the median they are
-    the quartiles.
+    band: what `low` and `high` are, as in `Curve`.
     seeds: the number of runs of the row.
     unfinished: the number of runs that diverged, stalled or failed. The line ends where the first
     of the runs ends.
@@ -37,7 +34,7 @@ class Line:
     middle: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    band: Band | Literal["quartiles"]
+    band: Band
     seeds: int
     unfinished: int
     hits: tuple[int, ...]
@@ -82,14 +79,8 @@ def learning_curves(
 
 
 def _line(row: str, runs: Sequence[Record], axis: Axis, metric: str, targets: Sequence[float], quartiles: bool) -> Line:
-    band: Band | Literal["quartiles"]
-    if quartiles:
-        median = median_curve(runs, metric, axis)
-        band, columns = "quartiles", (median.at, median.median, median.low, median.high)
-    else:
-        mean = mean_curve(runs, metric, axis)
-        band, columns = mean.band, (mean.at, mean.mean, mean.low, mean.high)
-    at, middle, low, high = (tuple(column.tolist()) for column in columns)
+    curve = (median_curve if quartiles else mean_curve)(runs, metric, axis)
+    at, middle, low, high = (tuple(column.tolist()) for column in (curve.at, curve.middle, curve.low, curve.high))
     finished = [run for run in runs if run.state == "finished"]
     hits = tuple(sum(first_hit(run, metric, value).reached is not None for run in finished) for value in targets)
-    return Line(row, at, middle, low, high, band, len(runs), len(runs) - len(finished), hits)
+    return Line(row, at, middle, low, high, curve.band, len(runs), len(runs) - len(finished), hits)

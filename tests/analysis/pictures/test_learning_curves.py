@@ -23,7 +23,7 @@ def test_lines_are_mean_curves_and_plain(record: Make, axis: str) -> None:
     data = learning_curves(rows, axis)
     (line,), curve = data.lines, mean_curve(rows["a"], axis=AXES[axis])
     assert (line.at, line.middle, line.low, line.high) == tuple(
-        tuple(part.tolist()) for part in (curve.at, curve.mean, curve.low, curve.high)
+        tuple(part.tolist()) for part in (curve.at, curve.middle, curve.low, curve.high)
     )
     assert (line.band, line.seeds, line.hits, data.targets) == ("range", 3, (3,), (0.8,))
     assert (data.axis, data.axis_title) == (axis, AXES[axis].title)

@@ -176,16 +176,17 @@ class Outcome:
 @dataclass(frozen=True, kw_only=True)
 class Clients:
     """Local `steps` and virtual `seconds` of a job. Each is one number for all clients, or one for
-    each."""
+    each. `compute` gives the times of jobs that do not always take the same seconds."""
 
     steps: int | list[int] = 1
     seconds: float | Weights = 1.0
+    compute: Duration | None = None
 
     def scheduler(self, algorithm: Algorithm, on: Noisy, updates: int, seed: int) -> Scheduler:
         timing = Timing(
             clients=on.clients,
             seed=seed,
-            compute=Duration.constant(self.seconds),
+            compute=self.compute or Duration.constant(self.seconds),
             steps=LocalSteps(values=self.steps),
             max_updates=updates,
         )

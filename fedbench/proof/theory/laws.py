@@ -15,12 +15,11 @@ import numpy.typing as npt
 
 from fedbench import registry
 from fedbench.algorithms.favano import FAVANO
-from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, LocalSteps, Scheduler, Timing
+from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Duration, Scheduler, Timing
 from fedbench.proof.closed_network import closed_network
 from fedbench.proof.theory.bed import Clients, Noisy, play, problem
 from fedbench.proof.theory.limits import UNEQUAL
 from fedbench.proof.theory.rows import Row, bound_by, claim, exact, value
-from fedbench.protocols import Algorithm
 from fedbench.types import Batch, Info, State, Vector, Weights
 
 RATE = 0.1
@@ -111,6 +110,7 @@ def favano() -> Iterator[Row]:
     since alpha is at least 1 here.
     """
     on, cohort, polls, seeds = sloped(6, common=0.2), 3, 400, 16
+    clients = Clients(steps=24, compute=Duration.exponential(np.linspace(0.2, 1.0, on.clients), per_step=True))
     sums: list[tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.floating[Any]]]] = []
 
     class Watched(FAVANO):
@@ -128,10 +128,10 @@ def favano() -> Iterator[Row]:
             algorithm = Watched.make(
                 {"cohort_size": cohort, "alpha": alpha, "local_lr": RATE, "period_seconds": 2.0, "max_steps": 24}
             )
-            x = play(algorithm, on, polls, Steps(), noise=False, seed=seed, start=np.zeros(on.dim)).x
-            clients, moves = np.concatenate([c for c, _ in sums]), np.concatenate([m for _, m in sums])
-            along = -(moves * on.c[clients]).sum(axis=1) / (RATE * (on.c[clients] ** 2).sum(axis=1))
-            ratios.append([along[clients == i].mean() for i in range(on.clients)])
+            x = play(algorithm, on, polls, clients, noise=False, seed=seed, start=np.zeros(on.dim)).x
+            polled, moves = np.concatenate([c for c, _ in sums]), np.concatenate([m for _, m in sums])
+            along = -(moves * on.c[polled]).sum(axis=1) / (RATE * (on.c[polled] ** 2).sum(axis=1))
+            ratios.append([along[polled == i].mean() for i in range(on.clients)])
             weights = np.linalg.solve(on.c.T, -x)  # the model's way is a sum of the six g_i, which span the space
             drifts.append([weights[0] / weights.mean(), weights[-1] / weights.mean()])
         for place, (who, i) in enumerate((("fastest", 0), ("slowest", on.clients - 1))):
@@ -139,20 +139,6 @@ def favano() -> Iterator[Row]:
             yield exact(
                 f"{alpha}, {who} client: its weight in the model's way over the mean", np.array(drifts)[:, place], 1.0, 0.1
             )
-
-
-class Steps(Clients):
-    """Clients whose steps take exponential times, with means from 0.2 to 1 second."""
-
-    def scheduler(self, algorithm: Algorithm, on: Noisy, updates: int, seed: int) -> Scheduler:
-        timing = Timing(
-            clients=on.clients,
-            seed=seed,
-            compute=Duration.exponential(np.linspace(0.2, 1.0, on.clients), per_step=True),
-            steps=LocalSteps(values=24),
-            max_updates=updates,
-        )
-        return Scheduler(timing, algorithm.dispatch(on.info), p=on.p())
 
 
 @claim(

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fedbench import kernels as k
-from fedbench.bench.case import Case, Outcome, Ready, Way, draws
-from fedbench.bench.server import SMALL, TORCH, D
+from fedbench.bench.case import Outcome, Ready, Way, draws
+from fedbench.bench.server import TORCH, our_way, server_case
 from fedbench.bench.torch_ways import tensors
 
 ARRIVALS, CLIENTS = 5, 10
@@ -135,27 +135,19 @@ def true_agreeing(given: Agreeing) -> Outcome:
 
 
 CASES = (
-    Case(
-        name="ca2fl-11m",
-        group="server",
-        size=D,
-        small=SMALL,
-        inputs=cached_inputs,
-        ours=Way("fedbench", ours_calibrated, ("fedbench.kernels:calibrated_mean",)),
-        versus=(Way("torch-eager", torch_calibrated, TORCH),),
-        reference=true_calibrated,
-        tolerance=1e-5,  # float32 against float64, of the largest value
+    server_case(
+        "ca2fl-11m",
+        cached_inputs,
+        our_way(ours_calibrated, "fedbench.kernels:calibrated_mean"),
+        true_calibrated,
+        Way("torch-eager", torch_calibrated, TORCH),
     ),
-    Case(
-        name="fedac-11m",
-        group="server",
-        size=D,
-        small=SMALL,
-        inputs=agreeing_inputs,
-        ours=Way("fedbench", ours_agreeing, ("fedbench.kernels:direction_cosine",)),
+    server_case(
+        "fedac-11m",
+        agreeing_inputs,
+        our_way(ours_agreeing, "fedbench.kernels:direction_cosine"),
+        true_agreeing,
         # cosine_similarity sums 11 million products in float32.
-        versus=(Way("torch-eager", torch_agreeing, TORCH, tolerance=1e-3),),
-        reference=true_agreeing,
-        tolerance=1e-5,
+        Way("torch-eager", torch_agreeing, TORCH, tolerance=1e-3),
     ),
 )

@@ -144,7 +144,8 @@ READERS = (
 )
 
 
-def _case(name: str, inputs: Any, ours: Way, reference: Callable[[Any], Outcome], *versus: Way) -> Case:
+def server_case(name: str, inputs: Any, ours: Way, reference: Callable[[Any], Outcome], *versus: Way) -> Case:
+    """Returns a case of vectors of D elements, whose ways must agree with the float64 truth."""
     return Case(
         name=name,
         group="server",
@@ -158,43 +159,44 @@ def _case(name: str, inputs: Any, ours: Way, reference: Callable[[Any], Outcome]
     )
 
 
-def _ours(start: Callable[[Any], Ready], kernel: str) -> Way:
-    return Way("fedbench", start, (f"fedbench.kernels.{kernel}",))
+def our_way(start: Callable[[Any], Ready], kernel: str) -> Way:
+    """Returns our way, which needs a kernel, given as `module:function`."""
+    return Way("fedbench", start, (kernel,))
 
 
 CASES = (
-    _case(
+    server_case(
         "sum10-11m",
         sum_inputs,
-        _ours(ours_sum, "accumulate:weighted_sum_norm"),
+        our_way(ours_sum, "fedbench.kernels.accumulate:weighted_sum_norm"),
         true_sum,
         Way("state-dict", torches.sum_state_dicts, TORCH),
         Way("flat-add", torches.sum_flat, TORCH),
         *READERS,
     ),
-    _case(
+    server_case(
         "amsgrad-11m",
         step_inputs,
-        _ours(ours_amsgrad, "optimise:adaptive_step"),
+        our_way(ours_amsgrad, "fedbench.kernels.optimise:adaptive_step"),
         true_amsgrad,
         Way("torch-eager", torches.amsgrad_eager, TORCH),
         Way("torch-foreach", torches.amsgrad("foreach"), TORCH),
         Way("torch-fused", torches.amsgrad("fused"), TORCH),
     ),
-    _case(
+    server_case(
         "clip-adam-11m",
         step_inputs,
-        _ours(ours_clip_adam, "optimise:clip_adam"),
+        our_way(ours_clip_adam, "fedbench.kernels.optimise:clip_adam"),
         true_clip_adam,
         # clip_grad_norm_ sums 11 million squares in float32: its norm is off by 4e-4.
         Way("torch-eager", torches.clip_adam_eager, TORCH, tolerance=1e-3),
         Way("torch-foreach", torches.clip_adam("foreach"), TORCH, tolerance=1e-3),
         Way("torch-fused", torches.clip_adam("fused"), TORCH, tolerance=1e-3),
     ),
-    _case(
+    server_case(
         "sum10-amsgrad-11m",
         sum_step_inputs,
-        _ours(ours_sum_amsgrad, "optimise:sum_adaptive_step"),
+        our_way(ours_sum_amsgrad, "fedbench.kernels.optimise:sum_adaptive_step"),
         true_sum_amsgrad,
         Way("torch-eager", torches.sum_amsgrad_eager, TORCH),
     ),

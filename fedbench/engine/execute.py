@@ -57,8 +57,6 @@ class Execution:
             always fits.
         wave_size: bounds the jobs of a wave; None: no bound.
         workers: a wave has the same number of jobs for each of them where possible.
-        step_writes_memory: whether `step` may overwrite rows of state.memory, as under Rounds and
-            Poll.
     """
 
     def __init__(
@@ -71,13 +69,12 @@ class Execution:
         wave_bytes: int = WAVE_BYTES,
         wave_size: int | None = None,
         workers: int = 1,
-        step_writes_memory: bool = True,
     ) -> None:
         self.algorithm, self.backend, self.info = algorithm, backend, info
         self.public = PublicData(backend)
         self.tools = EngineTools(self)
         self.wave_bytes, self.wave_size, self.workers = wave_bytes, wave_size, workers
-        self.step_writes_memory = step_writes_memory
+        self.step_writes_memory = algorithm.dispatch(info).starts_from_later_version
         self.dtype, self.shape = x0.dtype, x0.shape
         self.version = 0
         self.buffers = backend.initial_buffers()

@@ -123,7 +123,7 @@ class Run:
         return GridEvaluator(self.evaluator.metrics, s.evaluation.every_seconds, self.progress, s.goal, s.budget.hold_points)
 
     def _execution(self) -> Execution:
-        dispatch, options = self.setup.dispatch, self.options
+        options = self.options
         execution = Execution(
             self.spec.algorithm,
             self.backend,
@@ -132,9 +132,8 @@ class Run:
             wave_bytes=options.wave_bytes,
             wave_size=options.wave_size,
             workers=options.workers,
-            step_writes_memory=dispatch.starts_from_later_version,
         )
-        sampling = _repeating_sampling(dispatch)
+        sampling = _repeating_sampling(self.setup.dispatch)
         if execution.memory is not None and sampling:
             raise UsageError(
                 f"algorithm {self.spec.algorithm.name}: clients have memory, so a job cannot count twice; sampling must be "

@@ -166,14 +166,7 @@ def _execute(
     jobs and chunks of `size` updates."""
     plan, x0 = vector["plan"], np.array(vector["x0"], dtype)
     info = Info(problem.clients, problem.n(), problem.p())
-    execution = Execution(
-        algorithm,
-        ReferenceTrainer(problem, dtype=dtype),
-        info,
-        x0,
-        wave_size=wave,
-        step_writes_memory=algorithm.dispatch(info).starts_from_later_version,
-    )
+    execution = Execution(algorithm, ReferenceTrainer(problem, dtype=dtype), info, x0, wave_size=wave)
     execution.public = ScriptedBatches(execution.backend, plan["updates"])
     first, trace = x0.copy(), Trace()
     execution.run(scripted_chunks(plan, size), [trace])

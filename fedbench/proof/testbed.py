@@ -88,14 +88,8 @@ class World:
     def execution(self, algorithm: Algorithm | None = None, wave_size: int | None = None) -> Execution:
         """Returns an execution at version 0. `algorithm`, if given, takes the place of the world's
         own."""
-        return Execution(
-            algorithm or self.algorithm,
-            ReferenceTrainer(self.problem, dtype=self.dtype),
-            self.info,
-            self.x0,
-            wave_size=wave_size,
-            step_writes_memory=self.dispatch.starts_from_later_version,
-        )
+        trainer = ReferenceTrainer(self.problem, dtype=self.dtype)
+        return Execution(algorithm or self.algorithm, trainer, self.info, self.x0, wave_size=wave_size)
 
     def plan(self, execution: Execution) -> Iterator[Chunk]:
         """Returns a plan of UPDATES updates. An algorithm that selects clients is asked at the

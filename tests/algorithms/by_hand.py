@@ -115,9 +115,7 @@ def run(
     )
     trace = Trace([x0.copy()])
     trace.chunk = Scheduler(timing, dispatch, p=problem.p()).next()
-    execution = Execution(
-        algorithm, ReferenceTrainer(problem, dtype=x0.dtype), info, x0, step_writes_memory=dispatch.starts_from_later_version
-    )
+    execution = Execution(algorithm, ReferenceTrainer(problem, dtype=x0.dtype), info, x0)
     execution.run([trace.chunk], [trace])
     trace.state = execution.state
     assert len(trace.x) == updates + 1

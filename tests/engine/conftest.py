@@ -33,7 +33,7 @@ from fedbench.tasks.layers import (
 from fedbench.tasks.models import Model
 from fedbench.tasks.sequences import Embedding, Last
 from fedbench.tasks.task import Task
-from fedbench.types import Info, Poll, Rounds
+from fedbench.types import Info, Poll
 
 
 def quadratic(clients: int, dim: int = 6, seed: int = 0, dtype: str = "float32") -> Quadratic:
@@ -99,7 +99,6 @@ class World:
     def execution(self, algorithm: Algorithm, **options: Any) -> Execution:
         info = Info(self.problem.clients, self.problem.n(), self.problem.p())
         dtype = self.problem.c.dtype
-        options.setdefault("step_writes_memory", isinstance(algorithm.dispatch(info), Rounds | Poll))
         x0 = np.linspace(-1, 1, self.problem.dim).astype(dtype)
         return Execution(algorithm, ReferenceTrainer(self.problem, dtype=dtype), info, x0, **options)
 

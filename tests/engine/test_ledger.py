@@ -77,17 +77,24 @@ def test_the_histogram_holds_two_hundred_values_of_staleness(slow: int) -> None:
 
 @pytest.mark.parametrize(
     ("dispatch", "may_write"),
-    [(Poll(period_seconds=1.0, max_steps=1, cohort_size=1), True), (Mailbox(cohort_size=1), False)],
+    [
+        (Poll(period_seconds=1.0, max_steps=1, cohort_size=1), True),
+        (Stream(concurrency=2), False),
+        (Mailbox(cohort_size=1), None),
+    ],
 )
-def test_memory_under_mailbox_and_poll(dispatch: Dispatch, may_write: bool) -> None:
-    """SCAFFOLD's clients remember: a Poll lets `step` write their rows, a Mailbox may consume a job
-    twice and is refused."""
-    run = Run(RunSpec(load("digits-demo", ["task.model=softmax"]), registry.algorithm("scaffold"), 0))
-    run.setup.dispatch = dispatch
+def test_memory_under_poll_stream_and_mailbox(
+    dispatch: Dispatch, may_write: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SCAFFOLD's clients remember: a Poll lets `step` write their rows and a Stream does not. A
+    Mailbox may consume a job twice and is refused."""
+    algorithm = registry.algorithm("scaffold")
+    monkeypatch.setattr(type(algorithm), "dispatch", lambda self, info: dispatch)
+    run = Run(RunSpec(load("digits-demo", ["task.model=softmax"]), algorithm, 0))
     trainer = run.backend
     try:
-        if may_write:
-            assert run._execution().step_writes_memory
+        if may_write is not None:
+            assert run._execution().step_writes_memory == may_write
         else:
             with pytest.raises(UsageError, match=r"a job cannot count twice; .* got Mailbox, which draws with replacement"):
                 run._execution()

@@ -225,13 +225,7 @@ def play(
         start: x^0; None is `start_of`.
     """
     trainer = ReferenceTrainer(on, dtype="float64", seed=seed, batch_size=1 if noise else None)
-    execution = Execution(
-        algorithm,
-        trainer,
-        on.info,
-        start_of(on) if start is None else start,
-        step_writes_memory=algorithm.dispatch(on.info).starts_from_later_version,
-    )
+    execution = Execution(algorithm, trainer, on.info, start_of(on) if start is None else start)
     measured = Measured(on, arrivals=np.zeros(on.clients))
     try:
         with np.errstate(over="ignore", invalid="ignore"):

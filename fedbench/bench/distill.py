@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbench import kernels as k
+from fedbench.bench import truth
 from fedbench.bench.case import Case, Outcome, Ready, Way, draws
 
 ALPHA_MIN, ALPHA_MAX = 0.2, 0.8
@@ -51,10 +52,8 @@ def with_autograd(logits: Any) -> Ready:
 
 
 def reference(logits: Any) -> Outcome:
-    from fedbench.kernels import reference_steps
-
     student, teacher = logits
-    return reference_steps.distill(student, teacher, ALPHA_MIN, ALPHA_MAX)
+    return truth.distill(student, teacher, ALPHA_MIN, ALPHA_MAX)
 
 
 def _case(rows: int, classes: int) -> Case:

@@ -16,6 +16,7 @@ from fedbench import kernels as k
 from fedbench.bench import torch_ways as torches
 from fedbench.bench.case import Case, Outcome, Ready, Way, draws
 from fedbench.bench.torch_ways import CLIP, RATE
+from fedbench.bench.truth import adaptive
 
 D, SMALL = 11_173_962, 10_007
 TORCH = ("torch",)
@@ -98,10 +99,8 @@ def true_sum(given: Sum) -> Outcome:
 
 
 def true_step(x: Any, moments: tuple[Any, ...], g: Any, rate: float, *, maximum: bool) -> Outcome:
-    from fedbench.kernels import reference_steps
-
     doubles = tuple(np.asarray(a, np.float64) for a in moments)
-    x, new = reference_steps.adaptive(np.asarray(x, np.float64), doubles, np.asarray(g, np.float64), k.AdamRule(rate), maximum)
+    x, new = adaptive(np.asarray(x, np.float64), doubles, np.asarray(g, np.float64), k.AdamRule(rate), maximum)
     return {"x": x, **dict(zip(("m", "v", "vhat"), new, strict=False))}
 
 

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fedbench import kernels
-from fedbench.kernels import accumulate, reference
+from fedbench.kernels import accumulate
+from tests.kernels import reference
 
 DETERMINISTIC = settings(
     derandomize=True, deadline=None, max_examples=30, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

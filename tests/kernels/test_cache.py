@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fedbench.kernels import calibrated_mean, newest_mean, reference_steps
+from fedbench.kernels import calibrated_mean, newest_mean
 from fedbench.tables import ClientTable
+from tests.kernels import reference
 
 Array = npt.NDArray[Any]
 CLIENTS = [3, 0, 3, 4, 0]
@@ -32,7 +33,7 @@ def filled(d: int, dtype: Any) -> tuple[ClientTable, Array]:
 def test_is_the_reference(isa: str, order: Any, d: int, dtype: Any) -> None:
     table, arrivals = filled(d, dtype)
     w = [0.2, -1.0, 0.5, 0.3, 0.7]
-    want = reference_steps.update_cache(order, w, list(arrivals), CLIENTS, table.dense(), table.total, 1 / 5)
+    want = reference.update_cache(order, w, list(arrivals), CLIENTS, table.dense(), table.total, 1 / 5)
     if order == "newest":
         got = newest_mean(table, CLIENTS, arrivals, divisor=5, isa=isa)
     else:

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from fedbench import kernels
-from fedbench.kernels import AdamRule, accumulate, reference_steps
+from fedbench.kernels import AdamRule, accumulate
+from tests.kernels import reference
 
 pytestmark = pytest.mark.gpu
 cuda: Any = None if kernels.build_info()["cuda"] is False else __import__("fedbench.kernels.cuda", fromlist=["cuda"])
@@ -124,7 +125,7 @@ def test_adaptive_steps(put: Any, d: int, dtype: Any, maximum: str, momentum: st
 def test_cache(put: Any, order: Any, d: int, dtype: Any) -> None:
     arrivals, rows = vectors(1, 4, d, dtype), np.stack(vectors(2, 3, d, dtype)) if d else np.zeros((3, 0), dtype)
     clients, w, total = [2, 0, 2, 1], [0.2, -1.0, 0.5, 0.3], rows.astype(np.float64).sum(axis=0)
-    want, want_rows, want_total = reference_steps.update_cache(order, w, arrivals, clients, rows, total, 1 / 3)
+    want, want_rows, want_total = reference.update_cache(order, w, arrivals, clients, rows, total, 1 / 3)
     on_device, sums = [put(row) for row in rows], put(total)
     used = [] if order == "newest" else w
     got = cuda.update_cache(used, [put(a) for a in arrivals], [on_device[c] for c in clients], sums, 1 / 3, order=order)

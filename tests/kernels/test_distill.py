@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from fedbench import kernels
-from fedbench.kernels import reference_steps
+from fedbench.bench import truth
 from fedbench.kernels.distill import Distilled, TeacherMean, distill, softmax
+from tests.kernels import reference
 
 Array = npt.NDArray[Any]
 DTYPES = [np.float32, np.float64]
@@ -32,7 +33,7 @@ def teacher_of(kind: str, t: Array) -> Array:
     """Logits, or probabilities with some exact zeros."""
     if kind == "logits":
         return t
-    p = np.exp(reference_steps.log_softmax(t.astype(np.float64)))
+    p = np.exp(truth.log_softmax(t.astype(np.float64)))
     p[p < p.max(axis=1, keepdims=True) * 1e-3] = 0
     return (p / p.sum(axis=1, keepdims=True)).astype(t.dtype)
 
@@ -40,7 +41,7 @@ def teacher_of(kind: str, t: Array) -> Array:
 @pytest.fixture
 def backend(backend_name: str) -> Callable[..., Any]:
     if backend_name == "reference":
-        return lambda s, t, low, high, kind="logits": Distilled(**reference_steps.distill(s, t, low, high, kind))
+        return lambda s, t, low, high, kind="logits": Distilled(**truth.distill(s, t, low, high, kind))
     return lambda s, t, low, high, kind="logits": distill(s, t, low, high, kind=kind, isa=backend_name)
 
 
@@ -60,7 +61,7 @@ def test_agrees_with_the_reference(backend: Any, rows: int, classes: int, dtype:
     for seed, scale in ((1, 0.1), (2, 3.0), (3, 30.0)):
         s, t = logits(seed, rows, classes, dtype, scale)
         t = teacher_of(kind, t)
-        want = reference_steps.distill(s, t, 0.2, 0.8, kind)
+        want = truth.distill(s, t, 0.2, 0.8, kind)
         close(backend(s, t, 0.2, 0.8, kind), want, 1e-6 * max(1, scale / 3) if dtype == np.float32 else 1e-12)
 
 
@@ -126,7 +127,7 @@ def test_ties_go_to_the_lowest_class(backend: Any, classes: int, dtype: Any) -> 
 def test_extreme_logits(backend: Any, classes: int, dtype: Any) -> None:
     s, t = (np.where(z > 0, 1e4, -1e4).astype(dtype) for z in logits(8, 9, classes, dtype))
     got = backend(s, t, 0.2, 0.8)
-    close(got, reference_steps.distill(s, t, 0.2, 0.8), 2e-7 if dtype == np.float32 else 1e-12)
+    close(got, truth.distill(s, t, 0.2, 0.8), 2e-7 if dtype == np.float32 else 1e-12)
     assert np.isfinite(got.grad).all()
 
 
@@ -242,7 +243,7 @@ def test_the_teacher_mean_follows_replacements(dtype: Any, kind: Any) -> None:
         newest[client], _ = logits(turn, 6, 5, dtype)
         table.replace(client, newest[client])
         store = [z if kind == "logits" else softmax(z) for z in newest.values()]
-        want = reference_steps.teacher_mean(list(store), [4, 0, 4])
+        want = reference.teacher_mean(list(store), [4, 0, 4])
         assert np.abs(table.mean([4, 0, 4]) - want).max() <= (1e-6 if dtype == np.float32 else 1e-12)
         assert table.count == len(newest)
 

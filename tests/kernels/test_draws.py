@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from fedbench.kernels.reference import philox4x32
 from fedbench.kernels.scheduler import NANOSECONDS, Duration, LocalSteps, Timing
 from fedbench.types import Rounds, Stream
 from tests.kernels.plans import (
@@ -20,6 +19,7 @@ from tests.kernels.plans import (
     plan,
     selected,
 )
+from tests.kernels.reference import philox4x32
 
 CLIENTS = 20_000
 DRAWN = {

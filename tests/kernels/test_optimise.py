@@ -12,8 +12,9 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from fedbench.bench import truth
 from fedbench.kernels import AdamRule, accumulate, adaptive_step, clip_adam, clip_sgd, sum_adaptive_step
-from fedbench.kernels import reference_steps as ref
+from tests.kernels import reference
 
 Array = npt.NDArray[Any]
 DTYPES = [np.float32, np.float64]
@@ -38,14 +39,14 @@ def same(a: Any, b: Any) -> None:
 def test_clipped_steps_are_the_reference(isa: str, d: int, dtype: Any, clip: float | None) -> None:
     x, g, m, v = vectors(d, 4, d, dtype)
     v = abs(v)
-    want, norm, factor = ref.clip_sgd(x, g, 0.1, clip)
+    want, norm, factor = reference.clip_sgd(x, g, 0.1, clip)
     y = x.copy()
     assert clip_sgd(y, g, 0.1, clip, isa=isa) == (norm, factor)
     same([y], [want])
     moments: tuple[Array, ...] = (m.copy(), v.copy())
     for step in (1, 2, 3, 1000):
         rule = AdamRule(0.01, step=step)
-        x, moments, norm, factor = ref.clip_adam(x, moments, g, rule, clip)
+        x, moments, norm, factor = reference.clip_adam(x, moments, g, rule, clip)
         y = want if step == 1 else y
         if step == 1:
             y = vectors(d, 4, d, dtype)[0]
@@ -66,7 +67,7 @@ def test_adaptive_steps_are_the_reference(isa: str, d: int, dtype: Any, maximum:
     for step in (1, 2, 5):
         rule = AdamRule(0.01, 0.9, 0.99, 1e-3, momentum == "corrected", step, momentum == "ahead")
         direction, norm2 = accumulate.weighted_sum_norm(weights * step, deltas)
-        x, moments = ref.adaptive(x, moments, direction, rule, maximum == "used")
+        x, moments = truth.adaptive(x, moments, direction, rule, maximum == "used")
         adaptive_step(y, m, v, vhat, direction, rule, use_maximum=maximum == "used", isa=isa)
         got = sum_adaptive_step(*fused, weights * step, deltas, rule, use_maximum=maximum == "used", isa=isa)  # type: ignore[arg-type, misc]
         assert got == norm2

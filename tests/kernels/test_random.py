@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fedbench import _core
 from fedbench.kernels.random import Purpose, RandomStream, draw_batches
-from fedbench.kernels.reference import philox4x32
+from tests.kernels.reference import philox4x32
 
 DETERMINISTIC = settings(derandomize=True, deadline=None, max_examples=100, database=None)
 word = st.integers(0, 2**32 - 1)

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import kernels as k
-from fedbench.kernels import reference as ref
-from fedbench.kernels import reference_steps as steps
+from fedbench.bench import truth
 from fedbench.kernels.accumulate import weighted_sum_norm
 from fedbench.kernels.distill import Distilled
 from fedbench.types import Batch, Info
+from tests.kernels import reference as ref
 
 Array = npt.NDArray[Any]
 Arguments = dict[str, Any]
@@ -47,12 +47,12 @@ def optimiser(*names: str) -> dict[str, str]:
 
 
 def _adam(a: Arguments) -> list[Array]:
-    x, (m, v), _, _ = steps.clip_adam(a["x"], (a["m"], a["v"]), a["g"], RULE, 1.0)
+    x, (m, v), _, _ = ref.clip_adam(a["x"], (a["m"], a["v"]), a["g"], RULE, 1.0)
     return [x, m, v]
 
 
 def _adaptive(a: Arguments, direction: Array) -> list[Array]:
-    x, moments = steps.adaptive(a["x"], (a["m"], a["v"], a["vhat"]), direction, RULE, True)
+    x, moments = truth.adaptive(a["x"], (a["m"], a["v"], a["vhat"]), direction, RULE, True)
     return [x, *moments]
 
 
@@ -83,7 +83,7 @@ def _call_distill(a: Arguments) -> list[Array]:
 
 
 def _numpy_distill(a: Arguments) -> list[Array]:
-    want = steps.distill(a["student"], a["teacher"], 0.2, 0.8)
+    want = truth.distill(a["student"], a["teacher"], 0.2, 0.8)
     return [want[name] for name in FIELDS]
 
 
@@ -155,7 +155,7 @@ DOORS: dict[str, Door] = {
         ),
     ),
     "clip_sgd": Door(
-        optimiser("x", "g"), _call_sgd, lambda a: [steps.clip_sgd(a["x"], a["g"], 0.1, 1.0)[0]], frozenset({"x"})
+        optimiser("x", "g"), _call_sgd, lambda a: [ref.clip_sgd(a["x"], a["g"], 0.1, 1.0)[0]], frozenset({"x"})
     ),
     "clip_adam": Door(optimiser("x", "m", "v", "g"), _call_adam, _adam, frozenset("xmv")),
     "adaptive_step": Door(
@@ -169,7 +169,7 @@ DOORS: dict[str, Door] = {
         {"student": "BC", "teacher": "BC"} | DISTILLED, _call_distill, _numpy_distill, frozenset(DISTILLED), COLUMNS, exact=False
     ),
     "softmax": Door(
-        {"logits": "BC"}, lambda a: k.softmax(a["logits"]), lambda a: np.exp(steps.log_softmax(a["logits"].astype(float))),
+        {"logits": "BC"}, lambda a: k.softmax(a["logits"]), lambda a: np.exp(truth.log_softmax(a["logits"].astype(float))),
         exact=False, also={"logits": EITHER | {"longer"}},
     ),
     "TeacherMean": Door(

@@ -1,4 +1,4 @@
-"""Distillation, optimiser steps and caches in numpy, for tests and as the truth of benchmarks.
+"""What benchmarks compare results with: distillation and adaptive steps in numpy.
 
 The C++ must be equal to the steps bit for bit. `distill` computes in float64, and the C++ agrees
 with it to the accuracy of the dtype.
@@ -6,14 +6,15 @@ with it to the accuracy of the dtype.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.kernels import reference
-from fedbench.kernels.optimise import AdamRule
-from fedbench.kernels.reference import Array
+if TYPE_CHECKING:
+    from fedbench.kernels.optimise import AdamRule
+
+Array = npt.NDArray[np.floating[Any]]
 
 
 def log_softmax(logits: Array) -> Array:
@@ -41,18 +42,6 @@ def distill(student: Array, teacher: Array, alpha_min: float, alpha_max: float, 
     return dict(zip(names, (loss, relative, alpha, grad, p, label, entropy, kl, ce), strict=True))
 
 
-def clip_factor(g: Array, clip: float | None) -> tuple[float, float]:
-    """Returns the gradient's norm and the clipping factor."""
-    norm = float(np.sqrt(reference.dot(g, g)))
-    return norm, 1.0 if clip is None or norm <= clip else clip / norm
-
-
-def clip_sgd(x: Array, g: Array, rate: float, clip: float | None) -> tuple[Array, float, float]:
-    """Returns the new x, the gradient's norm and the clipping factor."""
-    norm, factor = clip_factor(g, clip)
-    return x - rate * (factor * g), norm, factor
-
-
 def _power(base: float, exponent: int) -> float:
     result = 1.0
     while exponent:
@@ -75,34 +64,3 @@ def adaptive(
     root = float(1 / np.sqrt(np.float64(second)))
     used = rule.beta1 * m + (1 - rule.beta1) * g if rule.ahead else m
     return x + (rule.rate / first * used) / (np.sqrt(u) * root + rule.epsilon), new
-
-
-def clip_adam(
-    x: Array, moments: tuple[Array, ...], g: Array, rule: AdamRule, clip: float | None
-) -> tuple[Array, tuple[Array, ...], float, float]:
-    """Returns the new x, the new moments, the gradient's norm and the clipping factor."""
-    norm, factor = clip_factor(g, clip)
-    descent = AdamRule(-rule.rate, rule.beta1, rule.beta2, rule.epsilon, rule.bias_correction, rule.step)
-    x, moments = adaptive(x, moments, factor * g, descent, False)
-    return x, moments, norm, factor
-
-
-def update_cache(
-    order: str, weights: list[float], vectors: list[Array], clients: list[int], rows: Array, total: Array, scale: float
-) -> tuple[Array, Array, Array]:
-    """Returns the mean v, the new rows (N, d) and their new sum (d,), which is float64."""
-    real, rows, total = rows.dtype.type, rows.copy(), total.copy()
-    v, before = (scale * total).astype(rows.dtype), rows.copy()
-    for k, (vector, client) in enumerate(zip(vectors, clients, strict=True)):
-        if order != "newest":
-            old = before[client] if order == "deferred" else rows[client]
-            v = reference.fma(np.full_like(v, real(weights[k])), vector - old, v)
-        total += vector.astype(np.float64) - rows[client]
-        rows[client] = vector
-    return (scale * total).astype(rows.dtype) if order == "newest" else v, rows, total
-
-
-def teacher_mean(store: list[npt.NDArray[Any] | None], batch: list[int]) -> Array:
-    """Returns the mean over the clients that have logits."""
-    result: Array = np.mean([np.asarray(z, np.float64)[batch] for z in store if z is not None], axis=0)
-    return result

@@ -1,5 +1,7 @@
-"""The kernels in numpy, to which the C++ must be equal bit for bit. They are slow, and only tests
-use them."""
+"""The kernels in numpy, to which the C++ must be equal bit for bit.
+
+`adaptive` and `distill`, which benchmarks need too, are in `fedbench.bench.truth`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.floating[Any]]
+from fedbench.bench.truth import Array, adaptive
+from fedbench.kernels.optimise import AdamRule
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
@@ -95,3 +98,46 @@ def philox4x32(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tupl
         c0, c1, c2, c3 = (b >> 32) ^ c1 ^ k0, b & mask, (a >> 32) ^ c3 ^ k1, a & mask
         k0, k1 = (k0 + 0x9E3779B9) & mask, (k1 + 0xBB67AE85) & mask
     return c0, c1, c2, c3
+
+
+def clip_factor(g: Array, clip: float | None) -> tuple[float, float]:
+    """Returns the gradient's norm and the clipping factor."""
+    norm = float(np.sqrt(dot(g, g)))
+    return norm, 1.0 if clip is None or norm <= clip else clip / norm
+
+
+def clip_sgd(x: Array, g: Array, rate: float, clip: float | None) -> tuple[Array, float, float]:
+    """Returns the new x, the gradient's norm and the clipping factor."""
+    norm, factor = clip_factor(g, clip)
+    return x - rate * (factor * g), norm, factor
+
+
+def clip_adam(
+    x: Array, moments: tuple[Array, ...], g: Array, rule: AdamRule, clip: float | None
+) -> tuple[Array, tuple[Array, ...], float, float]:
+    """Returns the new x, the new moments, the gradient's norm and the clipping factor."""
+    norm, factor = clip_factor(g, clip)
+    descent = AdamRule(-rule.rate, rule.beta1, rule.beta2, rule.epsilon, rule.bias_correction, rule.step)
+    x, moments = adaptive(x, moments, factor * g, descent, False)
+    return x, moments, norm, factor
+
+
+def update_cache(
+    order: str, weights: list[float], vectors: list[Array], clients: list[int], rows: Array, total: Array, scale: float
+) -> tuple[Array, Array, Array]:
+    """Returns the mean v, the new rows (N, d) and their new sum (d,), which is float64."""
+    real, rows, total = rows.dtype.type, rows.copy(), total.copy()
+    v, before = (scale * total).astype(rows.dtype), rows.copy()
+    for k, (vector, client) in enumerate(zip(vectors, clients, strict=True)):
+        if order != "newest":
+            old = before[client] if order == "deferred" else rows[client]
+            v = fma(np.full_like(v, real(weights[k])), vector - old, v)
+        total += vector.astype(np.float64) - rows[client]
+        rows[client] = vector
+    return (scale * total).astype(rows.dtype) if order == "newest" else v, rows, total
+
+
+def teacher_mean(store: list[npt.NDArray[Any] | None], batch: list[int]) -> Array:
+    """Returns the mean over the clients that have logits."""
+    result: Array = np.mean([np.asarray(z, np.float64)[batch] for z in store if z is not None], axis=0)
+    return result

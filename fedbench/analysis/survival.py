@@ -9,6 +9,8 @@ import numpy as np
 
 from fedbench.errors import UsageError
 
+ROUNDING = 1e-12  # the share that waits is a product, which may be 1/2 and a little more where it should be 1/2
+
 
 def median_arrival(reached: Sequence[float | None], censored_at: Sequence[float]) -> float | None:
     """Returns the first time by which half of the runs have arrived, None if they have not. The
@@ -26,5 +28,5 @@ def median_arrival(reached: Sequence[float | None], censored_at: Sequence[float]
     hits = [time for time in reached if time is not None]
     misses = [end for time, end in zip(reached, censored_at, strict=True) if time is None]
     waiting = ecdf(CensoredData(uncensored=hits, right=misses)).sf
-    half = np.flatnonzero(waiting.probabilities <= 0.5)
+    half = np.flatnonzero(waiting.probabilities <= 0.5 + ROUNDING)
     return float(waiting.quantiles[half[0]]) if len(half) else None

@@ -80,12 +80,18 @@ def test_nobody_or_everybody_arrives() -> None:
         median_arrival([1.0, None], [8.0])
 
 
-TIMES = st.lists(st.tuples(st.booleans(), st.integers(1, 6)), min_size=1, max_size=9)
+@pytest.mark.parametrize("half", [12, 19, 60])
+def test_a_half_is_a_half_however_it_is_rounded(half: int) -> None:
+    """The product of these shares in floating point is 1/2 and a little more."""
+    times = [float(t) for t in range(1, half + 1)]
+    assert median_arrival([*times, *[None] * half], [99.0] * (2 * half)) == half
+
+
+TIMES = st.lists(st.tuples(st.booleans(), st.integers(1, 6)), min_size=1, max_size=40)
 
 
 @given(TIMES)
 def test_it_is_the_product_by_hand(times: list[tuple[bool, int]]) -> None:
-    """Of up to nine runs no product is rounded to the wrong side of 1/2."""
     reached, ends = [float(t) if hit else None for hit, t in times], [float(t) for _, t in times]
     assert median_arrival(reached, ends) == by_hand(reached, ends)
 

@@ -44,7 +44,9 @@ void every_part_is_done_once() {
             while (!over) helpers.is_open() ? helpers.help() : std::this_thread::yield();
         });
     bool once = true;
-    std::size_t sections = 0, others = 0;
+    std::size_t sections = 0;
+    std::atomic<std::size_t> others{0};
+    const std::thread::id leader = std::this_thread::get_id();
     for (int job = 0; job < 40; ++job) {  // helpers leave after each
         helpers.open();
         if (job % 2 == 0)
@@ -52,12 +54,13 @@ void every_part_is_done_once() {
         for (std::size_t n = 0; n < 100; ++n, ++sections) {
             const std::size_t parts = 1 + n % 7;  // more parts than threads are fine
             std::size_t done[7] = {};
-            std::thread::id by[7];
-            helpers.split(parts, [&](Part part) { ++done[part.index], by[part.index] = std::this_thread::get_id(); });
-            for (std::size_t i = 0; i < 7; ++i) {
-                once = once && done[i] == (i < parts ? 1 : 0);
-                others += i < parts && by[i] != std::this_thread::get_id();
-            }
+            helpers.split(parts, [&](Part part) {
+                ++done[part.index];
+                if (std::this_thread::get_id() != leader) ++others;
+                // All helpers are there in this section, so one of them does a part while the leader waits.
+                while (job == 0 && n == 6 && others == 0) std::this_thread::yield();
+            });
+            for (std::size_t i = 0; i < 7; ++i) once = once && done[i] == (i < parts ? 1 : 0);
         }
         helpers.close();
     }

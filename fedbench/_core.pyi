@@ -58,21 +58,13 @@ def portable_exp(x: float) -> float: ...
 
 # ---- accumulate ----
 
-def weighted_sum_float32(weights: _Float64s, vectors: Any, out: _Array, isa: str = "") -> float: ...
-
-weighted_sum_float64 = weighted_sum_float32
-
-def movement_float32(x: _Array, base: _Array, delta: _Array, isa: str = "") -> tuple[float, float, float, float]: ...
-
-movement_float64 = movement_float32
-
-def dot_float32(a: _Array, b: _Array, isa: str = "") -> float: ...
-
-dot_float64 = dot_float32
+def weighted_sum(weights: _Float64s, vectors: Any, out: _Array, isa: str = "") -> float: ...
+def movement(x: _Array, base: _Array, delta: _Array, isa: str = "") -> tuple[float, float, float, float]: ...
+def dot(a: _Array, b: _Array, isa: str = "") -> float: ...
 
 # ---- distill ----
 
-def distill_float32(
+def distill(
     student: _Array,
     teacher: _Array,
     alpha_min: float,
@@ -82,8 +74,6 @@ def distill_float32(
     isa: str = "",
 ) -> tuple[float, float, float]: ...
 
-distill_float64 = distill_float32
-
 # ---- cache ----
 
 class CacheOrder(enum.Enum):
@@ -91,16 +81,14 @@ class CacheOrder(enum.Enum):
     immediate = 1
     newest = 2
 
-def update_cache_float32(
+def update_cache(
     weights: _Float64s, vectors: Any, rows: Any, sum: _Float64s, scale: float, order: CacheOrder, out: _Array, isa: str = ""
 ) -> None: ...
 
-update_cache_float64 = update_cache_float32
-
 # ---- optimise ----
 
-def clip_sgd_float32(x: _Array, g: _Array, rate: float, bound: float, isa: str = "") -> tuple[float, float]: ...
-def clip_adam_float32(
+def clip_sgd(x: _Array, g: _Array, rate: float, bound: float, isa: str = "") -> tuple[float, float]: ...
+def clip_adam(
     x: _Array,
     moments: tuple[_Array, ...],
     g: _Array,
@@ -108,7 +96,7 @@ def clip_adam_float32(
     bound: float,
     isa: str = "",
 ) -> tuple[float, float]: ...
-def adaptive_step_float32(
+def adaptive_step(
     x: _Array,
     moments: tuple[_Array, ...],
     direction: _Array,
@@ -116,7 +104,7 @@ def adaptive_step_float32(
     use_maximum: bool,
     isa: str = "",
 ) -> None: ...
-def sum_adaptive_step_float32(
+def sum_adaptive_step(
     x: _Array,
     moments: tuple[_Array, ...],
     weights: _Float64s,
@@ -125,11 +113,6 @@ def sum_adaptive_step_float32(
     use_maximum: bool,
     isa: str = "",
 ) -> float: ...
-
-clip_sgd_float64 = clip_sgd_float32
-clip_adam_float64 = clip_adam_float32
-adaptive_step_float64 = adaptive_step_float32
-sum_adaptive_step_float64 = sum_adaptive_step_float32
 
 # ---- probe ----
 
@@ -365,6 +348,4 @@ class LocalTrainerFloat32:
 
 class LocalTrainerFloat64(LocalTrainerFloat32): ...
 
-def score_float32(logits: _Array, labels: _Int64s) -> tuple[_Float64s, _Float64s]: ...
-
-score_float64 = score_float32
+def score(logits: _Array, labels: _Int64s) -> tuple[_Float64s, _Float64s]: ...

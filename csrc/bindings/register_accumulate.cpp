@@ -45,14 +45,11 @@ std::tuple<double, double, double, double> movement_of(const py::object& x, cons
 }  // namespace
 
 void register_accumulate(py::module_& module) {
-    module.def("weighted_sum_float32", &weighted_sum_into<float>, py::arg("weights"), py::arg("vectors"), py::arg("out"),
-               py::arg("isa") = "");
-    module.def("weighted_sum_float64", &weighted_sum_into<double>, py::arg("weights"), py::arg("vectors"), py::arg("out"),
-               py::arg("isa") = "");
-    module.def("movement_float32", &movement_of<float>, py::arg("x"), py::arg("base"), py::arg("delta"), py::arg("isa") = "");
-    module.def("movement_float64", &movement_of<double>, py::arg("x"), py::arg("base"), py::arg("delta"), py::arg("isa") = "");
-    module.def("dot_float32", &dot_of<float>, py::arg("a"), py::arg("b"), py::arg("isa") = "");
-    module.def("dot_float64", &dot_of<double>, py::arg("a"), py::arg("b"), py::arg("isa") = "");
+    const py::arg_v isa = py::arg("isa") = "";
+    module.def("weighted_sum", by_dtype<1>(&weighted_sum_into<float>, &weighted_sum_into<double>), py::arg("weights"), py::arg("vectors"),
+               py::arg("out"), isa);
+    module.def("movement", by_dtype<0>(&movement_of<float>, &movement_of<double>), py::arg("x"), py::arg("base"), py::arg("delta"), isa);
+    module.def("dot", by_dtype<0>(&dot_of<float>, &dot_of<double>), py::arg("a"), py::arg("b"), isa);
 }
 
 }  // namespace fedbench::bindings

@@ -46,12 +46,6 @@ void update_cache_in(const py::object& weights, const py::object& vectors, const
     update_cache<Real>(update, to, chosen);
 }
 
-template <typename Real>
-void add(py::module_& module, const char* name) {
-    module.def(name, &update_cache_in<Real>, py::arg("weights"), py::arg("vectors"), py::arg("rows"), py::arg("sum"), py::arg("scale"),
-               py::arg("order"), py::arg("out"), py::arg("isa") = "");
-}
-
 }  // namespace
 
 void register_cache(py::module_& module) {
@@ -60,8 +54,8 @@ void register_cache(py::module_& module) {
         .value("immediate", CacheOrder::immediate)
         .value("newest", CacheOrder::newest)
         .finalize();
-    add<float>(module, "update_cache_float32");
-    add<double>(module, "update_cache_float64");
+    module.def("update_cache", by_dtype<6>(&update_cache_in<float>, &update_cache_in<double>), py::arg("weights"), py::arg("vectors"),
+               py::arg("rows"), py::arg("sum"), py::arg("scale"), py::arg("order"), py::arg("out"), py::arg("isa") = "");
 }
 
 }  // namespace fedbench::bindings

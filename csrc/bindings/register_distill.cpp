@@ -12,13 +12,6 @@ namespace fedbench::bindings {
 
 namespace {
 
-template <typename T>
-std::span<T> column_out(const char* name, const py::handle& object, std::size_t rows) {
-    const auto view = output_of<T>(name, object);
-    if (view.size() != rows) refuse(name, "length " + std::to_string(rows), object);
-    return view;
-}
-
 /// out = (grad,) or (grad, probabilities, label, entropy, kl, ce).
 template <typename Real>
 DistillRows<Real> rows_out(const py::tuple& out, std::size_t rows, std::size_t classes) {
@@ -27,10 +20,10 @@ DistillRows<Real> rows_out(const py::tuple& out, std::size_t rows, std::size_t c
     to.grad = matrix_out<Real>("grad", out[0], rows, classes);
     if (out.size() == 1) return to;
     to.probabilities = matrix_out<Real>("probabilities", out[1], rows, classes);
-    to.label = column_out<std::int64_t>("label", out[2], rows);
-    to.entropy = column_out<double>("entropy", out[3], rows);
-    to.kl = column_out<double>("kl", out[4], rows);
-    to.ce = column_out<double>("ce", out[5], rows);
+    to.label = output_of<std::int64_t>("label", out[2], rows);
+    to.entropy = output_of<double>("entropy", out[3], rows);
+    to.kl = output_of<double>("kl", out[4], rows);
+    to.ce = output_of<double>("ce", out[5], rows);
     return to;
 }
 
@@ -67,17 +60,11 @@ std::tuple<double, double, double> distill_into(const py::object& student, const
     return {result.loss, result.relative_entropy, result.alpha};
 }
 
-template <typename Real>
-void add(py::module_& module, const char* name) {
-    module.def(name, &distill_into<Real>, py::arg("student"), py::arg("teacher"), py::arg("alpha_min"), py::arg("alpha_max"),
-               py::arg("out"), py::arg("probabilities") = false, py::arg("isa") = "");
-}
-
 }  // namespace
 
 void register_distill(py::module_& module) {
-    add<float>(module, "distill_float32");
-    add<double>(module, "distill_float64");
+    module.def("distill", by_dtype<0>(&distill_into<float>, &distill_into<double>), py::arg("student"), py::arg("teacher"),
+               py::arg("alpha_min"), py::arg("alpha_max"), py::arg("out"), py::arg("probabilities") = false, py::arg("isa") = "");
 }
 
 }  // namespace fedbench::bindings

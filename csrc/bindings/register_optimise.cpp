@@ -97,23 +97,18 @@ double sum_adaptive_on(const py::object& x, const py::tuple& moments, const py::
     return sum_adaptive_step<Real>(to, state, w, rows, rule_of(rule), use_maximum, chosen);
 }
 
-template <typename Real>
-void add(py::module_& module, const std::string& type) {
-    const py::arg_v isa = py::arg("isa") = "";
-    module.def(("clip_sgd_" + type).c_str(), &clip_sgd_on<Real>, py::arg("x"), py::arg("g"), py::arg("rate"), py::arg("bound"), isa);
-    module.def(("clip_adam_" + type).c_str(), &clip_adam_on<Real>, py::arg("x"), py::arg("moments"), py::arg("g"), py::arg("rule"),
-               py::arg("bound"), isa);
-    module.def(("adaptive_step_" + type).c_str(), &adaptive_on<Real>, py::arg("x"), py::arg("moments"), py::arg("direction"),
-               py::arg("rule"), py::arg("use_maximum"), isa);
-    module.def(("sum_adaptive_step_" + type).c_str(), &sum_adaptive_on<Real>, py::arg("x"), py::arg("moments"), py::arg("weights"),
-               py::arg("vectors"), py::arg("rule"), py::arg("use_maximum"), isa);
-}
-
 }  // namespace
 
 void register_optimise(py::module_& module) {
-    add<float>(module, "float32");
-    add<double>(module, "float64");
+    const py::arg_v isa = py::arg("isa") = "";
+    module.def("clip_sgd", by_dtype<0>(&clip_sgd_on<float>, &clip_sgd_on<double>), py::arg("x"), py::arg("g"), py::arg("rate"),
+               py::arg("bound"), isa);
+    module.def("clip_adam", by_dtype<0>(&clip_adam_on<float>, &clip_adam_on<double>), py::arg("x"), py::arg("moments"), py::arg("g"),
+               py::arg("rule"), py::arg("bound"), isa);
+    module.def("adaptive_step", by_dtype<0>(&adaptive_on<float>, &adaptive_on<double>), py::arg("x"), py::arg("moments"),
+               py::arg("direction"), py::arg("rule"), py::arg("use_maximum"), isa);
+    module.def("sum_adaptive_step", by_dtype<0>(&sum_adaptive_on<float>, &sum_adaptive_on<double>), py::arg("x"), py::arg("moments"),
+               py::arg("weights"), py::arg("vectors"), py::arg("rule"), py::arg("use_maximum"), isa);
 }
 
 }  // namespace fedbench::bindings

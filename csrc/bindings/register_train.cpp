@@ -1,5 +1,6 @@
 #include "register.hpp"
 #include "trainer.hpp"
+#include "vectors.hpp"
 
 namespace fedbench::bindings {
 
@@ -44,8 +45,8 @@ py::tuple score(const py::object& logits, const py::object& labels) {
 void register_train(py::module_& module) {
     register_trainer<float>(module, "LocalTrainerFloat32");
     register_trainer<double>(module, "LocalTrainerFloat64");
-    module.def("score_float32", &score<float>, py::arg("logits"), py::arg("labels"), "Cross-entropy, and 1.0 where right, per row.");
-    module.def("score_float64", &score<double>, py::arg("logits"), py::arg("labels"), "Cross-entropy, and 1.0 where right, per row.");
+    module.def("score", by_dtype<0>(&score<float>, &score<double>), py::arg("logits"), py::arg("labels"),
+               "Cross-entropy, and 1.0 where right, per row.");
 }
 
 }  // namespace fedbench::bindings

@@ -1,11 +1,28 @@
-// Shared by the bindings of the numerical kernels: the instruction set by name, rows, and the check
+// Shared by the bindings of the numerical kernels: one function for both dtypes, rows, and the check
 // for overlap.
 #pragma once
+
+#include <tuple>
 
 #include "arrays.hpp"
 #include "fedbench/accumulate.hpp"
 
 namespace fedbench::bindings {
+
+/// Returns whether an array is float64, or the first array of a sequence.
+inline bool is_double(const py::object& given) {
+    if (py::isinstance<py::array>(given)) return py::reinterpret_borrow<py::array>(given).dtype().num() == py::dtype::num_of<double>();
+    return py::isinstance<py::sequence>(given) && py::len(given) > 0 && is_double(given[py::int_(0)]);
+}
+
+/// Makes one function of two for float32 and float64. The argument whose place is `Deciding` says by
+/// its dtype which of them is called, and that one refuses what is neither.
+template <std::size_t Deciding, typename Result, typename... Arguments>
+auto by_dtype(Result (*for_float)(Arguments...), Result (*for_double)(Arguments...)) {
+    return [=](Arguments... arguments) {
+        return (is_double(std::get<Deciding>(std::tie(arguments...))) ? for_double : for_float)(arguments...);
+    };
+}
 
 /// Returns a view of a vector of d elements.
 template <typename T>

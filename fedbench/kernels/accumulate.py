@@ -19,10 +19,6 @@ from fedbench.kernels import checks
 from fedbench.kernels.checks import Rows
 from fedbench.types import Vector, Weights
 
-_WEIGHTED_SUM = {np.dtype(np.float32): _core.weighted_sum_float32, np.dtype(np.float64): _core.weighted_sum_float64}
-_MOVEMENT = {np.dtype(np.float32): _core.movement_float32, np.dtype(np.float64): _core.movement_float64}
-_DOT = {np.dtype(np.float32): _core.dot_float32, np.dtype(np.float64): _core.dot_float64}
-
 
 def weighted_sum(weights: Weights | Sequence[float], vectors: Rows, *, out: Vector | None = None, isa: str = "") -> Vector:
     """Returns sum_k w_k v_k (d,).
@@ -44,7 +40,7 @@ def weighted_sum_norm(
     factors = checks.weights(weights)
     if out is None:
         out = cast(Vector, np.empty(first.shape, first.dtype))
-    return out, _WEIGHTED_SUM[first.dtype](factors, vectors, out, isa)
+    return out, _core.weighted_sum(factors, vectors, out, isa)
 
 
 def mean(vectors: Rows) -> Vector:
@@ -55,7 +51,7 @@ def mean(vectors: Rows) -> Vector:
 
 def dot(a: Vector, b: Vector, *, isa: str = "") -> float:
     """Returns sum_i a_i b_i in float64, of a and b (d,) of one dtype."""
-    return _DOT[checks.array("a", a, "(d,)").dtype](a, b, isa)
+    return _core.dot(checks.array("a", a, "(d,)"), b, isa)
 
 
 class Movement(NamedTuple):
@@ -73,7 +69,7 @@ def movement(x: Vector, base: Vector, delta: Vector, *, isa: str = "") -> Moveme
     x, base and delta are (d,) of one dtype and are read in one pass. Each sum is computed as in
     `dot`. NaN and infinity propagate. TypeError for a wrong dtype, shape or layout.
     """
-    return Movement(*_MOVEMENT[checks.array("x", x, "(d,)").dtype](x, base, delta, isa))
+    return Movement(*_core.movement(checks.array("x", x, "(d,)"), base, delta, isa))
 
 
 def norm(a: Vector) -> float:

@@ -18,8 +18,6 @@ from fedbench.kernels.checks import Rows
 from fedbench.tables import ClientTable
 from fedbench.types import Integers, Vector, Weights
 
-_UPDATE: dict[Any, Any] = {np.dtype(np.float32): _core.update_cache_float32, np.dtype(np.float64): _core.update_cache_float64}
-
 
 def calibrated_mean(
     table: ClientTable,
@@ -72,13 +70,12 @@ def _update(
     order: Any,
     isa: str,
 ) -> Vector:
-    kernel = _UPDATE.get(table.default.dtype)
-    if kernel is None or table.default.ndim != 1:
+    if table.default.dtype not in checks.FLOATS or table.default.ndim != 1:
         raise TypeError(f"table: expected rows of float32 or float64 (d,), got {table.default.dtype} {table.default.shape}")
     checks.whole("divisor", divisor, 1, (1 << 63) - 1)
     checked = checks.integers("clients", clients)
     if len(checked) != checks.count(vectors):
         raise ValueError(f"vectors: expected one per client, got {len(vectors)} for {len(checked)} clients")
     out = cast(Vector, np.empty_like(table.default))
-    kernel(weights, vectors, table.open(checked), table.total, 1.0 / divisor, order, out, isa)
+    _core.update_cache(weights, vectors, table.open(checked), table.total, 1.0 / divisor, order, out, isa)
     return out

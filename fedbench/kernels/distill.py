@@ -23,8 +23,6 @@ TeacherKind = Literal["logits", "probabilities"]
 
 LARGEST = (1 << 31) - 1  # rows, classes and clients are counted in 32 bits
 
-_DISTILL: dict[Any, Any] = {np.dtype(np.float32): _core.distill_float32, np.dtype(np.float64): _core.distill_float64}
-
 
 @dataclass(frozen=True)
 class Distilled:
@@ -79,10 +77,11 @@ def distill(
         TypeError: an array has a wrong dtype, shape or layout.
         ValueError: arrays overlap, the kind is unknown, or there are no rows or only one class.
     """
-    kernel, given = _DISTILL[checks.array("student", student, "(B, C)").dtype], is_given(kind)
+    checks.array("student", student, "(B, C)")
+    given = is_given(kind)
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     arrays = _empty(student) if out is None else (out.grad, out.probabilities, out.label, out.entropy, out.kl, out.ce)
-    loss, relative, alpha = kernel(student, teacher, low, high, arrays, given, isa)
+    loss, relative, alpha = _core.distill(student, teacher, low, high, arrays, given, isa)
     return Distilled(loss, relative, alpha, *arrays)
 
 
@@ -110,10 +109,11 @@ def distill_gradient(
     `out` (B, C) receives the gradient if given, and must not overlap the inputs. The other
     arguments, the errors and NaN are those of `distill`.
     """
-    kernel, given = _DISTILL[checks.array("student", student, "(B, C)").dtype], is_given(kind)
+    checks.array("student", student, "(B, C)")
+    given = is_given(kind)
     low, high = checks.within("alpha_min", alpha_min, "finite"), checks.within("alpha_max", alpha_max, "finite")
     grad = np.empty_like(student) if out is None else out
-    loss, _, alpha = kernel(student, teacher, low, high, (grad,), given, isa)
+    loss, _, alpha = _core.distill(student, teacher, low, high, (grad,), given, isa)
     return DistillGradient(loss, alpha, grad)
 
 

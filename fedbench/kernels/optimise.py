@@ -13,9 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from fedbench import _core
 from fedbench.kernels import checks
@@ -23,14 +20,6 @@ from fedbench.kernels.checks import Rows
 from fedbench.types import Vector, Weights
 
 LAST_STEP = (1 << 63) - 1
-
-_SGD: dict[Any, Any] = {np.dtype(np.float32): _core.clip_sgd_float32, np.dtype(np.float64): _core.clip_sgd_float64}
-_ADAM: dict[Any, Any] = {np.dtype(np.float32): _core.clip_adam_float32, np.dtype(np.float64): _core.clip_adam_float64}
-_ADAPTIVE: dict[Any, Any] = {np.dtype(np.float32): _core.adaptive_step_float32, np.dtype(np.float64): _core.adaptive_step_float64}
-_SUM_ADAPTIVE: dict[Any, Any] = {
-    np.dtype(np.float32): _core.sum_adaptive_step_float32,
-    np.dtype(np.float64): _core.sum_adaptive_step_float64,
-}
 
 
 @dataclass(frozen=True)
@@ -70,10 +59,6 @@ class AdamRule:
         return self.rate, self.beta1, self.beta2, self.epsilon, bool(self.bias_correction), self.step, bool(self.ahead)
 
 
-def _kernel(table: dict[Any, Any], x: Vector) -> Any:
-    return table[checks.array("x", x, "(d,)").dtype]
-
-
 def _bound(clip: float | None) -> float:
     """Returns the bound of the gradient's norm, which is infinite without clipping."""
     if clip is None:
@@ -91,8 +76,7 @@ def clip_sgd(x: Vector, g: Vector, rate: float, clip: float | None = None, *, is
     Without `clip` an element that is not finite stays in its place. With it, a NaN makes all of x
     NaN, and an infinity makes the factor 0 and its own element NaN.
     """
-    norm, factor = _kernel(_SGD, x)(x, g, checks.within("rate", rate, "finite"), _bound(clip), isa)
-    return norm, factor
+    return _core.clip_sgd(checks.array("x", x, "(d,)"), g, checks.within("rate", rate, "finite"), _bound(clip), isa)
 
 
 def clip_adam(
@@ -106,8 +90,7 @@ def clip_adam(
 
     Without bias correction both divisors 1 - beta^t are 1. NaN acts as in `clip_sgd`.
     """
-    norm, factor = _kernel(_ADAM, x)(x, (m, v), g, rule._numbers(), _bound(clip), isa)
-    return norm, factor
+    return _core.clip_adam(checks.array("x", x, "(d,)"), (m, v), g, rule._numbers(), _bound(clip), isa)
 
 
 def adaptive_step(
@@ -131,7 +114,7 @@ def adaptive_step(
     v. `vhat` may be None if use_maximum is False. If it is given, it is kept up to date anyway.
     """
     moments = (m, v) if vhat is None else (m, v, vhat)
-    _kernel(_ADAPTIVE, x)(x, moments, direction, rule._numbers(), use_maximum, isa)
+    _core.adaptive_step(checks.array("x", x, "(d,)"), moments, direction, rule._numbers(), use_maximum, isa)
 
 
 def sum_adaptive_step(
@@ -148,9 +131,8 @@ def sum_adaptive_step(
 ) -> float:
     """Makes `adaptive_step` with D = weighted_sum(weights, vectors) and the same bits, without memory
     for D. Returns |D|_2^2 (float64)."""
-    kernel = _kernel(_SUM_ADAPTIVE, x)
+    checks.array("x", x, "(d,)")
     checks.count(vectors)
     moments = (m, v) if vhat is None else (m, v, vhat)
     factors = checks.weights(weights)
-    norm2: float = kernel(x, moments, factors, vectors, rule._numbers(), use_maximum, isa)
-    return norm2
+    return _core.sum_adaptive_step(x, moments, factors, vectors, rule._numbers(), use_maximum, isa)

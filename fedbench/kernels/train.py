@@ -23,7 +23,6 @@ Floats = npt.NDArray[np.floating[Any]]
 Rows = npt.NDArray[np.int64]
 
 _TRAINER: dict[Any, Any] = {np.dtype(np.float32): _core.LocalTrainerFloat32, np.dtype(np.float64): _core.LocalTrainerFloat64}
-_SCORE: dict[Any, Any] = {np.dtype(np.float32): _core.score_float32, np.dtype(np.float64): _core.score_float64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +197,9 @@ class LocalTrainer:
 def score(logits: Floats, labels: Rows) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Returns for every row of logits (n, C) the cross-entropy, and 1.0 if the first of the largest
     logits is that of the label, else 0.0."""
-    if logits.dtype not in _SCORE:
+    if logits.dtype not in _TRAINER:
         raise TypeError(f"logits: expected float32 or float64, got {logits.dtype}")
-    loss, right = _SCORE[logits.dtype](logits, labels)
-    return loss, right
+    return _core.score(logits, labels)
 
 
 def _flat(x: Floats) -> Floats:

@@ -1,5 +1,5 @@
-// Shared by the bindings of the numerical kernels: one function for both dtypes, rows, and the check
-// for overlap.
+// Shared by the bindings of the numerical kernels: one function for both dtypes, rows, and the
+// check for overlap.
 #pragma once
 
 #include <tuple>
@@ -15,8 +15,8 @@ inline bool is_double(const py::object& given) {
     return py::isinstance<py::sequence>(given) && py::len(given) > 0 && is_double(given[py::int_(0)]);
 }
 
-/// Makes one function of two for float32 and float64. The argument whose place is `Deciding` says by
-/// its dtype which of them is called, and that one refuses what is neither.
+/// Makes one function of two for float32 and float64. The argument whose place is `Deciding` says
+/// by its dtype which of them is called, and that one refuses what is neither.
 template <std::size_t Deciding, typename Result, typename... Arguments>
 auto by_dtype(Result (*for_float)(Arguments...), Result (*for_double)(Arguments...)) {
     return [=](Arguments... arguments) {

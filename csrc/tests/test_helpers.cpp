@@ -57,7 +57,8 @@ void every_part_is_done_once() {
             helpers.split(parts, [&](Part part) {
                 ++done[part.index];
                 if (std::this_thread::get_id() != leader) ++others;
-                // All helpers are there in this section, so one of them does a part while the leader waits.
+                // All helpers are there in this section, so one of them does a part while the
+                // leader waits.
                 while (job == 0 && n == 6 && others == 0) std::this_thread::yield();
             });
             for (std::size_t i = 0; i < 7; ++i) once = once && done[i] == (i < parts ? 1 : 0);

@@ -3,6 +3,7 @@
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>  // here, so that all files convert vectors and tuples alike
 
 #include <cstdint>
 #include <span>

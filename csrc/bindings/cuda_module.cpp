@@ -1,5 +1,3 @@
-#include <pybind11/stl.h>
-
 #include "cuda_arrays.hpp"
 #include "register_cuda.hpp"
 

@@ -1,5 +1,3 @@
-#include <pybind11/stl.h>
-
 #include "arrays.hpp"
 #include "register.hpp"
 #include "vectors.hpp"

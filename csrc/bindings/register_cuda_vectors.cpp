@@ -1,6 +1,5 @@
 // Device twins of register_accumulate, register_optimise and register_cache: name, check, release
 // the GIL.
-#include <pybind11/stl.h>
 
 #include <algorithm>
 #include <tuple>

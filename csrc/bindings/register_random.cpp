@@ -1,5 +1,4 @@
 #include <pybind11/native_enum.h>
-#include <pybind11/stl.h>
 
 #include "arrays.hpp"
 #include "fedbench/philox.hpp"

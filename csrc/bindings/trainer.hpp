@@ -3,7 +3,6 @@
 #pragma once
 
 #include <pybind11/functional.h>
-#include <pybind11/stl.h>
 
 #include <limits>
 #include <set>

@@ -31,7 +31,6 @@ __all__ = ["NANOSECONDS", "Availability", "Chunk", "Duration", "Gradients", "Loc
 
 LARGEST_64 = (1 << 64) - 1
 
-
 Chunk = _core.PlanChunk
 """A piece of a plan as columns.
 

@@ -43,11 +43,12 @@ class LayerSpec:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule of local steps from `start` (d,); `correction` and `anchor` are vectors (d,) or
-    none:
+    """The rule of local steps from `start` (d,), with the gradient g of a mini-batch:
 
         h = g(y) - g(anchor) + weight_decay * y
         y <- y - lr * (h + prox * (y - start) + correction)
+
+    `correction` and `anchor` are vectors (d,), or None without their terms.
     """
 
     start: Floats
@@ -63,10 +64,9 @@ class LocalJob:
     """A local run of `steps` steps by a rule, and the arrays (d,) that get its results.
 
     `shard` has the client's rows of the examples. `end` gets the model, `first_gradient` the h of
-    the first step, and `mean_gradient` the mean of h. `full_gradient` gets g(start) + weight_decay
-    * start over the whole shard, without dropout, summed in float64. With 0 steps, end is start,
-      and the first and the
-    mean gradient are 0.
+    the first step, and `mean_gradient` the mean of h. `full_gradient` gets the h of `start` without
+    anchor, over the whole shard and without dropout, summed in float64. With 0 steps, end is start,
+    and the first and the mean gradient are 0.
     """
 
     client: int
@@ -103,8 +103,8 @@ class LocalTrainer:
     int64.
 
     The examples are not copied, and cannot be resized while the trainer lives. Labels and shards
-    are copied. Only one caller at a time may use `train` and `logits`, and only one
-    `forward` and `pullback`, which use one thread; another caller gets a RuntimeError.
+    are copied. Only one caller at a time may use `train` and `logits`, and only one `forward` and
+    `pullback`, which use one thread; another caller gets a RuntimeError.
 
     The parameters are one vector (dim,): layer by layer, weight then bias, in C order. A step takes
     `batch_size` examples; the last step of an epoch may take fewer.

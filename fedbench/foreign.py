@@ -25,7 +25,7 @@ def described(error: BaseException) -> str:
     """Returns the kind and text of an error. If it came through a user's file or a package with an
     entry point, its place there stands in front, and the line of code below."""
     text = f"{type(error).__name__}: {error}".removesuffix(": ")
-    frames = _own_frames(error)
+    frames = _foreign_frames(error)
     if not frames:
         return text
     frame, line = frames[-1]
@@ -38,7 +38,7 @@ def told(error: BaseException) -> str:
     something, and the places in the code as well if it is a mistake of fedbench."""
     if isinstance(error, FedbenchError):
         return str(error)
-    if is_own(error):
+    if is_foreign(error):
         return described(error)
     if isinstance(error, OSError):
         where = "" if error.filename is None else f": {os.fsdecode(error.filename)}"
@@ -55,18 +55,20 @@ def ended(error: SystemExit) -> PluginError:
     return PluginError(f"an algorithm or task must not end the program: {described(error)}")
 
 
-def is_own(error: BaseException) -> bool:
+def is_foreign(error: BaseException) -> bool:
     """Returns whether the error came through an algorithm or task that is not built in."""
-    return bool(_own_frames(error))
+    return bool(_foreign_frames(error))
 
 
-def _own_frames(error: BaseException) -> list[tuple[FrameType, int]]:
+def _foreign_frames(error: BaseException) -> list[tuple[FrameType, int]]:
     """Returns the frames and lines of the error's traceback that lie in files given as selectors,
     or in packages that have an entry point."""
     points = [point for kind in KINDS for point in entry_points(group=GROUP.format(kind=kind))]
     packages = {point.value.partition(":")[0].partition(".")[0] for point in points} - {"fedbench"}
 
-    def own(module: str) -> bool:
+    def is_theirs(module: str) -> bool:
         return module.startswith(FROM_FILE) or module.partition(".")[0] in packages
 
-    return [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if own(frame.f_globals.get("__name__", ""))]
+    return [
+        (frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if is_theirs(frame.f_globals.get("__name__", ""))
+    ]

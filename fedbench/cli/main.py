@@ -127,7 +127,7 @@ def _exit_code() -> int | str | None:
     except BrokenPipeError:  # the reader of our output has gone, so nobody would see a message
         return 1
     except Exception as other:
-        if not (isinstance(other, foreign.REFUSED) or foreign.is_own(other)):
+        if not (isinstance(other, foreign.REFUSED) or foreign.is_foreign(other)):
             raise
         error = FedbenchError(foreign.told(other))
     else:
@@ -143,7 +143,7 @@ def _ended_by_plugin(end: SystemExit) -> bool:
     code it is needs no answer.
     """
     *_, (last, _) = traceback.walk_tb(end.__traceback__)
-    return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and foreign.is_own(end)
+    return last.f_globals.get("__name__", "").partition(".")[0] not in ("typer", "click", "fedbench") and foreign.is_foreign(end)
 
 
 def _forget_output() -> None:

@@ -269,7 +269,7 @@ def attempt(work: Work, task: Any, number: int = 0) -> Done:
 def fit_to_travel(error: Exception) -> Exception:
     """Returns an error that can be pickled and says the same. Frames of a traceback cannot be
     pickled, so their text becomes a note."""
-    if not isinstance(error, FedbenchError) and foreign.is_own(error):
+    if not isinstance(error, FedbenchError) and foreign.is_foreign(error):
         return PluginError(foreign.described(error))
     if not isinstance(error, FedbenchError):
         error.add_note("In a worker's process:\n" + "".join(traceback.format_tb(error.__traceback__)))

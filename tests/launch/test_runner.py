@@ -20,7 +20,7 @@ import fedbench as fb
 from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.engine.run import Run, RunOptions
 from fedbench.errors import ClientError, PluginError, UsageError
-from fedbench.foreign import described, is_own
+from fedbench.foreign import described, is_foreign
 from fedbench.launch.progress import Lines
 from fedbench.launch.runner import RunsFailed, specs
 from fedbench.options import option
@@ -241,5 +241,5 @@ def test_the_line_of_a_file(tmp_path: Path) -> None:
     first, code = described(caught.value).splitlines()
     assert first.startswith(f"{tmp_path / 'mine.py'}, line 12, in step: ValueError: ")
     assert code == "    state.x = fb.kernels.weighted_sum([1.0], batch.delta)"
-    assert is_own(caught.value)
-    assert not is_own(ValueError())
+    assert is_foreign(caught.value)
+    assert not is_foreign(ValueError())

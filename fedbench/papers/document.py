@@ -134,12 +134,15 @@ def ours(one: Verdict) -> str:
     """Returns our number for a cell, as text.
 
     A measured number is the mean over seeds with its interval; `>` says that a seed missed the
-    target. Without a number it is the verdict's `ours`, which may be empty.
+    target. If all seeds diverge there is nothing to write but that. Without a number it is the
+    verdict's `ours`, which may be empty.
     """
     if one.mean is None:
         return one.ours
     if not one.readings:
         return written(one.mean)
+    if all(reading.diverged for reading in one.readings.values()):
+        return "diverged"
     bound = ">" if any(reading.missed for reading in one.readings.values()) else ""
     if not one.half_width:
         return f"{bound}{one.mean:.4g}" + (" ± 0" if one.half_width is not None else "")

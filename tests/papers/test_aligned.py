@@ -58,3 +58,9 @@ def test_a_mean_has_the_digits_of_its_interval(mean: float, half: float | None, 
     assert ours(Verdict(cell, "close", "", {0: Reading(1.0)}, mean=mean, half_width=half)) == text
     assert ours(Verdict(cell, "close", "", {0: Reading(1.0, missed=True)}, mean=mean, half_width=half)) == f">{text}"
     assert ours(Verdict(cell, "agrees", "", {}, mean=884992.0)) == "884992"
+
+
+def test_a_number_whose_seeds_all_diverge_is_written_as_that() -> None:
+    cell, lost = cells()[0], Reading(0.0, diverged=True)
+    assert ours(Verdict(cell, "contradicted", "", {0: lost, 1: lost}, mean=0.0, half_width=0.0)) == "diverged"
+    assert ours(Verdict(cell, "contradicted", "", {0: lost, 1: Reading(10.0)}, mean=5.0, half_width=1.0)) == "5.0 ± 1.0"

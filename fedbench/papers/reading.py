@@ -84,9 +84,10 @@ def _accuracy(cell: Cell, record: Record, share: float | None) -> Reading:
 
 def _hit(record: Record, scenario: Scenario, axis: str) -> Reading:
     """Returns the place on an axis of the first evaluation that reached the highest target. For a
-    miss it is the place where the run ended."""
+    miss it is the place where the run ended, and for a run that diverged the end of its budget."""
     hit = first_hit(record, "test_accuracy", max(target.value for target in scenario.targets), axis)
-    return Reading(hit.restricted, hit.reached is None)
+    missed = hit.reached is None
+    return Reading(hit.restricted, missed, diverged=missed and record.state == "diverged")
 
 
 def _utilisation(cell: Cell, seed: int, find: Find) -> Read:

@@ -92,7 +92,8 @@ class Reading:
     Attributes:
         value: the number.
         missed: the run ended at `value` without its target.
-        diverged: the run has no accuracy, and `value` is 0.
+        diverged: the run ended without a model. If an accuracy is read off, `value` is 0, and
+            otherwise the run missed its target as well.
     """
 
     value: float
@@ -143,9 +144,11 @@ def _judged(printed: float, readings: Sequence[Reading]) -> Judged:
     distance = abs(_of(mean) - printed) / printed
     away = f"The mean is {'at least ' if misses else ''}{_of(mean) / printed:.2f} times the printed number"
     if misses or diverged:
-        word: Word = "close" if misses + diverged < len(readings) and distance <= CLOSE else "contradicted"
+        lost = sum(one.missed or one.diverged for one in readings)
+        word: Word = "close" if lost < len(readings) and distance <= CLOSE else "contradicted"
         what = "end without the target" if misses else "diverge and count as 0"
-        return Judged(word, mean, f"{away}; {misses or diverged} of {_seeds(len(readings))} {what}.")
+        also = f", {diverged} of them because they diverge" if misses and diverged else ""
+        return Judged(word, mean, f"{away}; {lost} of {_seeds(len(readings))} {what}{also}.")
     half = mean.half_width
     inside = half is not None and abs(_of(mean) - printed) <= half
     narrow = half is not None and half <= WIDEST * printed

@@ -61,6 +61,14 @@ def test_the_mean_of_the_last_ten_accuracies() -> None:
     assert first.reading.value == pytest.approx(55)
 
 
+def test_a_time_of_a_run_that_diverged_is_a_miss_at_the_end_of_its_budget() -> None:
+    lost = record(curve=[0.5, 0.6], seconds=[1.0, 2.0], columns={"version": [1.0, 2.0]}, state="diverged")
+    (first, *_) = read(cell("000:T1", 1), by_seed({0: lost}))
+    assert first.reading is not None
+    assert (first.reading.missed, first.reading.diverged, first.reading.text) == (True, True, "diverged")
+    assert first.reading.value > 2.0
+
+
 def test_an_accuracy_of_a_run_that_diverged_or_has_none() -> None:
     (first, *_) = read(cell("004:T6", 1), by_seed({0: record(curve=[0.5] * 20, state="diverged")}))
     assert first.reading == Reading(0.0, diverged=True)

@@ -147,7 +147,7 @@ def _judged(printed: float, readings: Sequence[Reading]) -> Judged:
         lost = sum(one.missed or one.diverged for one in readings)
         word: Word = "close" if lost < len(readings) and distance <= CLOSE else "contradicted"
         what = "end without the target" if misses else "diverge and count as 0"
-        also = f", {diverged} of them because they diverge" if misses and diverged else ""
+        also = f" ({diverged} diverged)" if misses and diverged else ""
         return Judged(word, mean, f"{away}; {lost} of {_seeds(len(readings))} {what}{also}.")
     half = mean.half_width
     inside = half is not None and abs(_of(mean) - printed) <= half

@@ -57,7 +57,7 @@ def test_a_seed_that_diverges_is_never_reproduced() -> None:
     assert order(1, {0: diverged}, {0: diverged}) == "undecided"
     late = Reading(120, missed=True, diverged=True)
     found = judge(60, [late, Reading(50), Reading(40)])
-    assert found.why.endswith("1 of 3 seeds end without the target, 1 of them because they diverge.")
+    assert found.why.endswith("1 of 3 seeds end without the target (1 diverged).")
     assert judge(60, [late, late]).word == "contradicted"
     assert (diverged.text, Reading(3, missed=True).text, Reading(3).text) == ("diverged", ">3", "3")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,11 +22,12 @@ from fedbench.papers import cells as papers
 from fedbench.papers import orders_of_convergence, runs
 from fedbench.papers.cells import Cell
 from fedbench.papers.document import differing, ours
-from fedbench.papers.price import price
+from fedbench.papers.price import price, spent
 from fedbench.papers.reading import Find
 from fedbench.papers.rules import WORDS
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
 from fedbench.results import archive
+from fedbench.results.record import Record
 from fedbench.results.store import Store
 
 AddressArgument = Annotated[
@@ -63,7 +65,8 @@ def command(
         return _pack(chosen, where, archives)
     committed, claims = runs.in_archives(archives, chosen), orders_of_convergence.load(archives)
     if planned:
-        return _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
+        _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
+        return _tell_costs(runs.used(chosen, committed, varied=True))
     where.prepare()
     failed = _compute(_possible(chosen), where, committed, processes, varied=varied)
     found = runs.in_store(where)
@@ -169,6 +172,15 @@ def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
     if ordered:
         kept = Counter(one.order for one in ordered)
         say(f"{len(ordered)} orders: {', '.join(f'{count} {word}' for word, count in sorted(kept.items()))}")
+
+
+def _tell_costs(made: Sequence[Record]) -> None:
+    """Shows what committed runs cost; nothing if there are none."""
+    if made:
+        hours = math.fsum(map(spent, made))
+        show(
+            f"the committed runs ({len(made)}, variations included) cost about {hours:.2g} hours of two cores of the reference machine"
+        )
 
 
 def _row(one: Verdict, keys: Sequence[str]) -> tuple[str, ...]:

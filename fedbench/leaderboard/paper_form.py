@@ -64,6 +64,8 @@ class _Table(Strict):
     kind: Literal["runs", "configuration", "theory"]
     command: Text
     counts: Annotated[dict[Verdict, Count], Field(max_length=10)]
+    runs: Count
+    spent: Annotated[Number, Field(ge=0)]
     columns: Annotated[list[Text], Field(max_length=100)]
     cells: Annotated[list[_Cell], Field(min_length=1, max_length=10_000)]
     orders: Annotated[list[_Order], Field(max_length=100_000)]

@@ -19,8 +19,10 @@ from fedbench.papers import alignment, experiment
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables, written
 from fedbench.papers.curves import curves
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
+from fedbench.papers.price import spent
 from fedbench.papers.reading import Find, read_varied
 from fedbench.papers.rules import WORDS
+from fedbench.papers.runs import used
 from fedbench.papers.verdicts import Ordered, Verdict, all_verdicts, orders
 
 
@@ -83,7 +85,7 @@ def _counts(words: Iterable[str]) -> dict[str, int]:
 def _table(cells: Sequence[Cell], verdicts: Sequence[Verdict], ordered: Sequence[Ordered], find: Find) -> dict[str, Any]:
     table, address = experiment.table(cells[0]), cells[0].of
     mine = [one for one in verdicts if one.cell in cells]
-    keys = differing(cells)
+    keys, made = differing(cells), used(cells, find, varied=True)
     return {
         "name": cells[0].table,
         "address": address,
@@ -91,6 +93,8 @@ def _table(cells: Sequence[Cell], verdicts: Sequence[Verdict], ordered: Sequence
         "kind": table.kind,
         "command": f"fedbench reproduce {address}",
         "counts": _counts(one.word for one in mine),
+        "runs": len(made),
+        "spent": math.fsum(map(spent, made)),
         "columns": keys,
         "cells": [_cell(one, keys) for one in mine],
         "orders": [_order(one, keys) for one in ordered if one.first in cells],

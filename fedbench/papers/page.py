@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedbench.figures.tables.markdown import escaped
-from fedbench.leaderboard.pages.paper import hours
+from fedbench.leaderboard.pages.paper import hours, runs
 from fedbench.leaderboard.verdicts import SIGNS
 from fedbench.papers import alignment_page
 from fedbench.papers.rules import ENDS, IN_SHORT
@@ -44,6 +44,8 @@ def _table(one: Mapping[str, Any]) -> str:
     parts = [f"## Table {one['name'].removeprefix('T')}", one["about"]]
     if any(cell["command"] for cell in one["cells"]):
         parts.append(f"`{one['command']}`")
+    if one["runs"]:
+        parts.append(runs(one))
     cells = _cells(one)
     if len(one["cells"]) > FEW:
         cells = f"<details><summary>{len(one['cells'])} cells: {_in_words(one['counts'])}</summary>\n\n{cells}\n\n</details>"

@@ -24,6 +24,7 @@ from fedbench.errors import MissingDataError
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell
 from fedbench.results.provenance import cpu
+from fedbench.results.record import Record
 from fedbench.scenarios import load as scenarios
 from fedbench.scenarios.schema import Scenario
 from fedbench.tasks.available import Outline
@@ -83,6 +84,17 @@ def price(cell: Cell) -> Price:
     rate = rates()[resolved.task.model, resolved.local.batch_size]
     evaluations = seconds / resolved.evaluation.every_seconds
     return Price(steps, steps * rate.step + evaluations * rate.evaluation, exact)
+
+
+def spent(record: Record) -> float:
+    """Returns the hours of two cores that a run cost, at the rates of the reference machine.
+
+    They are made of the steps that the record counts, and not of its wall time, since other work
+    may have shared the machine. What the server computes is left out, as in a price.
+    """
+    of, steps = record.meta["spec"]["scenario"], int(record.meta["ledger"]["trained_steps"])
+    rate = rates()[of["task"]["model"], of["local"]["batch_size"]]
+    return (steps * rate.step + len(record.curves["test_accuracy"]) * rate.evaluation) / 2 / 3600
 
 
 def _priced(cell: Cell) -> Scenario:

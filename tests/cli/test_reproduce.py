@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -43,6 +44,11 @@ def test_the_plan_of_some_cells_as_a_table(tmp_path: Path) -> None:
     assert "16050" in result.stdout
     assert "3 cells: 3 agrees" in result.stdout
     assert list(tmp_path.iterdir()) == []  # nothing is written
+
+
+def test_the_plan_says_what_the_committed_runs_cost(tmp_path: Path) -> None:
+    result = fedbench("reproduce", "001:T1", "--plan", "--archives", str(ROOT / ARCHIVES), cwd=tmp_path)
+    assert re.search(r"the committed runs \(\d+, variations included\) cost about 0\.\d+ hours of two cores", result.stderr)
 
 
 def test_without_committed_records_there_are_no_verdicts(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def table(name: str, kind: str, cells: list[dict[str, Any]], **more: Any) -> dic
     known = {
         "name": name, "address": f"001:{name}", "about": f"Rounds of {name}.", "kind": kind, "command": f"fedbench reproduce 001:{name}",
         "counts": dict(Counter(one["verdict"] for one in cells)), "columns": ["algorithm", "share_of_data"], "cells": cells,
+        "runs": 3 if kind == "runs" else 0, "spent": 1.5 if kind == "runs" else 0.0,
         "orders": [], "variations": [], "explained": [],
     }  # fmt: skip
     return known | more

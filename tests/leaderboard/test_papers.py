@@ -82,6 +82,7 @@ def test_a_page_says_it_in_words_and_signs(site: Site) -> None:
     assert 'href="../data/papers/wu2021.json"' in page
     said = words(page)
     for text in (
+        "The committed runs (3, variations included) cost about 1.5 h of two cores of the reference machine.",
         "With a fast client it is nearer.",
         "local.steps = 7",
         "Of 3 orders 1 is kept, 1 is broken, 1 is undecided.",

@@ -40,7 +40,7 @@ def test_a_page_shows_cells_orders_and_notes() -> None:
     assert "one-fast-40: One client does 4,000 steps" in text
     assert "<details><summary>75 cells: 75 not run</summary>" in text
     assert "It needs CIFAR-10. About 1.1e+06 steps a seed" in text
-    assert "`fedbench reproduce 001:T1`" in text
+    assert "`fedbench reproduce 001:T1`\n\nThe committed runs (6, variations included) cost about <1 s of two cores" in text
 
 
 def test_theory_stands_on_the_page() -> None:

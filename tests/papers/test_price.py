@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from fedbench.papers import experiment
 from fedbench.papers.cells import cells, chosen
-from fedbench.papers.price import MEASURED, measure, price, rates
-from fedbench.papers.runs import is_trained
+from fedbench.papers.price import MEASURED, measure, price, rates, spent
+from fedbench.papers.runs import ARCHIVES, in_archives, is_trained, used
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_trained_cell_has_a_price() -> None:
@@ -31,6 +36,18 @@ def test_the_price_is_made_of_the_rates() -> None:
     rate = rates()["cnn_21840", 25]
     assert price(chosen("001:T1", "2")[0]).core_seconds == pytest.approx(20_000 * rate.step + 20 * rate.evaluation)
     assert set(rates()) == set(MEASURED)
+
+
+def test_a_run_has_cost_what_it_trained() -> None:
+    """By its own steps and evaluations. All that is committed fits the ten hours of two cores that
+    the runs may take, as the reasons of the cells that are not run say."""
+    known = used(cells(), in_archives(ROOT / ARCHIVES, cells()), varied=True)
+    (one,) = (record for record in known if record.run_id == experiment.spec(chosen("001:T1", "2")[0], 0).run_id)
+    rate, trained = rates()["cnn_21840", 25], one.meta["ledger"]["trained_steps"]
+    assert trained >= 20_000
+    points = len(one.curves["seconds"])
+    assert spent(one) == pytest.approx((trained * rate.step + points * rate.evaluation) / 7200)
+    assert 0 < sum(map(spent, known)) < 10
 
 
 def test_what_is_measured() -> None:

@@ -24,9 +24,12 @@ def cell(address: str, number: int) -> Cell:
     return chosen(address, f"{number}")[0]
 
 
-def reaching(place: float, target: float, seed: int) -> Record:
-    """At this place in seconds and in rounds."""
-    return record(seed=seed, curve=(0.1, target + 0.01), seconds=(0.0, place), columns={"version": (0.0, place)})
+def reaching(place: float, spec: RunSpec) -> Record:
+    """The run reaches its highest target at this place in seconds and in rounds."""
+    target = max(one.value for one in spec.scenario.targets)
+    made = record(seed=spec.seed, curve=(0.1, target + 0.01), seconds=(0.0, place), columns={"version": (0.0, place)})
+    made.meta.update(run_id=spec.run_id, spec=spec.as_dict())
+    return made
 
 
 def gives(numbers: Mapping[tuple[str, int], Sequence[float]]) -> Find:
@@ -38,7 +41,7 @@ def gives(numbers: Mapping[tuple[str, int], Sequence[float]]) -> Find:
         one = cell(address, number)
         for seed, place in enumerate(places):
             spec = experiment.spec(one, seed)
-            known[spec.run_id] = reaching(place, max(target.value for target in spec.scenario.targets), seed)
+            known[spec.run_id] = reaching(place, spec)
     return lambda spec: known.get(spec.run_id)
 
 

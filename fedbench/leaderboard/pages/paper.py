@@ -60,6 +60,7 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
         "folded": folded,
         "apart": [row for row in rows if row["cell"]["verdict"] != usual] if folded else [],
         "has_ours": any(cell["ours"] for cell in table["cells"]),
+        "runs": runs(table),
         "has_hours": any(cell["hours"] is not None for cell in table["cells"]),
         "orders": orders,
         "counted": [(word, sum(one["given"]["order"] == word for one in orders)) for word in ORDERS],
@@ -115,6 +116,12 @@ def _rows(cells: Sequence[Mapping[str, Any]], marks: Mapping[str, str]) -> list[
         )
         above = cell["setting"]
     return rows
+
+
+def runs(table: Mapping[str, Any]) -> str:
+    """Returns how many runs of a table are committed and what they cost, as a sentence."""
+    cost = f"{hours(table['spent'])} of two cores of the reference machine"
+    return f"The committed runs ({table['runs']}, variations included) cost about {cost}."
 
 
 def hours(value: float | None) -> str:

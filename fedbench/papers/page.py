@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedbench.figures.tables.markdown import escaped
-from fedbench.leaderboard.pages.paper import hours, runs
+from fedbench.leaderboard.pages.paper import hours, runs, seeds
 from fedbench.leaderboard.verdicts import SIGNS
 from fedbench.papers import alignment_page
 from fedbench.papers.rules import ENDS, IN_SHORT
@@ -76,8 +76,7 @@ def _cells(one: Mapping[str, Any]) -> str:
 
 
 def _ours(cell: Mapping[str, Any]) -> str:
-    several = f" ({', '.join(cell['seeds'])})" if len(cell["seeds"]) > 1 else ""
-    return f"{cell['ours']}{several}"
+    return f"{cell['ours']} ({each})" if (each := seeds(cell)) else str(cell["ours"])
 
 
 def _why(cell: Mapping[str, Any]) -> str:

@@ -197,6 +197,14 @@ def test_times_in_words() -> None:
     assert [paper.hours(value) for value in given] == ["", "<1 s", "<1 s", "30 s", "12 min", "1 h", "10 h", "47 h", "3 days"]
 
 
+def test_what_each_seed_gave() -> None:
+    """A word that all seeds give is said once, a number for each of them."""
+    assert paper.seeds(cell(1, ours="diverged", seeds=["diverged", "diverged"])) == "all 2 seeds"
+    assert paper.seeds(cell(1, ours="6 ± 0", seeds=["6", "6", "6"])) == "6, 6, 6"
+    assert paper.seeds(cell(1, ours=">50 ± 9", seeds=["41", "diverged"])) == "41, diverged"
+    assert paper.seeds(cell(1, ours="6", seeds=["6"])) == ""
+
+
 def test_more_remarks_than_letters(record: Make) -> None:
     cells = [cell(number, note=f"Note {number}.") for number in range(1, 30)]
     one = made(tables=[table("T1", "runs", cells)])

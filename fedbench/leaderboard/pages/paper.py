@@ -111,11 +111,21 @@ def _rows(cells: Sequence[Mapping[str, Any]], marks: Mapping[str, str]) -> list[
                 "cell": cell,
                 "setting": list(zip(cell["setting"], same, strict=True)),
                 "marks": [marks[text] for text, _ in dict.fromkeys(_of_cell(cell)) if text in marks],
+                "seeds": seeds(cell) or ("1 seed" if cell["seeds"] else ""),
                 "hours": hours(cell["hours"]),
             }
         )
         above = cell["setting"]
     return rows
+
+
+def seeds(cell: Mapping[str, Any]) -> str:
+    """Returns what each seed of a cell gave, or how many gave the same word. Empty for less than
+    two seeds."""
+    given = cell["seeds"]
+    if len(given) < 2:
+        return ""
+    return f"all {len(given)} seeds" if set(given) == {cell["ours"]} and cell["ours"].isalpha() else ", ".join(given)
 
 
 def runs(table: Mapping[str, Any]) -> str:

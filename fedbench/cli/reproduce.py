@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -177,10 +176,8 @@ def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
 def _tell_costs(made: Sequence[Record]) -> None:
     """Shows what committed runs cost; nothing if there are none."""
     if made:
-        hours = math.fsum(map(spent, made))
-        show(
-            f"the committed runs ({len(made)}, variations included) cost about {hours:.2g} hours of two cores of the reference machine"
-        )
+        cost = f"{spent(made):.2g} hours of two cores of the reference machine"
+        show(f"the committed runs ({len(made)}, variations included) cost about {cost}")
 
 
 def _row(one: Verdict, keys: Sequence[str]) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def _table(cells: Sequence[Cell], verdicts: Sequence[Verdict], ordered: Sequence
         "command": f"fedbench reproduce {address}",
         "counts": _counts(one.word for one in mine),
         "runs": len(made),
-        "spent": math.fsum(map(spent, made)),
+        "spent": spent(made),
         "columns": keys,
         "cells": [_cell(one, keys) for one in mine],
         "orders": [_order(one, keys) for one in ordered if one.first in cells],

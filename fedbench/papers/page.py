@@ -44,8 +44,8 @@ def _table(one: Mapping[str, Any]) -> str:
     parts = [f"## Table {one['name'].removeprefix('T')}", one["about"]]
     if any(cell["command"] for cell in one["cells"]):
         parts.append(f"`{one['command']}`")
-    if one["runs"]:
-        parts.append(runs(one))
+    if made := runs(one):
+        parts.append(made)
     cells = _cells(one)
     if len(one["cells"]) > FEW:
         cells = f"<details><summary>{len(one['cells'])} cells: {_in_words(one['counts'])}</summary>\n\n{cells}\n\n</details>"

@@ -8,7 +8,9 @@ noise, and prints rates.yaml.
 from __future__ import annotations
 
 import functools
+import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,7 +69,7 @@ class Price:
 
     @property
     def hours_of_two_cores(self) -> float:
-        return self.core_seconds / 2 / 3600
+        return _hours_of_two_cores(self.core_seconds)
 
 
 @functools.cache
@@ -83,18 +85,25 @@ def price(cell: Cell) -> Price:
     steps, seconds, exact = _planned(spec)
     rate = rates()[resolved.task.model, resolved.local.batch_size]
     evaluations = seconds / resolved.evaluation.every_seconds
-    return Price(steps, steps * rate.step + evaluations * rate.evaluation, exact)
+    return Price(steps, rate.core_seconds(steps, evaluations), exact)
 
 
-def spent(record: Record) -> float:
-    """Returns the hours of two cores that a run cost, at the rates of the reference machine.
+def spent(records: Iterable[Record]) -> float:
+    """Returns the hours of two cores that runs cost, at the rates of the reference machine.
 
-    They are made of the steps that the record counts, and not of its wall time, since other work
-    may have shared the machine. What the server computes is left out, as in a price.
+    They are made of the steps that the records count, and not of wall times, since other work may
+    have shared the machine. What the server computes is left out, as in a price.
     """
-    of, steps = record.meta["spec"]["scenario"], int(record.meta["ledger"]["trained_steps"])
-    rate = rates()[of["task"]["model"], of["local"]["batch_size"]]
-    return (steps * rate.step + len(record.curves["test_accuracy"]) * rate.evaluation) / 2 / 3600
+    return _hours_of_two_cores(math.fsum(map(_core_seconds, records)))
+
+
+def _core_seconds(record: Record) -> float:
+    of, steps = record.meta["spec"]["scenario"], record.meta["ledger"]["trained_steps"]
+    return rates()[of["task"]["model"], of["local"]["batch_size"]].core_seconds(steps, len(record.curves["test_accuracy"]))
+
+
+def _hours_of_two_cores(core_seconds: float) -> float:
+    return core_seconds / 2 / 3600
 
 
 def _priced(cell: Cell) -> Scenario:
@@ -142,6 +151,10 @@ class Rate:
 
     step: float
     evaluation: float
+
+    def core_seconds(self, steps: int, evaluations: float) -> float:
+        """Returns the seconds of one core for steps and evaluations."""
+        return steps * self.step + evaluations * self.evaluation
 
 
 @functools.cache

@@ -129,7 +129,10 @@ def seeds(cell: Mapping[str, Any]) -> str:
 
 
 def runs(table: Mapping[str, Any]) -> str:
-    """Returns how many runs of a table are committed and what they cost, as a sentence."""
+    """Returns how many runs of a table are committed and what they cost, as a sentence. Empty if
+    there are none."""
+    if not table["runs"]:
+        return ""
     cost = f"{hours(table['spent'])} of two cores of the reference machine"
     return f"The committed runs ({table['runs']}, variations included) cost about {cost}."
 

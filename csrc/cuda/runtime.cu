@@ -8,7 +8,7 @@ void wait_for(Stream stream, Stream producer) {
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
     const cudaError_t recorded = cudaEventRecord(event, producer);
     const cudaError_t waiting = recorded == cudaSuccess ? cudaStreamWaitEvent(stream, event, 0) : recorded;
-    cudaEventDestroy(event);
+    forget(cudaEventDestroy(event));
     check(waiting, "wait for the array's stream");
 }
 
@@ -26,7 +26,7 @@ OnDevice::OnDevice(int device) {
 }
 
 OnDevice::~OnDevice() {
-    if (before_ >= 0) cudaSetDevice(before_);
+    if (before_ >= 0) forget(cudaSetDevice(before_));
 }
 
 void* allocate(std::size_t bytes) {
@@ -35,6 +35,6 @@ void* allocate(std::size_t bytes) {
     return memory;
 }
 
-void release(void* memory) noexcept { cudaFree(memory); }
+void release(void* memory) noexcept { forget(cudaFree(memory)); }
 
 }  // namespace fedbench::cuda

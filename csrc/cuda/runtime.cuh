@@ -13,7 +13,14 @@ namespace fedbench::cuda {
 
 inline constexpr unsigned kThreads = 256;  // of a block
 
+/// Takes a failed call's error back from the runtime, which would give it to the next who asks for
+/// the last error, such as torch after a launch of its own. What has broken the context stays.
+inline void forget(cudaError_t status) noexcept {
+    if (status != cudaSuccess) cudaGetLastError();
+}
+
 inline void check(cudaError_t status, const char* what) {
+    forget(status);
     if (status != cudaSuccess) throw CudaError(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
@@ -28,7 +35,7 @@ public:
         if (count_ > 0) check(cudaMemcpyAsync(data_, values.data(), bytes(), cudaMemcpyHostToDevice, stream), "copy to the device");
     }
     ~Temporary() {
-        if (count_ > 0) cudaFreeAsync(data_, stream_);
+        if (count_ > 0) forget(cudaFreeAsync(data_, stream_));
     }
     Temporary(const Temporary&) = delete;
     Temporary& operator=(const Temporary&) = delete;
@@ -55,7 +62,8 @@ private:
 constexpr std::size_t blocks_for(std::size_t count, std::size_t size) { return (count + size - 1) / size; }
 
 /// Runs kernel(arguments...) on `blocks` blocks of `threads` threads. Without blocks nothing is
-/// launched, since the runtime refuses an empty grid.
+/// launched, since the runtime refuses an empty grid. The launch says itself whether it was made:
+/// the runtime's last error may be an older one, of a call that is not ours.
 template <typename... Parameters, typename... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), std::size_t blocks, unsigned threads, Stream stream,
             const Arguments&... arguments) {
@@ -66,7 +74,6 @@ void launch(const char* name, void (*kernel)(Parameters...), std::size_t blocks,
     config.blockDim = dim3(threads);
     config.stream = stream;
     check(cudaLaunchKernelEx(&config, kernel, arguments...), name);
-    check(cudaGetLastError(), name);
 }
 
 inline void finish(const char* name, Stream stream) { check(cudaStreamSynchronize(stream), name); }

@@ -189,7 +189,36 @@ void errors() {
         cuda::launch("clip_sgd", kernel, blocks, threads, nullptr, x.data(), g.data(), std::size_t{0}, 1.0, 1.0);
     };
     check_throws<cuda::CudaError>([&] { start(1, 2048); }, "clip_sgd: invalid configuration argument");
+    check(cudaGetLastError() == cudaSuccess, "no error is left by a launch");
     check_throws<cuda::CudaError>([&] { start(std::size_t{1} << 31, 256); }, "clip_sgd: 2147483648 blocks");
+}
+
+/// A call without memory changes nothing and leaves no error behind, so its retry is one step.
+void retries() {
+    const std::vector<double> a{1, 2, 3}, b{-3, 0.5, 7}, weights{0.5, -0.25};
+    const std::vector<const double*> rows{a.data(), b.data()};
+    const AdamRule rule{0.1, 0.9, 0.99, 1e-8};
+    const State<double> before(3);
+    State<double> once = before;
+    sum_adaptive_step<double>(once.x, once.moments(), weights, rows, rule, true);
+    for (const int allocations : {0, 1, 2}) {  // of three
+        State<double> state = before;
+        const auto call = [&] { cuda::sum_adaptive_step<double>(state.x, state.moments(), weights, rows, rule, true, nullptr); };
+        emulated::allocations = allocations;
+        check_throws<cuda::CudaError>(call, "cudaMallocAsync: out of memory");
+        emulated::allocations = -1;
+        check(state == before, "nothing is changed without memory");
+        try {
+            call();
+        } catch (const cuda::CudaError& error) {
+            check(false, std::string("the retry fails: ") + error.what());
+        }
+        check(state == once, "the retry is one step");
+    }
+    emulated::allocations = 0;
+    check_throws<cuda::CudaError>([&] { cuda::dot<double>(a, b, nullptr); }, "out of memory");
+    emulated::allocations = -1;
+    check(cudaGetLastError() == cudaSuccess, "no error is left to other users of the runtime");
 }
 
 }  // namespace
@@ -200,5 +229,6 @@ int main() {
     caches<float>(), caches<double>();
     distillations<float>(), distillations<double>();
     errors();
+    retries();
     return testing::report("cuda");
 }

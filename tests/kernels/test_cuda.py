@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from fedbench import kernels
+from fedbench.errors import CudaError
 from fedbench.kernels import AdamRule, accumulate
 from tests.kernels import reference
 
@@ -182,6 +183,21 @@ def test_another_stream(protocol: str) -> None:
         array = a if protocol == "dlpack" else Interface(a, theirs.cuda_stream)
         got = cuda.weighted_sum([2.0], [array], stream=ours.cuda_stream)
     assert torch.as_tensor(got, device="cuda").eq(6).all()
+
+
+def test_the_call_after_one_without_memory() -> None:
+    """It is made, once: neither it nor torch meets the error of the call before."""
+    x, g = torch.zeros(1000, device="cuda"), torch.ones(1000, device="cuda")
+    huge = Interface(x)
+    huge.__cuda_array_interface__ |= {"shape": (1 << 42,), "stream": None}
+    for steps in (1, 2):
+        with pytest.raises(CudaError, match="out of memory"):
+            cuda.weighted_sum([1.0], [huge])
+        cuda.clip_sgd(x, g, 0.5)
+        assert x.eq(-0.5 * steps).all()
+    with pytest.raises(CudaError, match="out of memory"):
+        cuda.weighted_sum([1.0], [huge])
+    assert (g + 1).eq(2).all()
 
 
 def test_more_than_two_billion_elements() -> None:

@@ -1,7 +1,8 @@
 // As much of the CUDA runtime as csrc/cuda uses, on the host, so that kernels run where there is no GPU: a thread of a block is a
 // fiber that runs until it meets the others (a barrier or a shuffle), then the next one does; blocks run one after another. Every other
 // launch goes through the threads backwards, so that a missing barrier shows whoever should have waited. It says nothing about a GPU's
-// arithmetic. Streams are ignored: everything has happened when a call returns.
+// arithmetic. Streams are ignored: everything has happened when a call returns. As in the real runtime, a failed call leaves its error
+// as the last one, which only cudaGetLastError clears.
 #pragma once
 
 #include <ucontext.h>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #define __global__
@@ -47,6 +49,14 @@ inline std::vector<Fiber> fibers;
 inline ucontext_t scheduler;
 inline std::function<void()> body;  // of the running kernel
 inline bool backwards = false;
+inline cudaError_t last_error = cudaSuccess;
+inline int allocations = -1;  // after so many the memory is used up; negative: never
+
+/// What a call returns.
+inline cudaError_t leaving(cudaError_t status) {
+    if (status != cudaSuccess) last_error = status;
+    return status;
+}
 
 /// Lets the other threads come to the same place.
 inline void meet() {
@@ -109,7 +119,7 @@ T __shfl_xor_sync(unsigned mask, T value, int step, unsigned width) {
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), const Arguments&... arguments) {
     gridDim = config->gridDim, blockDim = config->blockDim;
-    if (gridDim.x == 0 || blockDim.x == 0 || blockDim.x > 1024) return cudaErrorInvalidConfiguration;
+    if (gridDim.x == 0 || blockDim.x == 0 || blockDim.x > 1024) return emulated::leaving(cudaErrorInvalidConfiguration);
     if (emulated::fibers.size() < blockDim.x) emulated::fibers = std::vector<emulated::Fiber>(blockDim.x);
     emulated::body = [&] { kernel(arguments...); };
     emulated::backwards = !emulated::backwards;
@@ -120,14 +130,15 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
     return cudaSuccess;
 }
 
-inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaGetLastError() { return std::exchange(emulated::last_error, cudaSuccess); }
 inline const char* cudaGetErrorString(cudaError_t status) {
     return status == cudaErrorInvalidConfiguration ? "invalid configuration argument" : "out of memory";
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) {
-    *memory = std::malloc(bytes);
-    return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+    *memory = emulated::allocations == 0 ? nullptr : std::malloc(bytes);
+    if (emulated::allocations > 0) --emulated::allocations;
+    return emulated::leaving(*memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 inline cudaError_t cudaFreeAsync(void* memory, cudaStream_t) {
     std::free(memory);

@@ -11,10 +11,11 @@ here draws from torch's generators.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from fedbench.errors import UsageError
 from fedbench.kernels.random import RandomStream
@@ -96,10 +97,13 @@ class Sum(nn.Module):
 
 
 class Symbols(nn.Embedding):
-    """The module of an Embedding. Its symbols are floats, as all examples are."""
+    """The module of an Embedding. Its symbols are floats, as all examples are. `gather` may be
+    replaced by what gives the same rows and another gradient."""
+
+    gather: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = staticmethod(F.embedding)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return super().forward(x.long())
+        return self.gather(x.long(), self.weight)
 
 
 class Outputs(nn.LSTM):

@@ -9,9 +9,10 @@ import torch
 from torch.func import functional_call, vmap
 from torch.nn import functional as F
 
+from fedbench.engine.trainers.torch.embedding import gather
 from fedbench.tasks.models import Model
 from fedbench.tasks.tensors import Tensor
-from fedbench.tasks.torch_model import build
+from fedbench.tasks.torch_model import Symbols, build
 
 Tensors = dict[str, torch.Tensor]
 
@@ -23,6 +24,9 @@ class Lanes:
     def __init__(self, model: Model, count: int, dtype: torch.dtype, device: torch.device) -> None:
         self.count = count
         self.module = build(model, dtype).to("meta").train()  # its tensors are never used
+        for part in self.module.modules():
+            if isinstance(part, Symbols):
+                part.gather = gather
         self.flat = torch.zeros(count, model.dim, dtype=dtype, device=device)
         self.buffers = torch.zeros(count, sum(buffer.size for buffer in model.buffers), dtype=dtype, device=device)
         self.parameters = self._views(self.flat, model.parameters, requires_grad=True)

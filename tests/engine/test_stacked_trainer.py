@@ -140,7 +140,9 @@ def test_a_job_is_the_torch_trainers_job(stacked: Any, model: str, rule: str) ->
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("model", NETWORKS)
 def test_a_step_in_float32(stacked: Any, model: str, rule: str) -> None:
-    """One: after many, a ReLU or a maximum that is decided otherwise parts the two for good."""
+    """One: after many, a ReLU or a maximum that is decided otherwise parts the two for good. The
+    first step of AdamW is about the sign of the gradient, so that where it is as small as its own
+    rounding nothing can be compared."""
     task = TASKS[model]
     wave = wave_of(task, np.float32, RULES[rule] | {"wants": WANTS}, [1] * 6)
     for got, want in zip(
@@ -148,9 +150,12 @@ def test_a_step_in_float32(stacked: Any, model: str, rule: str) -> None:
         one_by_one(task, wave, dtype=np.float32, public=task.dataset.train.x[PUBLIC]),
         strict=True,
     ):
+        known = np.abs(want.mean_gradient) > 1e-5 if rule == "adamw" else np.ones(want.delta.shape, bool)
+        assert known.mean() > 0.1
         for field in FIELDS:
-            assert getattr(got, field).dtype == np.float32
-            assert close(getattr(got, field), getattr(want, field), 1e-5), field
+            a, b = getattr(got, field), getattr(want, field)
+            assert a.dtype == np.float32
+            assert close(*((a[known], b[known]) if field in ("delta", "end") else (a, b)), 1e-5 if rule != "adamw" else 1e-3), field
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,8 @@ def line(row: Row) -> str:
         parts = ", ".join(f"{name} {share:.0%}" for name, share in row.shares)
         numbers = f"{row.measured:.3g} <= {row.expected:.3g}" + (f"; the bound is {parts}" if parts else "")
     elif row.kind == "slope":
-        numbers = f"{row.measured:.3f}{interval}, proven {row.expected:g}, allowed +- {row.allowed:g}"
+        side = " of a decrease" if row.sign < 0 else ""
+        numbers = f"{row.measured:.3f}{side}{interval}, proven {row.expected:g}, allowed +- {row.allowed:g}"
     elif row.kind == "exact":
         numbers = f"{row.measured:.3f}{interval}, expected 1, allowed +- {row.allowed:g}"
     else:

@@ -113,10 +113,11 @@ def _slopes(place: Place, rows: Sequence[Row]) -> None:
     middles."""
     axes = place.axes(0.75, 2.9)
     for row, colour in zip([row for row in rows if row.kind == "slope"], LINES, strict=False):
-        x, y = np.array(row.points).T
+        x, y = np.abs(np.array(row.points)).T
         y, middle = y / np.exp(np.log(y).mean()), np.exp(np.log(x).mean())
         interval = "" if row.low == row.high else f" [{row.low:.2f}, {row.high:.2f}]"
-        label = f"{row.check.removesuffix(', exponent')}: exponent {row.measured:.2f}{interval},\nproven {row.expected:g} ± {row.allowed:g}"
+        name = row.check.removesuffix(", exponent") + ", negative" * (row.sign < 0)
+        label = f"{name}: exponent {row.measured:.2f}{interval},\nproven {row.expected:g} ± {row.allowed:g}"
         axes.plot(x, y, "o", color=colour if row.holds else FAILED, label=label)
         axes.plot(x, (x / middle) ** row.expected, "--", color=colour, linewidth=1)
     axes.set_xscale("log", base=2)

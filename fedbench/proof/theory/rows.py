@@ -23,7 +23,9 @@ class Row:
         bound, whose terms are the `shares`.
     exact: measured / expected is a mean over seeds, whose 95 % interval from `low` to `high`
         lies within 1 -+ `allowed`.
-    slope: the 95 % interval of the exponent of `points` lies within expected -+ `allowed`.
+    slope: the 95 % interval of the exponent of `points` lies within expected -+ `allowed`. `sign`
+        says on which side of 0 the points lie; where that is below, the exponent is that of their
+        sizes.
     value: |measured - expected| <= allowed.
     """
 
@@ -37,10 +39,18 @@ class Row:
     high: float | None = None
     points: tuple[tuple[float, float], ...] = ()
     shares: tuple[tuple[str, float], ...] = ()
+    sign: int = 1
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {name: getattr(self, name) for name in ("measured", "expected", "allowed", "low", "high")}
-        return {"check": self.check, "kind": self.kind, **numbers, "shares": dict(self.shares), "holds": self.holds}
+        return {
+            "check": self.check,
+            "kind": self.kind,
+            **numbers,
+            "sign": self.sign,
+            "shares": dict(self.shares),
+            "holds": self.holds,
+        }
 
 
 @dataclass(frozen=True)
@@ -108,16 +118,18 @@ def slope(check: str, x: Sequence[float], y: Table, expected: float, allowed: fl
         check: what is measured, in words.
         x: the sizes.
         y: (seeds, points), which gives an exponent for every seed and their interval, or (points,)
-            for runs without chance, which need no interval.
+            for runs without chance, which need no interval. All values are positive, or all are
+            negative; otherwise there is no exponent and the row does not hold.
         expected: the proven exponent.
         allowed: how far the interval may reach from it.
     """
     logs, table = np.log(np.asarray(x, float)), np.atleast_2d(y)
-    exponents = np.array([np.polyfit(logs, np.log(row), 1)[0] if (row > 0).all() else np.nan for row in table])
+    sign = -1 if (table < 0).all() else 1
+    exponents = np.array([np.polyfit(logs, np.log(sign * row), 1)[0] if (sign * row > 0).all() else np.nan for row in table])
     middle, low, high = (float(exponents[0]),) * 3 if y.ndim == 1 else interval(check, exponents)
     points = tuple(zip(map(float, x), table.mean(axis=0).tolist(), strict=True))
     holds = expected - allowed <= low and high <= expected + allowed
-    return Row(check, "slope", middle, expected, holds, allowed, low, high, points)
+    return Row(check, "slope", middle, expected, holds, allowed, low, high, points, sign=sign)
 
 
 def interval(check: str, values: Table) -> tuple[float, float, float]:

@@ -16,6 +16,7 @@ def test_the_picture(tmp_path: Path) -> None:
         (claims[0], bound("n = 4: below", 1.0, {"transient": 0.5, "noise": 1.5})),
         (claims[0], exact("n = 4: level", [1.0, 1.01], 1.0)),
         (claims[1], slope("against n, exponent", [2.0, 4.0], np.array([[1.0, 0.7], [1.0, 0.71]]), -0.5, 0.1)),
+        (claims[1], slope("change, exponent", [2.0, 4.0], np.array([-1.0, -0.5]), -1.0, 0.1)),
         (claims[1], bound_by("smaller", 1.0, 2.0)),
         (claims[2], value("fails", 3.0, 1.0, 0.1)),
         (claims[2], bound_by("smaller", 1.0, 2.0)),

@@ -50,3 +50,17 @@ def test_slopes_by_hand() -> None:
     assert not slope("s", x, np.array([[v**-0.7 for v in x], [v**-1.3 for v in x]]), -1.0, 0.1).holds  # a wide interval
     assert not slope("s", x, np.array([[1.0, np.nan, 1.0], [1 / v for v in x]]), -1.0, 0.1).holds
     assert slope("s", x, np.array([1 / v for v in x]), -1.0, 0.1).holds  # without chance
+
+
+def test_a_slope_keeps_the_sign_of_what_it_measures() -> None:
+    """All values below 0 have the exponent of their sizes; mixed signs have none."""
+    x = [1.0, 2.0, 4.0]
+    below = slope("s", x, np.array([-1 / v for v in x]), -1.0, 0.1)
+    assert (below.measured, below.sign, below.holds) == (pytest.approx(-1.0), -1, True)
+    assert below.points == ((1.0, -1.0), (2.0, -0.5), (4.0, -0.25))
+    assert below.as_dict()["sign"] == -1
+    above = slope("s", x, np.array([1 / v for v in x]), -1.0, 0.1)
+    assert (above.sign, above.as_dict()["sign"]) == (1, 1)
+    mixed = slope("s", x, np.array([-1.0, 0.5, 0.25]), -1.0, 0.1)
+    assert (mixed.sign, mixed.holds) == (1, False)
+    assert not slope("s", x, np.array([0.0, 0.0, 0.0]), -1.0, 0.1).holds

@@ -75,6 +75,11 @@ class Cell:
         return f"{self.paper}:{self.table}"
 
     @property
+    def is_accuracy(self) -> bool:
+        """Whether the number is an accuracy in percent."""
+        return "acc" in self.metric.split("_")
+
+    @property
     def amount(self) -> float:
         """The printed number. Raises ValueError where there is none."""
         if self.value is None or isinstance(self.value, str):

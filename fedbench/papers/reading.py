@@ -13,7 +13,8 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError, UsageError
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell
-from fedbench.papers.rules import FEWEST_ROUNDS, Reading
+from fedbench.papers.judging import Reading
+from fedbench.papers.rules import FEWEST_ROUNDS
 from fedbench.results.record import Record
 from fedbench.scenarios.schema import Scenario
 
@@ -37,6 +38,15 @@ class Read:
     reading: Reading | None
     needs: RunSpec | None
     used: tuple[Record, ...]
+
+
+def step(cell: Cell) -> float:
+    """Returns the distance of the grid on which a cell's readings lie: a round, or the time between
+    two evaluations. 0 where there is no grid that matters."""
+    how = experiment.required_how(cell)
+    if how.read == "seconds_to_target":
+        return experiment.scenario(cell).evaluation.every_seconds
+    return 1.0 if how.read == "rounds_to_target" else 0.0
 
 
 def read(cell: Cell, find: Find) -> Iterator[Read]:

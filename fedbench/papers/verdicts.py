@@ -11,9 +11,10 @@ from typing import Any
 
 from fedbench.papers import experiment, facts, orders_of_convergence
 from fedbench.papers.cells import Cell, written
+from fedbench.papers.judging import Printed, Reading, judge, order
 from fedbench.papers.price import Price, price
-from fedbench.papers.reading import Find, read
-from fedbench.papers.rules import Order, Reading, Word, judge, order
+from fedbench.papers.reading import Find, read, step
+from fedbench.papers.rules import Order, Word
 from fedbench.papers.runs import is_trained
 
 NEEDS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
@@ -31,7 +32,7 @@ class Verdict:
         readings: our number by seed; empty where nothing was measured. If there is a substitute,
             they are those of the substitute.
         mean: the mean over the seeds. A miss counts with the place where the run ended.
-        half_width: that of the 95 % interval; None with fewer than two seeds.
+        half_width: that of the 95 % interval; None where there is none, or no upper end.
         guesses: one sentence for each thing that decides the outcome and is not printed.
         substitute: what stands in for something that the paper used; empty if nothing does.
         ours: where a number of the code is from, or how an order was measured.
@@ -136,8 +137,9 @@ def _of_runs(cell: Cell, find: Find) -> Verdict:
     if len(readings) < seeds.seeds:
         why = f"{len(readings)} of {seeds.seeds} seeds have a record." if readings else "Its runs have not been made yet."
         return Verdict(cell, "not run", f"{needs if how.substitute else ''} {why}".strip(), {}, **said)
-    judged = judge(cell.amount, list(readings.values()), censored=cell.censored, guessed=bool(said["guesses"]))
-    said |= {"mean": judged.mean.mean, "half_width": judged.mean.half_width}
+    printed = Printed(cell.amount, cell.is_accuracy, cell.censored, bool(said["guesses"]), step(cell))
+    judged = judge(printed, list(readings.values()))
+    said |= {"mean": judged.interval.mean, "half_width": judged.interval.half_width}
     if how.substitute:
         return Verdict(cell, "not run", f"{needs} Orders are read off a substitute.", readings, **said)
     if cell.damaged or how.incomparable:
@@ -208,7 +210,8 @@ def orders(verdicts: Sequence[Verdict]) -> Iterator[Ordered]:
             continue
         printed = -1 if a.cell.amount < b.cell.amount else 1
         common = len(a.readings.keys() & b.readings.keys())
-        yield Ordered(a.cell, b.cell, table.orders, order(printed, a.readings, b.readings), common, a.substitute)
+        found = order(printed, a.readings, b.readings, accuracy=a.cell.is_accuracy)
+        yield Ordered(a.cell, b.cell, table.orders, found, common, a.substitute)
 
 
 def _has_order(a: Cell, b: Cell) -> bool:

@@ -126,7 +126,7 @@ def test_a_whole_table_gives_the_committed_digests(tmp_path: Path) -> None:
 
 
 def test_lines_of_theory_that_are_none(tmp_path: Path) -> None:
-    (tmp_path / orders_of_convergence.FILE).write_text('{"claim": "fedavg-orders"}\nno line\n')
+    (tmp_path / orders_of_convergence.FILE).write_text('{"claim": "fedavg-orders", "sign": 1}\nno line\n')
     result = fedbench("reproduce", "002:TI", "--plan", "--archives", str(tmp_path))
     assert result.returncode == 1
     assert "theory.jsonl, line 2: expected a line of `fedbench theory --json`" in " ".join(result.stderr.split())

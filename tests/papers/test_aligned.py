@@ -10,7 +10,7 @@ import pytest
 from fedbench.papers import published
 from fedbench.papers.cells import cells, written
 from fedbench.papers.document import document, ours
-from fedbench.papers.rules import Reading
+from fedbench.papers.judging import Reading
 from fedbench.papers.verdicts import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]

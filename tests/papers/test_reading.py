@@ -11,8 +11,8 @@ from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError, UsageError
 from fedbench.papers import experiment
 from fedbench.papers.cells import Cell, chosen
+from fedbench.papers.judging import Reading
 from fedbench.papers.reading import Find, read, read_varied
-from fedbench.papers.rules import Reading
 from fedbench.results.record import Record
 from tests.conftest import record
 

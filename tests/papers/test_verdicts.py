@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from fedbench.engine.spec import RunSpec
-from fedbench.papers import facts
+from fedbench.papers import experiment, facts
 from fedbench.papers.cells import Cell, cells, chosen
-from fedbench.papers.orders_of_convergence import MEASURED
-from fedbench.papers.reading import Find
+from fedbench.papers.orders_of_convergence import MEASURED, PRINTED
+from fedbench.papers.reading import Find, step
 from fedbench.papers.verdicts import all_verdicts, orders, verdict
 from fedbench.results.record import Record
 from tests.conftest import record
@@ -34,8 +35,6 @@ def reaching(place: float, spec: RunSpec) -> Record:
 
 def gives(numbers: Mapping[tuple[str, int], Sequence[float]]) -> Find:
     """By address and number of a cell, the places at which its seeds reach the target."""
-    from fedbench.papers import experiment
-
     known: dict[str, Record] = {}
     for (address, number), places in numbers.items():
         one = cell(address, number)
@@ -54,8 +53,9 @@ def test_without_records_nothing_is_reproduced() -> None:
 
 
 def test_a_number_that_is_reproduced() -> None:
-    found = verdict(cell("000:T1", 1), gives({("000:T1", 1): (48, 51, 58)}), {})
-    assert (found.word, found.mean, len(found.run_ids)) == ("reproduced", pytest.approx(157 / 3), 3)
+    found = verdict(cell("000:T1", 1), gives({("000:T1", 1): (50, 51, 54)}), {})
+    assert (found.word, found.mean, len(found.run_ids)) == ("reproduced", pytest.approx(155 / 3), 3)
+    assert found.half_width == pytest.approx(5.17, abs=0.01)
     assert found.command == "fedbench reproduce 000:T1 --cells 1"
 
 
@@ -63,6 +63,25 @@ def test_some_of_the_seeds_are_no_number() -> None:
     """A verdict waits for all of them: no seed is dropped."""
     found = verdict(cell("000:T1", 1), gives({("000:T1", 1): (48, 51)}), {})
     assert (found.word, found.why) == ("not run", "2 of 3 seeds have a record.")
+
+
+def test_readings_lie_on_the_grid_of_their_kind() -> None:
+    """Seconds on that of the evaluations, rounds on whole numbers, accuracies on none that
+    matters."""
+    assert step(cell("000:T1", 1)) == experiment.scenario(cell("000:T1", 1)).evaluation.every_seconds > 0
+    assert step(cell("001:T1", 1)) == 1
+    assert step(cell("004:T2", 1)) == step(cell("001:T2", 1)) == 0
+    found = verdict(cell("001:T1", 2), gives({("001:T1", 2): (20, 20, 20)}), {})
+    assert (found.word, found.half_width) == ("reproduced", pytest.approx(0.717, abs=1e-3))
+
+
+def test_accuracies_are_known_by_their_metric() -> None:
+    assert {one.metric for one in cells() if one.is_accuracy} == {
+        "test_acc",
+        "validation_acc",
+        "gsm8k_acc",
+        "test_acc_after_100_rounds",
+    }
 
 
 def test_a_guess_and_a_damaged_number() -> None:
@@ -107,14 +126,49 @@ def test_a_fact_that_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict(cell("000:T2", 79), nothing, {}).word == "not comparable"
 
 
+def measured(check: str, exponent: float, *, half: float = 0.02, sign: int = 1) -> dict[str, Any]:
+    low, high = exponent - half, exponent + half
+    return {"check": check, "kind": "slope", "measured": exponent, "low": low, "high": high, "sign": sign, "holds": True}
+
+
+def as_printed(**changes: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Lines whose exponents are the printed ones, but for changes of a claim's lines."""
+    claims: dict[str, list[dict[str, Any]]] = {name: [] for names in MEASURED.values() for name in names}
+    for (claim, check), exponent in PRINTED.items():
+        claims[claim].append({"claim": claim, **measured(check, exponent)} | changes.get(claim.replace("-", "_"), {}))
+    return claims
+
+
+def words_of(claims: dict[str, list[dict[str, Any]]]) -> list[str]:
+    return [verdict(one, nothing, claims).word for one in chosen("002:TI")]
+
+
 def test_orders_of_convergence() -> None:
-    line = {"check": "against T", "kind": "slope", "measured": -0.5, "holds": True}
-    claims = {name: [{**line, "claim": name}] for names in MEASURED.values() for name in names}
-    assert [verdict(one, nothing, claims).word for one in chosen("002:TI")] == ["not comparable", *["agrees"] * 5]
-    claims["fedavg-orders"] = [{**line, "holds": False}]
-    assert [verdict(one, nothing, claims).word for one in chosen("002:TI", "2-4")] == ["differs", "differs", "agrees"]
+    assert words_of(as_printed()) == ["not comparable", *["agrees"] * 5]
+    bound = "consistent with the bound"
+    # cells 2 and 3 are FedAvg, 4 is FedAsync, 5 and 6 are FedBuff
+    off = {"measured": -0.53, "low": -0.55, "high": -0.51}
+    assert words_of(as_printed(fedavg_orders=off))[1:] == [bound, bound, *["agrees"] * 3]
+    assert words_of(as_printed(fedbuff_delay={"sign": -1}))[1:] == ["agrees"] * 3 + [bound] * 2
+    assert words_of(as_printed(fedasync_delay={"measured": 1.0, "low": 1.0, "high": 1.0}))[3] == bound
+    assert words_of(as_printed(fedavg_orders={"holds": False}))[1:4] == ["differs", "differs", "agrees"]
+    claims = as_printed()
     del claims["fedasync-delay"]
     assert verdict(cell("002:TI", 4), nothing, claims).word == "not run"
+
+
+def test_a_run_without_chance_contains_no_exponent() -> None:
+    """Even one that is hit to the last bit: nothing says how far it may be from it."""
+    exact = {"measured": -0.5, "low": -0.5, "high": -0.5}
+    found = verdict(cell("002:TI", 2), nothing, as_printed(fedavg_orders=exact))
+    assert found.word == "consistent with the bound"
+    assert "Not as printed: against T, exponent -0.50, printed -0.5 (no chance, no interval)." in found.why
+
+
+def test_a_delay_that_helps_is_said() -> None:
+    found = verdict(cell("002:TI", 5), nothing, as_printed(fedbuff_delay={"sign": -1}))
+    assert "change against tau, exponent 2.00 of a decrease" in found.ours
+    assert "|grad F|^2 falls as tau grows" in found.why
 
 
 def test_orders_are_of_one_setting() -> None:
@@ -132,7 +186,9 @@ def test_orders_on_a_substitute_say_so() -> None:
         return None if accuracy is None else record(curve=[accuracy] * 12)
 
     found = list(orders(all_verdicts(chosen("004:T2"), find, {})))
-    assert {(one.text, one.order) for one in found} == {("FedBuff < FedEcho", "broken")}
+    assert {(one.text, one.order) for one in found} == {("FedBuff < FedEcho", "undecided")}  # no scatter, by less than 1.2
+    accuracies["fedecho"] = 0.6
+    assert {one.order for one in orders(all_verdicts(chosen("004:T2"), find, {}))} == {"broken"}
     assert len(found) == 2  # two heterogeneities; FedEcho's other public data stand for nothing here
     assert all("Fashion-MNIST" in one.substitute for one in found)
 

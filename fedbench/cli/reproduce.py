@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,13 +17,14 @@ from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.launch.progress import watching
+from fedbench.leaderboard.verdicts import KINDS
 from fedbench.papers import cells as papers
 from fedbench.papers import orders_of_convergence, runs
 from fedbench.papers.cells import Cell
-from fedbench.papers.document import differing, ours
+from fedbench.papers.document import counts_by_kind, differing, ours
 from fedbench.papers.price import price, spent
 from fedbench.papers.reading import Find
-from fedbench.papers.rules import WORDS
+from fedbench.papers.rules import ORDERS
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
 from fedbench.results import archive
 from fedbench.results.record import Record
@@ -37,7 +38,7 @@ AddressArgument = Annotated[
 def command(
     address: AddressArgument = None,
     numbers: Annotated[str | None, typer.Option("--cells", help="Cells of the table, such as 1,3-5.")] = None,
-    varied: Annotated[bool, typer.Option("--vary", help="Also the variations that explain what is contradicted.")] = False,
+    varied: Annotated[bool, typer.Option("--vary", help="Also the variations that explain a difference.")] = False,
     planned: Annotated[bool, typer.Option("--plan", help="Train nothing: verdicts, costs and reasons.")] = False,
     store: Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path("runs/papers"),
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
@@ -166,11 +167,17 @@ def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
         keys = differing(papers.chosen(of))
         rows = [_row(one, keys) for one in verdicts if one.cell in several]
         print_table(of, ("cell", "setting", "printed", "ours", "verdict", "hours", "why"), rows)
-    counts = Counter(one.word for one in verdicts)
-    say(f"{len(verdicts)} cells: {', '.join(f'{counts[word]} {word}' for word in WORDS if counts[word])}")
-    if ordered:
-        kept = Counter(one.order for one in ordered)
-        say(f"{len(ordered)} orders: {', '.join(f'{count} {word}' for word, count in sorted(kept.items()))}")
+    for kind, words in counts_by_kind(verdicts).items():
+        say(_counted(KINDS[kind][0].lower(), words))
+    for name, standing_in in (("orders of two measured results", False), ("orders read off what stands in", True)):
+        found = Counter(one.order for one in ordered if bool(one.substitute) is standing_in)
+        if found:
+            say(_counted(name, {word: found[word] for word in ORDERS if found[word]}))
+
+
+def _counted(name: str, words: Mapping[str, int]) -> str:
+    """Returns counts such as `measured results: 1 close, 2 not run`."""
+    return f"{name}: {', '.join(f'{count} {word}' for word, count in words.items())}"
 
 
 def _tell_costs(made: Sequence[Record]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fedbench.leaderboard.section_form import Count, Number, Points, Slug, Text, Word
-from fedbench.leaderboard.verdicts import Order, Verdict
+from fedbench.leaderboard.verdicts import Kind, Order, Verdict
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,60}$")]
 """A part of an address on the page."""
@@ -61,7 +61,7 @@ class _Table(Strict):
     name: Name
     address: Word
     about: Text
-    kind: Literal["runs", "configuration", "theory"]
+    kind: Kind
     command: Text
     counts: Annotated[dict[Verdict, Count], Field(max_length=10)]
     runs: Count
@@ -94,6 +94,7 @@ class _Theory(Strict):
     allowed: Number
     low: Number | None
     high: Number | None
+    sign: Literal[-1, 1]
     shares: Annotated[dict[Word, Number], Field(max_length=100)]
     holds: bool
 
@@ -179,8 +180,11 @@ class PaperForm(Strict):
     title: Text
     venue: Text
     link: Link
-    counts: Annotated[dict[Verdict, Count], Field(max_length=10)]
+    rules: Annotated[Count, Field(ge=1)]
+    counts: Annotated[dict[Kind, Annotated[dict[Verdict, Count], Field(max_length=10)]], Field(max_length=3)]
+    stand_ins: Count
     orders: Annotated[dict[Order, Count], Field(max_length=10)]
+    stand_in_orders: Annotated[dict[Order, Count], Field(max_length=10)]
     tables: Annotated[list[_Table], Field(min_length=1, max_length=100)]
     theory: Annotated[list[_Theory], Field(max_length=1000)]
     curves: Annotated[list[_Curves], Field(max_length=100)] = []

@@ -6,21 +6,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-Verdict = Literal["reproduced", "close", "contradicted", "agrees", "differs", "not run", "not comparable"]
-Order = Literal["kept", "broken", "undecided"]
+Verdict = Literal[
+    "reproduced",
+    "close",
+    "not decided",
+    "contradicted",
+    "agrees",
+    "differs",
+    "consistent with the bound",
+    "not run",
+    "not comparable",
+]
+Order = Literal["kept", "broken", "undecided", "kept once", "broken once"]
+Kind = Literal["runs", "configuration", "theory"]
+KINDS: Mapping[str, tuple[str, tuple[Verdict, ...]]] = {
+    "runs": ("Measured results", ("reproduced", "close", "not decided", "contradicted", "not run", "not comparable")),
+    "configuration": ("Constants", ("agrees", "differs", "not comparable")),
+    "theory": ("Rates of convergence", ("agrees", "consistent with the bound", "differs", "not run", "not comparable")),
+}
+"""What the numbers of a table are: their name, and the verdicts that they may have. Kinds are never
+counted together."""
+MEASURED: tuple[Verdict, ...] = ("reproduced", "close", "not decided", "contradicted")
+"""The verdicts on numbers that were measured again."""
 WORDS: tuple[str, ...] = get_args(Verdict)
 ORDERS: tuple[str, ...] = get_args(Order)
 SHOWN: Mapping[str, tuple[str, str]] = {
     "reproduced": ("✓", "good"),
     "close": ("≈", "near"),
+    "not decided": ("○", "open"),
     "contradicted": ("✗", "bad"),
     "agrees": ("=", "good"),
     "differs": ("≠", "bad"),
+    "consistent with the bound": ("≤", "open"),
     "not run": ("–", "none"),
     "not comparable": ("?", "none"),
     "kept": ("✓", "good"),
     "broken": ("✗", "bad"),
-    "undecided": ("~", "none"),
+    "undecided": ("~", "open"),
+    "kept once": ("(✓)", "open"),
+    "broken once": ("(✗)", "open"),
     "holds": ("✓", "good"),
     "fails": ("✗", "bad"),
 }

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from fedbench import bibliography
+from fedbench.leaderboard.verdicts import KINDS
 from fedbench.papers import alignment, experiment
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables, written
 from fedbench.papers.curves import curves
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
 from fedbench.papers.price import spent
 from fedbench.papers.reading import Find, read_varied
-from fedbench.papers.rules import WORDS
+from fedbench.papers.rules import VERSION, WORDS
 from fedbench.papers.runs import used
 from fedbench.papers.verdicts import Ordered, Verdict, all_verdicts, orders
 
@@ -46,8 +47,11 @@ def document(paper: str, find: Find, claims: Claims, root: Path | None = None) -
         "title": found.title,
         "venue": found.venue,
         "link": found.link,
-        "counts": _counts(one.word for one in verdicts),
-        "orders": dict(Counter(one.order for one in ordered)),
+        "rules": VERSION,
+        "counts": counts_by_kind(verdicts),
+        "stand_ins": sum(map(is_read_off_a_substitute, verdicts)),
+        "orders": dict(Counter(one.order for one in ordered if not one.substitute)),
+        "stand_in_orders": dict(Counter(one.order for one in ordered if one.substitute)),
         "tables": [_table(several, verdicts, ordered, find) for several in tables(chosen(paper)).values()],
         "curves": [one.as_dict() for one in curves(paper, find)],
         "theory": [dict(line) for name in BESIDE[paper] for line in claims.get(name, ())],
@@ -74,6 +78,18 @@ def _place(one: alignment.Located) -> dict[str, Any]:
     if row.not_code:
         return {**said, "not_code": row.not_code}
     return {**said, "file": row.file, "first": one.first, "last": one.last, "holds": row.holds}
+
+
+def counts_by_kind(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
+    """Returns how often each verdict occurs among measured results, constants and rates of
+    convergence. A kind without numbers is left out. They are never added up."""
+    found = {kind: _counts(one.word for one in verdicts if experiment.table(one.cell).kind == kind) for kind in KINDS}
+    return {kind: counts for kind, counts in found.items() if counts}
+
+
+def is_read_off_a_substitute(one: Verdict) -> bool:
+    """Returns whether a cell is not run, and what stands in for it is."""
+    return one.word == "not run" and bool(one.readings)
 
 
 def _counts(words: Iterable[str]) -> dict[str, int]:

@@ -100,7 +100,7 @@ class Table(Part):
             empty if no orders are compared.
         apart_from: keys in which such cells may differ as well.
         cannot: why its cells cannot be made again.
-        explained: what the variations say about contradicted numbers, sentence by sentence.
+        explained: what the variations say about numbers that differ, sentence by sentence.
     """
 
     about: Text

@@ -108,9 +108,7 @@ def judge(printed: Printed, readings: Sequence[Reading]) -> Judged:
     if printed.guessed and word == "reproduced":
         return Judged("close", found, f"{why} What decides it is not printed, so it is no better than close.")
     if printed.guessed and word == "contradicted":
-        return Judged(
-            word, found, f"{why} What decides it is not printed, so the number is contradicted together with our guess."
-        )
+        return Judged(word, found, f"{why} It is contradicted together with our guess of what is not printed.")
     return Judged(word, found, why)
 
 
@@ -157,6 +155,8 @@ def _why(printed: Printed, found: Interval, readings: Sequence[Reading]) -> str:
         return (
             f"None of {n} seeds reaches the target{also}; the interval begins where they ended, at {_placed(printed, found.low)}."
         )
+    if misses == n == 1:
+        return f"The one seed ends without the target{also}, at {where}; it has no interval."
     if misses:
         end = f"{misses} of {_seeds(n)} end{'s' * (misses == 1)} without the target{also}"
         return f"{end}, so the mean is at least {where} and has no interval."
@@ -164,8 +164,9 @@ def _why(printed: Printed, found: Interval, readings: Sequence[Reading]) -> str:
         f" {diverged} of {_seeds(n)} diverge{'s' * (diverged == 1)} and count{'s' * (diverged == 1)} as 0 %." if diverged else ""
     )
     if found.low is None or found.high is None:
-        none = "one seed has no interval" if n == 1 else f"{n} seeds that are equal have no interval"
-        return f"The mean is {where}; {none}.{lost}"
+        if n == 1:
+            return f"The one seed is {where}, and has no interval.{lost}"
+        return f"The mean is {where}; {n} seeds that are equal have no interval.{lost}"
     ends = f"{_number(printed, found.low)} to {_number(printed, found.high)}"
     return f"The mean is {where}, 95 % interval {ends} ({_seeds(n)}).{lost}"
 

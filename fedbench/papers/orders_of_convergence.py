@@ -95,14 +95,17 @@ def judged(cell: Cell, claims: Claims) -> tuple[Word, str, str]:
         return "not run", f"`fedbench theory {' '.join(missing)}` has no committed lines.", ""
     lines = [line for name in names for line in claims[name]]
     broken = [line["check"] for line in lines if not line["holds"]]
-    exponents = "; ".join(f"{line['check']} {_exponent(line)}" for line in lines if line["kind"] == "slope")
+    exponents = "; ".join(
+        f"{line['check'].removesuffix(', exponent')} {_exponent(line)}" for line in lines if line["kind"] == "slope"
+    )
     if broken:
         return "differs", f"What is measured does not hold the order: {'; '.join(broken)}.", exponents
     held = f"All {len(lines)} measured lines of {', '.join(names)} hold."
     off = [why for line in lines if (why := _unlike(line))]
     if not off:
         return "agrees", f"{held} The intervals contain the printed exponents.", exponents
-    why = f"{held} Not as printed: {'; '.join(off)}. {REMARKS.get(cell.algorithm, '')}"
+    certain = " A run without chance has no interval." if any(line["low"] == line["high"] for line in lines) else ""
+    why = f"{held} Not as printed: {'; '.join(off)}.{certain} {REMARKS.get(cell.algorithm, '')}"
     return "consistent with the bound", why.strip(), exponents
 
 
@@ -119,7 +122,7 @@ def _unlike(line: Mapping[str, Any]) -> str:
     contains = line["low"] < line["high"] and line["low"] <= printed <= line["high"]
     if contains and line["sign"] > 0:
         return ""
-    return f"{line['check']} {_exponent(line)}, printed {printed:g}{'' if line['low'] < line['high'] else ' (no chance, no interval)'}"
+    return f"{line['check'].removesuffix(', exponent')} {_exponent(line)} and not {printed:g}"
 
 
 if __name__ == "__main__":  # `make theory` asks for the claims whose lines are committed

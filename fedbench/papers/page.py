@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fedbench.figures.tables.markdown import escaped
 from fedbench.leaderboard.pages.paper import hours, runs, seeds
-from fedbench.leaderboard.verdicts import SIGNS
+from fedbench.leaderboard.pages.papers import ORDERED, kinds, stand_in
+from fedbench.leaderboard.verdicts import ORDERS, SIGNS
 from fedbench.papers import alignment_page
 from fedbench.papers.rules import ENDS, IN_SHORT
 from fedbench.suites.findings.markdown import table
@@ -22,7 +23,9 @@ def page(document: Mapping[str, Any]) -> str:
     head = [
         f"# {document['cited']}",
         f"{document['title']}. {document['venue']}." + (f" <{document['link']}>" if document["link"] else ""),
-        f"Made by `fedbench reproduce --write` from the records in `results/papers`. {_counted(document)}",
+        "Made by `fedbench reproduce --write` from the records in `results/papers`.",
+        "\n".join(f"* {line}" for line in _counted(document)),
+        "What the words mean:",
         "\n".join(rules),
         ENDS,
     ]
@@ -30,9 +33,16 @@ def page(document: Mapping[str, Any]) -> str:
     return "\n\n".join(parts) + "\n\n" + alignment_page.markdown(document)
 
 
-def _counted(document: Mapping[str, Any]) -> str:
-    orders = _in_words(dict(sorted(document["orders"].items())))
-    return f"Cells: {_in_words(document['counts'])}." + (f" Orders of two numbers: {orders}." if orders else "")
+def _counted(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the counts of every kind of number in words, and those of the orders. Kinds are not
+    added up."""
+    for one in kinds(document["counts"]):
+        of = f" ({one.measured} of {one.printed} printed ones)" if one.kind == "runs" else ""
+        stand_ins = stand_in(document["stand_ins"]) if one.kind == "runs" else ""
+        yield f"{one.name}{of}: {_in_words(one.counts)}. {stand_ins}".strip()
+    for name, key in ORDERED:
+        if found := {word: n for word in ORDERS if (n := document[key].get(word))}:
+            yield f"{name}: {_in_words(found)}."
 
 
 def _in_words(counts: Mapping[str, int]) -> str:
@@ -147,7 +157,7 @@ def _theory(lines: Sequence[Mapping[str, Any]]) -> list[str]:
         (
             line["claim"],
             line["check"],
-            f"{line['measured']:.4g}{_interval(line)}",
+            f"{line['measured']:.4g}{' of a decrease' * (line['sign'] < 0)}{_interval(line)}",
             _expected(line),
             "holds" if line["holds"] else "FAILS",
         )

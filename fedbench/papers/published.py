@@ -11,7 +11,7 @@ from typing import Any
 
 from fedbench.figures import style
 from fedbench.figures.curves import draw_curves
-from fedbench.papers import orders_of_convergence
+from fedbench.papers import orders_of_convergence, rules
 from fedbench.papers.cells import PAPERS, cells
 from fedbench.papers.curves import curves
 from fedbench.papers.document import document
@@ -42,7 +42,8 @@ class Committed:
         """Returns the verdicts on all cells and the orders of their numbers, which can be written
         as JSON."""
         found = all_verdicts(cells(), self.find, self.claims)
-        return {"schema": 1, "cells": [one.as_dict() for one in found], "orders": [one.as_dict() for one in orders(found)]}
+        ordered = [one.as_dict() for one in orders(found)]
+        return {"schema": 1, "rules": rules.VERSION, "cells": [one.as_dict() for one in found], "orders": ordered}
 
     def documents(self, root: Path | None = None) -> list[dict[str, Any]]:
         """Returns the document of every paper, with the code from the repository `root` if one is

@@ -108,13 +108,6 @@ Word = Literal[
 WORDS: tuple[Word, ...] = get_args(Word)
 Order = Literal["kept", "broken", "undecided", "kept once", "broken once"]
 ORDERS: tuple[Order, ...] = get_args(Order)
-Kind = Literal["runs", "configuration", "theory"]
-KINDS: Mapping[Kind, str] = {
-    "runs": "Measured results",
-    "configuration": "Constants",
-    "theory": "Rates of convergence",
-}
-"""What the numbers of a table are. They are counted apart from each other."""
 IN_SHORT: Mapping[Word | Order, str] = {
     "reproduced": f"The whole 95 % interval of ours / printed lies in [{LOW}, {HIGH}], with at least {FEWEST} seeds. For an accuracy, the "
     f"interval of ours - printed lies within ±{POINTS} points.",

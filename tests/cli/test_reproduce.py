@@ -42,7 +42,7 @@ def test_the_plan_of_some_cells_as_a_table(tmp_path: Path) -> None:
     result = fedbench("reproduce", "001:T3", "--cells", "1,3-4", "--plan", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "16050" in result.stdout
-    assert "3 cells: 3 agrees" in result.stdout
+    assert "constants: 3 agrees" in result.stdout
     assert list(tmp_path.iterdir()) == []  # nothing is written
 
 
@@ -53,7 +53,7 @@ def test_the_plan_says_what_the_committed_runs_cost(tmp_path: Path) -> None:
 
 def test_without_committed_records_there_are_no_verdicts(tmp_path: Path) -> None:
     result = fedbench("reproduce", "001:T1", "--plan", cwd=tmp_path)
-    assert "8 cells: 8 not run" in result.stdout
+    assert "measured results: 8 not run" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -92,12 +92,12 @@ def made_again(cells: str, runs: int, folder: Path) -> CompletedProcess[str]:
 @pytest.mark.fashion
 def test_a_cell_gives_the_committed_digests(tmp_path: Path) -> None:
     result = made_again("3", 3, tmp_path)
-    assert "1 cells: 1 contradicted" in result.stdout
+    assert "measured results: 1 contradicted" in result.stdout
     # what was made can be put into an archive of one's own, from which the same verdict follows
     again = fedbench("reproduce", "001:T1", "--store", "runs", "--pack", cwd=tmp_path)
     assert "001:T1: 3 records" in again.stderr
     verdict = fedbench("reproduce", "001:T1", "--cells", "3", "--plan", cwd=tmp_path)
-    assert "1 cells: 1 contradicted" in verdict.stdout
+    assert "measured results: 1 contradicted" in verdict.stdout
 
 
 @pytest.mark.fashion

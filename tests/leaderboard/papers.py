@@ -61,7 +61,7 @@ def line(row: str) -> dict[str, Any]:
 def claim(check: str, kind: str, *, holds: bool = True, low: float | None = None, high: float | None = None) -> dict[str, Any]:
     return {
         "claim": "fedavg-orders", "source": "A et al., Theorem 1", "check": check, "kind": kind, "measured": -0.48, "expected": -0.5,
-        "allowed": 0.1, "low": low, "high": high, "shares": {"noise": 0.5}, "holds": holds,
+        "allowed": 0.1, "low": low, "high": high, "sign": 1, "shares": {"noise": 0.5}, "holds": holds,
     }  # fmt: skip
 
 
@@ -90,6 +90,7 @@ def first_table() -> dict[str, Any]:
             setting=["FedBuff", ""],
         ),
         cell(5, "not comparable", guesses=[everybody], note="A gap is before it.", printed="2"),
+        cell(6, "not decided", guesses=[everybody], seeds=["80"], ours="80"),
     ]
     varied = [{"number": 3, "printed": "51.9", "seeds": ["60", "61"]}, {"number": 2, "printed": "51.9", "seeds": []}]
     return table(
@@ -97,6 +98,7 @@ def first_table() -> dict[str, Any]:
         orders=[
             order("0.1", "FedAvg < FedBuff", "kept"), order("", "b > c", "undecided"),
             order("0.1", "c < d", "broken", "Digits stand in."),
+            order("", "b > d", "kept once"), order("", "c > d", "broken once"),
         ],
         variations=[
             {"name": "fast", "about": "One client is fast.", "set": ["local.steps = 7"], "cells": varied},
@@ -117,13 +119,18 @@ def made(key: str = "wu2021", **more: Any) -> dict[str, Any]:
     tables = [
         first_table(),
         table("T2", "configuration", facts(40)),
-        table("TI", "theory", [cell(1, "agrees", printed="O(1/T)", ours="against T -0.50", seeds=[], hours=None, steps=None)]),
+        table(
+            "TI",
+            "theory",
+            [cell(1, "consistent with the bound", printed="O(1/T)", ours="against T -0.50", seeds=[], hours=None, steps=None)],
+        ),
     ]
+    counts = {each["kind"]: dict(Counter(one["verdict"] for one in each["cells"])) for each in tables}
     known = {
         "number": "001", "key": key, "cited": "Wu et al. 2021", "title": "A calibration", "venue": "Journal",
         "link": "https://arxiv.org/abs/2112.09355",
-        "counts": dict(Counter(one["verdict"] for each in tables for one in each["cells"])),
-        "orders": {"kept": 1, "broken": 1, "undecided": 1},
+        "rules": 2, "counts": counts, "stand_ins": 1,
+        "orders": {"kept": 1, "undecided": 1, "kept once": 1, "broken once": 1}, "stand_in_orders": {"broken": 1},
         "tables": tables,
         "theory": [claim("against T, exponent", "slope", low=-0.53, high=-0.43), claim("below the bound", "bound", holds=False)],
         "curves": [

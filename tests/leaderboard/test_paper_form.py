@@ -11,7 +11,24 @@ from tests.changes import GONE, put
 from tests.leaderboard.papers import made
 
 CHANGES = [
-    *((name, GONE) for name in ("number", "key", "cited", "title", "venue", "link", "counts", "orders", "tables", "theory")),
+    *(
+        (name, GONE)
+        for name in (
+            "number",
+            "key",
+            "cited",
+            "title",
+            "venue",
+            "link",
+            "rules",
+            "counts",
+            "stand_ins",
+            "orders",
+            "stand_in_orders",
+            "tables",
+            "theory",
+        )
+    ),
     *((f"tables.0.{name}", GONE) for name in ("name", "about", "kind", "columns", "cells", "orders", "variations", "explained")),
     *(
         (f"tables.0.cells.0.{name}", GONE)
@@ -28,7 +45,13 @@ CHANGES = [
     ("key", "../up"),
     ("link", "javascript:alert(1)"),
     ("link", 'https://a" onclick="b'),
-    ("counts.fine", 1),
+    ("counts.fine", {}),
+    ("counts.runs.fine", 1),
+    ("counts", {"close": 1}),
+    ("rules", 0),
+    ("stand_ins", -1),
+    ("theory.0.sign", 0),
+    ("theory.0.sign", GONE),
     ("tables", []),
     ("tables.1.name", "T1"),
     ("tables.0.name", 'T" x'),

@@ -18,7 +18,7 @@ from fedbench.leaderboard import check, write
 from fedbench.leaderboard.form import problem
 from fedbench.leaderboard.pages import algorithm, paper, papers
 from fedbench.leaderboard.pages.frame import Site
-from fedbench.leaderboard.verdicts import ORDERS, SIGNS, TONES, WORDS
+from fedbench.leaderboard.verdicts import KINDS, MEASURED, ORDERS, SIGNS, TONES, WORDS
 from fedbench.papers import rules
 from fedbench.papers.document import document
 from fedbench.results.record import Record
@@ -85,7 +85,8 @@ def test_a_page_says_it_in_words_and_signs(site: Site) -> None:
         "The committed runs (3, variations included) cost about 1.5 h of two cores of the reference machine.",
         "With a fast client it is nearer.",
         "local.steps = 7",
-        "Of 3 orders 1 is kept, 1 is broken, 1 is undecided.",
+        "Of 5 orders 1 is kept, 1 is broken, 1 is undecided, 1 is kept once, 1 is broken once.",
+        "Measured results 4 of 6 printed results were measured again 1 ✓ reproduced 1 ≈ close 1 ○ not decided",
         "fedbench/x.py, lines 3 to 4",
         "a = 1 b = a < 2",
         "No code. It opens a loop.",
@@ -123,6 +124,8 @@ def test_orders_of_one_place_stand_together_and_say_what_stands_in(site: Site) -
         "0.1 FedAvg < FedBuff ✓ kept 3 what the paper used",
         "0.1 c < d ✗ broken 3 Digits stand in.",
         "b > c ~ undecided 3 what the paper used",
+        "b > d (✓) kept once 3 what the paper used",
+        "c > d (✗) broken once 3 what the paper used",
     ]
 
 
@@ -164,19 +167,60 @@ def test_the_index_counts_and_gives_the_rules(site: Site) -> None:
     page = papers.index(Site(site.documents, papers=[made(), made("wang2025")]))
     Page(page)
     said = words(page)
-    assert "92 printed numbers in 6 tables of 2 papers" in said
+    assert "6 tables of 2 papers" in said
     assert 'href="papers/wu2021.html#T1"' in page
     assert 'href="papers/wang2025.html"' in page
-    for share in (rules.SAME, rules.CLOSE, rules.WIDEST):
-        assert f"{100 * share:.0f} %" in said
-    assert (papers.SAME, papers.CLOSE, papers.WIDEST, papers.LIMIT) == (rules.SAME, rules.CLOSE, rules.WIDEST, rules.LIMIT)
-    assert f"{rules.LIMIT:g} times the printed number" in said
+    assert papers.RULES == {
+        "version": rules.VERSION,
+        "low": rules.LOW,
+        "high": rules.HIGH,
+        "points": rules.POINTS,
+        "fewest": rules.FEWEST,
+        "factor": rules.FACTOR,
+        "limit": rules.LIMIT,
+    }
+    for text in (
+        "version 2",
+        "0.85 to 1.18",
+        "1.5 points away",
+        "at least 3 seeds",
+        "a factor of 1.2",
+        "at the latest at 2 times the",
+    ):
+        assert text in said, text
     assert all(f"{SIGNS[word]} {word}" in said for word in (*WORDS, *ORDERS))
+
+
+def test_kinds_of_numbers_are_never_added_up(site: Site) -> None:
+    """A bar of measured results, one of constants, none of rates; no count is over both."""
+    two = Site(site.documents, papers=[made(), made("wang2025")])
+    for page, times in ((papers.index(two), 2), (paper.render(two, two.papers[0]), 1)):
+        head = page.partition("<header>")[2].partition("</header>")[0]
+        said = words(head)
+        assert head.count('class="shares"') == 2
+        assert f"Measured results {4 * times} of {6 * times} printed results were measured again" in said
+        assert f"Constants {40 * times} printed constants, looked up in the code {39 * times} = agrees {times} ≠ differs" in said
+        assert f"Rates of convergence {times} printed {times} ≤ consistent with the bound" in said
+        assert f"{47 * times}" not in said
+    assert "2 of those not run are run on a data set that stands in for the paper's; only orders are read off them." in words(
+        papers.index(two)
+    )
+
+
+def test_counts_of_one_kind() -> None:
+    (one,) = papers.kinds({"runs": {"not run": 3, "close": 2}, "theory": {}})
+    assert (one.name, list(one.counts), one.printed, one.measured) == ("Measured results", [*MEASURED, "not run"], 5, 2)
+    assert (one.counts["reproduced"], one.counts["close"]) == (0, 2)
+    (one,) = papers.kinds({"runs": {"not run": 3}})
+    assert (list(one.counts), one.measured) == (["not run"], 0)
+    assert papers.stand_in(0) == ""
+    assert papers.stand_in(1).startswith("1 of those not run is run on a data set")
 
 
 def test_the_words_are_those_of_the_rules() -> None:
     assert WORDS == rules.WORDS
-    assert set(ORDERS) == {"kept", "broken", "undecided"}
+    assert ORDERS == rules.ORDERS
+    assert {word for _, several in KINDS.values() for word in several} == set(WORDS)
     assert set(SIGNS) == set(TONES)
     assert len({SIGNS[word] for word in WORDS}) == len(WORDS), "a sign tells verdicts apart without colour"
 

@@ -93,7 +93,7 @@ def test_one_seed_is_close_at_best_and_contradicts_nothing() -> None:
     assert of(readings(1000)).word == of(readings(1)).word == "not decided"
     assert of(readings(60), 60.0, accuracy=True).word == of(readings(61.5), 60.0, accuracy=True).word == "close"
     assert of(readings(5), 60.0, accuracy=True).word == of(readings(61.6), 60.0, accuracy=True).word == "not decided"
-    assert of(readings(100)).why == "The mean is 1.00 times the printed number; one seed has no interval."
+    assert of(readings(100)).why == "The one seed is 1.00 times the printed number, and has no interval."
     assert of(readings(100)).interval.half_width is None
 
 
@@ -138,6 +138,10 @@ def test_a_target_that_no_seed_reaches_is_a_bound() -> None:
     assert of(readings(118.1, 200, 200, missed=True)).word == "contradicted"
     assert of(readings(117.9, 200, 200, missed=True)).word == "not decided"
     assert of(readings(100, 100, 100, missed=True)).word == "not decided"  # was not watched for long enough
+    assert (
+        of(readings(200, missed=True)).why
+        == "The one seed ends without the target, at 2.00 times the printed number; it has no interval."
+    )
     assert of(readings(200, 200, missed=True)).word == of(readings(200, missed=True)).word == "not decided"
 
 

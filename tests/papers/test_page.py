@@ -21,7 +21,7 @@ def test_a_document_is_json_and_has_every_cell(paper: str) -> None:
     found = document(paper, nothing, {})
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert sum(len(table["cells"]) for table in found["tables"]) == len(chosen(paper))
-    assert sum(found["counts"].values()) == len(chosen(paper))
+    assert sum(sum(counts.values()) for counts in found["counts"].values()) == len(chosen(paper))
     for table in found["tables"]:
         assert all(len(cell["setting"]) == len(table["columns"]) for cell in table["cells"])
 
@@ -45,12 +45,12 @@ def test_a_page_shows_cells_orders_and_notes() -> None:
 
 def test_theory_stands_on_the_page() -> None:
     line = {"claim": "fedbuff-bound", "check": "M = 2", "kind": "bound", "measured": 0.045, "expected": 0.52, "allowed": 0.0}
-    claims = {"fedbuff-bound": [{**line, "low": None, "high": None, "holds": True}]}
+    claims = {"fedbuff-bound": [{**line, "low": None, "high": None, "sign": 1, "holds": True}]}
     slope = {**line, "claim": "fedbuff-orders", "kind": "slope", "check": "against T", "measured": -0.5, "expected": -0.5}
-    claims["fedbuff-orders"] = [{**slope, "allowed": 0.1, "low": -0.52, "high": -0.48, "holds": False}]
+    claims["fedbuff-orders"] = [{**slope, "allowed": 0.1, "low": -0.52, "high": -0.48, "sign": -1, "holds": False}]
     text = page(document("002", nothing, claims, ROOT))
     assert "| fedbuff-bound | M = 2 | 0.045 | \\<= 0.52 | holds |" in text
-    assert "| fedbuff-orders | against T | -0.5 \\[-0.52, -0.48\\] | -0.5 ± 0.1 | FAILS |" in text
+    assert "| fedbuff-orders | against T | -0.5 of a decrease \\[-0.52, -0.48\\] | -0.5 ± 0.1 | FAILS |" in text
 
 
 def test_curves_are_of_whole_cells() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fedbench.leaderboard.pages.frame import Site
-from fedbench.leaderboard.pages.papers import count
+from fedbench.leaderboard.pages.papers import ORDERED, kinds, stand_in
 from fedbench.leaderboard.pages.scenario import bands
 from fedbench.leaderboard.pictures import chart
 from fedbench.leaderboard.pictures.shares import shares
@@ -28,10 +28,9 @@ def render(site: Site, paper: Mapping[str, Any]) -> str:
         "paper.html",
         site.places.paper(paper["key"]),
         paper=paper,
-        cells=count(paper),
-        bar=shares(paper["counts"]),
-        words=[word for word in WORDS if paper["counts"].get(word)],
-        orders=[word for word in ORDERS if paper["orders"].get(word)],
+        kinds=kinds(paper["counts"]),
+        stand_in=stand_in(paper["stand_ins"]),
+        orders=[(name, [word for word in ORDERS if paper[key].get(word)], paper[key]) for name, key in ORDERED],
         tables=[_table(table) for table in paper["tables"]],
         theory=[_claim(line) for line in paper["theory"]],
         figures=[one for i, curves in enumerate(paper.get("curves", [])) if (one := _figure(f"curves-{i + 1}", curves))["svg"]],
@@ -53,7 +52,7 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "given": table,
         "ident": table["name"],
-        "bar": shares(table["counts"]) if len(table["counts"]) > 1 else "",
+        "bar": shares(table["counts"]) if len(table["counts"]) > 1 and table["kind"] != "theory" else "",
         "words": [word for word in WORDS if table["counts"].get(word)],
         "notes": notes,
         "rows": rows,

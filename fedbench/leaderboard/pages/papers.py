@@ -3,38 +3,98 @@ algorithm is from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from markupsafe import Markup
 
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures.shares import shares
-from fedbench.leaderboard.verdicts import ORDERS, WORDS
+from fedbench.leaderboard.verdicts import KINDS, MEASURED, ORDERS
 
-SAME, CLOSE, WIDEST, LIMIT = 0.15, 0.40, 0.40, 2.0
+RULES: Mapping[str, float] = {"version": 2, "low": 0.85, "high": 1.18, "points": 1.5, "fewest": 3, "factor": 1.2, "limit": 2}
 """The numbers of `fedbench.papers.rules`, by which the documents were made, for the words of the
 page. A test compares them."""
+ORDERED = (("Orders of two measured results", "orders"), ("Orders read off what stands in", "stand_in_orders"))
+"""The names of the orders of a paper, and their keys."""
 
 
 def index(site: Site) -> str:
     """Returns the page of all papers, with the rules of the verdicts."""
-    whole = {word: sum(paper["counts"].get(word, 0) for paper in site.papers) for word in WORDS}
+    of_kinds = [(name, words, [paper["counts"].get(kind, {}) for paper in site.papers]) for kind, (name, words) in KINDS.items()]
+    of_orders = [(name, ORDERS, [paper[key] for paper in site.papers]) for name, key in ORDERED]
+    whole = {kind: _sum(counts) for kind, (_, _, counts) in zip(KINDS, of_kinds, strict=True)}
     return site.page(
         "papers.html",
         "papers.html",
-        papers=[(paper, shares(paper["counts"]), count(paper)) for paper in site.papers],
-        cells=sum(whole.values()),
+        papers=site.papers,
         tables=sum(len(paper["tables"]) for paper in site.papers),
-        whole=whole,
-        found=[word for word in WORDS if whole[word]],
-        bar=shares(whole),
-        orders={word: sum(paper["orders"].get(word, 0) for paper in site.papers) for word in ORDERS},
-        words=WORDS,
-        order_words=ORDERS,
-        same=SAME,
-        close=CLOSE,
-        widest=WIDEST,
-        limit=LIMIT,
+        kinds=kinds(whole),
+        by_paper=[found for one in (of_kinds[0], *of_orders, *of_kinds[1:]) if (found := _by_paper(site, *one))["rows"]],
+        stand_in=stand_in(sum(paper["stand_ins"] for paper in site.papers)),
+        rules=RULES,
     )
+
+
+def _sum(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """Returns how often each word occurs in all of some counts."""
+    return dict(sum(map(Counter, counts), Counter[str]()))
+
+
+def _by_paper(site: Site, name: str, words: Sequence[str], counts: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+    """Returns a table of counts with a row for each paper that has any. Its columns are the words
+    that occur, and for measured results also those that could have."""
+    whole = _sum(counts)
+    shown = [word for word in words if whole.get(word) or word in MEASURED]
+    rows = [(paper, of) for paper, of in zip(site.papers, counts, strict=True) if any(of.values())]
+    return {"name": name, "words": shown, "rows": rows, "whole": whole}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The numbers of one kind, such as measured results.
+
+    Attributes:
+        kind: the kind's key.
+        name: its name.
+        counts: how often each verdict occurs. Of measured results, that none is reproduced is
+            shown.
+        printed: how many numbers the papers print.
+        measured: how many of them were measured again.
+        bar: their shares as a picture. Rates of convergence have none, since few are printed.
+    """
+
+    kind: str
+    name: str
+    counts: Mapping[str, int]
+    printed: int
+    measured: int
+    bar: Markup
+
+
+def kinds(counts: Mapping[str, Mapping[str, int]]) -> list[Counted]:
+    """Returns the counts of the kinds that have numbers. They stand side by side and are never
+    added up."""
+    found = []
+    for kind, (name, words) in KINDS.items():
+        known = counts.get(kind, {})
+        measured = sum(known.get(word, 0) for word in MEASURED)
+        mine: dict[str, int] = {word: known.get(word, 0) for word in words if known.get(word) or (measured and word in MEASURED)}
+        bar = Markup() if kind == "theory" else shares(mine)
+        found.append(Counted(kind, name, mine, sum(mine.values()), measured, bar))
+    return [one for one in found if one.printed]
+
+
+def stand_in(cells: int) -> str:
+    """Returns a sentence on so many numbers that are not run but on what stands in; empty for
+    none."""
+    if not cells:
+        return ""
+    one = cells == 1
+    of = f"{cells} of those not run {'is' if one else 'are'} run on a data set that stands in for the paper's"
+    return f"{of}; only orders are read off {'it' if one else 'them'}."
 
 
 def count(paper: Mapping[str, Any]) -> int:

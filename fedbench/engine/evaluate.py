@@ -14,6 +14,7 @@ from fedbench.engine.execute import Execution
 from fedbench.engine.trainers.base import Scores, ScoringBackend
 from fedbench.kernels.scheduler import NANOSECONDS
 from fedbench.results.record import METRICS
+from fedbench.scenarios.grid import Grid
 from fedbench.shards import Shards
 from fedbench.types import Vector
 
@@ -74,13 +75,13 @@ class GridEvaluator:
     def __init__(
         self,
         evaluate: Evaluate,
-        every_seconds: float,
+        grid: Grid,
         progress: Progress | None = None,
         goal: Goal | None = None,
         hold_points: int = 1,
     ) -> None:
         self._evaluate = evaluate
-        self.grid_ns = round(every_seconds * NANOSECONDS)
+        self.grid = grid
         self.rows: list[dict[str, float]] = []
         self.progress = progress
         self._goal, self._hold_points = goal, hold_points
@@ -88,7 +89,7 @@ class GridEvaluator:
         self._last: tuple[int, dict[str, float]] | None = None
 
     def before_update(self, execution: Execution, version: int, time_ns: int) -> None:
-        self._fill(execution, version, -(-time_ns // self.grid_ns))
+        self._fill(execution, version, self.grid.points_until(time_ns - 1))
 
     def after_update(self, execution: Execution, version: int, time_ns: int) -> None:
         if self.progress:
@@ -97,7 +98,7 @@ class GridEvaluator:
 
     def finish(self, execution: Execution, end_ns: int) -> None:
         """Fills all grid points up to the end with the last version."""
-        self._fill(execution, execution.version, end_ns // self.grid_ns + 1)
+        self._fill(execution, execution.version, self.grid.points_until(end_ns))
 
     def _fill(self, execution: Execution, version: int, points: int) -> None:
         """Adds the rows up to grid point `points` - 1. A version is evaluated once for all of its
@@ -105,7 +106,7 @@ class GridEvaluator:
         self._end_if_held()
         while len(self.rows) < points:
             metrics = self.metrics_of(execution, version)
-            self.rows.append({"seconds": len(self.rows) * self.grid_ns / NANOSECONDS, "version": version, **metrics})
+            self.rows.append({"seconds": self.grid.time_ns(len(self.rows)) / NANOSECONDS, "version": version, **metrics})
             self._end_if_held()
 
     def _end_if_held(self) -> None:
@@ -124,7 +125,7 @@ class GridEvaluator:
     def end_seconds(self) -> float:
         """The time of the last row in seconds, rounded so that a virtual clock in nanoseconds does
         not end before it: beyond a month of seconds, a float is about as coarse as a nanosecond."""
-        end_ns = (len(self.rows) - 1) * self.grid_ns
+        end_ns = self.grid.time_ns(len(self.rows) - 1)
         seconds = end_ns / NANOSECONDS
         return seconds if round(seconds * NANOSECONDS) >= end_ns else math.nextafter(seconds, math.inf)
 

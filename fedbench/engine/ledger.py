@@ -14,6 +14,7 @@ from fedbench.engine.unused_jobs import UnusedJobs
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Chunk, Gradients, Scheduler
 from fedbench.results.digests import ColumnDigest
+from fedbench.scenarios.grid import Grid
 from fedbench.types import Broadcast, Dispatch, Mailbox, Traffic, Turns
 
 PLAN_COLUMNS = ("client", "k", "base", "steps", "t_dispatch", "t_start", "t_finish", "t_arrive")
@@ -36,8 +37,7 @@ class Ledger:
     Args:
         clients: how many clients there are.
         dispatch: the policy by which jobs start.
-        grid_ns: spacing of the evaluation grid, on which steps, gradients and transfers are
-            counted.
+        grid: the evaluation grid, on which steps, gradients and transfers are counted.
         hindsight: needed where jobs can be lost, late or paused.
         gradients: the mini-batch gradients of a job.
         prelude: the full gradients beside all jobs, if there are any.
@@ -47,12 +47,12 @@ class Ledger:
         self,
         clients: int,
         dispatch: Dispatch,
-        grid_ns: int,
+        grid: Grid,
         hindsight: Hindsight | None = None,
         gradients: Gradients | None = None,
         prelude: Prelude | None = None,
     ) -> None:
-        self.clients, self.grid_ns = clients, grid_ns
+        self.clients, self.grid = clients, grid
         self.gradients, self.prelude = gradients or Gradients(), prelude
         self.broadcasts = isinstance(dispatch, Broadcast | Mailbox)
         self.keeps_versions = self.broadcasts or isinstance(dispatch, Turns)
@@ -153,7 +153,7 @@ class Ledger:
 
     def _on_grid(self, name: str, times: npt.NDArray[np.int64], amount: npt.NDArray[Any] | None = None) -> None:
         """Counts amounts, 1 each by default, at the first grid point at or after each time."""
-        points = -(-times // self.grid_ns)
+        points = self.grid.at_or_after(times)
         self._grid[name] = _add(self._grid[name], np.bincount(points, amount).astype(np.int64))
 
     def _hash(self, chunk: Chunk) -> None:

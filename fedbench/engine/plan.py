@@ -158,8 +158,7 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
     choice = choose(setup.outline, spec.algorithm, device=device)
     begin = time.perf_counter()
     scheduler = setup.scheduler_alone()
-    grid_ns = round(spec.scenario.evaluation.every_seconds * NANOSECONDS)
-    ledger = setup.ledger(scheduler, grid_ns)
+    ledger = setup.ledger(scheduler)
     add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
     facts = ledger.summary(scheduler, setup.traffic, 0)

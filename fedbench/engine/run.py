@@ -80,7 +80,7 @@ class Run:
         check_everybody(self.setup)
         scheduler = self.setup.scheduler()  # refuses what does not go together before a trainer is made
         with contextlib.closing(self.backend):
-            ledger = self.setup.ledger(scheduler, self.grid.grid_ns)
+            ledger = self.setup.ledger(scheduler)
             execution = self._execution()
             outcome = self._execute(execution, scheduler, ledger)
             if outcome["ended_by"] == "target":
@@ -96,7 +96,7 @@ class Run:
         played again, since the first one was ahead of the run by an amount that depends on the
         chunks."""
         scheduler = self.setup.scheduler(seconds)
-        ledger = self.setup.ledger(scheduler, self.grid.grid_ns)
+        ledger = self.setup.ledger(scheduler)
         for _ in chunks(scheduler, ledger, ClientSelector(execution, self.spec.seed)):
             pass
         return scheduler, ledger
@@ -120,7 +120,7 @@ class Run:
     @functools.cached_property
     def grid(self) -> GridEvaluator:
         s = self.spec.scenario
-        return GridEvaluator(self.evaluator.metrics, s.evaluation.every_seconds, self.progress, s.goal, s.budget.hold_points)
+        return GridEvaluator(self.evaluator.metrics, s.evaluation.grid, self.progress, s.goal, s.budget.hold_points)
 
     def _execution(self) -> Execution:
         options = self.options

@@ -260,11 +260,11 @@ class Setup:
         in_rounds = isinstance(policy, Rounds) and (policy.deadline_seconds or policy.over_selection)
         return self.has_absences or bool(in_rounds) or (isinstance(policy, Stream) and policy.stop_stale)
 
-    def ledger(self, scheduler: Scheduler, grid_ns: int) -> Ledger:
-        """Returns an empty ledger for this plan; `grid_ns` is the spacing of the evaluation
-        grid."""
+    def ledger(self, scheduler: Scheduler) -> Ledger:
+        """Returns an empty ledger for this plan, with the scenario's evaluation grid."""
         hindsight = Hindsight(scheduler) if self.jobs_can_fail else None
-        return Ledger(self.scenario.clients, self.dispatch, grid_ns, hindsight, self.gradients, self.prelude)
+        grid = self.scenario.evaluation.grid
+        return Ledger(self.scenario.clients, self.dispatch, grid, hindsight, self.gradients, self.prelude)
 
     def x0(self) -> Vector:
         """Returns the initial model (d,) float32."""

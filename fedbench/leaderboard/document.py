@@ -165,10 +165,15 @@ def _point(name: str, summary: ScenarioSummary, found: Board | None) -> Document
         "settings": list(summary.settings),
         "clients": scenario.get("clients"),
         "budget_seconds": float(scenario["budget"]["seconds"]),
-        "every_seconds": float(scenario["evaluation"]["every_seconds"]),
+        **_spacing(scenario["evaluation"]),
         "targets": [float(one["value"]) for one in scenario.get("targets") or []],
         "resolution": {GIVEN: None if found is None else found.resolution},
     }
+
+
+def _spacing(evaluation: Mapping[str, Any]) -> dict[str, float | None]:
+    """Returns the distance of two points of evaluation, or the quotient of their times."""
+    return {key: None if evaluation.get(key) is None else float(evaluation[key]) for key in ("every_seconds", "ratio")}
 
 
 def _told(found: Board | None) -> str:

@@ -31,7 +31,8 @@ class _Point(Part):
     scenario_hash: Annotated[str, Field(max_length=100)]
     settings: Annotated[list[Text] | dict[Word, Any], Field(max_length=1000)]
     budget_seconds: Number
-    every_seconds: Number
+    every_seconds: Number | None
+    ratio: Number | None = None
     resolution: dict[Word, Number | None]
 
 

@@ -84,7 +84,7 @@ def price(cell: Cell) -> Price:
     spec = RunSpec(resolved, registry.algorithm(experiment.selector(cell)), 0)
     steps, seconds, exact = _planned(spec)
     rate = rates()[resolved.task.model, resolved.local.batch_size]
-    evaluations = seconds / resolved.evaluation.every_seconds
+    evaluations = resolved.evaluation.evaluations(seconds)
     return Price(steps, rate.core_seconds(steps, evaluations), exact)
 
 
@@ -114,7 +114,7 @@ def _priced(cell: Cell) -> Scenario:
     if how.read == "utilisation":
         return next(experiment.levels(cell))[1]
     if how.read in ("seconds_to_target", "rounds_to_target"):
-        seconds = max(min(cell.amount, resolved.budget.seconds), resolved.evaluation.every_seconds)
+        seconds = max(min(cell.amount, resolved.budget.seconds), resolved.evaluation.first_point_seconds)
         return scenarios.load(resolved, [f"budget.seconds={seconds!r}"])
     return resolved
 

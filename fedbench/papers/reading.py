@@ -45,7 +45,7 @@ def step(cell: Cell) -> float:
     two evaluations. 0 where there is no grid that matters."""
     how = experiment.required_how(cell)
     if how.read == "seconds_to_target":
-        return experiment.scenario(cell).evaluation.every_seconds
+        return experiment.scenario(cell).evaluation.step_seconds(cell.amount)
     return 1.0 if how.read == "rounds_to_target" else 0.0
 
 

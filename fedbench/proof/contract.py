@@ -19,11 +19,13 @@ import numpy as np
 
 from fedbench.engine.checkpoint import restore, save
 from fedbench.engine.evaluate import GridEvaluator
+from fedbench.kernels.timing import NANOSECONDS
 from fedbench.proof.compare import bits
 from fedbench.proof.costs import costs_declared
 from fedbench.proof.findings import Finding, expect, findings
 from fedbench.proof.testbed import UPDATES, Trace, World
 from fedbench.protocols import Algorithm, Tools
+from fedbench.scenarios.grid import EvenGrid
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Job, LocalRule, Message, Reply, State, Vector, Work
 
@@ -146,7 +148,7 @@ def resumes(algorithm: Algorithm) -> str:
     whole = world.run()
     places = []
     with tempfile.TemporaryDirectory() as folder:
-        file, evaluator = Path(folder) / "checkpoint.bin", GridEvaluator(lambda x, buffers: {}, 1.0)
+        file, evaluator = Path(folder) / "checkpoint.bin", GridEvaluator(lambda x, buffers: {}, EvenGrid(NANOSECONDS))
         execution = world.execution()
         for chunk in world.plan(execution):
             execution.run([chunk])

@@ -16,6 +16,7 @@ import numpy as np
 from fedbench.errors import RecordError, UsageError
 from fedbench.registry import parse_selector
 from fedbench.results.record import METRICS, Record, first_at_least, first_held, result_digest, run_id
+from fedbench.scenarios.grid import in_seconds
 from fedbench.scenarios.load import validate
 from fedbench.scenarios.schema import Scenario
 
@@ -106,7 +107,8 @@ def _stop(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]]:
     yield "curves.seconds", last if held is None else held, last
     yield "outcome.ended_by", held is not None, record.meta["outcome"]["ended_by"] == "target"
     if held is not None:  # the clock rounds to nanoseconds, so `end` need not be the point itself
-        yield "final.seconds", True, bool(seconds[held] <= end < seconds[held] + scenario.evaluation.every_seconds)
+        following = in_seconds(scenario.evaluation.grid.times_ns(held + 2))[-1]
+        yield "final.seconds", True, bool(seconds[held] <= end < following)
 
 
 def _targets(record: Record) -> Iterator[tuple[str, Any, Any]]:
@@ -120,8 +122,8 @@ def _targets(record: Record) -> Iterator[tuple[str, Any, Any]]:
 
 def _curves(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]]:
     seconds = record.curves["seconds"]
-    every = round(scenario.evaluation.every_seconds * 1e9)
-    yield "curves.seconds", True, bool(np.array_equal(seconds, np.array([i * every / 1e9 for i in range(len(seconds))])))
+    grid = in_seconds(scenario.evaluation.grid.times_ns(len(seconds)))
+    yield "curves.seconds", True, bool(np.array_equal(seconds, grid))
     for name in RISING:
         column = record.curves[name]
         yield f"curves.{name}", True, bool((column >= 0).all() and (np.diff(column) >= 0).all())

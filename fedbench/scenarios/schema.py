@@ -23,6 +23,7 @@ from fedbench.scenarios.data_parts import (
     TwoClass,
     ValidationPart,
 )
+from fedbench.scenarios.evaluation_parts import EvaluationPart
 from fedbench.scenarios.local_parts import LocalPart
 from fedbench.scenarios.network_parts import Network
 
@@ -31,7 +32,7 @@ MOST_POINTS = 1 << 21  # points of the evaluation grid
 ADDED_KEYS = (
     "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
-    "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma",
+    "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma", "evaluation.kind",
 )  # fmt: skip
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""
@@ -77,13 +78,6 @@ class BudgetPart(Part):
         return self
 
 
-class EvaluationPart(Part):
-    """The grid of virtual time on which models are evaluated. Evaluation takes no virtual time and
-    does not change the run."""
-
-    every_seconds: Annotated[Float, Field(ge=1e-3, le=1e9)]
-
-
 class Target(Part):
     metric: Literal["test_accuracy"] = "test_accuracy"
     value: Annotated[Float, Field(gt=0, le=1)]
@@ -117,11 +111,12 @@ class Scenario(Part):
 
     @model_validator(mode="after")
     def _grid_fits(self) -> Scenario:
-        points = self.budget.seconds / self.evaluation.every_seconds
-        if points >= MOST_POINTS:
+        points = self.evaluation.evaluations(self.budget.seconds)
+        if points >= MOST_POINTS:  # a logarithmic grid has some ten thousand at most
+            first = self.evaluation.first_point_seconds
             raise ValueError(
                 f"evaluation.every_seconds: expected at most {MOST_POINTS:,} points of evaluation in budget.seconds, got {points:,.0f}: "
-                f"{self.budget.seconds:g} / {self.evaluation.every_seconds:g}"
+                f"{self.budget.seconds:g} / {first:g}"
             )
         return self
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fedbench.engine.evaluate import GoalHeld, GridEvaluator
 from fedbench.results.record import first_held
+from fedbench.scenarios.grid import EvenGrid
 
 SECOND = 1_000_000_000
 
@@ -40,7 +41,7 @@ def walk(execution: Any, evaluator: GridEvaluator, times: list[float]) -> None:
 
 def play(times: list[float], end: float) -> tuple[Any, Counting]:
     execution = Counting()
-    evaluator = GridEvaluator(execution.evaluate, 1.0)
+    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND))
     walk(execution, evaluator, times)
     evaluator.finish(execution, round(end * SECOND))  # type: ignore[arg-type]
     return evaluator.columns(), execution
@@ -72,7 +73,7 @@ def test_it_ends_at_the_first_point_at_which_the_goal_is_met() -> None:
     """Versions 1, 2, .. score 1, 2, ..; goal 4 is reached between 3 and 4 s. Rows go on to the next
     update only."""
     execution = Counting()
-    evaluator = GridEvaluator(execution.evaluate, 1.0, goal=goal(4))
+    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(4))
     with pytest.raises(GoalHeld):
         walk(execution, evaluator, [0.5, 1.0, 1.2, 3.5, 6.7, 9.0])
     assert evaluator.columns()["seconds"].tolist() == [0, 1, 2, 3, 4]
@@ -89,7 +90,7 @@ def test_what_was_reached_before_a_checkpoint_counts() -> None:
     evaluated."""
     for hold_points, asked in ((2, 0), (3, 1)):
         execution = Counting()
-        evaluator = GridEvaluator(execution.evaluate, 1.0, goal=goal(5), hold_points=hold_points)
+        evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(5), hold_points=hold_points)
         evaluator.rows, execution.state.x = restored(5.0, 0.5, 5.0, 6.0), 7.0
         with pytest.raises(GoalHeld):
             evaluator.before_update(execution, 0, 9 * SECOND)  # type: ignore[arg-type]
@@ -118,12 +119,15 @@ def test_it_ends_as_the_rule_says_on_any_curve(curve: list[float], hold_points: 
     wanted = end_by_the_rule(curve, 0.5, hold_points)
     assert first_held(np.array(curve, np.float32), 0.5, hold_points) == wanted
     execution = Counting()
-    evaluator = GridEvaluator(execution.evaluate, 1.0, goal=goal(0.5), hold_points=hold_points)
+    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(0.5), hold_points=hold_points)
     ended = False
     for version, accuracy in enumerate(curve):
         execution.version, execution.state.x = version, accuracy
         if version == resumed_at:
-            rows, evaluator = evaluator.rows, GridEvaluator(execution.evaluate, 1.0, goal=goal(0.5), hold_points=hold_points)
+            rows, evaluator = (
+                evaluator.rows,
+                GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(0.5), hold_points=hold_points),
+            )
             evaluator.rows = rows
         try:
             evaluator.before_update(execution, version, (version + 1) * SECOND)  # type: ignore[arg-type]
@@ -136,7 +140,7 @@ def test_it_ends_as_the_rule_says_on_any_curve(curve: list[float], hold_points: 
 
 def test_goals_are_compared_as_curves_keep_values() -> None:
     execution = Counting()
-    evaluator = GridEvaluator(execution.evaluate, 1.0, goal=goal(0.7))
+    evaluator = GridEvaluator(execution.evaluate, EvenGrid(SECOND), goal=goal(0.7))
     execution.state.x = 0.7 - 1e-12
     with pytest.raises(GoalHeld):
         evaluator.finish(execution, 0)  # type: ignore[arg-type]
@@ -145,9 +149,10 @@ def test_goals_are_compared_as_curves_keep_values() -> None:
 def test_the_clock_does_not_end_before_the_last_row() -> None:
     """Round to even of seconds x 1e9, as the clock has it: exact for three weeks, and then not a
     nanosecond early."""
-    random, evaluator = np.random.default_rng(0), GridEvaluator(Counting().evaluate, 1.0)
+    random, evaluator = np.random.default_rng(0), GridEvaluator(Counting().evaluate, EvenGrid(SECOND))
     for _ in range(2000):
-        evaluator.grid_ns, points = int(random.integers(10**6, 10**10)), int(random.integers(1, 900_000))
+        step, points = int(random.integers(10**6, 10**10)), int(random.integers(1, 900_000))
+        evaluator.grid = EvenGrid(step)
         evaluator.rows = range(points + 1)  # type: ignore[assignment]  # only their number counts
-        late = round(evaluator.end_seconds * SECOND) - points * evaluator.grid_ns
-        assert late == 0 or (0 < late <= 2 and points * evaluator.grid_ns > 2**51)
+        late = round(evaluator.end_seconds * SECOND) - points * step
+        assert late == 0 or (0 < late <= 2 and points * step > 2**51)

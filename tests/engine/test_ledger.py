@@ -14,13 +14,14 @@ from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.kernels.scheduler import NANOSECONDS, Duration, Scheduler, Timing
+from fedbench.scenarios.grid import EvenGrid
 from fedbench.scenarios.load import load
 from fedbench.types import Dispatch, Mailbox, Poll, Stream, Traffic, Turns
 
 
 def summary(timing: Timing, dispatch: Dispatch) -> tuple[Ledger, dict[str, Any]]:
     """Down and up one vector of one byte."""
-    scheduler, ledger = Scheduler(timing, dispatch), Ledger(timing.clients, dispatch, NANOSECONDS)
+    scheduler, ledger = Scheduler(timing, dispatch), Ledger(timing.clients, dispatch, EvenGrid(NANOSECONDS))
     add_up(scheduler, ledger)
     return ledger, ledger.summary(scheduler, Traffic(), 1)
 

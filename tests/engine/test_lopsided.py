@@ -22,6 +22,7 @@ from fedbench.proof.contract import check
 from fedbench.protocols import Algorithm, Count, Tools, option
 from fedbench.results.record import Record
 from fedbench.results.store import Store
+from fedbench.scenarios.grid import EvenGrid
 from fedbench.scenarios.load import load
 from fedbench.types import (
     Batch,
@@ -163,7 +164,7 @@ def played(
 ) -> tuple[Ledger, dict[str, Any]]:
     """A plan and its ledger, vectors of one byte."""
     scheduler = Scheduler(timing, dispatch)
-    ledger = Ledger(timing.clients, dispatch, NANOSECONDS, Hindsight(scheduler), prelude=prelude)
+    ledger = Ledger(timing.clients, dispatch, EvenGrid(NANOSECONDS), Hindsight(scheduler), prelude=prelude)
     chunk = scheduler.next(size)
     ledger.add(chunk, scheduler)
     while not chunk.done:

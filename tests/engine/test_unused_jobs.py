@@ -11,6 +11,7 @@ import pytest
 from fedbench.engine.ledger import Ledger
 from fedbench.kernels.hindsight import Hindsight
 from fedbench.kernels.scheduler import NANOSECONDS, Availability, Duration, LocalSteps, Scheduler, Timing
+from fedbench.scenarios.grid import EvenGrid
 from fedbench.types import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Traffic, Turns
 
 ALWAYS = ((0.0, 1000.0),)
@@ -20,7 +21,7 @@ ONE_SECOND_STEPS = Duration.constant(1.0, per_step=True)
 def ledger_of(timing: Timing, dispatch: Dispatch, size: int = 1 << 20) -> tuple[Ledger, dict[str, Any]]:
     """Down and up one vector of one byte."""
     scheduler = Scheduler(timing, dispatch)
-    ledger = Ledger(timing.clients, dispatch, NANOSECONDS, Hindsight(scheduler))
+    ledger = Ledger(timing.clients, dispatch, EvenGrid(NANOSECONDS), Hindsight(scheduler))
     chunk = scheduler.next(size)
     ledger.add(chunk, scheduler)
     while not chunk.done:

@@ -11,6 +11,7 @@ import pytest
 
 from fedbench.errors import UsageError
 from fedbench.leaderboard import check, write
+from fedbench.leaderboard.form import problem
 from fedbench.leaderboard.pages import overview
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.results.record import Record
@@ -79,6 +80,19 @@ def test_the_scripts_have_what_the_pages_say(record: Make, tmp_path: Path) -> No
     assert (crowd["pairs"], crowd["every_seconds"]) == (3, 1.0), "the pooled row is not ranked"
     curves = (tmp_path / "data" / "curves" / "made-up" / "calm.js").read_text()
     assert curves.startswith('window.fedbenchCurves("made-up/calm", {"crowd/tuned":{"at":[0.0,5.0,10.0,15.0]')
+
+
+def test_a_point_on_a_logarithmic_grid(record: Make, tmp_path: Path) -> None:
+    """It has a quotient in the place of a distance, and the scripts get both."""
+    points = [one | {"every_seconds": None, "ratio": 1.05} for one in DOCUMENT["points"]]
+    document = full(record, points=points)
+    assert problem(json.loads(json.dumps(document)), "document") == ""
+    write([document], tmp_path)
+    assert check(tmp_path) == []
+    text = (tmp_path / "data" / "rows.js").read_text()
+    found = json.loads(re.fullmatch(r"window\.fedbench = (.*);\n", text, re.DOTALL)[1])  # type: ignore[index]
+    rows = [dict(zip(found["fields"], values, strict=True)) for values in found["rows"]]
+    assert {(row["every_seconds"], row["ratio"]) for row in rows} == {(None, 1.05)}
 
 
 def test_points_without_a_board_have_no_shades(record: Make) -> None:

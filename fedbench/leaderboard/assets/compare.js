@@ -73,7 +73,8 @@
     const differences = seeds.map((seed) => a.seconds_by_seed[seed] - b.seconds_by_seed[seed]);
     const mean = differences.reduce((sum, one) => sum + one, 0) / n;
     const spread = Math.sqrt(differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (n - 1));
-    const half = Math.max(a.every_seconds, factors[Math.max(shown, a.pairs, b.pairs)][n] * spread / Math.sqrt(n));
+    const step = a.every_seconds ?? Math.max(a.seconds, b.seconds) * (1 - 1 / a.ratio);
+    const half = Math.max(step, factors[Math.max(shown, a.pairs, b.pairs)][n] * spread / Math.sqrt(n));
     const [early, late] = mean <= 0 ? [a, b] : [b, a], size = Math.abs(mean);
     const numbers = `${digits(size)} s [${digits(size - half)}, ${digits(size + half)}] over ${n} seeds`;
     if (early.solved < 1) {

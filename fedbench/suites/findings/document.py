@@ -98,7 +98,7 @@ def _point(results: Results, name: str) -> Document:
         "settings": point.set,
         "clients": scenario.clients,
         "budget_seconds": float(scenario.budget.seconds),
-        "every_seconds": float(scenario.evaluation.every_seconds),
+        **scenario.evaluation.spacing,
         "targets": [float(target.value) for target in scenario.targets],
         "resolution": {kind: None if board is None else board.resolution for kind, board in boards.items()},
     }

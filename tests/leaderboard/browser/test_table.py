@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -12,8 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page, expect
 
+from fedbench.leaderboard import write
+from tests.conftest import record
 from tests.leaderboard.browser.conftest import ALGORITHMS, Open
 from tests.leaderboard.reading import HOSTILE
+from tests.leaderboard.suite import DOCUMENT, full
 
 
 def names(page: Page) -> list[str]:
@@ -169,6 +173,17 @@ def test_the_intervals_of_a_comparison(visit: Open, site: Path) -> None:
     low, high = (f"{value:.{2 if abs(value) < 1 else 1}f}" for value in (abs(found.mean) - half, abs(found.mean) + half))
     expected = f"[{low}, {high}] over 5 seeds"
     expect(page.locator("#comparison")).to_contain_text(expected)
+
+
+def test_one_step_of_a_logarithmic_grid_is_never_told_apart(visit: Open, tmp_path: Path) -> None:
+    """The later of 5 and 10 s is known to 10 - 10 / 1.05 s, though all seeds differ by 5 s."""
+    points = [one | {"every_seconds": None, "ratio": 1.05} for one in DOCUMENT["points"]]
+    boards = copy.deepcopy(DOCUMENT["boards"])
+    for row in (row for board in boards.values() for rows in board.values() for row in rows):
+        row["seconds"] = {seed: row["seconds"][seed] for seed in ("0", "1", "2")}  # as many as there are runs
+    write([full(record, points=points, boards=boards)], tmp_path)
+    page = visit(tmp_path, "compare.html#rows=made-up%2Fcalm%2Ffast%2Ftuned+made-up%2Fcalm%2Fcrowd%2Ftuned")
+    expect(page.locator("#comparison")).to_contain_text("by 5.0 s [4.5, 5.5] over 3 seeds")
 
 
 def test_what_is_seen_is_what_is_taken_away(visit: Open, site: Path, tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from fedbench.bibliography import described
-from fedbench.options import describe, hints, sentence
+from fedbench.options import describe, hints, sentence, source
 from fedbench.presets import covering
-from fedbench.protocols import Algorithm
+from fedbench.protocols import Algorithm, Buffered, Cohort
 from fedbench.types import GradientWork, Info, Rounds, ServerMemory, Traffic
+
+SHARED = (Buffered, Cohort)
+"""The classes whose options, with those of Algorithm, follow one rule in all algorithms."""
 
 
 def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
@@ -22,7 +25,13 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
     few = Info(10, np.ones(10))
     policy = type(cls().dispatch(few))
     options = [
-        {"name": f.name, "default": f.default, "allowed": describe(annotations[f.name]), "about": sentence(cls, f.name)}
+        {
+            "name": f.name,
+            "default": f.default,
+            "source": source_of_default(cls, f),
+            "allowed": describe(annotations[f.name]),
+            "about": sentence(cls, f.name),
+        }
         for f in dataclasses.fields(cls)
     ]
     sources = described(cls.source)
@@ -46,6 +55,20 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
         "options": options,
         "presets": presets,
     }
+
+
+def source_of_default(cls: type[Algorithm], field: dataclasses.Field[Any]) -> str:
+    """Returns where the default of an option comes from: what its field says, else what follows
+    from the rule in `Algorithm`. Empty if neither says."""
+    if said := source(cls, field.name):
+        return said
+    if any(own.name == field.name and own.default == field.default for one in SHARED for own in dataclasses.fields(one)):
+        return "all algorithms alike"
+    if (field.name, field.default) == ("server_lr", 1.0):
+        return "1 adds the progress as it is"
+    if isinstance(field.default, bool | str) or field.name == "option":
+        return "the source of the equations"
+    return ""
 
 
 def traffic_text(traffic: Traffic) -> str:

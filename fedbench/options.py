@@ -43,13 +43,14 @@ CountOrZero = Annotated[int, Range(low=0)]
 T = TypeVar("T")
 
 
-def option(default: T, about: str) -> T:
-    """Returns a field with the default of a hyper-parameter and a sentence about it:
-    `server_lr: Positive = option(1.0, "The server's learning rate.")`.
+def option(default: T, about: str = "", source: str = "") -> T:
+    """Returns a field with the default of a hyper-parameter, a sentence about it, and the source of
+    the default: `server_lr: Positive = option(0.1, "The server's rate.", "Lian et al. 2015")`.
 
-    A field that has a plain default instead is shown without a sentence.
+    A field that has a plain default instead is shown without a sentence. One that changes the
+    default of a parent class keeps the parent's sentence, so it needs none.
     """
-    return dataclasses.field(default=default, metadata={"about": about})
+    return dataclasses.field(default=default, metadata={"about": about, "source": source})
 
 
 def hints(cls: type) -> dict[str, Any]:
@@ -62,6 +63,15 @@ def sentence(cls: type, name: str) -> str:
     class that only changes a default inherits the sentence of its parent."""
     fields = (vars(parent).get("__dataclass_fields__", {}).get(name) for parent in cls.__mro__)
     return next((about for field in fields if field is not None and (about := field.metadata.get("about", ""))), "")
+
+
+def source(cls: type, name: str) -> str:
+    """Returns what a class says of the source of the default of its option `name`, or empty text. A
+    class that does not change the default inherits its source."""
+    for parent in cls.__mro__:
+        if name in vars(parent).get("__annotations__", {}):
+            return str(vars(parent)["__dataclass_fields__"][name].metadata.get("source", ""))
+    return ""
 
 
 def checked(owner: str, name: str, value: Any, hint: Any) -> Any:

@@ -79,8 +79,10 @@ class Algorithm:
     Defaults make runs comparable. A round draws 10 clients, uniformly and without replacement. A
     buffer holds 10 arrivals. All clients work at the same time. All clients of an update have the
     same weight. An algorithm departs from this only where its equations need it, and
-    tests/algorithms/test_defaults.py lists the departures with their reasons. The default rates are
-    not tuned; the rates that papers tuned are presets (fedbench/presets.yaml).
+    tests/algorithms/test_defaults.py lists the departures with their reasons. We tune no default
+    rate. A rate that a paper has in most of its experiments is the default, and a paper's rate of
+    Adam for another model is scaled by `kernels.rate_for`. The other rates that papers tuned are
+    presets (fedbench/presets.yaml). `fedbench info NAME` shows the source of each default.
     """
 
     name: ClassVar[str] = ""

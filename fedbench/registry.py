@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
 import re
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -112,6 +114,18 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
     if "preset" in options:
         options = preset_options(options.pop("preset"), name) | options
     return name, options
+
+
+def selector(name: str, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """Returns the selector of an algorithm: its name with the options that are not their defaults,
+    `name[param=value,...]`."""
+    changed = {key: value for key, value in options.items() if key not in defaults or value != defaults[key]}
+    inside = ",".join(f"{key}={_text(value)}" for key, value in sorted(changed.items()))
+    return f"{name}[{inside}]" if inside else name
+
+
+def _text(value: Any) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value).strip('"').replace(" ", "")
 
 
 def scalar(text: str) -> Any:

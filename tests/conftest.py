@@ -65,7 +65,7 @@ def record(
         "evaluation": {"every_seconds": 1.0},
         "targets": [{"metric": "test_accuracy", "value": TARGET}],
     }
-    algorithm = {"name": selector.partition("[")[0], "options": {"local_lr": 0.1}}
+    algorithm = {"name": selector.partition("[")[0], "options": {"local_lr": 0.05}}
     hit = first_at_least(curves["seconds"], curves["test_accuracy"], TARGET)
     meta = {
         "schema": 2,

@@ -33,9 +33,9 @@ class ACE(Buffered):
     name = "ace"
     source = cited(chang2025="after the introduction and two public codes")
 
-    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/N.")
-    buffer_size: Count = 1
-    restart: Literal["resample", "self"] = "self"
+    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/N.", "ours: a Delta counts once in all")
+    buffer_size: Count = option(1, source="Chang et al. 2025")
+    restart: Literal["resample", "self"] = option("self", source="Chang et al. 2025")
     start: Literal["wait_all", "warm", "seen"] = option(
         "wait_all",
         "What happens before every client has reported: the model waits at x0 (wait_all), the others' h_j = 0 count (warm), or the "

@@ -40,7 +40,7 @@ class ACED(ACE):
         "reported (seen).",
     )
     delay_threshold: CountOrZero | None = option(
-        None, "The largest age, in versions, of a result that counts; none: the number of clients."
+        None, "The largest age, in versions, of a result that counts; none: the number of clients.", "ours"
     )
 
     def init(self, x0: Vector, tools: Tools) -> State:

@@ -32,7 +32,7 @@ class AREA(Algorithm):
     source = cited(iakovidou2024="after the abstract and summaries")
     clients_remember = True
 
-    buffer_size: Count = option(1, "How many arrivals make an update (M).")
+    buffer_size: Count = option(1, "How many arrivals make an update (M).", "the plain rule of Iakovidou and Kim 2024")
 
     def dispatch(self, info: Info) -> Stream:
         return Stream(concurrency=info.clients, buffer_size=self.buffer_size, restart="self")

@@ -32,7 +32,7 @@ class AsySG(Algorithm):
     source = cited(lian2015="Alg. 1", wang2024defedavg="as baseline")
     sends = "first_gradient"
 
-    server_lr: Positive = option(0.1, "The server's learning rate.")
+    server_lr: Positive = option(0.1, "The server's learning rate.", "Wang et al. 2024 (DeFedAvg), Table 2")
     cohort_size: Count = option(10, "How many gradients make an update (n).")
     mode: Literal["mean", "sum"] = option("mean", "Whether an update is the mean or the sum of its gradients.")
 

@@ -29,7 +29,7 @@ class DeFedAvgIID(Algorithm):
     name = "defedavg_iid"
     source = cited(wang2024defedavg="Alg. 2")
 
-    server_lr: Positive = option(1.0, "The server's learning rate.")
+    server_lr: Positive = option(0.1, "The server's learning rate.", "the paper's Table 2 in 7 of 10 cells; 1 in the others")
     cohort_size: Count = option(10, "How many arrivals make an update (n).")
     receive: Literal["pop", "peek"] = option(
         "pop",

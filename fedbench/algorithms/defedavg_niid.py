@@ -31,7 +31,7 @@ class DeFedAvgNIID(Algorithm):
     name = "defedavg_niid"
     source = cited(wang2024defedavg="Alg. 1")
 
-    server_lr: Positive = option(1.0, "The server's learning rate.")
+    server_lr: Positive = option(0.1, "The server's learning rate.", "the paper's Table 2 in every legible cell")
     cohort_size: Count = option(10, "How many draws make an update (n).")
     send: Literal["continuous", "on_demand"] = option(
         "continuous",

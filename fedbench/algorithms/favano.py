@@ -35,15 +35,17 @@ class FAVANO(Algorithm):
     name = "favano"
     source = cited(leconte2023="after a description")
 
-    local_lr: Positive = 0.1
+    local_lr: Positive = option(0.1, source="Wang et al. 2024 (DeFedAvg), Table 2")
     cohort_size: Count = option(10, "How many clients a poll asks.")
     alpha: Literal["stochastic", "deterministic"] = option(
         "stochastic", "What alpha_i is: P(E_i > 0) E_i (stochastic), or the mean of E_i (deterministic)."
     )
     period_seconds: Positive | None = option(
-        None, "Virtual seconds from poll to poll; none: the mean over the clients of the time that K steps take."
+        None, "Virtual seconds from poll to poll; none: the mean over the clients of the time that K steps take.", "ours"
     )
-    max_steps: Count | None = option(None, "The largest number of steps that a client does for a poll (K); none: the scenario's.")
+    max_steps: Count | None = option(
+        None, "The largest number of steps that a client does for a poll (K); none: the scenario's.", "the scenario"
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         return Poll(cohort_size=self.cohort_size, period_seconds=self.period_seconds, max_steps=self.max_steps)

@@ -12,6 +12,9 @@ from fedbench.protocols import BelowOne, Buffered, Positive, Tools, option
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Traffic, Vector, Work
 
+RESNET18_RATE = 1e-4  # the server's rate that Wang et al. 2025 tuned (Tables 8 and 9)
+CODE = "a public code"
+
 
 @dataclass(frozen=True, kw_only=True)
 class FedAC(Buffered):
@@ -25,7 +28,10 @@ class FedAC(Buffered):
 
     The cosine is ill-posed for a vanishing Delta, whose rounding noise would decide it. So |Delta|
     <= 1e-12 |x| counts as zero: its cosine is 0 and its weight is 0.1. The weights w follow from the
-    server's state, so buffers of models, such as BatchNorm's, are averaged with equal weights.
+    server's state, so buffers of models, such as BatchNorm's, are averaged with equal weights. A
+    step moves each of d parameters by up to about its rate, and so the model by up to sqrt(d) times
+    the rate: the default rate moves every model as far as the rate that Wang et al. 2025 tuned
+    moves ResNet-18. (A public code has 1e-3 for every model.)
 
     Source: Zang et al. 2024. The primary text was not available; formulas follow public code, with
     the correction inside every step. The variant that corrects once after training is not offered:
@@ -36,10 +42,14 @@ class FedAC(Buffered):
     source = cited(zang2024="after public code")
     clients_remember = True
 
-    server_lr: Positive = option(1e-3, "The server's learning rate.")
-    beta1: BelowOne = option(0.6, "Decay of the first moment m.")
-    beta2: BelowOne = option(0.9, "Decay of the second moment v.")
-    eps: Positive = option(1e-8, "What is added to the root of the second moment.")
+    server_lr: Positive | None = option(
+        None,
+        "The server's learning rate; none: 1e-4 for ResNet-18, times sqrt(11173962 / d) for d parameters.",
+        "Wang et al. 2025, Tables 8 and 9, scaled to the model",
+    )
+    beta1: BelowOne = option(0.6, "Decay of the first moment m.", CODE)
+    beta2: BelowOne = option(0.9, "Decay of the second moment v.", CODE)
+    eps: Positive = option(1e-8, "What is added to the root of the second moment.", CODE)
     scaffold_scale: bool = option(
         False, "Whether C moves by M/N of the weighted corrections, as SCAFFOLD's c does, or by all of them."
     )
@@ -67,10 +77,14 @@ class FedAC(Buffered):
         rows = enumerate(zip(batch.delta, batch.staleness, strict=True))
         r = np.array([agreement(state.x, batch.base_x(i), delta, tau) for i, (delta, tau) in rows])
         w = r / r.sum()
-        rule = k.AdamRule(self.server_lr, self.beta1, self.beta2, self.eps, bias_correction=False, ahead=True)
+        rule = k.AdamRule(self.rate(state.x.size), self.beta1, self.beta2, self.eps, bias_correction=False, ahead=True)
         k.sum_adaptive_step(state.x, state.m, state.v, None, w, batch.delta, rule, use_maximum=False)
         f = len(r) / tools.info.clients if self.scaffold_scale else 1.0
         state.C = state.C + k.weighted_sum(f * w, batch.dC)
+
+    def rate(self, d: int) -> float:
+        """Returns the server's rate on a model of d parameters."""
+        return k.rate_for(d, RESNET18_RATE) if self.server_lr is None else self.server_lr
 
 
 def agreement(x: Vector, base: Vector, delta: Vector, tau: int) -> float:

@@ -12,6 +12,8 @@ from fedbench.bibliography import cited
 from fedbench.protocols import BelowOne, NonNegative, Positive, RepeatingCohort, Tools, option
 from fedbench.types import Batch, Info, ServerMemory, State, Vector
 
+PAPER = "Reddi et al. 2021"
+
 
 @dataclass(frozen=True, kw_only=True)
 class FedAdam(RepeatingCohort):
@@ -27,10 +29,10 @@ class FedAdam(RepeatingCohort):
     name = "fedadam"
     source = cited(reddi2021="Alg. 2")
 
-    server_lr: Positive = option(0.01, "The server's learning rate.")
-    beta1: BelowOne = option(0.9, "Decay of the first moment m.")
-    beta2: BelowOne = option(0.99, "Decay of the second moment v.")
-    eps: NonNegative = option(1e-3, "What is added to the root of the second moment (the paper's tau).")
+    server_lr: Positive = option(0.01, "The server's learning rate.", "ours; the paper tunes it for every task")
+    beta1: BelowOne = option(0.9, "Decay of the first moment m.", PAPER)
+    beta2: BelowOne = option(0.99, "Decay of the second moment v.", PAPER)
+    eps: NonNegative = option(1e-3, "What is added to the root of the second moment (the paper's tau).", PAPER)
     amsgrad: bool = option(False, "Whether the largest second moment so far (vhat) divides, or the present one (v).")
     bias_correction: bool = option(
         False, "Whether m is divided by 1 - beta1^t and the root by sqrt(1 - beta2^t), t counting updates from 1."

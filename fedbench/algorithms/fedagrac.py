@@ -62,6 +62,7 @@ class FedaGrac(Cohort):
     calibration_rate: NonNegative | Literal["increase"] | tuple[tuple[int, float], ...] = option(
         0.05,
         "The rate lambda_t: a number, [[first round, value], ..] with rounds from 0, or increase (0.1, 0.5 from round 50, 1 from 150).",
+        "the largest that Wu et al. 2021 tried for networks",
     )
     variant: Literal["default", "avg", "first", "reverse"] = option(
         "default",
@@ -74,7 +75,7 @@ class FedaGrac(Cohort):
     local_ref: Literal["alg1", "eq4"] = option(
         "alg1", "What nu_i becomes: gbar_i as in Alg. 1, or v_i as in eq. (4), of the default variant only."
     )
-    fast_above: Positive | None = option(None, "The number of steps beyond which a client is fast; none: Kbar.")
+    fast_above: Positive | None = option(None, "The number of steps beyond which a client is fast; none: Kbar.", "Wu et al. 2021")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,6 +10,8 @@ from fedbench.bibliography import cited
 from fedbench.protocols import Algorithm, Count, Fraction, NonNegative, Tools, option
 from fedbench.types import Batch, Dispatch, Info, Job, LocalRule, Message, Reply, State, Stream, Vector, Weights, Work
 
+PAPER = "Xie et al. 2019, as public codes have it"
+
 
 @dataclass(frozen=True, kw_only=True)
 class FedAsync(Algorithm):
@@ -26,11 +28,11 @@ class FedAsync(Algorithm):
     name = "fedasync"
     source = cited(xie2019="Alg. 1 and sec. 5.2")
 
-    mixing: Fraction = option(0.6, "The server's mixing weight of a fresh arrival.")
-    prox: NonNegative = option(0.005, "Strength of the pull towards the model that the client received.")
+    mixing: Fraction = option(0.6, "The server's mixing weight of a fresh arrival.", PAPER)
+    prox: NonNegative = option(0.005, "Strength of the pull towards the model that the client received.", PAPER)
     staleness: Literal["constant", "poly", "hinge"] = option("poly", "How the weight falls with the staleness tau: see s(tau).")
-    a: NonNegative | None = option(None, "The steepness a; none: the paper's, 0.5 of poly and 10 of hinge.")
-    b: NonNegative = option(4.0, "The largest staleness that hinge leaves at full weight.")
+    a: NonNegative | None = option(None, "The steepness a; none: the paper's, 0.5 of poly and 10 of hinge.", PAPER)
+    b: NonNegative = option(4.0, "The largest staleness that hinge leaves at full weight.", PAPER)
     paper_offset: bool = option(False, "Whether tau counts from 1, as the paper's epochs do.")
     concurrency: Count | None = option(None, "How many clients work at a time; none: all.")
 

@@ -36,7 +36,7 @@ class FedAWE(Cohort):
     clients_remember = True
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    sampling: Literal["without_replacement", "all"] = "all"
+    sampling: Literal["without_replacement", "all"] = option("all", source="Xiang et al. 2024")
 
     def init(self, x0: Vector, tools: Tools) -> State:
         N = tools.info.clients

@@ -30,7 +30,9 @@ class FedDyn(Cohort):
     source = cited(acar2021="Alg. 1")
     clients_remember = True
 
-    regularization: Positive = option(0.01, "Strength a of the dynamic regulariser.")
+    regularization: Positive = option(
+        0.01, "Strength a of the dynamic regulariser.", "Acar et al. 2021, the middle of their grid"
+    )
 
     def server_memory(self, info: Info) -> ServerMemory:
         return ServerMemory(own=2)

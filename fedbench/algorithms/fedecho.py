@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +13,8 @@ from fedbench.bibliography import cited
 from fedbench.protocols import BelowOne, Buffered, Count, CountOrZero, Fraction, Positive, RowIndices, Tools, option
 from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Stream, Vector, Work
 
-PAPER_RATE, RESNET18 = 3e-6, 11_173_962  # the paper's rate of distillation, and the parameters of its model
+RESNET18_RATE = 3e-6  # the paper's rate of distillation
+PAPER, OPEN = "Wang et al. 2025", "ours; the paper leaves it open"
 LITTLE = 0.01  # a share of the updates' movement; 0.005 of it left the accuracies of all seeds on digits-demo unchanged
 
 
@@ -50,31 +50,33 @@ class FedEcho(Buffered):
         False, "Whether the client that replaces a buffer's last arrival starts from the model before the update, or after it."
     )
     distill_steps: CountOrZero | None = option(
-        None, "Distillation steps after every update; none: one shuffled pass over the public rows."
+        None, "Distillation steps after every update; none: one shuffled pass over the public rows.", OPEN
     )
-    distill_batch_size: Count = option(50, "Public rows of a distillation step.")
+    distill_batch_size: Count = option(50, "Public rows of a distillation step.", OPEN)
     distill_optimizer: Literal["adam", "sgd"] = option(
         "adam", "The rule of a distillation step: Adam, clipped before the moments, as in the experiments; or SGD, as in eq. (2)."
     )
     distill_lr: Positive | None = option(
-        None, "The rate of a distillation step; none: the paper's 3e-6 for ResNet-18, times sqrt(11173962 / d) for d parameters."
+        None,
+        "The rate of a distillation step; none: the paper's 3e-6 for ResNet-18, times sqrt(11173962 / d) for d parameters.",
+        "the paper's appendix A, scaled to the model",
     )
-    beta1: BelowOne = option(0.9, "Decay of Adam's first moment.")
-    beta2: BelowOne = option(0.999, "Decay of Adam's second moment.")
-    eps: Positive = option(1e-8, "What Adam adds to the root of the second moment.")
+    beta1: BelowOne = option(0.9, "Decay of Adam's first moment.", PAPER)
+    beta2: BelowOne = option(0.999, "Decay of Adam's second moment.", PAPER)
+    eps: Positive = option(1e-8, "What Adam adds to the root of the second moment.", PAPER)
     adam_state: Literal["persist", "reset"] = option(
-        "persist", "Whether Adam's moments persist over updates, or start anew at each."
+        "persist", "Whether Adam's moments persist over updates, or start anew at each.", OPEN
     )
-    clip_norm: Positive | None = option(5.0, "The largest norm of a distillation gradient; none: it is not clipped.")
-    alpha_min: Fraction = option(0.2, "Share of the KL term for a teacher without doubt.")
-    alpha_max: Fraction = option(0.8, "Share of the KL term for a teacher that does not know.")
+    clip_norm: Positive | None = option(5.0, "The largest norm of a distillation gradient; none: it is not clipped.", PAPER)
+    alpha_min: Fraction = option(0.2, "Share of the KL term for a teacher without doubt.", PAPER)
+    alpha_max: Fraction = option(0.8, "Share of the KL term for a teacher that does not know.", PAPER)
     teacher: Literal["logits", "prob_mean"] = option(
         "logits",
         "What is averaged over the clients: logits, as Alg. 1, or probabilities, as appendix B (prob_mean; entropy, KL and label are "
         "then of their mean).",
     )
     student: Literal["eval", "train"] = option(
-        "eval", "The mode of the student's layers: eval, or train (with dropout and batch statistics)."
+        "eval", "The mode of the student's layers: eval, or train (with dropout and batch statistics).", OPEN
     )
 
     def dispatch(self, info: Info) -> Stream:
@@ -119,7 +121,7 @@ class FedEcho(Buffered):
 
     def rate(self, d: int) -> float:
         """Returns the rate of a distillation step on a model of d parameters."""
-        return PAPER_RATE * math.sqrt(RESNET18 / d) if self.distill_lr is None else self.distill_lr
+        return k.rate_for(d, RESNET18_RATE) if self.distill_lr is None else self.distill_lr
 
     def distill(self, state: State, rows: RowIndices, tools: Tools) -> None:
         """Makes one distillation step on a batch of public rows, in place."""

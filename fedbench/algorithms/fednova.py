@@ -39,9 +39,11 @@ class FedNova(RepeatingCohort):
         "uniform", "The weights q_i: 1/|S| (uniform), p_i / sum_S p_j (p_normalised), or p_i (p, which needs everybody)."
     )
     tau_eff: Literal["mean", "min", "max"] | Positive = option(
-        "mean", "The server's number of steps: sum_S q_i |a_i|_1 (mean), the min or max of |a_i|_1 over S, or a number."
+        "mean",
+        "The server's number of steps: sum_S q_i |a_i|_1 (mean), the min or max of |a_i|_1 over S, or a number.",
+        "Wang et al. 2020",
     )
-    prox: NonNegative = option(0.0, "Strength of the pull towards the model that the client received.")
+    prox: NonNegative = option(0.0, "Strength of the pull towards the model that the client received.", "0 is none")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -29,7 +29,9 @@ class FedProx(FedAvg):
     name = "fedprox"
     source = cited(li2020="Alg. 2")
 
-    prox: NonNegative = option(0.1, "Strength of the pull towards the model that the client received.")
+    prox: NonNegative = option(
+        0.1, "Strength of the pull towards the model that the client received.", "the middle of the grid of Wu et al. 2021"
+    )
     prox_form: Literal["l2", "l1_squared"] = option(
         "l2", "The norm of the proximal term: half the squared L2 norm (l2), or the squared L1 norm (l1_squared)."
     )

@@ -38,14 +38,19 @@ class FedStale(Cohort):
     source = cited(rodio2024="after the abstract and the authors' code")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    stale_weight: Fraction = option(0.5, "The weight beta of what clients sent last; 0: FedAvg, 1 with uniform weights: FedVARP.")
-    weights: Literal["p", "uniform"] = option("p", "The weights a_i of the clients in the objective: p_i (p), or 1/N (uniform).")
+    stale_weight: Fraction = option(
+        0.5, "The weight beta of what clients sent last; 0: FedAvg, 1 with uniform weights: FedVARP.", "ours: half way"
+    )
+    weights: Literal["p", "uniform"] = option(
+        "p", "The weights a_i of the clients in the objective: p_i (p), or 1/N (uniform).", "Rodio and Neglia 2024"
+    )
     participation: Literal["cohort", "interval"] | tuple[Probability, ...] | None = option(
         None,
         "The probabilities pi_i: |S|/N (cohort), estimated from the intervals between participations (interval), or a list with one of "
         "every client; none: cohort where a cohort is drawn, interval where all take part that are there.",
+        "Rodio and Neglia 2024",
     )
-    cutoff: Count | None = option(None, "After how many rounds an interval ends also without participation; none: never.")
+    cutoff: Count | None = option(None, "After how many rounds an interval ends also without participation; none: never.", "ours")
 
     def dispatch(self, info: Info) -> Rounds:
         if isinstance(pi := self.participation, tuple) and len(pi) != info.clients:

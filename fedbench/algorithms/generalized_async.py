@@ -33,9 +33,9 @@ class GeneralizedAsync(Algorithm):
     name = "generalized_async"
     source = cited(leconte2024="as generally known", alahyane2025="as generally known")
 
-    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/C.")
+    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/C.", "ours: a task counts once in C updates")
     concurrency: Count | None = option(None, "How many tasks circulate (C); none: N.")
-    buffer_size: Count = option(1, "How many arrivals make an update, of which the mean is taken.")
+    buffer_size: Count = option(1, "How many arrivals make an update, of which the mean is taken.", "Leconte et al. 2024")
     routing: Literal["uniform", "rates"] | tuple[Positive, ...] = option(
         "uniform",
         "The r_i: 1/N (uniform), proportional to 1 / mean computing time of a job (rates), or given, one a client, with sum 1.",

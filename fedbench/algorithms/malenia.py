@@ -33,7 +33,7 @@ class Malenia(Algorithm):
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
     buffer_size: Annotated[float, Range(low=1)] | None = option(
-        None, "N times the harmonic mean of results a client (S); none: N."
+        None, "N times the harmonic mean of results a client (S); none: N.", "the least that the paper allows"
     )
     stop_stale: bool = option(False, "Whether computations at an older model are stopped (true), or ignored when they arrive.")
 

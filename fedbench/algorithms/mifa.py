@@ -22,18 +22,24 @@ class MIFA(Cohort):
         client: G_i <- (x - y_i) / local_lr,   i in S;  the others' stay
         server: x <- x - local_lr * server_lr * (1/N) sum_{i=1..N} G_i
 
-    Source: Gu et al. 2021, Alg. 1. Departure: by default a cohort is drawn of those who are there;
-    sampling = all is the paper's.
+    By default all clients that are there take part in a round, as in the paper, whose first round
+    has everybody. Where somebody is away in the first round, the model waits at x0 until everybody
+    has reported. With a drawn cohort (sampling = without_replacement) that takes many rounds, and
+    start = warm does not wait.
+
+    Source: Gu et al. 2021, Alg. 1.
     """
 
     name = "mifa"
     source = cited(gu2021="Alg. 1")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    start: Literal["warm", "wait_all"] = option(
-        "warm",
-        "What happens before every client has reported: the others' G_i = 0 count (warm), or the model waits at x0 (wait_all: the "
-        "paper's first round of all clients).",
+    sampling: Literal["without_replacement", "all"] = option("all", source="Gu et al. 2021")
+    start: Literal["wait_all", "warm"] = option(
+        "wait_all",
+        "What happens before every client has reported: the model waits at x0 (wait_all: the paper's first round of all clients), or "
+        "the others' G_i = 0 count (warm).",
+        "Gu et al. 2021",
     )
     average: Literal["all", "nonempty"] = option(
         "all", "The clients that are averaged over: all N, or those that have reported, this round included (nonempty)."
@@ -59,4 +65,4 @@ class MIFA(Cohort):
         silent = state.G_i.clients - state.G_i.count
         if self.start != "wait_all" or not silent:
             return []
-        return [f"mifa: the model is still x0, since {silent} of {state.G_i.clients} clients never reported; see start"]
+        return [f"mifa: the model is still x0, since {silent} of {state.G_i.clients} clients never reported; see start, sampling"]

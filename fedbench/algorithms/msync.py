@@ -31,7 +31,9 @@ class MSync(Algorithm):
     source = cited(begunov2026="Alg. 3, after the introduction and a description by others")
 
     server_lr: Positive = option(1.0, "The server's learning rate.")
-    cohort_size: Count | None = option(None, "How many results make an update (m); none: those of all clients.")
+    cohort_size: Count | None = option(
+        None, "How many results make an update (m); none: those of all clients.", "ours: everybody once"
+    )
 
     def dispatch(self, info: Info) -> Dispatch:
         m = self.cohort_size or info.clients

@@ -30,9 +30,11 @@ class QuAFL(Algorithm):
 
     cohort_size: Count = option(10, "How many clients a poll asks (s).")
     period_seconds: Positive | None = option(
-        None, "Virtual seconds from poll to poll; none: the mean over the clients of the time that K steps take."
+        None, "Virtual seconds from poll to poll; none: the mean over the clients of the time that K steps take.", "ours"
     )
-    max_steps: Count | None = option(None, "The largest number of steps that a client does for a poll (K); none: the scenario's.")
+    max_steps: Count | None = option(
+        None, "The largest number of steps that a client does for a poll (K); none: the scenario's.", "the scenario"
+    )
     lr_compensation: bool = option(True, "Whether the local rate is local_lr (s + 1) / s, as in the authors' code, or local_lr.")
     server_averaging: bool = option(True, "Whether the server's own x enters the new one, or the mean of Y_i alone makes it.")
     client_averaging: bool = option(True, "Whether a client keeps its share of Y_i, or takes x in place of X_i.")

@@ -37,7 +37,7 @@ class Ringleader(Algorithm):
     name = "ringleader"
     source = cited(maranjyan2025ringleader="after the authors' code and two descriptions")
 
-    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/N.")
+    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/N.", "ours: a mean counts once in all")
     resend: Literal["turn", "newest"] = option(
         "turn",
         "When a client gets a new model: once a round, after its turn (turn, the paper), or whenever it has reported and there is a "

@@ -30,8 +30,8 @@ class Ringmaster(Algorithm):
     name = "ringmaster"
     source = cited(maranjyan2025ringmaster="after the authors' code")
 
-    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/R.")
-    delay_threshold: Count | None = option(None, "The delay from which on arrivals are refused (R); none: N.")
+    server_lr: Positive | None = option(None, "The server's learning rate; none: 1/R.", "ours")
+    delay_threshold: Count | None = option(None, "The delay from which on arrivals are refused (R); none: N.", "ours")
     stop_stale: bool = option(False, "Whether a computation is stopped as soon as its delay reaches R.")
 
     def R(self, info: Info) -> int:

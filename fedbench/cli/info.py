@@ -53,8 +53,10 @@ def command(
         say(f"server memory: {facts['server_memory']}; clients keep {'a vector' if facts['clients_remember'] else 'nothing'}\n")
         if facts["requires"]:
             say(f"requires of the scenario: {', '.join(facts['requires'])}\n")
-        columns = ["name", "default", "allowed", "about"]
-        print_table("options", columns, [[str(o[column]) for column in columns] for o in facts["options"]])
+        columns = ["name", "default", "source", "allowed", "about"]
+        print_table(
+            "options", [*columns[:2], "default from", *columns[3:]], [[str(o[c]) for c in columns] for o in facts["options"]]
+        )
         if facts["presets"]:
             say()
             rows = [

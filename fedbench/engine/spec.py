@@ -4,7 +4,6 @@ specification."""
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,10 +39,7 @@ class RunSpec:
     def selector(self) -> str:
         """The algorithm's name with the options that differ from their defaults:
         `name[param=value,...]`."""
-        defaults = type(self.algorithm)().options()
-        changed = {key: value for key, value in self.algorithm.options().items() if value != defaults[key]}
-        inside = ",".join(f"{key}={_text(value)}" for key, value in sorted(changed.items()))
-        return f"{self.algorithm.name}[{inside}]" if inside else self.algorithm.name
+        return registry.selector(self.algorithm.name, self.algorithm.options(), type(self.algorithm)().options())
 
     @property
     def named(self) -> str:
@@ -81,7 +77,3 @@ class RunSpec:
             return cls(scenario, cls_algorithm.make(dict(content["algorithm"]["options"])), int(content["seed"]))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RecordError(f"record: its specification lacks something, or is none ({error})") from None
-
-
-def _text(value: Any) -> str:
-    return json.dumps(list(value) if isinstance(value, tuple) else value).strip('"').replace(" ", "")

@@ -20,6 +20,19 @@ from fedbench.kernels.checks import Rows
 from fedbench.types import Vector, Weights
 
 LAST_STEP = (1 << 63) - 1
+RESNET18 = 11_173_962  # parameters of ResNet-18 as papers train it on CIFAR-10, for ten classes
+
+
+def rate_for(parameters: int, of_resnet18: float) -> float:
+    """Returns the rate of Adam that moves a model of so many `parameters` as far as the rate
+    `of_resnet18` moves ResNet-18.
+
+    A step moves every parameter by up to about the rate, and so the model by up to sqrt(parameters)
+    times the rate, however large the gradient is. Therefore a rate that a paper chose for one model
+    means nothing for another until it is scaled. Steps that are a rate times a gradient or times
+    progress need no such scaling.
+    """
+    return of_resnet18 * math.sqrt(RESNET18 / parameters)
 
 
 @dataclass(frozen=True)

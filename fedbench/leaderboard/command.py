@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fedbench.results import record
+
 
 @dataclass(frozen=True)
 class Command:
@@ -25,14 +27,14 @@ def command(spec: Mapping[str, Any], seeds: Sequence[int]) -> Command:
 
     It has one `fedbench run` for each block of consecutive seeds. The recorded origin says how an
     algorithm is named: as `./file.py:Class` if it is in a file, and by its name if it is in another
-    package.
+    package. Options are named by the defaults of today, whatever they were at the time of the run.
     """
     origin = spec["algorithm"].get("origin") or {}
     if origin.get("kind") == "object":
         return Command(
             None, f"given in Python as an object of class {origin['class']}: put the class into a file to run it again"
         )
-    scenario, selector, needs = spec["scenario"]["name"], spec["selector"], []
+    scenario, selector, needs = spec["scenario"]["name"], record.selector(spec), []
     if spec.get("overrides", ()) is None:
         needs.append(f"the scenario's file, which is not in the library, as ./{scenario}.yaml")
         scenario = f"./{scenario}.yaml"

@@ -52,6 +52,9 @@ OPTIONS_OF: dict[str, dict[str, str]] = {
     "ringmaster": {"R": "delay_threshold"},
     "scaffold": {"init": "init_control"},
 }
+UNNAMED: dict[str, dict[str, Any]] = {"mifa": {"start": "warm"}}
+"""What the equations of the format fix and its vectors do not name: G_i starts at 0 and counts at
+once."""
 VALUES_OF: dict[str, dict[tuple[str, Any], Any]] = {
     "fednova": {("weights", "p"): "p_normalised"},
 }
@@ -82,7 +85,7 @@ def make_algorithm(name: str, params: dict[str, Any], updates: Sequence[dict[str
     if name not in registry.names("algorithm"):
         raise Unsupported(f"algorithm {name!r}")
     names = OPTIONS | OPTIONS_OF.get(name, {})
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = dict(UNNAMED.get(name, {}))
     for key, value in params.items():
         if key == "staleness":
             options |= {"staleness" if part == "kind" else part: v for part, v in value.items()}

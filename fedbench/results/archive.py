@@ -43,7 +43,7 @@ def write(folder: Path, records: Iterable[Record]) -> int:
     """Replaces the archive in the folder and returns the number of records. They are sorted by
     scenario name, scenario hash, selector, seed and id."""
     ordered = sorted(
-        records, key=lambda one: (one.scenario, one.meta["spec"]["scenario_hash"], one.selector, one.seed, one.run_id)
+        records, key=lambda one: (one.scenario, one.meta["spec"]["scenario_hash"], _written(one), one.seed, one.run_id)
     )
     curves = {name: stored(name, np.concatenate([one.curves[name] for one in ordered] or [np.empty(0)])) for name in CURVES}
     content = _parquet(pa.table(curves), use_dictionary=False)
@@ -62,13 +62,18 @@ def _row(record: Record) -> dict[str, Any]:
     return {
         "run_id": record.run_id,
         "scenario": record.scenario,
-        "selector": record.selector,
+        "selector": _written(record),
         "seed": record.seed,
         "state": record.state,
         "points": len(record.curves["seconds"]),
         **{column: _json(record.meta[section]) for column, section in SECTIONS.items()},
         "rest": _json(rest),
     }
+
+
+def _written(record: Record) -> str:
+    """Returns the selector as the record has it, whatever the defaults are today."""
+    return str(record.meta["spec"]["selector"])
 
 
 def _json(value: Any) -> str:
@@ -146,7 +151,7 @@ def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: 
     meta = _section(row, "rest", place) | {section: _section(row, column, place) for column, section in SECTIONS.items()}
     try:
         record = Record(meta, curves)
-        said = {name: getattr(record, name) for name in ("run_id", "scenario", "selector", "seed", "state")}
+        said = {name: getattr(record, name) for name in ("run_id", "scenario", "seed", "state")} | {"selector": _written(record)}
     except RecordError as error:
         raise RecordError(f"{place}: {error}") from None
     except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbench.errors import RecordError
+from fedbench import registry
+from fedbench.errors import RecordError, UsageError
 from fedbench.results.digests import Digest
 
 SPEC_VERSION = 2
@@ -67,7 +69,7 @@ class Record:
 
     @property
     def selector(self) -> str:
-        return str(self.meta["spec"]["selector"])
+        return selector(self.meta["spec"])
 
     @property
     def seed(self) -> int:
@@ -82,6 +84,32 @@ class Record:
     def warnings(self) -> tuple[str, ...]:
         """Returns the sentences in which the algorithm says how the run went."""
         return tuple(self.meta.get("warnings", ()))
+
+
+def selector(spec: Mapping[str, Any]) -> str:
+    """Returns the selector in the `spec` of a record, with the options that it need not name at the
+    time of the run and must name today, since their defaults were changed. So it describes the run,
+    and runs with different options never have one selector.
+
+    An algorithm that is not built in keeps its selector, since its class may not be there, and so
+    does a record that was not checked and whose selector is none.
+    """
+    algorithm, written = spec["algorithm"], str(spec["selector"])
+    if algorithm.get("origin") or algorithm["name"] not in registry.ALGORITHMS:
+        return written
+    try:
+        _, named = registry.parse_selector(written)
+    except UsageError:
+        return written
+    today = _defaults(algorithm["name"]) | named
+    changed = {key: value for key, value in algorithm["options"].items() if key in today and today[key] != value}
+    return registry.selector(algorithm["name"], named | changed, {}) if changed else written
+
+
+@functools.cache
+def _defaults(name: str) -> dict[str, Any]:
+    """Returns the defaults of a built-in algorithm as a record has them, with lists for tuples."""
+    return dict(json.loads(json.dumps(registry.find("algorithm", name)().options())))
 
 
 def first_at_least(places: npt.NDArray[Any], values: npt.NDArray[Any], target: float) -> float | None:

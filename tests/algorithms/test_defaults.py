@@ -2,19 +2,24 @@
 their reasons.
 
 The rule: a round draws 10 clients uniformly without replacement, a buffer holds 10 arrivals, all
-clients work at a time, and the clients of an update count alike. Rates are free.
+clients work at a time, and the clients of an update count alike. The local rate is 0.05, the
+server's rate is 1, and a paper's rate of Adam for another model is scaled to the model at hand.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fedbench import kernels as k
 from fedbench import registry
+from fedbench.descriptions import describe_algorithm
 from fedbench.kernels import weights as aggregation_weights
+from fedbench.options import sentence
 from fedbench.types import Broadcast, Info, Mailbox, Poll, Rounds, Stream, Turns
 from tests.algorithms.by_hand import arrivals
 
@@ -43,6 +48,11 @@ DEPARTURES: dict[tuple[str, str], tuple[Any, str]] = {
     ("fedstale", "weights"): ("p", "the objective of Rodio and Neglia 2024, whose code weighs by the numbers of examples"),
     ("generalized_async", "buffer_size"): (1, "Leconte et al. 2024: a task that is done moves the model"),
     ("malenia", "buffer_size"): (None, "Tyurin and Richtarik 2023 need at least N; N is everybody once"),
+    ("mifa", "sampling"): (
+        "all",
+        "Gu et al. 2021 have rounds of whoever is there, the first of them with everybody; the update waits for all to have reported, "
+        "which drawn cohorts make long",
+    ),
     ("msync", "cohort_size"): (
         None,
         "m results of all clients, who all start; no cohort is drawn, and no m is published as usual",
@@ -64,6 +74,7 @@ DISPATCH: dict[str, tuple[Any, str]] = {
         Stream(concurrency=N, buffer_size=N, close="harmonic", restart="self", max_staleness=0),
         "all compute at the newest model; what is stale is ignored",
     ),
+    "mifa": (Rounds(select="all", cohort_size=10), "see above"),
     "msync": (Rounds(select="all"), "see above"),
     "rennala": (Stream(concurrency=N, buffer_size=10, restart="self", max_staleness=0), "as malenia"),
     "ringmaster": (Stream(concurrency=N, restart="self", max_staleness=N - 1), "what is staler than R - 1 is refused"),
@@ -75,6 +86,28 @@ NOT_UNIFORM = {
     "fedlin": "G = sum p_i grad F_i fixes p",
     "fedsgd": "see above",
 }
+SCALED = {"fadas": ("server_lr", 1e-4), "fedac": ("server_lr", 1e-4), "fedecho": ("distill_lr", 3e-6)}
+"""The option, and the rate for ResNet-18, of the algorithms whose step moves each parameter by
+about the rate, whatever the gradient, and for which a paper has a rate for another model."""
+RATES: dict[tuple[str, str], tuple[Any, str]] = {
+    ("ace", "server_lr"): (None, "1/N: every Delta counts in about N updates"),
+    ("aced", "server_lr"): (None, "as ace"),
+    ("asysg", "server_lr"): (0.1, "a rate of gradients, not of progress; Wang et al. 2024 (DeFedAvg), Table 2, for every n"),
+    ("defedavg_iid", "server_lr"): (0.1, "its paper's Table 2 has 0.1 in 7 of 10 cells, and 1 in those with n = 80"),
+    ("defedavg_niid", "server_lr"): (0.1, "its paper's Table 2 has 0.1 in every cell that can be read"),
+    ("favano", "local_lr"): (0.1, "a poll moves the model by about one average gradient; Wang et al. 2024 (DeFedAvg), Table 2"),
+    ("fadas", "server_lr"): (None, "a step of AMSGrad, scaled: see SCALED"),
+    ("fedac", "server_lr"): (None, "a step of Adam, scaled: see SCALED"),
+    ("fedadam", "server_lr"): (
+        0.01,
+        "ours, and not scaled: Reddi et al. 2021 tune it for every task, no rate is of one model, and eps = 1e-3 bounds the step where "
+        "progress is small",
+    ),
+    ("generalized_async", "server_lr"): (None, "1/C: a task counts once in C updates"),
+    ("ringleader", "server_lr"): (None, "1/N: a mean counts in up to N updates"),
+    ("ringmaster", "server_lr"): (None, "1/R: an arrival may be R updates old"),
+}
+USUAL_RATES = {"local_lr": 0.05, "server_lr": 1.0}
 NAMES = sorted(registry.ALGORITHMS)
 
 
@@ -85,6 +118,36 @@ def test_options_follow_the_rule(name: str) -> None:
         if field.name in RULE:
             expected, _ = DEPARTURES.get((name, field.name), (RULE[field.name], ""))
             assert field.default == expected, field.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rates_follow_the_rule(name: str) -> None:
+    for field in dataclasses.fields(registry.find("algorithm", name)):
+        if field.name in USUAL_RATES:
+            expected, reason = RATES.get((name, field.name), (USUAL_RATES[field.name], "the rule"))
+            assert field.default == expected, field.name
+            assert ((name, field.name) in RATES) == (expected != USUAL_RATES[field.name])
+            assert reason
+
+
+@pytest.mark.parametrize(("name", "option", "rate"), [(name, *row) for name, row in SCALED.items()])
+def test_rates_for_another_model_are_scaled_by_one_rule(name: str, option: str, rate: float) -> None:
+    """The default says so in one sentence, and ResNet-18 has the paper's rate."""
+    cls = registry.find("algorithm", name)
+    (field,) = (one for one in dataclasses.fields(cls) if one.name == option)
+    assert field.default is None
+    assert re.search(
+        rf"none: [\w' ]*{rate:.0e} for ResNet-18, times sqrt\(11173962 / d\)".replace("e-0", "e-"), sentence(cls, option)
+    )
+    assert k.rate_for(11_173_962, rate) == rate
+    assert k.rate_for(11_173_962 // 4, rate) == pytest.approx(2 * rate, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_default_has_a_source(name: str) -> None:
+    """`fedbench info` shows it."""
+    for row in describe_algorithm(registry.find("algorithm", name))["options"]:
+        assert row["source"], row["name"]
 
 
 @pytest.mark.parametrize("name", NAMES)

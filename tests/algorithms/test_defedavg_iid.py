@@ -9,7 +9,7 @@ from tests.algorithms.by_hand import D0, D1, X0, run, two_clients
 
 
 def defedavg(**options: Any) -> DeFedAvgIID:
-    return DeFedAvgIID(**({"local_lr": 0.25} | options))
+    return DeFedAvgIID(**({"local_lr": 0.25, "server_lr": 1} | options))
 
 
 def test_the_first_arrivals_make_an_update() -> None:

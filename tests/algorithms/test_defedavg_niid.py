@@ -15,7 +15,7 @@ from tests.algorithms.by_hand import D0, D1, X0, arrivals, delta_0, run, serve, 
 
 
 def defedavg(**options: Any) -> DeFedAvgNIID:
-    return DeFedAvgNIID(**({"local_lr": 0.25, "cohort_size": 3} | options))
+    return DeFedAvgNIID(**({"local_lr": 0.25, "server_lr": 1, "cohort_size": 3} | options))
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,20 @@ def test_one_update_of_fresh_arrivals() -> None:
     assert corrected.x[1].tolist() == [3 - 31 / 32, 4 - 31 / 32]
 
 
+@pytest.mark.parametrize(("options", "tmax"), [({}, 0), ({"delay_adaptive": True}, 1), ({"delay_adaptive": True}, 4)])
+def test_the_default_rate_moves_every_model_as_far(options: dict[str, Any], tmax: int) -> None:
+    """The default times sqrt(d) is that of the authors' ResNet-18; a large staleness shrinks it."""
+    algorithm, d = FADAS(**options), 7850
+    rate = algorithm.rate(tmax, d)
+    assert rate * np.sqrt(d) * max(1, tmax) == pytest.approx(1e-4 * np.sqrt(11_173_962), rel=1e-12)
+    assert algorithm.rate(tmax, 11_173_962) * max(1, tmax) == pytest.approx(1e-4, rel=1e-12)
+
+
+def test_the_default_rate_is_used() -> None:
+    none, given = (run(FADAS(buffer_size=2, server_lr=rate), two_clients(), 2) for rate in (None, FADAS().rate(0, 2)))
+    assert none.x[2].tolist() == given.x[2].tolist() != run(FADAS(buffer_size=2, server_lr=1e-4), two_clients(), 2).x[2].tolist()
+
+
 @pytest.mark.parametrize(
     ("options", "tmax", "rate"),
     [
@@ -49,7 +63,7 @@ def test_the_largest_staleness_sets_the_rate(options: dict[str, Any], tmax: int,
     """First update, corrected, eps = 2^-40: every coordinate moves by rate * sign(D), whatever the
     smaller staleness."""
     algorithm = fadas(**({"server_lr": 0.5, "delay_threshold": 2, "eps": 2.0**-40} | options))
-    assert algorithm.rate(tmax) == rate
+    assert algorithm.rate(tmax, 2) == rate
     state, tools = serve(algorithm, clients=2, x0=np.zeros(2))
     batch = arrivals([0, 1, 0], version=9, base=[9, 9 - tmax, 9], delta=[[1.0, -2], [3, -2], [2, -2]])
     algorithm.step(state, batch, tools)

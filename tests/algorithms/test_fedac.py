@@ -96,3 +96,12 @@ def test_scaffold_scale_keeps_c_the_mean_of_the_c_i() -> None:
     half = run(fedac(buffer_size=1, scaffold_scale=True), two_clients(), 1, seconds=(1, 2)).state
     assert half.C.tolist() == (-D0).tolist()
     assert run(fedac(buffer_size=1), two_clients(), 1, seconds=(1, 2)).state.C.tolist() == (-2 * D0).tolist()
+
+
+def test_the_default_rate_moves_every_model_as_far() -> None:
+    """The default times sqrt(d) is that of ResNet-18, and it is what a run uses."""
+    assert [FedAC().rate(d) * np.sqrt(d) for d in (2, 7850)] == pytest.approx([1e-4 * np.sqrt(11_173_962)] * 2, rel=1e-12)
+    none, given, other = (
+        run(FedAC(buffer_size=2, server_lr=rate), two_clients(), 2).x[2] for rate in (None, FedAC().rate(2), 1e-4)
+    )
+    assert none.tolist() == given.tolist() != other.tolist()

@@ -13,7 +13,7 @@ from tests.algorithms.by_hand import D0, D1, X0, arrivals, delta_0, delta_1, run
 
 
 def mifa(**options: Any) -> MIFA:
-    return MIFA(**({"local_lr": 0.25, "sampling": "all"} | options))
+    return MIFA(**({"local_lr": 0.25, "start": "warm"} | options))
 
 
 def rounds(*selections: tuple[int, ...]) -> Rounds:
@@ -58,6 +58,17 @@ def test_constant_updates_give_one_direction_for_any_round() -> None:
         assert (state.x - before).tolist() == [-2, -1]
 
 
+def test_the_default_starts_with_a_round_of_everybody() -> None:
+    """Both clients, at the end of the slower one; with client 1 away in the first round the model
+    waits."""
+    trace = run(MIFA(local_lr=0.25), two_clients(), 1, seconds=(1, 2.5))
+    assert (trace.seconds, trace.consumed()) == ([2.5], [(0, 0), (1, 0)])
+    assert trace.x[1].tolist() == (X0 + (D0 + D1) / 2).tolist()
+    alone = run(MIFA(local_lr=0.25), two_clients(), 2, dispatch=rounds((0,), (1,)))
+    assert alone.x[1].tolist() == X0.tolist()
+    assert alone.x[2].tolist() == (X0 + (D0 + D1) / 2).tolist()
+
+
 def test_rounds_of_whoever_is_there() -> None:
     assert run(mifa(), two_clients(), 2).consumed() == [(0, 0), (1, 0), (0, 1), (1, 1)]
     drawn = run(mifa(sampling="without_replacement", cohort_size=1), two_clients(), 8).consumed()
@@ -69,5 +80,5 @@ def test_rounds_of_whoever_is_there() -> None:
 def test_a_model_that_never_moved_is_reported(start: str, selections: int, warned: bool) -> None:
     algorithm = mifa(start=start)
     trace = run(algorithm, two_clients(), selections, dispatch=rounds((0,), (1,)))
-    said = "mifa: the model is still x0, since 1 of 2 clients never reported; see start"
+    said = "mifa: the model is still x0, since 1 of 2 clients never reported; see start, sampling"
     assert algorithm.warnings(trace.state) == ([said] if warned else [])

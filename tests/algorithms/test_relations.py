@@ -104,8 +104,10 @@ RELATIONS = [
     # asynchronous
     Relation("fedbuff[buffer_size=6]", "fedavg[sampling=all]", on=EQUAL_SPEEDS),
     Relation("fedbuff[buffer_size=6,restart=self,scaling=sqrt]", "fedavg[sampling=all]", on=EQUAL_SPEEDS),
-    Relation("defedavg_iid[cohort_size=6]", "fedavg[sampling=all]", on=EQUAL_SPEEDS),
-    Relation("defedavg_iid[cohort_size=3,receive=peek]", "fedbuff[buffer_size=3,restart=self]", on={"seconds": SPEEDS}),
+    Relation("defedavg_iid[cohort_size=6,server_lr=1]", "fedavg[sampling=all]", on=EQUAL_SPEEDS),
+    Relation(
+        "defedavg_iid[cohort_size=3,receive=peek,server_lr=1]", "fedbuff[buffer_size=3,restart=self]", on={"seconds": SPEEDS}
+    ),
     Relation(
         "fedbuff[buffer_size=1,concurrency=1,server_lr=0.6]",
         "fedasync[mixing=0.6,staleness=constant,prox=0,concurrency=1]",
@@ -199,7 +201,7 @@ SEQUENTIAL = [
     "fedagrac[sampling=all,calibration_rate=1]",
     "fedagrac[sampling=all,calibration_rate=1,variant=avg]",
     "fedbuff[buffer_size=1]",
-    "defedavg_iid[cohort_size=1]",
+    "defedavg_iid[cohort_size=1,server_lr=1]",
 ]
 
 

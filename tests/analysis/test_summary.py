@@ -155,10 +155,16 @@ def test_two_records_of_one_seed_are_refused(record):
 
 
 def test_changed_defaults_are_not_mixed(record):
-    other = record(seed=1)
-    other.meta["spec"]["algorithm"]["options"] = {"local_lr": 0.2}
+    """Of a built-in algorithm the older record names what is no default any more, and so is a row
+    of its own. Of another one the defaults are not known."""
+    older = record(seed=1)
+    older.meta["spec"]["algorithm"]["options"] = {"local_lr": 0.2}
+    (found,) = summarize([record(), older])
+    assert [(row.selector, row.seeds) for row in found.rows] == [("fedavg", (0,)), ("fedavg[local_lr=0.2]", (1,))]
+    mine, others = record("mine"), record("mine", seed=1)
+    others.meta["spec"]["algorithm"]["options"] = {"local_lr": 0.2}
     with pytest.raises(RecordError, match="differ in their options"):
-        summarize([record(), other])
+        summarize([mine, others])
 
 
 LOSSES = {"jobs": 40, "jobs_left": 3, "jobs_dropped_out": 2, "jobs_late": 0, "steps_done": 100, "steps_wasted": 30}

@@ -29,7 +29,10 @@ def test_list_and_info() -> None:
     assert {"fedavg", "fedasync", "fedbuff", "defedavg_iid", "scaffold", "fedac"} <= {row["name"] for row in found}
     (facts,) = rows(fedbench("info", "fedbuff", "--json").stdout)
     about = "How many arrivals make an update (M)."
-    assert {"name": "buffer_size", "default": 10, "allowed": "an integer >= 1", "about": about} in facts["options"]
+    row = {"name": "buffer_size", "default": 10, "source": "all algorithms alike", "allowed": "an integer >= 1", "about": about}
+    assert row in facts["options"]
+    (rate,) = (one for one in rows(fedbench("info", "fadas", "--json").stdout)[0]["options"] if one["name"] == "server_lr")
+    assert (rate["default"], rate["source"]) == (None, "the authors' code for CIFAR-10, scaled to the model")
     shown = fedbench("info", "FedBuff", COLUMNS="200").stdout
     assert "x <- x + server_lr * (1/M) sum s(tau) Delta" in shown
     assert "Federated Learning with Buffered Asynchronous Aggregation, Alg. 1, https://arxiv.org/abs/2106.06639" in shown

@@ -86,11 +86,11 @@ def test_a_note_is_below_the_heading(board, tmp_path):
 
 def test_every_row_shows_all_its_options(record, tmp_path):
     run = record("fedbuff[buffer_size=10]")
-    run.meta["spec"]["algorithm"]["options"] = {"server_lr": 1.0, "buffer_size": 10, "momentum": None, "optimizer": "sgd"}
+    run.meta["spec"]["algorithm"]["options"] = {"server_lr": 1.0, "buffer_size": 10, "concurrency": None, "optimizer": "sgd"}
     build([run], tmp_path)
     _, page, data = read(tmp_path)
     shown = next(row for row in page.rows if row)[0]
-    assert "options|buffer_size=10|momentum=null|optimizer=sgd|server_lr=1.0|" in shown
+    assert "options|buffer_size=10|concurrency=null|optimizer=sgd|server_lr=1.0|" in shown
     options = scenarios(data)[0]["rows"][0]["algorithm"]["options"]
     assert json.loads(table(tmp_path)["fedbuff[buffer_size=10]"]["options"]) == options
 

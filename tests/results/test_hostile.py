@@ -139,7 +139,7 @@ def test_options_in_the_name_of_a_built_in_algorithm(storable: Make, tmp_path: P
     """They are those of the record, which reads where they are."""
     meta = changed(storable().meta, "spec.algorithm.origin", GONE)
     meta["run_id"] = run_id(meta["spec"]["scenario_hash"], meta["spec"]["algorithm"], 0)
-    for given in ("fedavg[local_lr=0.1]", selector):
+    for given in ("fedavg[local_lr=0.05]", selector):
         again = changed(meta, "spec.selector", given)
         again["digests"]["result"] = result_digest(again, storable().curves)
         folder = Store(tmp_path).write(Record(again, storable().curves))

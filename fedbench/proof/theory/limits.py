@@ -165,7 +165,7 @@ def arrival_shares() -> Iterator[Row]:
     known = moments(on, restarting(UNEQUAL, 1, updates), start_of(on), Step(rate, 1))
     off = abs(outcome.measured.distances[-1] / float((known.mean[-1] ** 2).sum()) - 1)
     yield value("FedBuff: |x - x*|^2 of the last update over its exact value", off, 0.0, 1e-6)
-    drawn = run(f"defedavg_niid[cohort_size=16,local_lr={rate}]", on, updates, clients)
+    drawn = run(f"defedavg_niid[cohort_size=16,local_lr={rate},server_lr=1]", on, updates, clients)
     away = float(np.sqrt(drawn.measured.late_distance)) / far
     yield bound_by("DeFedAvg-nIID: distance to x* over FedBuff's bias", away, 0.25)
 

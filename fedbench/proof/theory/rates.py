@@ -144,7 +144,7 @@ def adversarial() -> Iterator[Row]:
     for name, seconds in (("the same two always", TWO_FAST), ("stale bursts", BURSTS)):
         yield from _iid(name, 2, seconds)
     on = problem(clients=12, dim=10)
-    algorithm = DeFedAvgIID(cohort_size=2, local_lr=0.1)
+    algorithm = DeFedAvgIID(cohort_size=2, local_lr=0.1, server_lr=1)
     x = play(algorithm, on, 300, Clients(steps=K, seconds=TWO_FAST), noise=False).x
     two = on.c[:2].mean(axis=0)
     off = float(np.linalg.norm(x - two) / np.linalg.norm(two - on.optimum))

@@ -12,6 +12,8 @@ from fedbench.bibliography import cited
 from fedbench.protocols import Algorithm, Count, Positive, Tools, option
 from fedbench.types import Batch, Dispatch, Info, Poll, ServerMemory, State, Vector, Weights
 
+KNOWN = 5  # polls of a client from which on its mean number of steps is taken for known
+
 
 @dataclass(frozen=True, kw_only=True)
 class FAVANO(Algorithm):
@@ -24,9 +26,11 @@ class FAVANO(Algorithm):
     By a poll a client has done 0 <= E_i <= K steps.
 
     P and E in alpha are means over the client's polls so far, this one included. alpha_i is at
-    least 1, so that the progress of a client with few polls is not enlarged. There is no server
-    rate: a poll moves the model by about local_lr s / (s + 1) average gradients, so local_lr is
-    larger than in other algorithms.
+    least 1, so that the progress of a client with few polls is not enlarged. So clients count alike
+    if they do some steps a poll. One that does fewer than one in the mean counts for less, for
+    about that mean, and a run with such clients warns. There is no server rate: a poll moves the
+    model by about local_lr s / (s + 1) average gradients, so local_lr is larger than in other
+    algorithms.
 
     Source: Leconte et al. 2023 (FAVAS, also FAVANO), after a description; no code of the authors is
     public.
@@ -62,6 +66,16 @@ class FAVANO(Algorithm):
         share = 1 / (len(z) + 1)
         weights = [share] * (1 + len(z)) + (share / alpha).tolist()
         state.x = k.weighted_sum(weights, [state.x, *z, *batch.delta])
+
+    def warnings(self, state: State) -> list[str]:
+        mean = state.steps / np.maximum(1, state.polls)
+        seldom = (state.polls >= KNOWN) & (mean < 1)
+        if not seldom.any():
+            return []
+        return [
+            f"favano: {np.count_nonzero(seldom)} of {len(mean)} clients did fewer than one step a poll in the mean, at least "
+            f"{mean[seldom].min():.2g}, and so count for less than the others; see period_seconds, cohort_size"
+        ]
 
     def normalisers(self, state: State, batch: Batch) -> Weights:
         """Counts the poll, and returns alpha_i of the polled clients."""

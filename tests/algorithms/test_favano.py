@@ -61,3 +61,30 @@ def test_a_constant_gradient_moves_a_client_by_the_local_rate(alpha: Any) -> Non
     E = np.random.default_rng(3).choice([0, 0, 2, 3, 7], size=5000)
     moved = [steps / algorithm.normalisers(state, arrivals([0], steps=steps))[0] for steps in E]
     assert np.mean(moved) == pytest.approx(1, abs=0.02)
+
+
+def test_clients_with_fewer_steps_than_polls_are_named() -> None:
+    """Client 0 does 2 steps a poll, client 1 one in five, client 2 one in four, client 3 none in
+    four, client 4 is never polled. Client 2's mean is not known yet after four polls."""
+    algorithm = favano()
+    state, _ = serve(algorithm, clients=5, x0=X0)
+    assert algorithm.warnings(state) == []
+    for poll in range(5):
+        algorithm.normalisers(state, arrivals([0], steps=2))
+        algorithm.normalisers(state, arrivals([1], steps=int(poll == 0)))
+        if poll < 4:
+            algorithm.normalisers(state, arrivals([2], steps=int(poll == 0)))
+            algorithm.normalisers(state, arrivals([3], steps=0))
+    assert algorithm.warnings(state) == [
+        "favano: 1 of 5 clients did fewer than one step a poll in the mean, at least 0.2, and so count for less than the others; see "
+        "period_seconds, cohort_size"
+    ]
+
+
+@pytest.mark.parametrize(("period", "warned"), [(2.0, True), (8.0, False)])
+def test_a_run_with_such_clients_warns(period: float, warned: bool) -> None:
+    """Steps of 1 s and 7 s, every client polled every time: client 1 does a quarter of a step in 2
+    s and one in 8 s."""
+    algorithm = favano(cohort_size=2, period_seconds=period, max_steps=10)
+    trace = run(algorithm, two_clients(), 8, seconds=(1, 7), dispatch=Poll(period_seconds=period, max_steps=10, cohort_size=2))
+    assert bool(algorithm.warnings(trace.state)) == warned

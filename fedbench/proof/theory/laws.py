@@ -97,48 +97,75 @@ def _chi2(plan: Chunk, clients: int) -> float:
     return float(((counts - expected) ** 2 / expected).sum() / (clients - 1))
 
 
-@claim(
-    "favano-unbiased",
-    "Leconte et al. 2023 (FAVANO)",
-    "Progress divided by alpha has the same mean for the fast and for the slow.",
-)
-def favano() -> Iterator[Row]:
-    """Measures the weights of the fastest and the slowest client. Steps take exponential times,
-    which are five times as long for the slowest client as for the fastest.
+PERIOD, POLLED, MOST = 2.0, 3, 24  # of FAVANO's polls: seconds between them, clients of one, and steps at most
 
-    The slowest does two or more steps a poll almost always. A client with fewer would be biased,
-    since alpha is at least 1 here.
+
+def polls(alpha: str, step: Duration, seeds: int = 16) -> tuple[Vector, Vector]:
+    """Returns what six clients count for in 400 polls of FAVANO: the means of (w - z) / alpha over
+    -local_lr g, and the weights of the g_i in the model's way, both (seeds, clients).
+
+    Args:
+        alpha: FAVANO's option.
+        step: the times of a step.
+        seeds: how many runs are made.
     """
-    on, cohort, polls, seeds = sloped(6, common=0.2), 3, 400, 16
-    clients = Clients(steps=24, compute=Duration.exponential(np.linspace(0.2, 1.0, on.clients), per_step=True))
-    sums: list[tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.floating[Any]]]] = []
+    on, kept = sloped(6, common=0.2), list[tuple[npt.NDArray[np.integer[Any]], Vector]]()
 
     class Watched(FAVANO):
         """FAVANO that keeps (w - z) / alpha of every polled client."""
 
         def normalisers(self, state: State, batch: Batch) -> Weights:
             alpha = super().normalisers(state, batch)
-            sums.append((batch.clients, batch.delta / alpha[:, None]))
+            kept.append((batch.clients, batch.delta / alpha[:, None]))
             return alpha
 
+    options = {"cohort_size": POLLED, "alpha": alpha, "local_lr": RATE, "period_seconds": PERIOD, "max_steps": MOST}
+    algorithm, clients, means, weights = Watched.make(options), Clients(steps=MOST, compute=step), [], []
+    for seed in range(seeds):
+        kept.clear()
+        x = play(algorithm, on, 400, clients, noise=False, seed=seed, start=np.zeros(on.dim)).x
+        who, moves = np.concatenate([c for c, _ in kept]), np.concatenate([m for _, m in kept])
+        along = -(moves * on.c[who]).sum(axis=1) / (RATE * (on.c[who] ** 2).sum(axis=1))
+        means.append([along[who == i].mean() for i in range(on.clients)])
+        weights.append(np.linalg.solve(on.c.T, -x))  # the model's way is a sum of the six g_i, which span the space
+    return np.array(means), np.array(weights)
+
+
+def counts_for(alpha: str, seconds: float) -> float:
+    """Returns the mean of E / max(1, alpha) of a client whose steps take so long. The polls of a
+    client are k periods apart with probability q (1 - q)^(k - 1), q = POLLED / 6."""
+    k, q = np.arange(1, 200), POLLED / 6
+    shares, E = q * (1 - q) ** (k - 1), np.minimum(MOST, k * PERIOD // seconds)
+    normaliser = shares @ E if alpha == "deterministic" else shares[E > 0].sum() * E
+    return float(shares @ (E / np.maximum(1.0, normaliser)))
+
+
+@claim(
+    "favano-unbiased",
+    "Leconte et al. 2023 (FAVANO)",
+    "Progress divided by alpha has the same mean for the fast and for the slow, from one step a poll on; with fewer a client counts for less.",
+)
+def favano() -> Iterator[Row]:
+    """Measures what the fastest and the slowest client count for. First all do two or more steps a
+    poll almost always; steps take exponential times, which are five times as long for the slowest
+    as for the fastest. Then the slowest does a third of a step a poll in the mean, and its alpha is
+    1, which is more than the paper's: it counts for a third of the others."""
     for alpha in ("stochastic", "deterministic"):
-        ratios, drifts = [], []
-        for seed in range(seeds):
-            sums.clear()
-            algorithm = Watched.make(
-                {"cohort_size": cohort, "alpha": alpha, "local_lr": RATE, "period_seconds": 2.0, "max_steps": 24}
-            )
-            x = play(algorithm, on, polls, clients, noise=False, seed=seed, start=np.zeros(on.dim)).x
-            polled, moves = np.concatenate([c for c, _ in sums]), np.concatenate([m for _, m in sums])
-            along = -(moves * on.c[polled]).sum(axis=1) / (RATE * (on.c[polled] ** 2).sum(axis=1))
-            ratios.append([along[polled == i].mean() for i in range(on.clients)])
-            weights = np.linalg.solve(on.c.T, -x)  # the model's way is a sum of the six g_i, which span the space
-            drifts.append([weights[0] / weights.mean(), weights[-1] / weights.mean()])
-        for place, (who, i) in enumerate((("fastest", 0), ("slowest", on.clients - 1))):
-            yield exact(f"{alpha}, {who} client: mean of (w - z) / alpha over -local_lr g", np.array(ratios)[:, i], 1.0)
-            yield exact(
-                f"{alpha}, {who} client: its weight in the model's way over the mean", np.array(drifts)[:, place], 1.0, 0.1
-            )
+        means, weights = polls(alpha, Duration.exponential(np.linspace(0.2, 1.0, 6), per_step=True))
+        for who, i in (("fastest", 0), ("slowest", -1)):
+            share = weights[:, i] / weights.mean(axis=1)
+            yield exact(f"{alpha}, {who} client: mean of (w - z) / alpha over -local_lr g", means[:, i], 1.0)
+            yield exact(f"{alpha}, {who} client: its weight in the model's way over the mean", share, 1.0, 0.1)
+    for alpha in ("stochastic", "deterministic"):
+        means, weights = polls(alpha, Duration.constant(np.array([0.2] * 5 + [5.0]), per_step=True))
+        third, share = counts_for(alpha, 5.0), weights[:, -1] / weights[:, :-1].mean(axis=1)
+        yield exact(
+            f"{alpha}, a third of a step a poll: mean of (w - z) / alpha over {third:.2f} (-local_lr g)",
+            means[:, -1],
+            third,
+            0.15,
+        )
+        yield exact(f"{alpha}, a third of a step a poll: its weight over {third:.2f} of the others'", share, third, 0.15)
 
 
 @claim(

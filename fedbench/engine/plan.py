@@ -22,9 +22,9 @@ from fedbench.types import Rounds
 
 CHUNK_JOBS = 1 << 17
 FROM_LEDGER = (
-    "staleness_mean", "staleness_max", "busy_fraction", "busy_seconds_lost", "available_fraction", "participation_gini",
-    "participation_gini_available", "jobs_left", "jobs_dropped_out", "jobs_late", "steps_done", "steps_wasted", "trained_steps",
-    "avoided_steps", "gradient_evaluations", "messages_peak",
+    "jobs", "jobs_consumed", "updates", "end_seconds", "staleness_mean", "staleness_max", "busy_fraction", "busy_seconds_lost",
+    "available_fraction", "participation_gini", "participation_gini_available", "jobs_left", "jobs_dropped_out", "jobs_late",
+    "steps_done", "steps_wasted", "trained_steps", "avoided_steps", "gradient_evaluations", "messages_peak",
 )  # fmt: skip
 
 
@@ -103,9 +103,10 @@ class PlanSummary:
     """What a plan tells without training. Seconds are virtual, except `wall_s`; `peak_mb` is the
     peak memory of this process in MB.
 
-    `jobs` counts the jobs that updates consume; `jobs_left`, `jobs_dropped_out` and `jobs_late`
-    count those that were lost or called off. `rounds` is what the scenario asks of rounds, and
-    whether that applies. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
+    Names that a record's ledger has mean the same here. `jobs` counts all jobs that began,
+    `jobs_consumed` those that updates consume, and `jobs_left`, `jobs_dropped_out` and `jobs_late`
+    those that were lost or called off. `rounds` is what the scenario asks of rounds, and whether
+    that applies. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
     `server_vectors` is the largest number of model-sized vectors that the server keeps from update
     to update.
     """
@@ -117,7 +118,7 @@ class PlanSummary:
     ended_by: str
     message: str
     jobs: int
-    jobs_created: int
+    jobs_consumed: int
     updates: int
     end_seconds: float
     wall_s: float
@@ -169,10 +170,6 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         outcome=scheduler.outcome,
         ended_by=scheduler.ended_by,
         message=scheduler.stalled_message if scheduler.outcome == "stalled" else "",
-        jobs=ledger.consumed,
-        jobs_created=facts["jobs"],
-        updates=ledger.updates,
-        end_seconds=facts["end_seconds"],
         wall_s=wall,
         peak_mb=peak_memory_mb(),
         staleness_mean_steady=ledger.steady_sum / ledger.steady_count if ledger.steady_count else None,

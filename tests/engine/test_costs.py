@@ -88,7 +88,7 @@ def test_a_prelude_at_every_round_counts_in_rounds_without_an_update_too() -> No
             return Rounds(select="all", prelude="every_round")
 
     facts = plan_of(Anew(), "local.steps=50", "rounds.deadline_seconds=1", "budget.seconds=5", *QUIET)
-    assert (facts.updates, facts.jobs_created) == (0, 6 * 5 + 6)  # one round more begins as the budget ends
+    assert (facts.updates, facts.jobs) == (0, 6 * 5 + 6)  # one round more begins as the budget ends
     assert facts.gradient_evaluations - facts.steps_done == 5 * sum(batches())
 
 
@@ -122,8 +122,8 @@ def test_lost_jobs_count_the_gradients_that_were_computed() -> None:
     steps comes first."""
     facts = plan_of("scaffold[cohort_size=3,option=1]", "dropout=0.5", "budget.seconds=20", *QUIET)
     assert facts.jobs_dropped_out > 20
-    assert facts.steps_done < facts.gradient_evaluations < facts.jobs_created * (5 + max(batches()))
-    assert facts.gradient_evaluations - facts.steps_done < facts.jobs_created * max(batches())
+    assert facts.steps_done < facts.gradient_evaluations < facts.jobs * (5 + max(batches()))
+    assert facts.gradient_evaluations - facts.steps_done < facts.jobs * max(batches())
     plain = plan_of("scaffold[cohort_size=3]", "dropout=0.5", "budget.seconds=20", *QUIET)
     assert plain.gradient_evaluations == plain.steps_done
 

@@ -10,6 +10,7 @@ import pytest
 from fedbench import registry
 from fedbench.algorithms.fedbuff import FedBuff
 from fedbench.engine.plan import PlanSummary, plan
+from fedbench.engine.run import Run
 from fedbench.engine.setup import Setup
 from fedbench.engine.spec import RunSpec
 from fedbench.kernels.scheduler import Chunk, Scheduler
@@ -33,11 +34,30 @@ def both(given: RunSpec) -> tuple[PlanSummary, Scheduler, Chunk]:
 def test_jobs_that_updates_consume_and_jobs_that_were_begun() -> None:
     """At the end five clients still work, and some arrivals wait in the buffer."""
     summary, scheduler, chunk = both(spec("fedbuff[buffer_size=4,concurrency=5]"))
-    assert summary.jobs == int((chunk.consumed_by >= 0).sum()) == 4 * summary.updates
-    assert summary.jobs_created == len(chunk.client) == scheduler.totals["jobs"] >= summary.jobs + 5
+    assert summary.jobs_consumed == int((chunk.consumed_by >= 0).sum()) == 4 * summary.updates
+    assert summary.jobs == len(chunk.client) == scheduler.totals["jobs"] >= summary.jobs_consumed + 5
     assert (summary.seed, summary.scenario) == (3, "digits-demo")
-    assert summary.trained_steps == 4 * summary.jobs
-    assert summary.avoided_steps == 4 * (summary.jobs_created - summary.jobs)
+    assert summary.trained_steps == 4 * summary.jobs_consumed
+    assert summary.avoided_steps == 4 * (summary.jobs - summary.jobs_consumed)
+
+
+LOSSES = "availability={kind: periodic, period_seconds: 3, on_fraction: 0.6}", "dropout=0.2"
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["fedavg[cohort_size=4]", "fedbuff[buffer_size=3]", "defedavg_niid[cohort_size=3]", "favano[cohort_size=3]"]
+)
+@pytest.mark.parametrize("overrides", [(), LOSSES], ids=["calm", "losses"])
+def test_a_plan_counts_as_the_ledger_of_its_run_does(algorithm: str, overrides: tuple[str, ...]) -> None:
+    """Every name that both have, also where clients leave and jobs drop out."""
+    given = spec(algorithm, *overrides)
+    summary, ledger = plan(given).as_dict(), Run(given).record().meta["ledger"]
+    common = set(summary) & set(ledger)
+    assert {"jobs", "jobs_consumed", "jobs_left", "jobs_dropped_out", "jobs_late", "updates", "steps_wasted"} <= common
+    assert {name: summary[name] for name in common} == {name: ledger[name] for name in common}
+    lost = summary["jobs_left"] + summary["jobs_dropped_out"]
+    assert (lost > 0) == bool(overrides)
+    assert summary["jobs"] >= summary["jobs_consumed"] + lost
 
 
 def test_steady_staleness_leaves_out_ten_times_the_concurrency() -> None:

@@ -28,7 +28,7 @@ def test_it_is_the_plan() -> None:
     summary, found = plan(spec), client_timeline(spec, end_seconds=5.0, clients=100)
     assert len(found.updates) == summary.updates
     used = [job for job in found.jobs if job.fate == "used"]
-    assert len(used) == summary.jobs
+    assert len(used) == summary.jobs_consumed
     assert np.mean([job.staleness for job in used if job.staleness is not None]) == pytest.approx(summary.staleness_mean)
     assert sum(job.upload - job.train for job in used if job.upload and job.train) > 0
     json.dumps(asdict(found), allow_nan=False)

@@ -143,7 +143,7 @@ def counts_for(alpha: str, seconds: float) -> float:
 @claim(
     "favano-unbiased",
     "Leconte et al. 2023 (FAVANO)",
-    "Progress divided by alpha has the same mean for the fast and for the slow, from one step a poll on; with fewer a client counts for less.",
+    "Progress divided by alpha has the same mean for the fast and for the slow, from one step a poll on; fewer count for less.",
 )
 def favano() -> Iterator[Row]:
     """Measures what the fastest and the slowest client count for. First all do two or more steps a

@@ -286,6 +286,7 @@ class Scheduler:
         gradients_per_step: int,
         gradients_beside: _Int32s,
         start_ns: int,
+        server_ns: int,
         policy: Rounds | StreamPolicy | Broadcast | Mailbox | Poll | Routed | Turns,
         max_updates: int,
         max_seconds: float,

@@ -229,16 +229,18 @@ void register_scheduler(py::module_& module) {
         .def(py::init([](std::uint32_t clients, std::uint64_t seed, const Durations& compute, const py::object& download,
                          const py::object& upload, const Steps& steps, const Availability& availability, WhenOffline when_offline,
                          const py::object& dropout, std::int32_t gradients_per_step, const py::object& gradients_beside,
-                         std::int64_t start_ns, PolicyConfig policy, std::int32_t max_updates, double max_seconds, std::int64_t max_jobs) {
-                 return Scheduler(SystemModel{clients, seed, compute, transfer_of(download), transfer_of(upload), steps, start_ns,
-                                              availability, when_offline, Dropout(copied<double>("dropout", dropout)),
-                                              GradientWork{gradients_per_step, copied<std::int32_t>("gradients_beside", gradients_beside)}},
-                                  std::move(policy), Budget{max_updates, to_nanoseconds(max_seconds, "budget.seconds"), max_jobs});
+                         std::int64_t start_ns, std::int64_t server_ns, PolicyConfig policy, std::int32_t max_updates, double max_seconds,
+                         std::int64_t max_jobs) {
+                 return Scheduler(
+                     SystemModel{clients, seed, compute, transfer_of(download), transfer_of(upload), steps, start_ns, availability,
+                                 when_offline, Dropout(copied<double>("dropout", dropout)),
+                                 GradientWork{gradients_per_step, copied<std::int32_t>("gradients_beside", gradients_beside)}, server_ns},
+                     std::move(policy), Budget{max_updates, to_nanoseconds(max_seconds, "budget.seconds"), max_jobs});
              }),
              py::kw_only(), py::arg("clients"), py::arg("seed"), py::arg("compute"), py::arg("download"), py::arg("upload"),
              py::arg("steps"), py::arg("availability"), py::arg("when_offline"), py::arg("dropout"), py::arg("gradients_per_step"),
-             py::arg("gradients_beside"), py::arg("start_ns"), py::arg("policy"), py::arg("max_updates"), py::arg("max_seconds"),
-             py::arg("max_jobs"))
+             py::arg("gradients_beside"), py::arg("start_ns"), py::arg("server_ns"), py::arg("policy"), py::arg("max_updates"),
+             py::arg("max_seconds"), py::arg("max_jobs"))
         .def("next", &Scheduler::next, py::arg("max_updates"), py::call_guard<py::gil_scoped_release>())
         .def(
             "select", [](Scheduler& s, const py::object& clients) { s.select(copied<std::int32_t>("select: clients", clients)); },

@@ -36,6 +36,8 @@ public:
         }
     }
 
+    void updated(Scheduler& s) override { received_.announce(s); }
+
     std::int32_t oldest_startable(const Scheduler& s) const override { return received_.oldest_held(s); }
 
     /// All clients except those that are in the buffer already.
@@ -74,7 +76,6 @@ private:
         if (buffered_.size() < config_.buffer) return;
         s.update(buffered_);
         buffered_.clear();
-        if (!s.finished()) received_.announce(s);
     }
 
     Broadcast config_;

@@ -35,6 +35,11 @@ public:
         if (draw_again && !s.finished()) draw(s);
     }
 
+    void updated(Scheduler& s) override {
+        received_.announce(s);
+        draw(s);
+    }
+
     std::int32_t oldest_startable(const Scheduler& s) const override { return received_.oldest_held(s); }
 
     std::vector<std::int32_t> missing(const Scheduler&) const override {
@@ -193,9 +198,6 @@ private:
         });
         s.update(arrived_);
         arrived_.clear();
-        if (s.finished()) return;
-        received_.announce(s);
-        draw(s);
     }
 
     Send send_;

@@ -50,6 +50,18 @@ public:
         }
     }
 
+    /// The polled clients start again from the version that results, for which they wait.
+    void updated(Scheduler& s) override {
+        for (std::uint32_t client : polled_) {
+            if (!is_polled_[client]) continue;  // its upload was lost
+            is_polled_[client] = 0;
+            slot_[client] = kNone;
+            --working_;
+            start(s, client);
+        }
+        schedule(s);
+    }
+
     /// Gives jobs that are never polled the steps that they had done when the plan ended.
     void end(Scheduler& s) override {
         for (std::uint32_t client = 0; client < slot_.size(); ++client)
@@ -146,17 +158,9 @@ private:
     /// Called when the client's result has arrived, or never will.
     void leave_poll(Scheduler& s) {
         if (--awaited_ > 0) return;
-        if (!arrived_.empty()) s.update(arrived_);
+        if (arrived_.empty()) return updated(s);
+        s.update(arrived_);
         arrived_.clear();
-        if (s.finished()) return;
-        for (std::uint32_t client : polled_) {
-            if (!is_polled_[client]) continue;  // its upload was lost
-            is_polled_[client] = 0;
-            slot_[client] = kNone;
-            --working_;
-            start(s, client);
-        }
-        schedule(s);
     }
 
     std::int64_t step(const Scheduler& s, const Job& job) const {

@@ -58,6 +58,9 @@ public:
         }
     }
 
+    /// Makes the next round start.
+    void updated(Scheduler& s) override { s.at(s.now(), Phase::dispatch, 0); }
+
     void select(Scheduler& s, const std::vector<std::uint32_t>& clients) override {
         wanted(clients.size());
         cohort_.answer(clients);
@@ -110,8 +113,8 @@ private:
         }
         s.forget_events();  // the deadline, and what would have become of the jobs called off
         if (arrived_.size() > wanted_) arrived_.resize(wanted_);
-        if (!arrived_.empty()) s.update(arrived_);
-        if (!s.finished()) s.at(s.now(), Phase::dispatch, 0);
+        if (arrived_.empty()) updated(s);
+        else s.update(arrived_);
     }
 
     std::int64_t deadline_;

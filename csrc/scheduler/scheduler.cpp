@@ -43,6 +43,9 @@ SystemModel& checked(SystemModel& system, const Budget& budget) {
     if (system.start_ns < 0)
         throw std::invalid_argument("start_seconds: must be >= 0, got " +
                                     number(static_cast<double>(system.start_ns) / kNanosecondsPerSecond));
+    if (system.server_ns < 0)
+        throw std::invalid_argument("server_seconds: must be >= 0, got " +
+                                    number(static_cast<double>(system.server_ns) / kNanosecondsPerSecond));
     if (budget.time_ns < 0) throw std::invalid_argument("budget.seconds: must be >= 0");
     const auto check = [&](const auto&... parts) { (parts.check_clients(system.clients), ...); };
     check(system.compute, system.download, system.upload, system.steps, system.availability, system.dropout, system.work);
@@ -85,7 +88,8 @@ PlanChunk Scheduler::next(std::int32_t max_updates) {
         else {
             const Event event = events->pop();
             now_ = event.time;
-            policy_->on_event(*this, event);
+            if (event.phase() == Phase::updated) make_next();
+            else policy_->on_event(*this, event);
         }
     }
     if (finished()) {
@@ -265,22 +269,6 @@ void Scheduler::refuse_standstill(Slot slot) const {
     const Job& job = open_jobs_[slot];
     throw std::invalid_argument("zero cycle time: job " + std::to_string(job.k) + " of client " + std::to_string(job.client) +
                                 " takes no time at all, so virtual time would stand still; give compute or network a duration > 0");
-}
-
-void Scheduler::update(const std::vector<Slot>& slots) {
-    note_messages();
-    for (Slot slot : slots) {
-        if (emitted_[slot] == kNotEmitted) {
-            emitted_[slot] = static_cast<std::int64_t>(chunk_.jobs.size());
-            chunk_.jobs.append(open_jobs_[slot], version_);
-        }
-        chunk_.updates.entries.push_back(emitted_[slot]);
-    }
-    for (Slot slot : slots)
-        if (emitted_[slot] != kNotEmitted) close(slot, version_);
-    chunk_.updates.time.push_back(now_);
-    chunk_.updates.offsets.push_back(static_cast<std::int64_t>(chunk_.updates.entries.size()));
-    if (++version_ == budget_.updates) finish(Outcome::finished, "updates");
 }
 
 void Scheduler::close(Slot slot, std::int32_t update) {

@@ -93,10 +93,10 @@ private:
         arrivals_.clear();
     }
 
-    /// Compares with the version of this moment: an earlier arrival of the instant may have raised
-    /// it.
+    /// Compares with the version that would consume it at this moment: an earlier arrival of the
+    /// instant may have raised it.
     bool is_stale(const Scheduler& s, Scheduler::Slot slot) const {
-        return config_.max_staleness != kAnyStaleness && s.version() - s.job(slot).base > config_.max_staleness;
+        return config_.max_staleness != kAnyStaleness && s.consuming_version() - s.job(slot).base > config_.max_staleness;
     }
 
     /// Called when the client's job is over, so a place is vacant. It is filled at once, or when

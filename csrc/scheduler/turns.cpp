@@ -1,6 +1,7 @@
 // The policy Turns: rounds in which every client has one turn, while all clients always work
 // [Ringleader ASGD].
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "fedbench/scheduler.hpp"
@@ -15,6 +16,10 @@ public:
         : resend_(config.resend), held_(clients, kNone), is_seen_(clients, 0), is_owed_(clients, 0) {}
 
     void begin(Scheduler& s) override {
+        if (s.system().server_ns > 0)
+            throw std::invalid_argument(
+                "turns: the server's work must take no time, since nothing says what a client does until the version "
+                "of its turn is there");
         for (std::uint32_t client = 0; client < held_.size(); ++client) start(s, client);
     }
 

@@ -75,6 +75,7 @@ class Scheduler:
                 gradients_per_step=inputs.size("gradients: per_step", timing.gradients.per_step),
                 gradients_beside=_beside(timing.gradients),
                 start_ns=inputs.nanoseconds("start_seconds", timing.start_seconds),
+                server_ns=inputs.nanoseconds("server_seconds", timing.server_seconds),
                 policy=to_policy(dispatch, p),
                 max_updates=checks.whole("budget.updates", timing.max_updates, 0, inputs.LARGEST),
                 max_seconds=checks.number("budget.seconds", timing.max_seconds),

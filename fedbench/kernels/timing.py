@@ -126,7 +126,9 @@ class Timing:
     """All facts about the N clients that the virtual clock needs. Times are in seconds.
 
     `dropout` is the probability that a job is lost although its client stays, at a uniform instant
-    of its run. It is one number, or one per client (N,).
+    of its run. It is one number, or one per client (N,). `server_seconds` is what the server's own
+    work for an update takes: it makes one update after the other, and a version exists when the
+    work for it is done.
     """
 
     clients: int
@@ -139,6 +141,7 @@ class Timing:
     availability: Availability = field(default_factory=Availability)
     dropout: float | Weights = 0.0
     start_seconds: float = 0.0
+    server_seconds: float = 0.0
     max_updates: int = 1
     max_seconds: float = 1e9
     max_jobs: int = 1 << 40

@@ -1,5 +1,5 @@
-"""Rounds, Stream and Turns with absence, drop-out, deadlines and over-selection in plain Python:
-slow, and easy to check by eye.
+"""Rounds, Stream and Turns with absence, drop-out, deadlines, over-selection and a server whose work
+takes time, in plain Python: slow, and easy to check by eye.
 
 Times are integers (nanoseconds); windows are lists of (on, off). Time is walked from one instant of
 interest to the next, and every question about windows is answered from the list. Choices are
@@ -55,6 +55,7 @@ class World:
     drop: Callable[[int, int], float | None]
     start: int
     updates: int
+    server: int = 0
     jobs: dict[Key, Job] = field(default_factory=dict)
     done: list[tuple[int, list[Key]]] = field(default_factory=list)
     next_k: dict[int, int] = field(default_factory=dict)
@@ -95,7 +96,7 @@ class World:
         for duration in (download, self.compute[client][k % len(self.compute[client])], self.upload):
             end = self.work(client, ends[-1], duration) if ends[-1] < forever else None
             ends.append(forever if end is None else end)
-        job = Job(len(self.done) if held is None else held, *ends)
+        job = Job(self.version(now) if held is None else held, *ends)
         share = self.drop(client, k)
         losses = [self.leaves(client, now)] if self.leaves(client, now) < job.t_arrive else []
         if share is not None and job.t_finish < forever:
@@ -112,9 +113,17 @@ class World:
         starts = [self.next_on(client, max(now, since)) for client, since in waiting.items()]
         return min([t for t in starts if t is not None] + [self.jobs[key].end for key in working.values()], default=None)
 
-    @property
-    def is_over(self) -> bool:
-        return len(self.done) == self.updates or len(self.jobs) > CAP
+    def update(self, now: int, keys: list[Key]) -> None:
+        """The server begins when it has done the updates before, and the version is there when it
+        is done."""
+        self.done.append((max(now, self.done[-1][0] if self.done else 0) + self.server, keys))
+
+    def version(self, now: int) -> int:
+        """How many versions are done; that of the very instant is one of them."""
+        return sum(time <= now for time, _ in self.done)
+
+    def is_over(self, now: int) -> bool:
+        return self.version(now) >= self.updates or len(self.jobs) > CAP
 
 
 def rounds(world: World, script: Sequence[Sequence[int]], deadline: int | None, over_selection: int) -> int | None:
@@ -140,8 +149,9 @@ def rounds(world: World, script: Sequence[Sequence[int]], deadline: int | None, 
             if key not in [key for _, key in entries]:
                 world.jobs[key].cut(close)
         if entries:
-            world.done.append((close, [key for _, key in entries]))
-        if world.is_over:
+            world.update(close, [key for _, key in entries])
+            close = world.done[-1][0]
+        if world.is_over(close):
             return None
         now = close
     raise AssertionError("the script is too short")
@@ -154,11 +164,14 @@ def stream(world: World, initial: Sequence[int], buffer: int, before_update: boo
     waiting = dict.fromkeys(initial, now)  # client: since when its place is free
     working: dict[int, Key] = {}
     buffered: list[Key] = []
-    while not world.is_over:
+    while not world.is_over(now):
         moment = world.next_moment(now, waiting, working)
         if moment is None:
-            return now
+            end = max([now, *(time for time, _ in world.done)])
+            return None if world.is_over(end) else end
         now = moment
+        if world.is_over(now):  # a version is done before all else of an instant
+            return None
         over = sorted(client for client, key in working.items() if world.jobs[key].end == now)
         over.sort(key=lambda client: world.jobs[working[client]].t_lost == NEVER)  # losses before arrivals
         for client in over:
@@ -170,9 +183,9 @@ def stream(world: World, initial: Sequence[int], buffer: int, before_update: boo
             else:
                 waiting[client] = now
             if len(buffered) == buffer:
-                world.done.append((now, buffered))
+                world.update(now, buffered)
                 buffered = []
-                if world.is_over:
+                if world.is_over(now):
                     return None
         for client in [client for client in waiting if world.is_on(client, now)]:
             del waiting[client]
@@ -225,7 +238,7 @@ def turns(world: World, newest: bool) -> int | None:
     now, table = world.start, Round(set(range(len(world.windows))))
     waiting = dict.fromkeys(sorted(table.everybody), now)
     working: dict[int, Key] = {}
-    while not world.is_over:
+    while not world.is_over(now):
         moment = world.next_moment(now, waiting, working)
         if moment is None:
             return now
@@ -237,8 +250,8 @@ def turns(world: World, newest: bool) -> int | None:
         arrived = [key for key in over if world.jobs[key].t_lost == NEVER]
         for key in arrived:
             if update := table.receive(key):
-                world.done.append((now, update))
-            if world.is_over:
+                world.update(now, update)
+            if world.is_over(now):
                 return None
         if newest:
             table.resend([client for client, _ in arrived], len(world.done))

@@ -85,6 +85,7 @@ def test_the_laws_of_every_plan(world: tuple[Timing, Dispatch], sizes: list[int]
     jobs = jobs_of(p)
     every_job_closes_once(p, jobs)
     times_are_in_order(p, jobs)
+    the_server_makes_one_update_after_the_other(timing, dispatch, p, jobs)
     windows = [stays(timing, client) for client in range(timing.clients)]
     for job in jobs:
         nobody_works_while_away(timing, dispatch, job, windows[job["client"]])
@@ -113,6 +114,19 @@ def times_are_in_order(p: Plan, jobs: list[dict[str, int]]) -> None:
             assert 0 <= job["t_dispatch"] <= job["t_start"]
             assert job["t_finish"] <= job["t_arrive"] <= update
             assert job["base"] <= job["consumed_by"]
+
+
+def the_server_makes_one_update_after_the_other(timing: Timing, dispatch: Dispatch, p: Plan, jobs: list[dict[str, int]]) -> None:
+    """An update begins when its jobs are there and the update before is done. Jobs start from the
+    newest version that is done or, if versions are sent to everybody, from one that was done when
+    it was sent."""
+    server = round(timing.server_seconds * NANOSECONDS)
+    assert (np.diff(p.time) >= server).all()
+    for job in jobs:
+        done = int(np.searchsorted(p.time, job["t_dispatch"], side="right"))
+        assert job["base"] == done or (job["base"] < done and (server == 0 or isinstance(dispatch, Broadcast | Mailbox)))
+        if job["consumed_by"] >= 0:
+            assert job["t_arrive"] + server <= p.time[job["consumed_by"]]
 
 
 def nobody_works_while_away(timing: Timing, dispatch: Dispatch, job: dict[str, int], windows: list[tuple[int, int]]) -> None:

@@ -42,6 +42,9 @@ def timings(draw: st.DrawFn) -> Timing:
     )
 
 
+slow_servers = st.just(0.0) | quarters(1, 12)
+
+
 def world_of(timing: Timing) -> model.World:
     def drop(client: int, k: int) -> float | None:
         lost, share = RandomStream(timing.seed, Purpose.loss, client, k).uniform(2)
@@ -59,6 +62,7 @@ def world_of(timing: Timing) -> model.World:
         drop=drop,
         start=round(timing.start_seconds * NANOSECONDS),
         updates=timing.max_updates,
+        server=round(timing.server_seconds * NANOSECONDS),
     )
 
 
@@ -70,7 +74,7 @@ def assert_equal(got: Plan, world: model.World, stalled: int | None) -> None:
     if got.ended_by in ("jobs", "time"):
         assert updates == world.done[: len(updates)]
         return
-    assert updates == world.done
+    assert updates == world.done[: world.updates]
     assert (got.ended_by == "stalled") == (stalled is not None)
     if stalled is not None:
         assert got.end_ns == stalled
@@ -85,6 +89,7 @@ sizes = st.lists(st.integers(1, 4), min_size=1, max_size=3)
 @cases(100)
 @given(timings(), sizes, st.none() | st.integers(1, 30), st.integers(0, 2), st.data())
 def test_rounds_equal_the_model(timing: Timing, sizes: list[int], deadline: int | None, over: int, data: st.DataObject) -> None:
+    timing = replace(timing, server_seconds=data.draw(slow_servers))
     cohort = st.lists(st.integers(0, timing.clients - 1), min_size=over + 1, max_size=over + 5).map(tuple)
     few = data.draw(st.lists(cohort, min_size=1, max_size=6))
     script: Any = tuple(few[t % len(few)] for t in range(model.CAP + 2))
@@ -99,6 +104,7 @@ def test_rounds_equal_the_model(timing: Timing, sizes: list[int], deadline: int 
 def test_self_restarting_streams_equal_the_model(
     timing: Timing, sizes: list[int], buffer: int, before_update: bool, data: st.DataObject
 ) -> None:
+    timing = replace(timing, server_seconds=data.draw(slow_servers))
     initial = tuple(data.draw(st.permutations(range(timing.clients)))[: data.draw(st.integers(1, timing.clients))])
     order: Any = "before_update" if before_update else "after_update"
     dispatch = Stream(concurrency=len(initial), initial=initial, buffer_size=buffer, restart="self", order=order)

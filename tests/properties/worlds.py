@@ -120,6 +120,8 @@ def worlds(draw: st.DrawFn) -> tuple[Timing, Dispatch]:
         timing = replace(timing, dropout=draw(st.sampled_from([0.1, 0.5, 0.9])))
     if draw(st.integers(0, 3)) > 0:
         timing = replace(timing, availability=draw(availabilities(clients)))
+    if not isinstance(dispatch, Turns) and draw(st.booleans()):  # which refuses a server whose work takes time
+        timing = replace(timing, server_seconds=draw(quarters(1, 8)))
     if not isinstance(dispatch, Poll) and draw(st.booleans()):  # a polled client computes one gradient a step
         beside = draw(st.lists(st.integers(0, 2), min_size=clients, max_size=clients))
         timing = replace(timing, gradients=Gradients(per_step=draw(st.integers(1, 2)), beside=np.array(beside, np.int32)))

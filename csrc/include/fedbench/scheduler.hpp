@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct SystemModel {
     WhenOffline when_offline = WhenOffline::lost;
     Dropout dropout = {};
     GradientWork work = {};
+    std::int64_t server_ns = 0;  ///< what the server computes for an update takes so long
 };
 
 class Scheduler {
@@ -143,8 +145,16 @@ public:
     /// Throws std::invalid_argument, since the client would start and arrive for ever in one
     /// instant.
     [[noreturn]] void refuse_standstill(Slot slot) const;
-    /// Makes one server update now, which consumes `slots` (with multiplicity, in arrival order).
+    /// Makes a server update, which consumes `slots` (with multiplicity, in arrival order), and then
+    /// calls Policy::updated.
+    ///
+    /// Where the server's work takes time, the update waits until those before it are done, and is
+    /// made when its own work is done: the version does not exist before. So the slots stay open,
+    /// and the policy must not close them.
     void update(const std::vector<Slot>& slots);
+    /// Returns the version that will consume what arrives now: that of now, and all that are being
+    /// made.
+    std::int32_t consuming_version() const { return version_ + static_cast<std::int32_t>(in_work_.size()); }
     void count_downloads(std::int64_t models) { totals_.downloads += models; }
     /// Asks for the selection of the next round: next() returns, and select() answers.
     void ask() { is_asking_ = true; }
@@ -161,6 +171,8 @@ private:
     static constexpr std::size_t kSlots = Event::kMaxSlot;  // the highest one is free for policies
 
     EventQueue* earliest();
+    void make_next();
+    void make(const std::vector<Slot>& slots);
     void finish(Outcome outcome, const char* reason);
     bool loses(Slot slot, std::int64_t end);
     Slot send_at_end(Slot slot);
@@ -194,10 +206,12 @@ private:
     std::vector<Job> open_jobs_;         // by slot; a freed slot is reused
     std::vector<std::int64_t> emitted_;  // by slot: index in the chunk once consumed in the current update, or kStopped
     std::vector<Slot> free_slots_;
-    std::size_t stopped_ = 0;             // slots of stopped jobs; not free, since their events are still in the queue
-    std::vector<std::uint32_t> next_k_;   // by client
-    std::vector<std::uint32_t> open_on_;  // by version: open jobs that start from it
-    std::int64_t versions_open_ = 0;      // versions with at least one open job
+    std::size_t stopped_ = 0;                // slots of stopped jobs; not free, since their events are still in the queue
+    std::vector<std::uint32_t> next_k_;      // by client
+    std::vector<std::uint32_t> open_on_;     // by version: open jobs that start from it
+    std::int64_t versions_open_ = 0;         // versions with at least one open job
+    std::deque<std::vector<Slot>> in_work_;  // updates that the server works on, or will: what they consume
+    std::int64_t server_free_ = 0;           // when the last of them is done
     PlanTotals totals_;
     PlanChunk chunk_;
     OneCaller caller_;

@@ -11,17 +11,19 @@
 namespace fedbench {
 
 /// The kinds of events, in the order in which they happen inside one instant. The order is that of
-/// the conformance format, section 2, with absence between. A run that ends when its client leaves
+/// the conformance format, section 2, with absence between. A version on which the server has
+/// worked exists throughout the instant at which it is done. A run that ends when its client leaves
 /// has ended in time; a client that returns may replace a job lost at that instant; an arrival at a
 /// round's deadline counts.
 enum class Phase : std::uint32_t {
-    downloaded = 0,
-    run_end = 1,
-    returned = 2,  ///< a client that is waited for is back
-    lost = 3,      ///< a job is lost
-    arrival = 4,
-    deadline = 5,  ///< a round closes
-    dispatch = 6,
+    updated = 0,  ///< the server has done the work of an update
+    downloaded = 1,
+    run_end = 2,
+    returned = 3,  ///< a client that is waited for is back
+    lost = 4,      ///< a job is lost
+    arrival = 5,
+    deadline = 6,  ///< a round closes
+    dispatch = 7,
 };
 
 /// An event in 16 bytes. `order` holds phase (3 bits), client (31 bits) and the job's slot (30

@@ -12,7 +12,9 @@ from fedbench.bibliography import described
 from fedbench.options import describe, hints, sentence, source
 from fedbench.presets import covering
 from fedbench.protocols import Algorithm, Buffered, Cohort
-from fedbench.types import GradientWork, Info, Rounds, ServerMemory, Traffic
+from fedbench.types import GradientWork, Info, Rounds, ServerMemory, ServerWork, Traffic
+
+PUBLIC = 1000  # examples, for what is said of algorithms that need some
 
 SHARED = (Buffered, Cohort)
 """The classes whose options, with those of Algorithm, follow one rule in all algorithms."""
@@ -22,7 +24,7 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
     """Returns the name, source, equations, costs and options of an algorithm, as values for
     JSON."""
     annotations = hints(cls)
-    few = Info(10, np.ones(10))
+    few = Info(10, np.ones(10), public_shape=(PUBLIC, 10))
     policy = type(cls().dispatch(few))
     options = [
         {
@@ -48,6 +50,7 @@ def describe_algorithm(cls: type[Algorithm]) -> dict[str, Any]:
         "dispatch": policy.__name__,
         "traffic": traffic_text(cls().traffic(few)),
         "gradient_work": work_text(cls().gradient_work(few)),
+        "server_work": server_text(cls().server_work(few)),
         "server_memory": memory_text(cls().server_memory(few)),
         "clients_remember": cls.clients_remember,
         "scenario_rounds": "applicable" if policy is Rounds else f"not applicable ({policy.__name__})",
@@ -83,12 +86,25 @@ def work_text(work: GradientWork) -> str:
     return f"{per_step} mini-batch{'es' * (per_step > 1)} a step" + (f", {full} over all examples" if full else "")
 
 
+def server_text(work: ServerWork) -> str:
+    """Returns in words what the server computes with models."""
+    parts = []
+    for when, passes, gradients in (
+        ("an update", work.forward, work.gradients),
+        ("before the first job", work.first_forward, work.first_gradients),
+    ):
+        counted = [f"{n:,} {what}" for n, what in ((passes, "forward passes"), (gradients, "gradients of an example")) if n]
+        parts += [f"{' and '.join(counted)} {when}"] if counted else []
+    return f"{', '.join(parts)}, with {PUBLIC:,} public examples" if parts else "nothing"
+
+
 def memory_text(memory: ServerMemory) -> str:
     """Returns in words what the server keeps."""
-    own, per_client, per_version = memory
+    own, per_client, per_version, logits = memory
     parts = [
         f"{own} model-sized",
         f"{per_client} a client" if per_client else "",
         f"{per_version} a version in flight" * bool(per_version),
+        "the logits of every client on the public examples" * bool(logits),
     ]
     return " + ".join(part for part in parts if part)

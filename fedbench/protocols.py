@@ -36,6 +36,7 @@ from fedbench.types import (
     Reply,
     Rounds,
     ServerMemory,
+    ServerWork,
     State,
     Stream,
     Traffic,
@@ -141,9 +142,15 @@ class Algorithm:
         """Returns what a job computes. The clock and the ledger charge for it."""
         return GradientWork()
 
+    def server_work(self, info: Info) -> ServerWork:
+        """Returns what the server itself computes for an update that takes all its arrivals: the
+        logits of clients' models (`wants` of a job's rule), and what `step` computes with
+        Tools.public_logits. The ledger counts it, and the clock charges for it where the scenario
+        names the server's speed."""
+        return ServerWork()
+
     def server_memory(self, info: Info) -> ServerMemory:
-        """Returns what the server keeps from update to update, without the memory of clients and
-        without public logits."""
+        """Returns what the server keeps from update to update, without the memory of clients."""
         return ServerMemory()
 
     def init(self, x0: Vector, tools: Tools) -> State:

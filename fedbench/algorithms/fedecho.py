@@ -11,7 +11,7 @@ import numpy as np
 from fedbench import kernels as k
 from fedbench.bibliography import cited
 from fedbench.protocols import BelowOne, Buffered, Count, CountOrZero, Fraction, Positive, RowIndices, Tools, option
-from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, State, Stream, Vector, Work
+from fedbench.types import Batch, Info, Job, LocalRule, Message, Reply, ServerMemory, ServerWork, State, Stream, Vector, Work
 
 RESNET18_RATE = 3e-6  # the paper's rate of distillation
 PAPER, OPEN = "Wang et al. 2025", "ours; the paper leaves it open"
@@ -83,8 +83,19 @@ class FedEcho(Buffered):
         order: Literal["before_update", "after_update"] = "before_update" if self.dispatch_before_update else "after_update"
         return dataclasses.replace(super().dispatch(info), order=order)
 
+    def server_work(self, info: Info) -> ServerWork:
+        """The server infers the model of every arrival on all public rows (Alg. 1, line 5), and
+        distils."""
+        rows, _ = info.public_shape
+        if self.distill_steps is None:
+            return ServerWork(forward=self.buffer_size * rows, gradients=rows)
+        passes, rest = divmod(self.distill_steps, max(1, -(-rows // self.distill_batch_size)))
+        return ServerWork(forward=self.buffer_size * rows, gradients=passes * rows + rest * self.distill_batch_size)
+
     def server_memory(self, info: Info) -> ServerMemory:
-        return ServerMemory(own=3 if self.distill_optimizer == "adam" else 1, per_version=1)
+        rows, classes = info.public_shape
+        own = 3 if self.distill_optimizer == "adam" else 1
+        return ServerMemory(own=own, per_version=1, public_logits=info.clients * rows * classes)
 
     def init(self, x0: Vector, tools: Tools) -> State:
         rows, classes = tools.public_shape

@@ -50,6 +50,7 @@ def command(
             say(source["text"])
         say(f"\ndispatch: {facts['dispatch']}; a scenario's part rounds is {facts['scenario_rounds']}\n")
         say(f"traffic of a job: {facts['traffic']}\ngradients of a job: {facts['gradient_work']}")
+        say(f"the server computes: {facts['server_work']}")
         say(f"server memory: {facts['server_memory']}; clients keep {'a vector' if facts['clients_remember'] else 'nothing'}\n")
         if facts["requires"]:
             say(f"requires of the scenario: {', '.join(facts['requires'])}\n")

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbench.results.record import CURVES, METRICS, RESULT, Record, result_digest
+from fedbench.results.record import METRICS, RESULT, SERVER_CURVE, SERVER_LEDGER, Record, columns_of, result_digest
 
-DIGESTS = ("inputs", "plan", "model", "selections")
+DIGESTS = ("inputs", "plan", "model", "selections", "server")
 TOLERANCE = 0.01  # the largest difference of accuracies, and of losses relative to the larger of 1 and their size
 OF_THE_MODEL = re.compile(  # the fields that rounding on another machine can change
     r"digests[.](model|result)|warnings.*|time_to_target\[\d+\][.]seconds"
@@ -24,17 +24,20 @@ def differences(record: Record, again: Record) -> list[str]:
     """Returns the paths of the fields that differ, such as `digests.plan`, `final.test_accuracy`
     and `curves.bytes[3]`, digests first. Of a curve only the first point that differs is named.
 
-    Not compared are the provenance, the file name of an algorithm, and digests that an older record
-    does not have.
+    Not compared are the provenance, the file name of an algorithm, digests that an older record
+    does not have, and the server's work if it was not counted then.
     """
     before, now = (_plain(one) for one in (record, again))
-    for name in ("selections", "result"):
+    for name in ("selections", "result", "server"):
         if name not in before["digests"]:
-            del now["digests"][name]
+            now["digests"].pop(name, None)
+    columns = columns_of(record.curves)
+    if SERVER_CURVE not in columns:
+        now["ledger"] = {name: value for name, value in now["ledger"].items() if name not in SERVER_LEDGER}
     found = [f"digests.{name}" for name in DIGESTS if before["digests"].get(name) != now["digests"].get(name)]
     for section in ("spec", *RESULT):
         found += _unequal(section, before.get(section, []), now.get(section, []))
-    found += [path for name in CURVES for path in _unequal_points(name, record, again)]
+    found += [path for name in columns for path in _unequal_points(name, record, again)]
     if before["digests"].get("result") != now["digests"].get("result"):
         found.append("digests.result")
     return found
@@ -91,7 +94,7 @@ def _unequal(path: str, a: Any, b: Any) -> Iterator[str]:
 
 
 def _unequal_points(name: str, record: Record, again: Record) -> Iterator[str]:
-    a, b = record.curves[name], again.curves[name]
+    a, b = record.curves[name], again.curves.get(name, np.empty(0))
     if len(a) != len(b):
         yield f"curves.{name}"
         return

@@ -149,6 +149,14 @@ class Data:
         """The features (P, ..) of the unlabelled examples of the server, if it has any."""
         return self._public and self._public[1]
 
+    @property
+    def public_size(self) -> int:
+        """How many public examples there are. No data are read if the scenario says it."""
+        part = self.scenario.public
+        if part is not None and part.size is not None:
+            return part.size
+        return 0 if self.public is None else len(self.public)
+
     @functools.cached_property
     def _public(self) -> tuple[Rows, npt.NDArray[np.float32]] | None:
         """The rows of the public examples in the training set of their task, and their features."""

@@ -1,5 +1,5 @@
-"""Checks and returns what an algorithm declares of its cost: traffic, gradients and server
-memory."""
+"""Checks and returns what an algorithm declares of its cost: traffic, gradients, and the work and
+memory of the server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from fedbench.errors import UsageError
 from fedbench.protocols import Algorithm
-from fedbench.types import GradientWork, Info, ServerMemory, Traffic
+from fedbench.types import GradientWork, Info, ServerMemory, ServerWork, Traffic
 
 T = TypeVar("T", bound=NamedTuple)
 
@@ -28,6 +28,12 @@ def gradient_work(algorithm: Algorithm, info: Info) -> GradientWork:
     if work.per_step < 1:
         raise UsageError(f"algorithm {algorithm.name}: gradient_work: per_step must be >= 1, got {work.per_step}")
     return work
+
+
+def server_work(algorithm: Algorithm, info: Info) -> ServerWork:
+    """Returns what the server computes. Raises UsageError unless it is a ServerWork of whole numbers
+    >= 0."""
+    return _checked(algorithm, "server_work", ServerWork, algorithm.server_work(info), whole=ServerWork._fields)
 
 
 def server_memory(algorithm: Algorithm, info: Info) -> ServerMemory:

@@ -67,7 +67,9 @@ class Ledger:
         self.participation = np.zeros(clients, np.int64)
         self._last_base = np.full(clients, -1, np.int64)
         self._last_prelude = -1
-        self._grid = {name: np.zeros(1, np.int64) for name in ("steps", "gradients", "downloads", "uploads", "preludes")}
+        self._grid = {
+            name: np.zeros(1, np.int64) for name in ("updates", "steps", "gradients", "downloads", "uploads", "preludes")
+        }
         self.digest = ColumnDigest((*PLAN_COLUMNS, "time", "copies"))
 
     def add(self, chunk: Chunk, scheduler: Scheduler) -> None:
@@ -76,6 +78,7 @@ class Ledger:
         end = scheduler.end_ns if chunk.done else np.iinfo(np.int64).max
         used = chunk.consumed_by >= 0
         self.updates += len(chunk.time)
+        self._on_grid("updates", chunk.time)
         self.created += len(used)
         self.created_steps += int(chunk.steps.sum())
         self.consumed += int(used.sum())
@@ -164,8 +167,8 @@ class Ledger:
         )  # fmt: skip
 
     def on_grid(self, name: str, points: int) -> npt.NDArray[np.int64]:
-        """Returns the running totals of steps, gradients, downloads, uploads or preludes at the
-        grid points 0 .. points - 1."""
+        """Returns the running totals of updates, steps, gradients, downloads, uploads or preludes at
+        the grid points 0 .. points - 1."""
         counts = self._grid[name]
         padded = np.concatenate([counts, np.zeros(max(0, points - len(counts)), np.int64)])
         return np.cumsum(padded)[:points]

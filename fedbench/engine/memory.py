@@ -16,8 +16,8 @@ from fedbench.types import Info, State
 
 def server_vectors(algorithm: Algorithm, info: Info, versions: int) -> int:
     """Returns how many model-sized vectors the server keeps at most, as the algorithm declares
-    them, with so many versions in flight at one time."""
-    own, per_client, per_version = declared.server_memory(algorithm, info)
+    them, with so many versions in flight at one time and without public logits."""
+    own, per_client, per_version, _ = declared.server_memory(algorithm, info)
     return own + per_client * info.clients + per_version * versions
 
 

@@ -27,6 +27,8 @@ FROM_LEDGER = (
     "steps_done", "steps_wasted", "trained_steps", "avoided_steps", "gradient_evaluations", "messages_peak",
 )  # fmt: skip
 
+FROM_SERVER = ("public_logits_vectors", "server_forward_examples", "server_gradient_examples")
+
 
 class Answers(Protocol):
     """Answers a scheduler that asks who takes part in a round."""
@@ -108,7 +110,9 @@ class PlanSummary:
     those that were lost or called off. `rounds` is what the scenario asks of rounds, and whether
     that applies. `staleness_mean_steady` leaves out the first 10 x concurrency arrivals.
     `server_vectors` is the largest number of model-sized vectors that the server keeps from update
-    to update.
+    to update, and `public_logits_vectors` what its logits of public examples come to beside them.
+    What the server computes itself is counted in examples, as forward passes and as gradients;
+    `server_seconds_per_update` is 0 if the scenario does not name the server's speed.
     """
 
     scenario: str
@@ -141,6 +145,10 @@ class PlanSummary:
     gradient_evaluations: int
     messages_peak: int
     server_vectors: int
+    public_logits_vectors: float
+    server_forward_examples: int
+    server_gradient_examples: int
+    server_seconds_per_update: float
     rounds: str
     trainer: str
     device: str
@@ -158,11 +166,12 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
     setup = Setup(spec)
     choice = choose(setup.outline, spec.algorithm, device=device)
     begin = time.perf_counter()
-    scheduler = setup.scheduler_alone()
+    scheduler, start = setup.scheduler_alone(), setup.timing().start_seconds
     ledger = setup.ledger(scheduler)
     add_up(scheduler, ledger)
     wall = time.perf_counter() - begin
     facts = ledger.summary(scheduler, setup.traffic, 0)
+    of_server = setup.server.facts(ledger, start, facts["end_seconds"], setup.outline.model.dim)
     return PlanSummary(
         scenario=spec.scenario.name,
         algorithm=spec.selector,
@@ -174,10 +183,12 @@ def plan(spec: RunSpec, device: str = CPU) -> PlanSummary:
         peak_mb=peak_memory_mb(),
         staleness_mean_steady=ledger.steady_sum / ledger.steady_count if ledger.steady_count else None,
         server_vectors=server_vectors(spec.algorithm, setup.info, facts["messages_peak"]),
+        server_seconds_per_update=setup.server.seconds,
         rounds=setup.rounds_text,
         trainer=choice.name,
         device=choice.device,
         trainer_reason=choice.reason,
         plan_digest=ledger.digest.hex(),
         **{name: facts[name] for name in FROM_LEDGER},
+        **{name: of_server[name] for name in FROM_SERVER},
     )

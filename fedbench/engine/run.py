@@ -28,7 +28,7 @@ from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results.digests import Digest
 from fedbench.results.provenance import provenance
-from fedbench.results.record import METRICS, SCHEMA, Record, first_at_least, result_digest
+from fedbench.results.record import METRICS, SCHEMA, SERVER_CURVE, Record, first_at_least, with_results
 from fedbench.results.store import Store
 from fedbench.tasks.available import Outline
 from fedbench.types import Dispatch, Mailbox, Rounds
@@ -181,6 +181,8 @@ class Run:
         facts = ledger.summary(scheduler, setup.traffic, setup.payload_bytes)
         facts["server_vectors"] = server_vectors(spec.algorithm, setup.info, facts["messages_peak"])
         facts |= server_bytes(spec.algorithm, execution.state, setup.info, facts["messages_peak"])
+        if any(setup.server.work):
+            facts |= setup.server.facts(ledger, setup.timing().start_seconds, facts["end_seconds"], setup.outline.model.dim)
         planned = facts["trained_steps"] + facts["avoided_steps"]  # a diverged run trains less than its plan
         facts |= {"trained_steps": execution.trained_steps, "avoided_steps": planned - execution.trained_steps}
         curves = self._curves(ledger)
@@ -212,8 +214,7 @@ class Run:
             "ledger": facts,
             "digests": digests,
         }
-        digests["result"] = result_digest(meta, curves)
-        return Record(meta, curves)
+        return Record(meta | {"digests": with_results(meta, curves)}, curves)
 
     def _where(self) -> dict[str, str]:
         """Returns the kind of device that the trainer computed on, and the name of a GPU."""
@@ -234,6 +235,8 @@ class Run:
         curves["steps"] = ledger.on_grid("steps", points)
         curves["gradient_evaluations"] = ledger.on_grid("gradients", points)
         curves["bytes"] = ledger.bytes_on_grid(self.setup.traffic, self.setup.payload_bytes, points)
+        if any(self.setup.server.work):
+            curves[SERVER_CURVE] = self.setup.server.passes_on_grid(ledger, self.setup.timing().start_seconds, points)
         return curves
 
     def _final(self, execution: Execution, scheduler: Scheduler, outcome: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from fedbench.engine import declared
 from fedbench.engine.data import Data
 from fedbench.engine.declared import vector_bytes
 from fedbench.engine.ledger import Ledger, Prelude
+from fedbench.engine.server import ServerCost
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.transfers import Messages, Transfer, absences, delayed, drawn, slowest
 from fedbench.errors import UsageError
@@ -90,6 +91,7 @@ class Setup:
             lambda: self.sizes,
             step_seconds=lambda: self.step_seconds,
             job_seconds=lambda: self.step_seconds * system.mean_steps(self.scenario, self.spec.seed, self.counts_for_clock),
+            public_shape=lambda: (self.data.public_size, self.outline.classes),
         )
 
     @property
@@ -106,6 +108,10 @@ class Setup:
         """The mini-batch gradients of a job."""
         per_step, full = declared.gradient_work(self.spec.algorithm, self.info)
         return Gradients(per_step=per_step, beside=full * system.batches(self.scenario, self.counts) if full else None)
+
+    @functools.cached_property
+    def server(self) -> ServerCost:
+        return ServerCost.of(self.spec.algorithm, self.info, self.scenario.server.gradients_per_second)
 
     @functools.cached_property
     def prelude(self) -> Prelude | None:
@@ -195,7 +201,8 @@ class Setup:
             gradients=self.gradients,
             availability=system.availability(scenario, self.spec.seed),
             dropout=scenario.dropout,
-            start_seconds=start,
+            start_seconds=start + self.server.first_seconds,
+            server_seconds=self.server.seconds,
             max_updates=scenario.budget.updates,
             max_seconds=scenario.budget.seconds,
             max_jobs=scenario.budget.jobs,

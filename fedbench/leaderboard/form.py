@@ -40,6 +40,7 @@ class _Facts(Part):
     about: Text
     traffic: Text
     gradient_work: Text
+    server_work: Text = ""
     server_memory: Text
     clients_remember: bool
     requires: Annotated[list[Word], Field(max_length=100)]

@@ -3,7 +3,8 @@
 runs.parquet    one row a run. run_id, scenario, selector, seed and state are there for readers.
                 The columns `specification`, `provenance` and `rest` are JSON, and hold all sections
                 of the record. `points` is the number of rows that the run has in curves.parquet.
-curves.parquet  the curves of all runs one after the other, in the order of the runs.
+curves.parquet  the curves of all runs one after the other, in the order of the runs. If one of them
+                has the server's work, all rows have the column, with zeros for other runs.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from fedbench.errors import RecordError
 from fedbench.results import bounded_parquet
 from fedbench.results.consistent import check_consistent, resolve
 from fedbench.results.form import check_form
-from fedbench.results.record import CURVES, Record
-from fedbench.results.store import CURVE_KINDS, stored, write_atomically
+from fedbench.results.record import CURVES, SERVER_CURVE, SERVER_LEDGER, Record, columns_of
+from fedbench.results.store import CURVE_KINDS, SERVER_KIND, stored, write_atomically
 
 RUNS, CURVES_FILE = "runs.parquet", "curves.parquet"
 CURVES_SHA256 = b"curves_sha256"
@@ -46,6 +47,8 @@ def write(folder: Path, records: Iterable[Record]) -> int:
         records, key=lambda one: (one.scenario, one.meta["spec"]["scenario_hash"], _written(one), one.seed, one.run_id)
     )
     curves = {name: stored(name, np.concatenate([one.curves[name] for one in ordered] or [np.empty(0)])) for name in CURVES}
+    if any(SERVER_CURVE in one.curves for one in ordered):
+        curves[SERVER_CURVE] = np.concatenate([one.curves.get(SERVER_CURVE, np.zeros(_points(one), np.int64)) for one in ordered])
     content = _parquet(pa.table(curves), use_dictionary=False)
     columns: dict[str, list[Any]] = {name: [] for name in (*TEXTS, "seed", "points")}
     for record in ordered:
@@ -65,7 +68,7 @@ def _row(record: Record) -> dict[str, Any]:
         "selector": _written(record),
         "seed": record.seed,
         "state": record.state,
-        "points": len(record.curves["seconds"]),
+        "points": _points(record),
         **{column: _json(record.meta[section]) for column, section in SECTIONS.items()},
         "rest": _json(rest),
     }
@@ -74,6 +77,10 @@ def _row(record: Record) -> dict[str, Any]:
 def _written(record: Record) -> str:
     """Returns the selector as the record has it, whatever the defaults are today."""
     return str(record.meta["spec"]["selector"])
+
+
+def _points(record: Record) -> int:
+    return len(record.curves["seconds"])
 
 
 def _json(value: Any) -> str:
@@ -123,11 +130,11 @@ def parse(runs: bytes, curves: bytes, where: str) -> Iterator[Record]:
     rows = bounded_parquet.table(runs, ROWS, MOST_RUNS, f"{where}: {RUNS}")
     if (rows.schema.metadata or {}).get(CURVES_SHA256, b"") != hashlib.sha256(curves).hexdigest().encode():
         raise RecordError(f"{where}: {CURVES_FILE} is damaged, or of another archive: its checksum is not the one in {RUNS}")
-    table = bounded_parquet.table(curves, CURVE_KINDS, MOST_ROWS, f"{where}: {CURVES_FILE}")
+    table = bounded_parquet.table(curves, CURVE_KINDS, MOST_ROWS, f"{where}: {CURVES_FILE}", optional=SERVER_KIND)
     points = rows.column("points").to_pylist()
     if min(points, default=0) < 0 or sum(points) != table.num_rows:
         raise RecordError(f"{where}: {RUNS} speaks of {sum(points):,} rows of curves, {CURVES_FILE} has {table.num_rows:,}")
-    columns: dict[str, npt.NDArray[Any]] = {name: table.column(name).to_numpy() for name in CURVES}
+    columns: dict[str, npt.NDArray[Any]] = {name: table.column(name).to_numpy() for name in columns_of(table.column_names)}
     texts = {name: bounded_parquet.texts(rows, name) for name in TEXTS}
     begin = 0
     for i, (seed, count) in enumerate(zip(rows.column("seed").to_pylist(), points, strict=True)):
@@ -150,7 +157,7 @@ def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: 
     place = f"{where}, run {row['run_id']:.80}"
     meta = _section(row, "rest", place) | {section: _section(row, column, place) for column, section in SECTIONS.items()}
     try:
-        record = Record(meta, curves)
+        record = Record(meta, _own(curves, meta["ledger"], place))
         said = {name: getattr(record, name) for name in ("run_id", "scenario", "seed", "state")} | {"selector": _written(record)}
     except RecordError as error:
         raise RecordError(f"{place}: {error}") from None
@@ -160,6 +167,16 @@ def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: 
         if row[name] != value:
             raise RecordError(f"{place}: column {name}: its sections give {value!r:.80}, it says {row[name]!r:.80}")
     return record
+
+
+def _own(curves: dict[str, npt.NDArray[Any]], ledger: Mapping[str, Any], place: str) -> dict[str, npt.NDArray[Any]]:
+    """Returns the columns that a run itself has: one whose ledger has no work of the server has only
+    zeros in that column. Raises RecordError if it has others."""
+    if SERVER_CURVE not in curves or SERVER_LEDGER[0] in ledger:
+        return curves
+    if curves[SERVER_CURVE].any():
+        raise RecordError(f"{place}: curves.{SERVER_CURVE}: expected zeros, since its ledger has no work of the server")
+    return {name: curves[name] for name in CURVES}
 
 
 def _section(row: Mapping[str, Any], column: str, place: str) -> dict[str, Any]:

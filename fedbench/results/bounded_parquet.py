@@ -22,7 +22,15 @@ MOST_BYTES = 1 << 30  # of a file's columns, as its footer has them, and of a co
 LONGEST_TEXT = 16 << 20  # bytes of one text
 
 
-def table(content: bytes, kinds: Mapping[str, str], most_rows: int, where: str, *, missing: Collection[str] = ()) -> pa.Table:
+def table(
+    content: bytes,
+    kinds: Mapping[str, str],
+    most_rows: int,
+    where: str,
+    *,
+    missing: Collection[str] = (),
+    optional: Mapping[str, str] | None = None,
+) -> pa.Table:
     """Returns the table in the content of a file. Columns of texts are dictionaries; `texts` turns
     one into a list.
 
@@ -33,6 +41,7 @@ def table(content: bytes, kinds: Mapping[str, str], most_rows: int, where: str, 
         most_rows: the largest number of rows that is read.
         where: what the file is, for messages.
         missing: the columns in which values may be missing.
+        optional: columns that it may have beside them.
 
     Raises:
         RecordError: if it is no Parquet file, is damaged, has other columns, lacks a value, or is
@@ -40,7 +49,10 @@ def table(content: bytes, kinds: Mapping[str, str], most_rows: int, where: str, 
     """
     own = [name for name, kind in kinds.items() if kind == TEXT]
     try:
-        _check_promise(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False), kinds, most_rows, where)
+        promised = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
+        there = set(promised.schema_arrow.names)
+        kinds = {**kinds, **{name: values for name, values in (optional or {}).items() if name in there}}
+        _check_promise(promised, kinds, most_rows, where)
         opened = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False, page_checksum_verification=True, read_dictionary=own)
         # Without pyarrow's threads: if one of them releases `content` while the interpreter ends,
         # it takes the whole program down.

@@ -15,10 +15,21 @@ import numpy as np
 
 from fedbench.errors import RecordError, UsageError
 from fedbench.registry import parse_selector
-from fedbench.results.record import METRICS, Record, first_at_least, first_held, result_digest, run_id
+from fedbench.results.record import (
+    METRICS,
+    SERVER_CURVE,
+    SERVER_LEDGER,
+    Record,
+    first_at_least,
+    first_held,
+    result_digest,
+    run_id,
+    server_digest,
+)
 from fedbench.scenarios.grid import in_seconds
 from fedbench.scenarios.load import validate
 from fedbench.scenarios.schema import Scenario
+from fedbench.types import PASSES_OF_A_GRADIENT
 
 RISING = ("version", "steps", "gradient_evaluations", "bytes")
 
@@ -43,6 +54,7 @@ def check_consistent(record: Record, scenario: Scenario, where: str) -> None:
         *_stop(record, scenario),
         *_targets(record),
         *_curves(record, scenario),
+        *_server(record, scenario),
     ):
         if expected != got:
             raise RecordError(f"{where}: {field}: the rest of the record gives {expected!r:.80}, it says {got!r:.80}")
@@ -127,3 +139,18 @@ def _curves(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]
     for name in RISING:
         column = record.curves[name]
         yield f"curves.{name}", True, bool((column >= 0).all() and (np.diff(column) >= 0).all())
+
+
+def _server(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]]:
+    """Yields the checks of the server's work, which is in ledger, curves and digests, or nowhere:
+    the curves end with what the ledger has, or before."""
+    ledger, digests, counted = record.meta["ledger"], record.meta["digests"], SERVER_CURVE in record.curves
+    has_speed = scenario.server.gradients_per_second is not None
+    for name in SERVER_LEDGER:
+        yield f"ledger.{name}", counted and (name != "server_busy_seconds" or has_speed), name in ledger
+    yield "digests.server", server_digest(record.meta, record.curves) if counted else None, digests.get("server")
+    if counted:
+        column = record.curves[SERVER_CURVE]
+        yield f"curves.{SERVER_CURVE}", True, bool((column >= 0).all() and (np.diff(column) >= 0).all())
+        total = ledger["server_forward_examples"] + PASSES_OF_A_GRADIENT * ledger["server_gradient_examples"]
+        yield f"curves.{SERVER_CURVE}", True, not len(column) or bool(column[-1] <= total)

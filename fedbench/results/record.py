@@ -20,6 +20,13 @@ SPEC_VERSION = 2
 SCHEMA = 2
 METRICS = ("test_accuracy", "test_loss", "train_loss")
 CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", *METRICS)
+SERVER_CURVE = "server_passes"
+"""A column that the curves of an algorithm have whose server computes with models: the running total
+of that work, in forward passes of an example."""
+SERVER_LEDGER = ("server_forward_examples", "server_gradient_examples", "server_busy_seconds", "public_logits_vectors")
+"""What the ledger of such an algorithm has beside that of others. Records that were made before the
+work was counted have neither column nor keys, so both have a digest of their own, `server`, and the
+digest `result` leaves them out."""
 SECTIONS = ("schema", "run_id", "spec", "provenance", "outcome", "final", "time_to_target", "ledger", "digests")
 RESULT = ("outcome", "final", "time_to_target", "ledger", "warnings")
 """The sections that must be the same when a run is repeated, as must digests and curves."""
@@ -31,8 +38,9 @@ class Record:
 
     meta: the SECTIONS as JSON values, and `warnings`, sentences in which the algorithm says how the
     run went.
-    curves: the CURVES, columns of one length over the evaluation grid. Seconds are virtual. Steps,
-    mini-batch gradients and bytes count what the simulated clients did, wasted or not.
+    curves: the CURVES, columns of one length over the evaluation grid, and SERVER_CURVE if the
+    server's work was counted. Seconds are virtual. Steps, mini-batch gradients and bytes count what
+    the simulated clients did, wasted or not.
 
     Raises RecordError for another schema, missing sections, or other curves.
     """
@@ -52,7 +60,7 @@ class Record:
         if missing:
             raise RecordError(f"record: sections missing: {', '.join(missing)}")
         lengths = {name: len(column) for name, column in self.curves.items()}
-        if set(lengths) != set(CURVES) or len(set(lengths.values())) != 1:
+        if set(lengths) - {SERVER_CURVE} != set(CURVES) or len(set(lengths.values())) != 1:
             raise RecordError(f"record: expected curves {', '.join(CURVES)} of one length, got {lengths}")
 
     def __repr__(self) -> str:
@@ -138,10 +146,33 @@ def run_id(scenario_hash: str, algorithm: Mapping[str, Any], seed: int) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def columns_of(curves: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the names of the columns that these curves have, in their order."""
+    return (*CURVES, SERVER_CURVE) if SERVER_CURVE in curves else CURVES
+
+
 def result_digest(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Returns the digest over everything that must be the same when a run is repeated: the other
-    digests, the sections of RESULT, and the curves."""
-    others = {name: value for name, value in meta["digests"].items() if name != "result"}
-    content = [others, [meta.get(name) for name in RESULT]]
-    text = np.frombuffer(json.dumps(content, sort_keys=True).encode(), np.uint8)
-    return Digest().add(text, *(curves[name] for name in CURVES)).hex()
+    """Returns the digest over everything that must be the same when a run is repeated, but for the
+    server's work: the other digests, the sections of RESULT, and the curves."""
+    others = {name: value for name, value in meta["digests"].items() if name not in ("result", "server")}
+    sections = {name: meta.get(name) for name in RESULT}
+    sections["ledger"] = {name: value for name, value in meta["ledger"].items() if name not in SERVER_LEDGER}
+    content = [others, list(sections.values())]
+    return Digest().add(_text(content), *(curves[name] for name in CURVES)).hex()
+
+
+def server_digest(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Returns the digest over what a record has of the server's work."""
+    ledger = {name: meta["ledger"][name] for name in SERVER_LEDGER if name in meta["ledger"]}
+    return Digest().add(_text(ledger), curves[SERVER_CURVE]).hex()
+
+
+def with_results(meta: Mapping[str, Any], curves: Mapping[str, npt.NDArray[Any]]) -> dict[str, str]:
+    """Returns the digests of a record with those that are made of the others, of sections and of
+    curves."""
+    digests: dict[str, str] = {**meta["digests"], "result": result_digest(meta, curves)}
+    return digests | {"server": server_digest(meta, curves)} if SERVER_CURVE in curves else digests
+
+
+def _text(content: Any) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(content, sort_keys=True).encode(), np.uint8)

@@ -29,15 +29,17 @@ from fedbench import plain_files
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.consistent import check_consistent, resolve
 from fedbench.results.form import check_form
-from fedbench.results.record import CURVES, Record
+from fedbench.results.record import CURVES, SERVER_CURVE, Record, columns_of
 from fedbench.scenarios.schema import MOST_POINTS
 
 FILES = ("record.json", "curves.parquet")
 LOCKS = ".locks"
 LARGEST_FILE = 64 << 20
-EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes")
+EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes", SERVER_CURVE)
 """The columns of the curves that are stored as float64 or int64. Metrics are stored as float32."""
 CURVE_KINDS = {name: ("double" if name == "seconds" else "int64") if name in EXACT else "float" for name in CURVES}
+SERVER_KIND = {SERVER_CURVE: "int64"}
+"""The column that curves may have beside the others."""
 
 
 class Store:
@@ -118,7 +120,7 @@ class Store:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         curves = io.BytesIO()  # pyarrow takes a path with a colon for an address
-        pq.write_table(pa.table({name: stored(name, record.curves[name]) for name in CURVES}), curves)
+        pq.write_table(pa.table({name: stored(name, record.curves[name]) for name in columns_of(record.curves)}), curves)
         _sync_write(temporary / "curves.parquet", curves.getvalue())
         _sync_write(temporary / "record.json", _sealed(record.meta, curves.getvalue()))
         if final.exists():
@@ -277,11 +279,11 @@ def _columns(content: bytes, folder: Path) -> dict[str, np.ndarray[Any, Any]]:
     file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
     schema, rows = file.schema_arrow, file.metadata.num_rows
     got = {name: str(kind) for name, kind in zip(schema.names, schema.types, strict=True)}
-    if got != CURVE_KINDS or len(schema.names) != len(CURVES) or rows > MOST_POINTS:
+    if got not in (CURVE_KINDS, CURVE_KINDS | SERVER_KIND) or len(schema.names) != len(got) or rows > MOST_POINTS:
         raise RecordError(
             f"record {folder}: curves.parquet: expected {CURVE_KINDS}, at most {MOST_POINTS} rows, got {rows} of {got!s:.300}"
         )
     table = file.read(use_threads=False)
-    if any(table.column(name).null_count for name in CURVES):
+    if any(table.column(name).null_count for name in got):
         raise RecordError(f"record {folder}: curves.parquet: expected a number in every row, some are missing")
     return {name: table.column(name).to_numpy() for name in table.column_names}

@@ -33,6 +33,7 @@ ADDED_KEYS = (
     "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
     "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma", "evaluation.kind",
+    "server",
 )  # fmt: skip
 """Keys that were added after the first records were made. They are not hashed while they have their
 defaults, so the hashes and run ids of these records stay as they are."""
@@ -55,6 +56,16 @@ class RoundsPart(Part):
         deadline = "" if self.deadline_seconds is None else f"deadline {self.deadline_seconds:g} s"
         more = f"over-selection {self.over_selection}" if self.over_selection else ""
         return ", ".join(part for part in (deadline, more) if part)
+
+
+class ServerPart(Part):
+    """The server's speed at its own work with models, which some algorithms have.
+
+    It computes the gradients of so many examples in a virtual second, and forward passes three
+    times as fast. It makes one update after the other. Without a speed its work takes no time.
+    """
+
+    gradients_per_second: Annotated[Float, Field(ge=1e-6, le=1e15)] | None = None
 
 
 class BudgetPart(Part):
@@ -103,6 +114,7 @@ class Scenario(Part):
     availability: Always | Periodic | Alternating | Windows = Field(default=Always(), discriminator="kind")
     dropout: Annotated[Float, Field(ge=0, lt=1)] = 0.0
     rounds: RoundsPart = RoundsPart()
+    server: ServerPart = ServerPart()
     public: PublicPart | None = None
     validation: ValidationPart | None = None
     budget: BudgetPart

@@ -29,6 +29,11 @@ class Outline:
     def of(cls, task: Task) -> Outline:
         return cls(task.model, task.augmentation is not None)
 
+    @property
+    def classes(self) -> int:
+        """The numbers that the model gives for an example."""
+        return self.model.output_shape[0]
+
 
 # Shape of an example, classes, and whether images are augmented.
 EXAMPLES: dict[str, tuple[tuple[int, ...], int, bool]] = {

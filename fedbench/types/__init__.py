@@ -7,12 +7,13 @@ and theory use float64 too.
 
 from fedbench.types.arrays import Integers, Vector, Weights
 from fedbench.types.bags import Bag, Message, Reply, State, frozen
-from fedbench.types.costs import GradientWork, ServerMemory, Traffic
+from fedbench.types.costs import PASSES_OF_A_GRADIENT, GradientWork, ServerMemory, ServerWork, Traffic
 from fedbench.types.info import Info
 from fedbench.types.jobs import Batch, Job, LocalRule, Want, Work
 from fedbench.types.policies import Broadcast, Dispatch, Mailbox, Poll, Rounds, Stream, Turns
 
 __all__ = [
+    "PASSES_OF_A_GRADIENT",
     "Bag",
     "Batch",
     "Broadcast",
@@ -28,6 +29,7 @@ __all__ = [
     "Reply",
     "Rounds",
     "ServerMemory",
+    "ServerWork",
     "State",
     "Stream",
     "Traffic",

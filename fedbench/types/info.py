@@ -13,8 +13,8 @@ from fedbench.types.arrays import Weights
 class Info:
     """What an algorithm may know about the clients before the run.
 
-    `n`, `step_seconds` and `job_seconds` may be functions, which are called when the value is first
-    asked for: a plan needs no shards unless its policy does.
+    `n`, `step_seconds`, `job_seconds` and `public_shape` may be functions, which are called when
+    the value is first asked for: a plan needs no shards unless its policy does.
 
     Args:
         clients: their number N.
@@ -25,6 +25,8 @@ class Info:
             for all.
         job_seconds: the mean virtual seconds of all local steps of a job of every client (N,); by
             default `step_seconds`.
+        public_shape: the numbers of the server's public examples P and of their classes C; by
+            default (0, 0), for none.
     """
 
     def __init__(
@@ -34,16 +36,23 @@ class Info:
         p: Weights | None = None,
         step_seconds: Weights | Callable[[], Weights] | None = None,
         job_seconds: Weights | Callable[[], Weights] | None = None,
+        *,
+        public_shape: tuple[int, int] | Callable[[], tuple[int, int]] = (0, 0),
     ) -> None:
         self.clients = clients
         self._n = n
         self._p = p
         self._step_seconds = step_seconds
         self._job_seconds = job_seconds
+        self._public_shape = public_shape
 
     @functools.cached_property
     def n(self) -> Weights:
         return self._n() if callable(self._n) else self._n
+
+    @functools.cached_property
+    def public_shape(self) -> tuple[int, int]:
+        return self._public_shape() if callable(self._public_shape) else self._public_shape
 
     @functools.cached_property
     def p(self) -> Weights:

@@ -9,20 +9,45 @@ from typing import Any, cast
 import numpy as np
 
 from fedbench.engine import declared
+from fedbench.kernels import TeacherMean
 from fedbench.proof.findings import expect
-from fedbench.proof.testbed import World
-from fedbench.protocols import Algorithm, Tools
+from fedbench.proof.testbed import UPDATES, World
+from fedbench.protocols import Algorithm, Logits, Pullback, RowIndices, Tools
 from fedbench.tables import ClientTable
 from fedbench.types import Batch, Job, LocalRule, Message, Reply, ServerMemory, State, Traffic, Vector, Work
 
 BITS_PER_VALUE = 32
 
 
-class Asked:
-    """Tools that note in which method of the algorithm full gradients of clients are asked for."""
+class Passes:
+    """Counts what is computed with models at the server, in examples. A forward pass from which a
+    gradient is computed is part of the gradient."""
 
-    def __init__(self, tools: Tools, place: str, places: set[str]) -> None:
-        self.tools, self.place, self.places = tools, place, places
+    def __init__(self) -> None:
+        self.forward = self.gradients = 0
+
+    def pulled(self, pullback: Pullback, examples: int) -> Pullback:
+        """Counts a forward pass of so many examples. Returns its pullback, whose first use turns it
+        into a gradient, and each further one is another gradient."""
+        self.forward += examples
+        uses = 0
+
+        def counted(dlogits: Logits) -> Vector:
+            nonlocal uses
+            uses += 1
+            self.forward -= examples if uses == 1 else 0
+            self.gradients += examples
+            return pullback(dlogits)
+
+        return counted
+
+
+class Asked:
+    """Tools that note in which method of the algorithm full gradients of clients are asked for, and
+    count what the server computes with them itself."""
+
+    def __init__(self, tools: Tools, place: str, places: set[str], passes: Passes) -> None:
+        self.tools, self.place, self.places, self.passes = tools, place, places, passes
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.tools, name)
@@ -30,6 +55,10 @@ class Asked:
     def gradients(self, clients: Iterable[int], x: Vector) -> Iterator[Vector]:
         self.places.add(self.place)
         return self.tools.gradients(clients, x)
+
+    def public_logits(self, x: Vector, rows: RowIndices, *, training: bool = False) -> tuple[Logits, Pullback]:
+        logits, pullback = self.tools.public_logits(x, rows, training=training)
+        return logits, self.passes.pulled(pullback, len(rows))
 
 
 class Metered:
@@ -42,24 +71,26 @@ class Metered:
         per_step, full: the gradients of a job that its local rule asks for.
         gradients_in: the methods that ask for full gradients of clients.
         looks_back: whether the server needs models of old versions.
+        before, passes: what the server computes in `init`, and in all that follows.
     """
 
-    def __init__(self, algorithm: Algorithm) -> None:
-        self.algorithm = algorithm
+    def __init__(self, algorithm: Algorithm, public_examples: int) -> None:
+        self.algorithm, self.public_examples = algorithm, public_examples
         self.down = self.up = 0.0
         self.dense_down = self.dense_up = 0
         self.per_step, self.full = 1, 0
         self.gradients_in: set[str] = set()
         self.looks_back = False
+        self.before, self.passes = Passes(), Passes()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.algorithm, name)
 
     def init(self, x0: Vector, tools: Tools) -> State:
-        return self.algorithm.init(x0, cast(Tools, Asked(tools, "init", self.gradients_in)))
+        return self.algorithm.init(x0, cast(Tools, Asked(tools, "init", self.gradients_in, self.before)))
 
     def broadcast(self, state: State, tools: Tools) -> Message:
-        message = self.algorithm.broadcast(state, cast(Tools, Asked(tools, "broadcast", self.gradients_in)))
+        message = self.algorithm.broadcast(state, cast(Tools, Asked(tools, "broadcast", self.gradients_in, self.passes)))
         sent = model_sized(dict(message.items()), len(state.x))
         self.dense_down, self.down = max(self.dense_down, len(sent)), max(self.down, filled(sent))
         return message
@@ -68,7 +99,9 @@ class Metered:
         rule = self.algorithm.local(message, job, memory)
         self.per_step = max(self.per_step, 1 if rule.anchor is None else 2)
         self.full = max(self.full, int("full_gradient" in rule.wants))
-        self.looks_back |= "public_logits" in rule.wants  # the server computes them, from the old model and the Delta
+        if "public_logits" in rule.wants:  # the server computes them, from the old model and the Delta
+            self.looks_back = True
+            self.passes.forward += self.public_examples
         return rule
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
@@ -82,21 +115,23 @@ class Metered:
             self.looks_back = True
             return batch.base_x(entry)
 
-        asked = cast(Tools, Asked(tools, "step", self.gradients_in))
+        asked = cast(Tools, Asked(tools, "step", self.gradients_in, self.passes))
         self.algorithm.step(state, dataclasses.replace(batch, base_x=base_x), asked)
 
 
 def costs_declared(algorithm: Algorithm) -> str:
     """The clock and the ledger charge for everything that is sent, computed and kept, and for
     nothing else."""
-    world, metered = World(algorithm, "float32"), Metered(algorithm)
+    world = World(algorithm, "float32")
+    metered = Metered(algorithm, world.info.public_shape[0])
     _, state = world.run(cast(Algorithm, metered))
     traffic = declared.traffic(algorithm, world.info)
     if not algorithm.pooled:
         _check_traffic(traffic, metered)
     _check_gradients(world, metered)
+    _check_server_work(world, metered)
     memory = declared.server_memory(algorithm, world.info)
-    kept = ServerMemory(*kept_in(state), per_version=memory.per_version)
+    kept = ServerMemory(*kept_in(state), per_version=memory.per_version, public_logits=logits_in(state))
     remembers = "memory" in state
     expect(
         algorithm.clients_remember == remembers,
@@ -109,8 +144,9 @@ def costs_declared(algorithm: Algorithm) -> str:
         f"server_memory: says per_version={memory.per_version}, the server {looks}",
     )
     exchanges = f"{traffic.exchanges} exchange{'' if traffic.exchanges == 1 else 's'}"
-    work = _named(declared.gradient_work(algorithm, world.info))
-    return f"{traffic.down:g} down, {traffic.up:g} up, {exchanges}; {work}; {_named(memory)}"
+    work, server = _named(declared.gradient_work(algorithm, world.info)), declared.server_work(algorithm, world.info)
+    computes = f"; server: {_named(server)}" if any(server) else ""
+    return f"{traffic.down:g} down, {traffic.up:g} up, {exchanges}; {work}{computes}; {_named(memory)}"
 
 
 def _check_traffic(traffic: Traffic, metered: Metered) -> None:
@@ -140,6 +176,18 @@ def _check_gradients(world: World, metered: Metered) -> None:
     expect(says == needed, f"dispatch: says prelude={says!r}, full gradients of clients are asked for by {places}: {needed!r}")
 
 
+def _check_server_work(world: World, metered: Metered) -> None:
+    """Compares what the server computes in a run of UPDATES updates."""
+    work = declared.server_work(world.algorithm, world.info)
+    says = work._replace(forward=UPDATES * work.forward, gradients=UPDATES * work.gradients)
+    does = type(work)(metered.passes.forward, metered.passes.gradients, metered.before.forward, metered.before.gradients)
+    expect(
+        says == does,
+        f"server_work: says {_named(work)} (examples an update, and before the first job), which is {_named(says)} in {UPDATES} "
+        f"updates; the server computes {_named(does)}",
+    )
+
+
 def model_sized(named: Mapping[str, Any], dim: int) -> list[Vector]:
     """Returns the values that are vectors of the model's size."""
     return [value for value in named.values() if isinstance(value, np.ndarray) and value.shape == (dim,)]
@@ -162,6 +210,11 @@ def kept_in(state: State) -> tuple[int, int]:
         else:
             own += sum(_vectors(part, len(state.x)) for part in (value if isinstance(value, list | tuple) else (value,)))
     return own, per_client
+
+
+def logits_in(state: State) -> int:
+    """Returns how many logits of public examples are in a state."""
+    return sum(value.bytes // value.dtype.itemsize for _, value in state.items() if isinstance(value, TeacherMean))
 
 
 def _vectors(value: Any, dim: int) -> int:

@@ -23,7 +23,7 @@ def test_what_is_declared_is_what_is_held(selector: str, world: Any) -> None:
     w: World = world(updates=60, dtype="float64")
     algorithm = registry.algorithm(selector)
     execution = w.run(algorithm)
-    own, per_client, per_version = algorithm.server_memory(execution.info)
+    own, per_client, per_version, _ = algorithm.server_memory(execution.info)
     measured = server_bytes(algorithm, execution.state, execution.info, versions=4)
     counters = sum(v.nbytes for _, v in execution.state.items() if isinstance(v, np.ndarray) and v.dtype.kind == "i")
     assert measured["server_state_bytes"] - counters == (own + 8 * per_client) * 6 * 8
@@ -43,4 +43,4 @@ def test_who_looks_at_old_versions_declares_them(selector: str, world: Any) -> N
     step = algorithm.step
     object.__setattr__(algorithm, "step", spy)
     execution = world(updates=12).run(algorithm)
-    assert bool(asked) == (algorithm.server_memory(execution.info)[2] > 0)
+    assert bool(asked) == (algorithm.server_memory(execution.info).per_version > 0)

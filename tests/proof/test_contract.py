@@ -17,7 +17,19 @@ from fedbench.errors import UsageError
 from fedbench.proof.contract import CHECKS, check
 from fedbench.protocols import Algorithm, Tools
 from fedbench.tables import ClientTable
-from fedbench.types import Batch, GradientWork, Info, Job, LocalRule, Message, Reply, State, Traffic, Vector, Work
+from fedbench.types import (
+    Batch,
+    GradientWork,
+    Info,
+    Job,
+    LocalRule,
+    Message,
+    Reply,
+    State,
+    Traffic,
+    Vector,
+    Work,
+)
 from tests.cli.commands import fedbench
 
 
@@ -193,7 +205,7 @@ BROKEN: dict[type[Algorithm], tuple[str, str]] = {
     ClaimsWork: ("costs declared", "says per_step=1, full=1, the local rule asks for per_step=1, full=0"),
     AsksBeforehand: ("costs declared", "says prelude=False, full gradients of clients are asked for by init: True"),
     AsksEveryRound: ("costs declared", "says prelude=False, full gradients of clients are asked for by broadcast: 'every_round'"),
-    KeepsMomentum: ("costs declared", "says own=1, per_client=0, per_version=0, the state has own=2"),
+    KeepsMomentum: ("costs declared", "says own=1, per_client=0, per_version=0, public_logits=0, the state has own=2"),
     KeepsATable: ("costs declared", "the state has own=1, per_client=1"),
     ForgetsToSayThatClientsRemember: ("costs declared", "clients_remember: says False, the state has a memory of clients"),
     ClaimsThatClientsRemember: ("costs declared", "clients_remember: says True, the state has no memory of clients"),

@@ -64,8 +64,9 @@ class World:
     def __init__(self, algorithm: Algorithm, dtype: str) -> None:
         self.algorithm, self.dtype = algorithm, dtype
         self.problem = public_problem(dtype) if "public_data" in algorithm.requires else problem(dtype)
-        public = self.problem.public if isinstance(self.problem, Softmax) else None
-        shape = (0, 0) if public is None else (len(public), self.problem.classes)
+        shape = (0, 0)
+        if isinstance(self.problem, Softmax) and self.problem.public is not None:
+            shape = len(self.problem.public), self.problem.classes
         self.info = Info(CLIENTS, self.problem.n(), self.problem.p(), SPEEDS, public_shape=shape)
         self.x0 = np.full(self.problem.dim, 3.0, dtype)
         dispatch = algorithm.dispatch(self.info)

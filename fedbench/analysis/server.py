@@ -1,0 +1,73 @@
+"""What the server of a run computed itself, as its record has it or its algorithm declares it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench import registry
+from fedbench.errors import RecordError, UsageError
+from fedbench.results.record import SERVER_CURVE, Record
+from fedbench.types import PASSES_OF_A_GRADIENT, Info, ServerWork
+
+NOTHING = ServerWork()
+
+
+def server_work(record: Record) -> ServerWork:
+    """Returns what the server of a run computes. Without public data it computes nothing. With them,
+    a built-in algorithm of these options declares it, so records from before the work was counted
+    have an answer too.
+
+    Raises RecordError if the algorithm is not built in, or the record does not say how many public
+    examples there are.
+    """
+    spec = record.meta["spec"]
+    algorithm, scenario = spec["algorithm"], spec["scenario"]
+    if "public_data" not in algorithm.get("requires", ()):
+        return NOTHING
+    size = (scenario.get("public") or {}).get("size")
+    place = f"record {record.run_id} ({record.scenario}, {record.selector}, seed {record.seed}): the server's work is not known"
+    if algorithm.get("origin") or algorithm["name"] not in registry.ALGORITHMS:
+        raise RecordError(f"{place}: its algorithm is not built in")
+    if size is None:
+        raise RecordError(f"{place}: its scenario has no public.size")
+    clients = int(scenario["clients"])
+    info = Info(clients, lambda: np.ones(clients), public_shape=(size, 1))
+    try:
+        work: ServerWork = registry.find("algorithm", algorithm["name"]).make(algorithm["options"]).server_work(info)
+    except UsageError as error:
+        raise RecordError(f"{place}: {error}") from None
+    return work
+
+
+def server_passes(record: Record) -> npt.NDArray[np.int64]:
+    """Returns the server's work at every evaluation of a run (T,), in forward passes of an example:
+    the column of the curves or, in an older record, what its versions took. The work before the
+    first job counts from the start then. Raises RecordError as `server_work` does."""
+    column = record.curves.get(SERVER_CURVE)
+    if column is not None:
+        return np.asarray(column, np.int64)
+    work = server_work(record)
+    return work.first_passes + work.passes * np.asarray(record.curves["version"], np.int64)
+
+
+def server_examples(record: Record) -> dict[str, int]:
+    """Returns the forward passes and the gradients of examples that the server computed in the whole
+    run, by the names that the ledger has for them. Empty if its algorithm has no work for it.
+    Raises RecordError as `server_work` does."""
+    ledger = record.meta["ledger"]
+    names = ("server_forward_examples", "server_gradient_examples")
+    if names[0] in ledger:
+        return {name: int(ledger[name]) for name in names}
+    work, updates = server_work(record), int(ledger["updates"])
+    counts = work.first_forward + updates * work.forward, work.first_gradients + updates * work.gradients
+    return dict(zip(names, counts, strict=True)) if any(work) else {}
+
+
+def all_gradient_evaluations(record: Record) -> npt.NDArray[np.float64]:
+    """Returns what clients and server computed by every evaluation of a run (T,), in mini-batch
+    gradients of the clients' batch size; a forward pass of an example at the server is a third of
+    its gradient. Raises RecordError as `server_work` does."""
+    batch_size = record.meta["spec"]["scenario"]["local"]["batch_size"]
+    at_server = server_passes(record) / (PASSES_OF_A_GRADIENT * batch_size)
+    return np.asarray(record.curves["gradient_evaluations"] + at_server, np.float64)

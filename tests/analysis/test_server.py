@@ -1,0 +1,78 @@
+"""What the server computed, from new records, from old ones and from those of others."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from fedbench import registry
+from fedbench.analysis.server import all_gradient_evaluations, server_examples, server_passes, server_work
+from fedbench.engine.run import Run
+from fedbench.engine.spec import RunSpec
+from fedbench.errors import RecordError
+from fedbench.results.record import CURVES, SERVER_LEDGER, Record
+from fedbench.scenarios.load import load
+from fedbench.types import ServerWork
+
+SMALL = ["clients=8", "budget.seconds=6", "local.steps=3", "task.model=softmax", "public.size=130"]
+
+
+def run(selector: str) -> Record:
+    return Run(RunSpec(load("digits-demo", SMALL), registry.algorithm(selector), 0)).record()
+
+
+def from_before(record: Record) -> Record:
+    """A record from before the server's work was counted."""
+    ledger = {name: value for name, value in record.meta["ledger"].items() if name not in SERVER_LEDGER}
+    digests = {name: value for name, value in record.meta["digests"].items() if name != "server"}
+    return Record(record.meta | {"ledger": ledger, "digests": digests}, {name: record.curves[name] for name in CURVES})
+
+
+@pytest.fixture(scope="module")
+def fedecho() -> Record:
+    return run("fedecho[buffer_size=2,concurrency=5]")
+
+
+def test_an_older_record_says_the_same(fedecho: Record) -> None:
+    old = from_before(fedecho)
+    assert server_work(old) == server_work(fedecho) == ServerWork(forward=2 * 130, gradients=130)
+    assert server_passes(old).tolist() == server_passes(fedecho).tolist() == (650 * fedecho.curves["version"]).tolist()
+    updates = fedecho.meta["ledger"]["updates"]
+    assert server_examples(old) == server_examples(fedecho)
+    assert server_examples(old) == {"server_forward_examples": 260 * updates, "server_gradient_examples": 130 * updates}
+
+
+def test_clients_and_server_together_in_batches_of_ten(fedecho: Record) -> None:
+    at_server = fedecho.curves["version"] * (130 + 260 / 3) / 10
+    assert all_gradient_evaluations(fedecho) == pytest.approx(fedecho.curves["gradient_evaluations"] + at_server)
+
+
+def test_without_public_data_a_server_computes_nothing() -> None:
+    record = run("fedbuff[buffer_size=2,concurrency=5]")
+    assert server_work(record) == ServerWork()
+    assert server_examples(record) == {}
+    assert not server_passes(record).any()
+    assert np.array_equal(all_gradient_evaluations(record), record.curves["gradient_evaluations"])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda spec: spec["algorithm"].update(origin={"kind": "file"}), "its algorithm is not built in"),
+        (lambda spec: spec["algorithm"].update(name="nobodys"), "its algorithm is not built in"),
+        (lambda spec: spec["scenario"]["public"].update(size=None), "its scenario has no public.size"),
+        (lambda spec: spec["algorithm"]["options"].update(buffer_size=0), "buffer_size must be an integer >= 1, got 0"),
+    ],
+)
+def test_what_cannot_be_known_is_refused(change: Callable[..., None], words: str, fedecho: Record) -> None:
+    old = from_before(fedecho)
+    spec = old.meta["spec"]
+    algorithm = {**spec["algorithm"], "options": dict(spec["algorithm"]["options"])}
+    scenario = {**spec["scenario"], "public": dict(spec["scenario"]["public"])}
+    changed = dataclasses.replace(old, meta=old.meta | {"spec": {**spec, "algorithm": algorithm, "scenario": scenario}})
+    change(changed.meta["spec"])
+    with pytest.raises(RecordError, match=f"the server's work is not known: .*{words}"):
+        server_passes(changed)

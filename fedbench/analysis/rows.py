@@ -11,13 +11,16 @@ from typing import Any
 from fedbench.analysis.axes import Axis
 from fedbench.analysis.curves import Curve, last_k_mean, mean_curve
 from fedbench.analysis.hits import Hits, hits
+from fedbench.analysis.server import public_logits_vectors, server_examples
 from fedbench.analysis.standings import UNKNOWN, Comparison
 from fedbench.analysis.statistics import Estimate, estimate
+from fedbench.errors import RecordError
 from fedbench.results.record import Record
 
 FINAL = ("test_accuracy", "test_loss", "client_accuracy_mean", "client_accuracy_worst_decile")
 LEDGER = ("bytes_up", "bytes_down", "bytes_wasted", "busy_fraction", "staleness_mean", "participation_gini")
 WORK = ("gradient_evaluations", "trained_steps", "avoided_steps")
+SERVER = ("server_forward_examples", "server_gradient_examples", "public_logits_vectors")
 LOST = ("jobs_left", "jobs_dropped_out", "jobs_late")
 LOSSES = (*LOST, "lost_share", "wasted_share")
 AT_HORIZON = "test_accuracy_at_horizon"
@@ -33,7 +36,8 @@ class Row:
     outcomes, ended_by: the number of seeds by state, and by the cause of the end.
     measures: estimates over seeds by name. The names are FINAL, `updates` (the final version),
     LAST_MEAN, AT_HORIZON, LEDGER, WORK and LOSSES. LOSSES are the jobs lost and late by cause,
-    their share of all jobs, and the share of the local steps done that no update consumed.
+    their share of all jobs, and the share of the local steps done that no update consumed. If the
+    server computes with models, there are SERVER too.
     to_target: for each target of the scenario, in its order, what the seeds needed.
     curve: the mean test accuracy.
     left_out: why its accuracy is not compared; empty if it is.
@@ -103,7 +107,20 @@ def _measures(runs: Sequence[Record]) -> dict[str, Estimate]:
     measures |= {name: estimate(ledger.get(name) for ledger in ledgers) for name in (*LEDGER, *WORK, *LOST)}
     measures["lost_share"] = estimate(_share(ledger, LOST, "jobs") for ledger in ledgers)
     measures["wasted_share"] = estimate(_share(ledger, ("steps_wasted",), "steps_done") for ledger in ledgers)
-    return measures
+    return measures | _of_server(runs)
+
+
+def _of_server(runs: Sequence[Record]) -> dict[str, Estimate]:
+    """Returns the measures of the server's own work; none if it has none, or if it is not known."""
+    try:
+        counted: list[dict[str, float]] = [{**server_examples(run)} for run in runs]
+    except RecordError:
+        return {}
+    if not all(counted):
+        return {}
+    for run, one in zip(runs, counted, strict=True):
+        one["public_logits_vectors"] = public_logits_vectors(run)
+    return {name: estimate(one[name] for one in counted) for name in SERVER}
 
 
 def _share(ledger: Mapping[str, Any], parts: Sequence[str], whole: str) -> float | None:

@@ -64,6 +64,17 @@ def server_examples(record: Record) -> dict[str, int]:
     return dict(zip(names, counts, strict=True)) if any(work) else {}
 
 
+def public_logits_vectors(record: Record) -> float:
+    """Returns what the public logits that the server keeps come to, in vectors of the model's size:
+    what the ledger says or, in an older record, the logits kept at the end over the size of a model
+    kept for its client, since who computes logits of clients' models keeps old models too."""
+    ledger = record.meta["ledger"]
+    if "public_logits_vectors" in ledger:
+        return float(ledger["public_logits_vectors"])
+    logits, models = (ledger.get(name, 0) for name in ("public_logits_bytes", "checkpoint_bytes_peak"))
+    return float(logits * ledger["messages_peak"] / models) if logits and models else 0.0
+
+
 def all_gradient_evaluations(record: Record) -> npt.NDArray[np.float64]:
     """Returns what clients and server computed by every evaluation of a run (T,), in mini-batch
     gradients of the clients' batch size; a forward pass of an example at the server is a third of

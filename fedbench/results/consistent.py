@@ -152,5 +152,5 @@ def _server(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]
     if counted:
         column = record.curves[SERVER_CURVE]
         yield f"curves.{SERVER_CURVE}", True, bool((column >= 0).all() and (np.diff(column) >= 0).all())
-        total = ledger["server_forward_examples"] + PASSES_OF_A_GRADIENT * ledger["server_gradient_examples"]
-        yield f"curves.{SERVER_CURVE}", True, not len(column) or bool(column[-1] <= total)
+        forward, gradients = (ledger.get(name, 0) for name in ("server_forward_examples", "server_gradient_examples"))
+        yield f"curves.{SERVER_CURVE}", True, not len(column) or int(column[-1]) <= forward + PASSES_OF_A_GRADIENT * gradients

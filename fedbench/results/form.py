@@ -96,6 +96,10 @@ class _Ledger(_Part):
     updates: Count
     trained_steps: Count
     gradient_evaluations: Count
+    server_forward_examples: Count = 0
+    server_gradient_examples: Count = 0
+    server_busy_seconds: Amount = 0
+    public_logits_vectors: Amount = 0
     bytes_up: Count
     bytes_down: Count
     staleness_max: Count

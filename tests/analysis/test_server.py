@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from fedbench import registry
-from fedbench.analysis.server import all_gradient_evaluations, server_examples, server_passes, server_work
+from fedbench.analysis.axes import SECONDS
+from fedbench.analysis.rows import SERVER, row
+from fedbench.analysis.server import all_gradient_evaluations, public_logits_vectors, server_examples, server_passes, server_work
 from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import RecordError
@@ -50,8 +52,22 @@ def test_clients_and_server_together_in_batches_of_ten(fedecho: Record) -> None:
     assert all_gradient_evaluations(fedecho) == pytest.approx(fedecho.curves["gradient_evaluations"] + at_server)
 
 
+def test_logits_in_vectors_of_650_parameters(fedecho: Record) -> None:
+    assert public_logits_vectors(fedecho) == pytest.approx(8 * 130 * 10 / 650)
+    reported = fedecho.meta["ledger"]["public_logits_bytes"] / (4 * 130 * 10)
+    assert public_logits_vectors(from_before(fedecho)) == pytest.approx(reported * 130 * 10 / 650)
+
+
+def test_a_row_has_measures_of_its_server(fedecho: Record) -> None:
+    measures = row("fedecho", (fedecho,), SECONDS).measures
+    assert {name: measures[name].mean for name in SERVER[:2]} == server_examples(fedecho)
+    assert measures[SERVER[2]].mean == 16
+    assert row("fedecho", (from_before(fedecho),), SECONDS).measures[SERVER[0]] == measures[SERVER[0]]
+
+
 def test_without_public_data_a_server_computes_nothing() -> None:
     record = run("fedbuff[buffer_size=2,concurrency=5]")
+    assert not set(SERVER) & set(row("fedbuff", (record,), SECONDS).measures)
     assert server_work(record) == ServerWork()
     assert server_examples(record) == {}
     assert not server_passes(record).any()

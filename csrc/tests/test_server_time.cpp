@@ -1,4 +1,5 @@
-// What changes when the server's own work takes time: hand-made timelines of all policies, and laws.
+// What changes when the server's own work takes time: hand-made timelines of all policies, and
+// laws.
 #include <algorithm>
 #include <limits>
 #include <string>

@@ -14,9 +14,9 @@ NOTHING = ServerWork()
 
 
 def server_work(record: Record) -> ServerWork:
-    """Returns what the server of a run computes. Without public data it computes nothing. With them,
-    a built-in algorithm of these options declares it, so records from before the work was counted
-    have an answer too.
+    """Returns what the server of a run computes. Without public data it computes nothing. With
+    them, a built-in algorithm of these options declares it, so records from before the work was
+    counted have an answer too.
 
     Raises RecordError if the algorithm is not built in, or the record does not say how many public
     examples there are.
@@ -52,8 +52,8 @@ def server_passes(record: Record) -> npt.NDArray[np.int64]:
 
 
 def server_examples(record: Record) -> dict[str, int]:
-    """Returns the forward passes and the gradients of examples that the server computed in the whole
-    run, by the names that the ledger has for them. Empty if its algorithm has no work for it.
+    """Returns the forward passes and the gradients of examples that the server computed in the
+    whole run, by the names that the ledger has for them. Empty if its algorithm has no work for it.
     Raises RecordError as `server_work` does."""
     ledger = record.meta["ledger"]
     names = ("server_forward_examples", "server_gradient_examples")

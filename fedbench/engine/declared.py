@@ -31,8 +31,8 @@ def gradient_work(algorithm: Algorithm, info: Info) -> GradientWork:
 
 
 def server_work(algorithm: Algorithm, info: Info) -> ServerWork:
-    """Returns what the server computes. Raises UsageError unless it is a ServerWork of whole numbers
-    >= 0."""
+    """Returns what the server computes. Raises UsageError unless it is a ServerWork of whole
+    numbers >= 0."""
     return _checked(algorithm, "server_work", ServerWork, algorithm.server_work(info), whole=ServerWork._fields)
 
 

@@ -167,8 +167,8 @@ class Ledger:
         )  # fmt: skip
 
     def on_grid(self, name: str, points: int) -> npt.NDArray[np.int64]:
-        """Returns the running totals of updates, steps, gradients, downloads, uploads or preludes at
-        the grid points 0 .. points - 1."""
+        """Returns the running totals of updates, steps, gradients, downloads, uploads or preludes
+        at the grid points 0 .. points - 1."""
         counts = self._grid[name]
         padded = np.concatenate([counts, np.zeros(max(0, points - len(counts)), np.int64)])
         return np.cumsum(padded)[:points]

@@ -170,8 +170,8 @@ def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: 
 
 
 def _own(curves: dict[str, npt.NDArray[Any]], ledger: Mapping[str, Any], place: str) -> dict[str, npt.NDArray[Any]]:
-    """Returns the columns that a run itself has: one whose ledger has no work of the server has only
-    zeros in that column. Raises RecordError if it has others."""
+    """Returns the columns that a run itself has: one whose ledger has no work of the server has
+    only zeros in that column. Raises RecordError if it has others."""
     if SERVER_CURVE not in curves or SERVER_LEDGER[0] in ledger:
         return curves
     if curves[SERVER_CURVE].any():

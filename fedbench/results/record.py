@@ -21,8 +21,8 @@ SCHEMA = 2
 METRICS = ("test_accuracy", "test_loss", "train_loss")
 CURVES = ("seconds", "version", "steps", "gradient_evaluations", "bytes", *METRICS)
 SERVER_CURVE = "server_passes"
-"""A column that the curves of an algorithm have whose server computes with models: the running total
-of that work, in forward passes of an example."""
+"""A column that the curves of an algorithm have whose server computes with models: the running
+total of that work, in forward passes of an example."""
 SERVER_LEDGER = ("server_forward_examples", "server_gradient_examples", "server_busy_seconds", "public_logits_vectors")
 """What the ledger of such an algorithm has beside that of others. Records that were made before the
 work was counted have neither column nor keys, so both have a digest of their own, `server`, and the

@@ -76,8 +76,8 @@ def run(speed: float | None) -> Record:
 
 
 def test_the_clock_of_a_stream_is_the_overlapped_one() -> None:
-    """284 / 0.75 gradients an update, one in about 0.15 s. Times are known up to a point of the grid
-    of 0.05 s."""
+    """284 / 0.75 gradients an update, one in about 0.15 s. Times are known up to a point of the
+    grid of 0.05 s."""
     fast = run(None)
     for speed in (20_000.0, 2_500.0, 1_000.0):
         slow = run(speed)

@@ -1,4 +1,5 @@
-"""`fedbench test`, costs declared: what the server computes and keeps without saying so is found."""
+"""`fedbench test`, costs declared: what the server computes and keeps without saying so is
+found."""
 
 from __future__ import annotations
 

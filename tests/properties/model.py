@@ -1,5 +1,5 @@
-"""Rounds, Stream and Turns with absence, drop-out, deadlines, over-selection and a server whose work
-takes time, in plain Python: slow, and easy to check by eye.
+"""Rounds, Stream and Turns with absence, drop-out, deadlines, over-selection and a server whose
+work takes time, in plain Python: slow, and easy to check by eye.
 
 Times are integers (nanoseconds); windows are lists of (on, off). Time is walked from one instant of
 interest to the next, and every question about windows is answered from the list. Choices are

@@ -176,7 +176,8 @@ public:
     virtual void begin(Scheduler& scheduler) = 0;
     virtual void on_event(Scheduler& scheduler, const Event& event) = 0;
     /// Called when an update has been made, unless the plan ends with it. That is within
-    /// Scheduler::update or, where the server's work takes time, before all else of a later instant.
+    /// Scheduler::update or, where the server's work takes time, before all else of a later
+    /// instant.
     virtual void updated(Scheduler&) {}
     /// Called when the plan has ended: completes the columns of jobs that are still open.
     virtual void end(Scheduler&) {}

@@ -145,8 +145,8 @@ public:
     /// Throws std::invalid_argument, since the client would start and arrive for ever in one
     /// instant.
     [[noreturn]] void refuse_standstill(Slot slot) const;
-    /// Makes a server update, which consumes `slots` (with multiplicity, in arrival order), and then
-    /// calls Policy::updated.
+    /// Makes a server update, which consumes `slots` (with multiplicity, in arrival order), and
+    /// then calls Policy::updated.
     ///
     /// Where the server's work takes time, the update waits until those before it are done, and is
     /// made when its own work is done: the version does not exist before. So the slots stay open,

@@ -67,5 +67,5 @@ class ServerCost:
         """Returns the running total of the work at the grid points 0 .. points - 1, in forward
         passes of an example; a gradient counts as three. The work of an update counts when its
         version is there."""
-        begun = np.arange(points) * ledger.grid_ns >= round(start_seconds * NANOSECONDS)
+        begun = ledger.grid.times_ns(points) >= round(start_seconds * NANOSECONDS)
         return begun * self.work.first_passes + ledger.on_grid("updates", points) * self.work.passes

@@ -106,3 +106,33 @@ def speed_for(reaches: Sequence[Reach], seconds: float, clock: Clock) -> float |
         middle = (low + high) / 2
         low, high = (middle, high) if mean_seconds(reaches, 2.0**middle, clock) > seconds else (low, middle)
     return float(2.0**high)
+
+
+def break_even(
+    runs: Sequence[Record], others: Sequence[Record], metric: str, targets: Sequence[float], clock: Clock
+) -> float | None:
+    """Returns the speed of the server at which two rows need the same mean time to the targets, the
+    other row with a server that needs no time. A target counts if all runs of both rows reached it.
+
+    Args:
+        runs: of the row whose server works, one per seed.
+        others: of the other row.
+        metric: such as test_accuracy.
+        targets: values of the metric.
+        clock: `serial` or `overlapped`.
+
+    Returns:
+        Gradients of an example a second, as `speed_for`; None also if no target counts.
+
+    Raises:
+        RecordError: if the work of a server is not known.
+    """
+    mine: list[Reach] = []
+    theirs: list[float] = []
+    for target in targets:
+        reached = [reach(run, metric, target) for run in runs]
+        beside = [reach(run, metric, target) for run in others]
+        if all(reached) and all(beside):
+            mine += [one for one in reached if one]
+            theirs += [one.seconds for one in beside if one]
+    return speed_for(mine, float(np.mean(theirs)), clock) if mine else None

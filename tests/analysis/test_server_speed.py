@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from fedbench import registry
-from fedbench.analysis.server_speed import Clock, Reach, mean_seconds, overlapped, reach, serial, speed_for
+from fedbench.analysis.server_speed import Clock, Reach, break_even, mean_seconds, overlapped, reach, serial, speed_for
 from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
 from fedbench.results.record import Record
@@ -36,9 +38,9 @@ def test_work_before_the_first_job_delays_both() -> None:
     assert (serial(at_once, 10), overlapped(at_once, 10)) == (pytest.approx(1), pytest.approx(1))
 
 
-def test_a_record_is_read_up_to_its_grid(record: Record) -> None:
+def test_a_record_is_read_up_to_its_grid(record: Callable[..., Record]) -> None:
     """The grid is 5 s. Of 7 updates, the first three are seen at 5 s, and so began after 0 s."""
-    one = record(curve=(0.1, 0.5, 0.8, 0.9), columns={"version": (0, 3, 7, 7)})  # type: ignore[operator]
+    one = record(curve=(0.1, 0.5, 0.8, 0.9), columns={"version": (0, 3, 7, 7)})
     found = reach(one, "test_accuracy", 0.8)
     assert found is not None
     assert found.seconds == 10
@@ -67,6 +69,19 @@ def test_the_speed_for_a_time_is_the_inverse(clock: Clock) -> None:
 def test_serial_is_in_closed_form() -> None:
     """(30 + 20) / 2 gradients in the 2 s by which the mean may grow."""
     assert speed_for([THREE, Reach(4.0, np.array([1.0, 2.0]), WORK)], 8.5, serial) == pytest.approx(25 / 2)
+
+
+def test_where_two_rows_are_equal(record: Callable[..., Record]) -> None:
+    """Both reach 0.5, at 5 and at 10 s, by 10 updates of 700 gradients; 0.8 is reached by one of
+    them, and does not count."""
+    works = {"name": "fedecho", "options": {"buffer_size": 4}, "requires": ["public_data"]}
+    mine, other = record(curve=(0.1, 0.5, 0.8, 0.9)), record(curve=(0.1, 0.2, 0.5, 0.7))
+    mine.meta["spec"]["algorithm"] = works
+    mine.meta["spec"]["scenario"] |= {"public": {"size": 300}}
+    assert break_even([mine], [other], "test_accuracy", [0.5, 0.8], serial) == pytest.approx(10 * 700 / 5)
+    assert break_even([mine], [other], "test_accuracy", [0.5, 0.8], overlapped) == pytest.approx(10 * 700 / 10)
+    assert break_even([mine], [other], "test_accuracy", [0.8], serial) is None
+    assert break_even([other], [mine], "test_accuracy", [0.5], serial) is None
 
 
 def run(speed: float | None) -> Record:

@@ -59,9 +59,12 @@ def server_examples(record: Record) -> dict[str, int]:
     names = ("server_forward_examples", "server_gradient_examples")
     if names[0] in ledger:
         return {name: int(ledger[name]) for name in names}
-    work, updates = server_work(record), int(ledger["updates"])
+    work = server_work(record)
+    if not any(work):
+        return {}
+    updates = int(ledger["updates"])
     counts = work.first_forward + updates * work.forward, work.first_gradients + updates * work.gradients
-    return dict(zip(names, counts, strict=True)) if any(work) else {}
+    return dict(zip(names, counts, strict=True))
 
 
 def public_logits_vectors(record: Record) -> float:

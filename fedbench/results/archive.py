@@ -157,7 +157,7 @@ def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: 
     place = f"{where}, run {row['run_id']:.80}"
     meta = _section(row, "rest", place) | {section: _section(row, column, place) for column, section in SECTIONS.items()}
     try:
-        record = Record(meta, _own(curves, meta["ledger"], place))
+        record = Record(meta, _own(curves, meta.get("ledger"), place))
         said = {name: getattr(record, name) for name in ("run_id", "scenario", "seed", "state")} | {"selector": _written(record)}
     except RecordError as error:
         raise RecordError(f"{place}: {error}") from None
@@ -169,10 +169,10 @@ def _record(row: Mapping[str, Any], curves: dict[str, npt.NDArray[Any]], where: 
     return record
 
 
-def _own(curves: dict[str, npt.NDArray[Any]], ledger: Mapping[str, Any], place: str) -> dict[str, npt.NDArray[Any]]:
+def _own(curves: dict[str, npt.NDArray[Any]], ledger: Any, place: str) -> dict[str, npt.NDArray[Any]]:
     """Returns the columns that a run itself has: one whose ledger has no work of the server has
     only zeros in that column. Raises RecordError if it has others."""
-    if SERVER_CURVE not in curves or SERVER_LEDGER[0] in ledger:
+    if SERVER_CURVE not in curves or (isinstance(ledger, Mapping) and SERVER_LEDGER[0] in ledger):
         return curves
     if curves[SERVER_CURVE].any():
         raise RecordError(f"{place}: curves.{SERVER_CURVE}: expected zeros, since its ledger has no work of the server")

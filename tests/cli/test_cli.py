@@ -78,7 +78,7 @@ def test_a_million_jobs_are_planned_without_data_or_torch() -> None:
     """Mean staleness is (M_c - 1) / M whatever the speeds; peak memory stays below 500 MB."""
     result = fedbench(*PLAN_1M, "--set", "budget.updates=10000", "--json")
     (plan,) = rows(result.stdout)
-    assert (plan["jobs"], plan["updates"], plan["outcome"]) == (1_000_000, 10_000, "finished")
+    assert (plan["jobs_consumed"], plan["updates"], plan["outcome"]) == (1_000_000, 10_000, "finished")
     assert plan["staleness_mean_steady"] == pytest.approx((10_000 - 1) / 100, rel=0.01)
     assert plan["peak_mb"] < 500
 

@@ -54,7 +54,7 @@ def server_passes(record: Record) -> npt.NDArray[np.int64]:
 def server_examples(record: Record) -> dict[str, int]:
     """Returns the forward passes and the gradients of examples that the server computed in the
     whole run, by the names that the ledger has for them. Empty if its algorithm has no work for it.
-    Raises RecordError as `server_work` does."""
+    Raises RecordError as `server_work` does, and without the number of updates."""
     ledger = record.meta["ledger"]
     names = ("server_forward_examples", "server_gradient_examples")
     if names[0] in ledger:
@@ -62,6 +62,8 @@ def server_examples(record: Record) -> dict[str, int]:
     work = server_work(record)
     if not any(work):
         return {}
+    if "updates" not in ledger:
+        raise RecordError(f"record {record.run_id}: ledger.updates is missing, so the server's work is not known")
     updates = int(ledger["updates"])
     counts = work.first_forward + updates * work.forward, work.first_gradients + updates * work.gradients
     return dict(zip(names, counts, strict=True))

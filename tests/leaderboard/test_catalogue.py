@@ -6,9 +6,9 @@ import html
 from pathlib import Path
 
 from fedbench import registry
-from fedbench.descriptions import describe_algorithm, memory_text, traffic_text, work_text
+from fedbench.descriptions import describe_algorithm, memory_text, server_text, traffic_text, work_text
 from fedbench.leaderboard.pages.catalogue import paragraphs, render, source
-from fedbench.types import GradientWork
+from fedbench.types import GradientWork, ServerMemory, ServerWork
 from tests.cli.commands import fedbench
 
 
@@ -41,8 +41,16 @@ def test_costs_in_words() -> None:
     assert work_text(GradientWork(1, 0)) == "1 mini-batch a step"
     assert work_text(GradientWork(2, 1)) == "2 mini-batches a step, 1 over all examples"
     assert describe_algorithm(registry.find("algorithm", "fedlin"))["gradient_work"] == "2 mini-batches a step"
-    assert memory_text((3, 1, 1)) == "3 model-sized + 1 a client + 1 a version in flight"
-    assert memory_text((1, 0, 0)) == "1 model-sized"
+    assert memory_text(ServerMemory(3, 1, 1)) == "3 model-sized + 1 a client + 1 a version in flight"
+    assert memory_text(ServerMemory()) == "1 model-sized"
+    assert memory_text(ServerMemory(public_logits=30)) == "1 model-sized + the logits of every client on the public examples"
+    assert server_text(ServerWork()) == "nothing"
+    assert (
+        server_text(ServerWork(2000, 30))
+        == "2,000 forward passes and 30 gradients of an example an update, with 1,000 public examples"
+    )
+    assert server_text(ServerWork(first_forward=7)) == "7 forward passes before the first job, with 1,000 public examples"
+    assert "10,000 forward passes and 1,000 gradients" in describe_algorithm(registry.find("algorithm", "fedecho"))["server_work"]
 
 
 def test_command(tmp_path: Path) -> None:

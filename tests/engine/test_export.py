@@ -28,10 +28,10 @@ def test_parquet_holds_the_plan(tmp_path: Path) -> None:
     write_parquet(SPEC, tmp_path)
     jobs, updates = (pq.read_table(tmp_path / f"{name}.parquet").to_pandas() for name in ("jobs", "updates"))
     summary = plan(SPEC)
-    assert len(jobs) == summary.jobs_created
-    assert (jobs["consumed_by"] >= 0).sum() == summary.jobs
+    assert len(jobs) == summary.jobs
+    assert (jobs["consumed_by"] >= 0).sum() == summary.jobs_consumed
     assert updates["version"].tolist() == list(range(1, summary.updates + 1))
-    assert updates["entries"].sum() == summary.jobs
+    assert updates["entries"].sum() == summary.jobs_consumed
     tau = jobs["consumed_by"] - jobs["base"]
     assert np.isclose(tau[jobs["consumed_by"] >= 0].mean(), summary.staleness_mean)
 
@@ -41,7 +41,7 @@ def test_the_trace_is_a_timeline(tmp_path: Path) -> None:
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert len(events) == count
     trained = [e for e in events if e["name"].startswith("train")]
-    assert len(trained) == plan(SPEC).jobs_created
+    assert len(trained) == plan(SPEC).jobs
     assert sum(e["ph"] == "i" for e in events) == plan(SPEC).updates
     for client in range(6):  # a client trains one job at a time
         own = sorted((e["ts"], e["dur"]) for e in trained if e["tid"] == client)
@@ -77,6 +77,6 @@ def test_a_plan_may_end_early(tmp_path: Path) -> None:
     """As that of a run that stopped at its target."""
     write_parquet(SPEC, tmp_path, end_seconds=2.0)
     short = RunSpec(load(SPEC.scenario, ["budget.seconds=2"]), SPEC.algorithm, 0)
-    assert len(pq.read_table(tmp_path / "jobs.parquet")) == plan(short).jobs_created < plan(SPEC).jobs_created
+    assert len(pq.read_table(tmp_path / "jobs.parquet")) == plan(short).jobs < plan(SPEC).jobs
     assert write_trace(SPEC, tmp_path / "a.json", end_seconds=2.0) == write_trace(short, tmp_path / "b.json")
     assert (tmp_path / "a.json").read_text() == (tmp_path / "b.json").read_text()

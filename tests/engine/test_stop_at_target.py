@@ -35,7 +35,7 @@ RAGGED = [STOP, "partition={kind: two_class}", "evaluation.every_seconds=0.5"]
 """A target is met and missed again before it is held."""
 ALGORITHMS: list[Any] = [
     "fedavg[cohort_size=2]", "fedbuff[buffer_size=2]", "scaffold[cohort_size=2]", "quafl[cohort_size=2]",
-    "defedavg_iid[cohort_size=3]", "defedavg_niid[cohort_size=3]", "fedecho[buffer_size=2,distill_steps=2]",
+    "defedavg_iid[cohort_size=3,server_lr=1]", "defedavg_niid[cohort_size=3,server_lr=1]", "fedecho[buffer_size=2,distill_steps=2]",
     LargestUpdates(cohort_size=2),
 ]  # fmt: skip
 

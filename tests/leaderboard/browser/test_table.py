@@ -100,7 +100,7 @@ def test_the_focus_stays_when_a_pin_goes(visit: Open, site: Path) -> None:
 
 def test_words_find_names_and_options(visit: Open, site: Path) -> None:
     page = visit(site, "table.html")
-    page.get_by_label("Algorithm", exact=True).fill("FEDBUFF lr=0.1")
+    page.get_by_label("Algorithm", exact=True).fill("FEDBUFF lr=0.05")
     assert names(page) == ["fedbuff[buffer_size=5]"]
     page.get_by_label("Algorithm", exact=True).fill("alert")
     assert names(page) == [HOSTILE], "a hostile name is a name"
@@ -123,7 +123,7 @@ def test_a_drawer_says_where_a_row_is_from(visit: Open, site: Path) -> None:
         "native",
         "0, 1, 2, 3, 4",
         "checked",
-        "local_lr=0.1",
+        "local_lr=0.05",
     ):
         assert part in text
     assert "null" not in text

@@ -17,14 +17,13 @@ from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import as_recorded
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.launch.progress import watching
-from fedbench.leaderboard.verdicts import KINDS
 from fedbench.papers import cells as papers
 from fedbench.papers import orders_of_convergence, runs
 from fedbench.papers.cells import Cell
 from fedbench.papers.document import counts_by_kind, differing, ours
 from fedbench.papers.price import price, spent
 from fedbench.papers.reading import Find
-from fedbench.papers.rules import ORDERS
+from fedbench.papers.rules import KINDS, ORDERS
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
 from fedbench.results import archive
 from fedbench.results.record import Record
@@ -168,7 +167,7 @@ def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
         rows = [_row(one, keys) for one in verdicts if one.cell in several]
         print_table(of, ("cell", "setting", "printed", "ours", "verdict", "hours", "why"), rows)
     for kind, words in counts_by_kind(verdicts).items():
-        say(_counted(KINDS[kind][0].lower(), words))
+        say(_counted(KINDS[kind].lower(), words))
     for name, standing_in in (("orders of two measured results", False), ("orders read off what stands in", True)):
         found = Counter(one.order for one in ordered if bool(one.substitute) is standing_in)
         if found:

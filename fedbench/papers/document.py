@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from fedbench import bibliography
-from fedbench.leaderboard.verdicts import KINDS
 from fedbench.papers import alignment, experiment
 from fedbench.papers.cells import PAPERS, Cell, chosen, tables, written
 from fedbench.papers.curves import curves
 from fedbench.papers.orders_of_convergence import BESIDE, Claims
 from fedbench.papers.price import spent
 from fedbench.papers.reading import Find, read_varied
-from fedbench.papers.rules import VERSION, WORDS
+from fedbench.papers.rules import KINDS, VERSION, WORDS
 from fedbench.papers.runs import used
 from fedbench.papers.verdicts import Ordered, Verdict, all_verdicts, orders
 

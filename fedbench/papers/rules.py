@@ -108,6 +108,8 @@ Word = Literal[
 WORDS: tuple[Word, ...] = get_args(Word)
 Order = Literal["kept", "broken", "undecided", "kept once", "broken once"]
 ORDERS: tuple[Order, ...] = get_args(Order)
+KINDS: Mapping[str, str] = {"runs": "Measured results", "configuration": "Constants", "theory": "Rates of convergence"}
+"""What the numbers of a table are, by the kind of the table. Kinds are never counted together."""
 IN_SHORT: Mapping[Word | Order, str] = {
     "reproduced": f"The whole 95 % interval of ours / printed lies in [{LOW}, {HIGH}], with at least {FEWEST} seeds. For an accuracy, the "
     f"interval of ours - printed lies within ±{POINTS} points.",

@@ -220,6 +220,7 @@ def test_counts_of_one_kind() -> None:
 def test_the_words_are_those_of_the_rules() -> None:
     assert WORDS == rules.WORDS
     assert ORDERS == rules.ORDERS
+    assert {kind: name for kind, (name, _) in KINDS.items()} == rules.KINDS
     assert {word for _, several in KINDS.values() for word in several} == set(WORDS)
     assert set(SIGNS) == set(TONES)
     assert len({SIGNS[word] for word in WORDS}) == len(WORDS), "a sign tells verdicts apart without colour"

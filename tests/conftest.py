@@ -61,6 +61,7 @@ def record(
         "name": scenario,
         "about": "A slow tail of clients.",
         "clients": 100,
+        "local": {"steps": 5, "batch_size": 10},
         "budget": {"updates": 400, "seconds": BUDGET, "jobs": None},
         "evaluation": {"every_seconds": 1.0},
         "targets": [{"metric": "test_accuracy", "value": TARGET}],

@@ -1,10 +1,9 @@
-"""The board of one scenario: when every row reaches the targets, and which rows the seeds can tell
-apart.
+"""The board of one scenario: what every row spends until it holds the targets, and, within each
+group of rows that share a system, which ones may be the best.
 
-Rows are ordered by their time to the targets. For one seed this is the mean over the targets of the
-virtual seconds, where a miss counts with the budget. It is the area above the curve of targets
-reached, so nobody has to choose one target. Source of the idea: Hansen et al. 2016 (COCO), runtime
-over many targets.
+The cost of a row is the geometric mean, over seeds and targets, of what it spends until it holds a
+target. Nobody has to choose one target. Only targets that get a verdict enter. Source of the idea:
+Hansen et al. 2016 (COCO), runtime over many targets.
 """
 
 from __future__ import annotations
@@ -15,34 +14,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbench.analysis.axes import AXES
-from fedbench.analysis.duel import restricted
-from fedbench.analysis.hits import first_hit
-from fedbench.analysis.paired import BySeed, Pair, pairs, resolution, tie_classes
-from fedbench.analysis.profiles import Problem, Times, pareto
-from fedbench.analysis.statistics import Estimate, estimate
+from fedbench.analysis.axes import AXES, SECONDS
+from fedbench.analysis.best import Ratio, compare
+from fedbench.analysis.costs import Costs, Reached, reached, resolved
+from fedbench.analysis.groups import Group, group_of_run
+from fedbench.analysis.profiles import Problem, Times
+from fedbench.analysis.ranking import Ranking
+from fedbench.analysis.reaching import RULES, Rule
+from fedbench.analysis.scatter import Prior, prior_of
 from fedbench.analysis.survival import median_arrival
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 
-CLOCK = 1e-9
-"""The smallest time in virtual seconds that enters a ratio, since a target may be met at once."""
+BOARD_AXES = ("seconds", "gradient_evaluations", "bytes")
+"""The axes on which every group has a board."""
+BySeed = Mapping[int, float]
+Rows = Mapping[str, Sequence[Record]]
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """When one row reaches one target.
+    """When one row holds one target.
 
-    reached: by seed the virtual seconds, infinite for a miss. A run that does not finish misses all
-    targets.
-    restricted: the mean time over seeds, in which a miss counts with the budget.
-    median: the Kaplan-Meier median in virtual seconds, None if fewer than half of the seeds arrive.
-    bytes: the mean number of bytes sent until the target, None unless every seed arrives.
+    has_verdict: whether the target enters the cost of the row's group.
+    reached: by seed the virtual seconds, infinite for a miss.
+    cost: the geometric mean over seeds of the seconds, where a miss counts with what the run had
+    spent when it was last seen. With fewer hits than seeds it is a lower bound.
+    median: the Kaplan-Meier median in seconds, None if fewer than half of the seeds arrive.
+    bytes: the geometric mean of the bytes sent by then, None unless every seed arrives.
     """
 
     target: float
+    has_verdict: bool
     reached: BySeed
-    restricted: Estimate
+    cost: float
     median: float | None
     bytes: float | None
 
@@ -55,24 +60,20 @@ class Arrival:
 class Standing:
     """A row of the board.
 
-    seconds: its time to the targets by seed.
-    mean: the mean of `seconds`.
+    group: its system, in which it is compared.
+    ranking: that of its group in virtual seconds, None for a reference, which is shown and not
+    compared.
+    arrivals: what becomes of every target.
     unfinished: the number of runs that diverged, stalled or failed.
-    place: the number of its tie class, 0 for the earliest, None for a reference, which is shown and
-    not ranked.
+    under_way: the mean number of clients at work, None if the records do not say it.
     """
 
     row: str
+    group: Group
+    ranking: Ranking | None
     arrivals: tuple[Arrival, ...]
-    seconds: BySeed
-    mean: Estimate
     unfinished: int
-    place: int | None
-
-    @property
-    def hits(self) -> int:
-        """Returns the number of pairs of a seed and a target that it reaches."""
-        return sum(one.hits for one in self.arrivals)
+    under_way: float | None
 
     @property
     def attempts(self) -> int:
@@ -80,116 +81,208 @@ class Standing:
         return sum(len(one.reached) for one in self.arrivals)
 
     @property
+    def hits(self) -> int:
+        """Returns the number of pairs of a seed and a target that it reaches."""
+        return sum(one.hits for one in self.arrivals)
+
+    @property
     def solved(self) -> float:
         """Returns the share of its pairs of a seed and a target that it reaches."""
         return self.hits / self.attempts
 
+    @property
+    def decided(self) -> list[Arrival]:
+        """Returns the arrivals at the targets that get a verdict; at all of them if none does."""
+        return [one for one in self.arrivals if one.has_verdict] or list(self.arrivals)
+
+    @property
+    def cost(self) -> float:
+        """Returns the geometric mean of the seconds to `decided`."""
+        return math.exp(sum(math.log(one.cost) for one in self.decided) / len(self.decided))
+
+    @property
+    def is_bound(self) -> bool:
+        """Returns whether the cost is only a lower bound, because one of `decided` is missed."""
+        return any(one.hits < len(one.reached) for one in self.decided)
+
+    @property
+    def regret(self) -> Ratio | None:
+        """Returns its cost over that of the cheapest row of its group, None if it is not
+        compared."""
+        return None if self.ranking is None or self.hits == 0 else self.ranking.regret(self.row)
+
+    @property
+    def is_best(self) -> bool:
+        """Returns whether it is in the set of the best of its group."""
+        return self.ranking is not None and self.row in self.ranking.best
+
 
 @dataclass(frozen=True)
 class Board:
-    """The standings of one scenario.
+    """All rows of one scenario.
 
-    standings: all rows from the earliest to the latest, references among them.
-    first: the earliest ranked row and all ranked rows that the seeds cannot tell from it. Rows that
-    reach no target at all are left out.
+    standings: references first, then group by group, from the smallest cost to the largest.
+    rankings: by group and axis.
+    leaders: by group and rule of reaching the row with the smallest cost in seconds.
     budget: virtual seconds.
-    resolution: the smallest difference in the time to the targets that such a board shows with
-    probability 0.8.
     """
 
     standings: tuple[Standing, ...]
-    first: tuple[Standing, ...]
+    rankings: Mapping[tuple[Group, str], Ranking]
+    leaders: Mapping[tuple[Group, Rule], str | None]
     budget: float
-    resolution: float | None
+
+    @property
+    def groups(self) -> list[Group]:
+        """Returns the groups, from the fewest clients at work to the most."""
+        return sorted({group for group, _ in self.rankings})
+
+    def ranking(self, group: Group, axis: str = SECONDS.name) -> Ranking:
+        return self.rankings[group, axis]
+
+    def members(self, group: Group) -> list[str]:
+        """Returns the rows of a group, from the smallest cost to the largest."""
+        return [one.row for one in self.ranked if one.group == group]
 
     @property
     def ranked(self) -> list[Standing]:
         """Returns the standings without the references."""
-        return [one for one in self.standings if one.place is not None]
+        return [one for one in self.standings if one.ranking is not None]
 
     def of(self, row: str) -> Standing | None:
         """Returns the standing of a row, None if it is not on the board."""
         return next((one for one in self.standings if one.row == row), None)
 
-    def is_first(self, row: str) -> bool:
-        """Returns whether a row is among `first`."""
-        return any(one.row == row for one in self.first)
 
-    def front(self, target: float) -> list[str]:
-        """Returns the ranked rows that no other beats in both seconds and bytes to a target, among
-        those whose seeds all reach it."""
-        costs = {
-            standing.row: (one.restricted.mean, one.bytes)
-            for standing in self.ranked
-            for one in standing.arrivals
-            if one.target == target and one.bytes is not None and one.restricted.mean is not None
-        }
-        return pareto(costs)
+def board(rows: Rows, *, references: frozenset[str] = frozenset(), groups: Mapping[str, Group] | None = None) -> Board:
+    """Returns the board of one scenario, see `boards`."""
+    return boards({"": rows}, references=references, groups={"": groups or {}})[""]
 
 
-def board(rows: Mapping[str, Sequence[Record]], *, references: frozenset[str] = frozenset()) -> Board:
-    """Returns the board of one scenario from the runs of its rows, one run a seed. The rows of
-    `references` are not ranked.
+def boards(
+    points: Mapping[str, Rows],
+    *,
+    references: frozenset[str] = frozenset(),
+    groups: Mapping[str, Mapping[str, Group]] | None = None,
+) -> dict[str, Board]:
+    """Returns the boards of several scenarios, by point. What is known of the scatter of rows is
+    learnt from all of them together.
+
+    Args:
+        points: by point, the runs of every row, one a seed, the same seeds for all.
+        references: rows that are shown and not compared.
+        groups: by point, the groups of the rows; by default what their records say.
 
     Raises:
-        UsageError: if the scenario has no targets.
-        RecordError: without rows, for a row without runs, or for rows of several scenarios.
+        UsageError: if a scenario has no targets.
+        RecordError: without rows, for rows of several scenarios, or with different seeds.
     """
+    found = {point: _gathered(rows, references, (groups or {}).get(point, {})) for point, rows in points.items()}
+    priors = {axis: prior_of(costs for one in found.values() for costs in one.costs(axis)) for axis in BOARD_AXES}
+    return {point: _board(points[point], one, priors) for point, one in found.items()}
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """What a scenario's runs reach.
+
+    groups: of every row.
+    members: by group when the compared rows reach their targets, and the targets that get a
+    verdict.
+    references: when the references do.
+    """
+
+    groups: Mapping[str, Group]
+    members: Mapping[Group, tuple[Reached, tuple[float, ...]]]
+    references: Reached | None
+
+    def costs(self, axis: str) -> list[Costs]:
+        """Returns the costs of every group that has targets with a verdict, at these targets."""
+        return [found.on(AXES[axis]).at(targets) for found, targets in self.members.values() if targets]
+
+    def of(self, row: str) -> Reached:
+        found = self.members[self.groups[row]][0] if self.groups[row] in self.members else None
+        if found is not None and row in found.rows:
+            return found
+        assert self.references is not None
+        return self.references
+
+
+def _gathered(rows: Rows, references: frozenset[str], groups: Mapping[str, Group]) -> _Gathered:
     scenarios = {run.meta["spec"]["scenario_hash"]: run.meta["spec"]["scenario"] for runs in rows.values() for run in runs}
     if len(scenarios) != 1 or not all(rows.values()):
         raise RecordError(f"board: expected rows with runs of one scenario, got {len(rows)} rows of {len(scenarios)} scenarios")
     (scenario,) = scenarios.values()
-    targets, budget = scenario["targets"], float(scenario["budget"]["seconds"])
-    if not targets:
+    if not scenario["targets"]:
         raise UsageError("board: the scenario has no targets, so there is no time to them")
-    found = {row: tuple(_arrival(runs, target, budget) for target in targets) for row, runs in rows.items()}
-    seconds = {row: _over_targets(several, budget) for row, several in found.items()}
-    ranked = {row: own for row, own in seconds.items() if row not in references}
-    least = float(scenario["evaluation"]["every_seconds"])
-    compared = pairs(ranked, least=least)
-    classes = tie_classes(ranked, compared, higher_is_better=False)
-    place = {row: number for number, several in enumerate(classes) for row in several}
-    standings = [
-        Standing(
-            row=row,
-            arrivals=found[row],
-            seconds=seconds[row],
-            mean=estimate(seconds[row].values()),
-            unfinished=sum(run.state != "finished" for run in rows[row]),
-            place=place.get(row),
-        )
-        for row in sorted(rows, key=lambda row: float(np.mean(list(seconds[row].values()))))
-    ]
-    never = {one.row for one in standings if one.solved == 0}
-    shows = resolution(ranked, len(ranked), least=least, still=never)
-    return Board(tuple(standings), _first(standings, compared), budget, shows)
-
-
-def _first(standings: Sequence[Standing], compared: Sequence[Pair]) -> tuple[Standing, ...]:
-    """Returns the earliest ranked row and all that cannot be told from it. The tie classes do not
-    say this: a class ends at the first row that can be told apart, and behind it there may be a row
-    with more scatter that cannot."""
-    ranked = [one for one in standings if one.place is not None and one.solved > 0]
-    apart = {frozenset((pair.a, pair.b)) for pair in compared if pair.differs}
-    return tuple(one for one in ranked if frozenset((ranked[0].row, one.row)) not in apart)
-
-
-def _arrival(runs: Sequence[Record], target: Mapping[str, float | str], budget: float) -> Arrival:
-    attempts = {run.seed: restricted(run, target) for run in runs}
-    hits = sum(hit for hit, _ in attempts.values())
-    sent = [first_hit(run, str(target["metric"]), float(target["value"]), AXES["bytes"]).reached for run in runs]
-    return Arrival(
-        target=float(target["value"]),
-        reached={seed: second if hit else math.inf for seed, (hit, second) in attempts.items()},
-        restricted=estimate(second for _, second in attempts.values()),
-        median=median_arrival([second if hit else None for hit, second in attempts.values()], [budget] * len(runs)),
-        bytes=float(np.mean([one for one in sent if one is not None])) if hits == len(runs) else None,
+    own = {row: groups[row] if row in groups else group_of_run(runs[0]) for row, runs in rows.items()}
+    members: dict[Group, dict[str, Sequence[Record]]] = {}
+    for row, runs in rows.items():
+        if row not in references:
+            members.setdefault(own[row], {})[row] = runs
+    every = scenario["evaluation"].get("every_seconds")
+    found = {group: reached(of_group) for group, of_group in sorted(members.items())}
+    known = {row: runs for row, runs in rows.items() if row in references}
+    return _Gathered(
+        own,
+        {group: (one, tuple(resolved(one.on(SECONDS), every))) for group, one in found.items()},
+        reached(known) if known else None,
     )
 
 
-def _over_targets(several: Sequence[Arrival], budget: float) -> BySeed:
-    seeds = several[0].reached
-    return {seed: float(np.mean([min(one.reached[seed], budget) for one in several])) for seed in seeds}
+def _board(rows: Rows, found: _Gathered, priors: Mapping[str, Prior]) -> Board:
+    rankings: dict[tuple[Group, str], Ranking] = {}
+    leaders: dict[tuple[Group, Rule], str | None] = {}
+    for group, (of_group, targets) in found.members.items():
+        for axis in BOARD_AXES:
+            compared = compare(of_group.on(AXES[axis]).at(targets), priors[axis]) if targets else None
+            rankings[group, axis] = Ranking(group, axis, targets, compared)
+        members = {row: rows[row] for row in of_group.rows}
+        for rule in RULES:
+            leaders[group, rule] = rankings[group, SECONDS.name].leader if rule == RULES[0] else _leader(members, rule, targets)
+    standings = []
+    for row, runs in rows.items():
+        reach, group = found.of(row), found.groups[row]
+        ranking = None if reach is found.references else rankings[group, SECONDS.name]
+        standings.append(_standing(row, runs, reach, ranking, group))
+    standings.sort(key=lambda one: (one.ranking is not None, one.group, one.hits == 0, one.cost, one.row))
+    (budget,) = {float(run.meta["spec"]["scenario"]["budget"]["seconds"]) for runs in rows.values() for run in runs}
+    return Board(tuple(standings), rankings, leaders, budget)
+
+
+def _leader(rows: Rows, rule: Rule, targets: Sequence[float]) -> str | None:
+    if not targets:
+        return None
+    found = reached(rows, rule).on(SECONDS).at(targets)
+    compared = compare(found)
+    return None if compared.leader is None else found.rows[compared.leader]
+
+
+def _standing(row: str, runs: Sequence[Record], found: Reached, ranking: Ranking | None, group: Group) -> Standing:
+    seconds, sent = (found.on(AXES[axis]).among([row]) for axis in ("seconds", "bytes"))
+    budget = float(runs[0].meta["spec"]["scenario"]["budget"]["seconds"])
+    busy = [run.meta["ledger"].get("busy_fraction") for run in runs]
+    return Standing(
+        row=row,
+        group=group,
+        ranking=ranking,
+        arrivals=tuple(_arrival(seconds, sent, t, ranking, budget) for t in range(len(seconds.targets))),
+        unfinished=sum(run.state != "finished" for run in runs),
+        under_way=None if None in busy else float(np.mean(busy)) * group.clients,
+    )
+
+
+def _arrival(seconds: Costs, sent: Costs, t: int, ranking: Ranking | None, budget: float) -> Arrival:
+    times, missed = seconds.spent[:, 0, t], seconds.missed[:, 0, t]
+    hits = [None if is_miss else float(time) for time, is_miss in zip(times, missed, strict=True)]
+    return Arrival(
+        target=seconds.targets[t],
+        has_verdict=ranking is not None and seconds.targets[t] in ranking.targets,
+        reached={seed: math.inf if hit is None else hit for seed, hit in zip(seconds.seeds, hits, strict=True)},
+        cost=float(np.exp(np.log(times).mean())),
+        median=median_arrival(hits, [min(budget, float(time)) for time in times]),
+        bytes=None if missed.any() else float(np.exp(sent.log[:, 0, t].mean())),
+    )
 
 
 def times(boards: Mapping[str, Board], row: str) -> Times:

@@ -1,92 +1,108 @@
-"""Boards as lines of a table. Every row has, at every point, a line for all targets of the point
-together and a line for each target."""
+"""Boards as lines of a table. Every row has, at every point, a line for all targets that get a
+verdict together, and a line for each target."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fedbench.analysis.board import Arrival, Board, Standing
-from fedbench.analysis.statistics import Estimate
+from fedbench.analysis.best import Ratio
+from fedbench.analysis.board import BOARD_AXES, Board, Standing
+from fedbench.analysis.pictures.boards import kind_of, regret
 
 
 @dataclass(frozen=True)
 class BoardLine:
-    """One row at one point, for one target or for all of them.
+    """One row at one point, for one target or for all that get a verdict.
 
-    target: None in the line for all targets together, which has the mean over them.
-    mean: virtual seconds over seeds, where a miss counts with the budget.
-    half_width: of the 95 % interval of the mean, None with one seed.
-    hits: how many of the `attempts` reach the target. Attempts are seeds, or pairs of a seed and a
-    target in the line for all targets. With fewer hits than attempts the mean is a lower bound.
+    system: the kind of its group, empty for a reference, which is not compared.
+    target: None in the line for all targets together.
+    has_verdict: whether the target, or any of them, gets a verdict. Without one, the line for all
+    targets is of all of the scenario's targets.
+    cost: the geometric mean of the virtual seconds over seeds, and over targets.
+    hits: how many of the `attempts`, pairs of a seed and a target, hold the target. With fewer hits
+    than attempts the cost is a lower bound.
     median: the Kaplan-Meier median, None for all targets together, or if too few seeds arrive.
-    bytes: the mean number of bytes sent until the target, None in the same cases.
-    place: of the tie class at the point, from 0, None for a reference, which is not ranked.
-    first: whether it is the earliest ranked row of the point, or cannot be told from it.
-    first_alike: the same among the rows without an advantage, None where that is not known.
+    regret, is_best: of the row, in the line for all targets only. There is no regret without a
+    verdict, of a row that reaches no target, and of one that is alone in its group.
+    gradients, bytes: what the row spends until it holds the targets, as geometric means over seeds
+    and targets; None without a verdict, and in a line for one target except for bytes.
+    at_work: the mean number of clients at work, None if the records do not say it.
     """
 
     point: str
     row: str
+    system: str
     target: float | None
-    mean: float
-    half_width: float | None
+    has_verdict: bool
+    cost: float
     hits: int
     attempts: int
     median: float | None
+    regret: Ratio | None
+    is_best: bool
+    gradients: float | None
     bytes: float | None
-    place: int | None
-    first: bool
-    first_alike: bool | None
+    at_work: float | None
     seeds: int
     unfinished: int
 
     @property
     def is_bound(self) -> bool:
-        """Returns whether the mean is only a lower bound, because a target was missed."""
+        """Returns whether the cost is only a lower bound, because a target was missed."""
         return self.hits < self.attempts
 
 
-def board_lines(
-    boards: Mapping[str, Board], alike: Mapping[str, Board] | None = None, *, only: Collection[str] = ()
-) -> list[BoardLine]:
+def board_lines(boards: Mapping[str, Board], *, only: Collection[str] = ()) -> list[BoardLine]:
     """Returns the lines of all boards. Rows have the order of their board. The line for all targets
     of a row stands before those for each.
 
     Args:
         boards: by point.
-        alike: by point, the boards of the rows without an advantage, where they are known.
-        only: the rows to be shown; all rows if it is empty. `first` is of the whole board.
+        only: the rows to be shown; all rows if it is empty. Regrets are those of the whole boards.
     """
     return [
         line
         for point, board in boards.items()
         for standing in board.standings
         if not only or standing.row in only
-        for line in _lines(point, board, (alike or {}).get(point), standing)
+        for line in _lines(point, board, standing)
     ]
 
 
-def _lines(point: str, board: Board, alike: Board | None, standing: Standing) -> Iterator[BoardLine]:
-    def line(target: float | None, mean: Estimate, hits: int, attempts: int, one: Arrival | None = None) -> BoardLine:
-        assert mean.mean is not None  # every seed has a time
-        return BoardLine(
-            point=point,
-            row=standing.row,
-            target=target,
-            mean=mean.mean,
-            half_width=mean.half_width,
-            hits=hits,
-            attempts=attempts,
-            median=one.median if one else None,
-            bytes=one.bytes if one else None,
-            place=standing.place,
-            first=board.is_first(standing.row),
-            first_alike=None if alike is None else alike.is_first(standing.row),
-            seeds=len(standing.seconds),
-            unfinished=standing.unfinished,
+def _lines(point: str, board: Board, one: Standing) -> Iterator[BoardLine]:
+    decided = one.decided
+    spent = {axis: None if one.ranking is None else board.ranking(one.group, axis).cost(one.row) for axis in BOARD_AXES}
+    whole = BoardLine(
+        point=point,
+        row=one.row,
+        system=kind_of(one),
+        target=None,
+        has_verdict=any(arrival.has_verdict for arrival in decided),
+        cost=one.cost,
+        hits=sum(arrival.hits for arrival in decided),
+        attempts=sum(len(arrival.reached) for arrival in decided),
+        median=None,
+        regret=regret(one),
+        is_best=one.is_best and regret(one) is not None,
+        gradients=spent["gradient_evaluations"],
+        bytes=spent["bytes"],
+        at_work=one.under_way,
+        seeds=len(one.arrivals[0].reached),
+        unfinished=one.unfinished,
+    )
+    yield whole
+    for arrival in one.arrivals:
+        yield replace(
+            whole,
+            target=arrival.target,
+            has_verdict=arrival.has_verdict,
+            cost=arrival.cost,
+            hits=arrival.hits,
+            attempts=len(arrival.reached),
+            median=arrival.median,
+            regret=None,
+            is_best=False,
+            gradients=None,
+            bytes=arrival.bytes,
         )
-
-    yield line(None, standing.mean, standing.hits, standing.attempts)
-    for one in standing.arrivals:
-        yield line(one.target, one.restricted, one.hits, len(one.reached), one)

@@ -1,14 +1,16 @@
-"""What a run spends until a curve reaches a target. A run that never reaches it is a miss, and no
-statistic leaves misses out."""
+"""What a run spends until it reaches a target: at the first touch, or when it holds it. A run that
+never does is a miss, and no statistic leaves misses out."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fedbench.analysis import metrics
 from fedbench.analysis.axes import SECONDS, Axis, along, find
+from fedbench.analysis.reaching import reach
 from fedbench.analysis.statistics import Estimate, estimate
 from fedbench.errors import RecordError
 from fedbench.results.record import Record, first_at_least
@@ -55,10 +57,36 @@ def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SEC
     metrics.check(metric)
     where = find(axis)
     at, sign = along(record, where), 1.0 if metrics.HIGHER_IS_BETTER[metric] else -1.0
-    end = float(at[-1]) if len(at) else 0.0
-    if where is SECONDS and record.state != "finished":
-        end = max(end, float(record.meta["spec"]["scenario"].get("budget", {}).get("seconds") or 0.0))
+    end = _end(record, where)
     return Attempt(first_at_least(at, sign * record.curves[metric], sign * target), end, where.unit)
+
+
+def held(record: Record, target: Mapping[str, Any], axis: str | Axis = SECONDS) -> Attempt:
+    """Returns what a run had spent when it held a target, see `fedbench.analysis.reaching`. A run
+    that ended too early to tell is a miss, which is censored where it may have held it.
+
+    Args:
+        record: the run.
+        target: its `metric` and `value`.
+        axis: as in `first_hit`.
+
+    Raises:
+        UsageError: for an unknown metric or axis.
+        RecordError: if the record lacks the axis.
+    """
+    where, (found,) = find(axis), reach(record, [target])
+    if found is None:
+        return Attempt(None, _end(record, where), where.unit)
+    at = float(along(record, where)[found.index])
+    return Attempt(at if found.is_held else None, _end(record, where) if found.is_held else at, where.unit)
+
+
+def _end(record: Record, axis: Axis) -> float:
+    at = along(record, axis)
+    end = float(at[-1]) if len(at) else 0.0
+    if axis is SECONDS and record.state != "finished":
+        end = max(end, float(record.meta["spec"]["scenario"].get("budget", {}).get("seconds") or 0.0))
+    return end
 
 
 def within_budget(reached: float | None, budget: float, *, finished: bool) -> tuple[bool, float]:
@@ -114,9 +142,10 @@ class Hits:
         return estimate(attempt.restricted for attempt in self.attempts)
 
 
-def hits(runs: Sequence[Record], metric: str, target: float, axis: str | Axis = SECONDS) -> Hits:
-    """Returns `first_hit` of the runs of one algorithm, one run a seed. Raises RecordError without
+def hits(runs: Sequence[Record], target: Mapping[str, Any], axis: str | Axis = SECONDS) -> Hits:
+    """Returns `held` of the runs of one algorithm, one run a seed. Raises RecordError without
     runs."""
+    metric, value = str(target["metric"]), float(target["value"])
     if not runs:
-        raise RecordError(f"hits of {metric} = {target:g}: expected at least one run, got none")
-    return Hits(metric, target, find(axis), tuple(first_hit(run, metric, target, axis) for run in runs))
+        raise RecordError(f"hits of {metric} = {value:g}: expected at least one run, got none")
+    return Hits(metric, value, find(axis), tuple(held(run, target, axis) for run in runs))

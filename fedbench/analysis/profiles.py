@@ -50,8 +50,8 @@ class Reference:
 
     seconds: the reference time of every problem that one of the reference algorithms solves.
     made_of: the names of these algorithms, with the digests of their results.
-    resolution: by scenario the smallest difference in the time to the targets that the seeds of
-    these algorithms show, which an entrant may want to know beforehand.
+    resolution: by scenario the smallest ratio of costs that the seeds of these algorithms show,
+    which an entrant may want to know beforehand.
     hashes: the hashes of the scenarios by their names.
     """
 

@@ -38,10 +38,10 @@ class Row:
     LAST_MEAN, AT_HORIZON, LEDGER, WORK and LOSSES. LOSSES are the jobs lost and late by cause,
     their share of all jobs, and the share of the local steps done that no update consumed. If the
     server computes with models, there are SERVER too.
-    to_target: for each target of the scenario, in its order, what the seeds needed.
+    to_target: for each target of the scenario, in its order, what the seeds need to hold it.
     curve: the mean test accuracy.
     left_out: why its accuracy is not compared; empty if it is.
-    accuracy, target_comparisons: how it compares with the best mean.
+    accuracy: how it compares with the best mean of the rows that share its system.
     """
 
     selector: str
@@ -53,7 +53,6 @@ class Row:
     curve: Curve
     left_out: str = ""
     accuracy: Comparison = UNKNOWN
-    target_comparisons: tuple[Comparison, ...] = ()
 
     @property
     def algorithm(self) -> dict[str, Any]:
@@ -90,7 +89,7 @@ def row(selector: str, runs: tuple[Record, ...], axis: Axis) -> Row:
         outcomes=_counts(run.state for run in runs),
         ended_by=_counts(str(run.meta["outcome"]["ended_by"]) for run in runs),
         measures=_measures(runs),
-        to_target=tuple(hits(runs, target["metric"], target["value"], axis) for target in targets),
+        to_target=tuple(hits(runs, target, axis) for target in targets),
         curve=mean_curve(runs, "test_accuracy", axis),
     )
 

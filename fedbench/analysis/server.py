@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import registry
+from fedbench.analysis.axes import AXES, along
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import SERVER_CURVE, Record
 from fedbench.types import PASSES_OF_A_GRADIENT, Info, ServerWork
@@ -83,7 +84,10 @@ def public_logits_vectors(record: Record) -> float:
 def all_gradient_evaluations(record: Record) -> npt.NDArray[np.float64]:
     """Returns what clients and server computed by every evaluation of a run (T,), in mini-batch
     gradients of the clients' batch size; a forward pass of an example at the server is a third of
-    its gradient. Raises RecordError as `server_work` does."""
+    its gradient. Raises RecordError as `server_work` does, or if the record has no gradients."""
+    clients = along(record, AXES["gradient_evaluations"])
+    if SERVER_CURVE not in record.curves and not any(server_work(record)):
+        return clients
     batch_size = record.meta["spec"]["scenario"]["local"]["batch_size"]
     at_server = server_passes(record) / (PASSES_OF_A_GRADIENT * batch_size)
-    return np.asarray(record.curves["gradient_evaluations"] + at_server, np.float64)
+    return np.asarray(clients + at_server, np.float64)

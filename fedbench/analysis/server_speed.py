@@ -1,9 +1,9 @@
 """How the time to a target grows with a server that needs time for its own work.
 
-A run in which that work took no time is looked at. It reached the target after u updates, at time
-t, and update k began at a_k, when its last arrival was there. At a speed of v gradients of an
+A run in which that work took no time is looked at. It held the target after u updates, from time
+t on, and update k began at a_k, when its last arrival was there. At a speed of v gradients of an
 example a second an update takes w = work / v, three forward passes being a gradient. The model is
-that the target is still reached after u updates. Then
+that the target is still held after u updates. Then
 
     overlapped   max of t and of a_k + (u - k + 1) w, k = 1 .. u: clients go on while the server
                  works, which makes one update after the other
@@ -21,22 +21,24 @@ which version k is seen, so `overlapped` stays a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbench.analysis.reaching import reach
 from fedbench.analysis.server import server_work
 from fedbench.results.record import Record
 from fedbench.types import PASSES_OF_A_GRADIENT, ServerWork
 
 
 @dataclass(frozen=True)
-class Reach:
-    """How a run reached a target.
+class Arrival:
+    """How a run came to hold a target.
 
-    seconds: the time t of the first evaluation at or above the target.
+    seconds: the time t from which it is held.
     begun: the time a_k at the earliest, of every update until then (u,), ascending.
     work: what the server computes.
     """
@@ -51,24 +53,24 @@ class Reach:
         return (self.work.first_passes + len(self.begun) * self.work.passes) / PASSES_OF_A_GRADIENT
 
 
-def reach(record: Record, metric: str, target: float) -> Reach | None:
-    """Returns how a run reached a target, or None if it did not. Raises RecordError if the server's
-    work is not known."""
+def arrival(record: Record, target: Mapping[str, Any]) -> Arrival | None:
+    """Returns how a run came to hold a target, or None if it did not. Raises RecordError if the
+    server's work is not known."""
     seconds, version = record.curves["seconds"], record.curves["version"]
-    hits = np.flatnonzero(record.curves[metric] >= target)
-    if not len(hits):
+    (found,) = reach(record, [target])
+    if found is None or not found.is_held:
         return None
-    updates = np.arange(1, int(version[hits[0]]) + 1)
+    updates = np.arange(1, int(version[found.index]) + 1)
     seen = np.searchsorted(version, updates)  # the first point with that version
-    return Reach(float(seconds[hits[0]]), seconds[np.maximum(seen - 1, 0)].astype(np.float64), server_work(record))
+    return Arrival(float(seconds[found.index]), seconds[np.maximum(seen - 1, 0)].astype(np.float64), server_work(record))
 
 
-def serial(one: Reach, speed: float) -> float:
+def serial(one: Arrival, speed: float) -> float:
     """Returns the seconds to the target if everybody waits while the server works."""
     return one.seconds + one.gradients / speed
 
 
-def overlapped(one: Reach, speed: float) -> float:
+def overlapped(one: Arrival, speed: float) -> float:
     """Returns the seconds to the target if the server works while clients go on, which are the
     fewest that its work allows."""
     first, each = (passes / PASSES_OF_A_GRADIENT / speed for passes in (one.work.first_passes, one.work.passes))
@@ -78,20 +80,20 @@ def overlapped(one: Reach, speed: float) -> float:
     return first + max(one.seconds, float((one.begun + left * each).max()))
 
 
-Clock = Callable[[Reach, float], float]
+Clock = Callable[[Arrival, float], float]
 
 
-def mean_seconds(reaches: Sequence[Reach], speed: float, clock: Clock) -> float:
+def mean_seconds(arrivals: Sequence[Arrival], speed: float, clock: Clock) -> float:
     """Returns the mean time to the targets at a speed, by `serial` or `overlapped`."""
-    return float(np.mean([clock(one, speed) for one in reaches]))
+    return float(np.mean([clock(one, speed) for one in arrivals]))
 
 
-def speed_for(reaches: Sequence[Reach], seconds: float, clock: Clock) -> float | None:
+def speed_for(arrivals: Sequence[Arrival], seconds: float, clock: Clock) -> float | None:
     """Returns the speed at which the mean time to the targets is `seconds`: below it, the row needs
     longer. It is the speed at which a row loses its lead if they are the mean of the second row.
 
     Args:
-        reaches: of one row, for every seed and target.
+        arrivals: of one row, for every seed and target.
         seconds: the mean time that is looked for.
         clock: `serial` or `overlapped`.
 
@@ -99,40 +101,10 @@ def speed_for(reaches: Sequence[Reach], seconds: float, clock: Clock) -> float |
         Gradients of an example a second; None if the row is not faster with any server, or if its
         server has no work.
     """
-    if not any(one.gradients for one in reaches) or seconds <= np.mean([one.seconds for one in reaches]):
+    if not any(one.gradients for one in arrivals) or seconds <= np.mean([one.seconds for one in arrivals]):
         return None
     low, high = -30.0, 60.0  # exponents of 2
     while high - low > 1e-9:
         middle = (low + high) / 2
-        low, high = (middle, high) if mean_seconds(reaches, 2.0**middle, clock) > seconds else (low, middle)
+        low, high = (middle, high) if mean_seconds(arrivals, 2.0**middle, clock) > seconds else (low, middle)
     return float(2.0**high)
-
-
-def break_even(
-    runs: Sequence[Record], others: Sequence[Record], metric: str, targets: Sequence[float], clock: Clock
-) -> float | None:
-    """Returns the speed of the server at which two rows need the same mean time to the targets, the
-    other row with a server that needs no time. A target counts if all runs of both rows reached it.
-
-    Args:
-        runs: of the row whose server works, one per seed.
-        others: of the other row.
-        metric: such as test_accuracy.
-        targets: values of the metric.
-        clock: `serial` or `overlapped`.
-
-    Returns:
-        Gradients of an example a second, as `speed_for`; None also if no target counts.
-
-    Raises:
-        RecordError: if the work of a server is not known.
-    """
-    mine: list[Reach] = []
-    theirs: list[float] = []
-    for target in targets:
-        reached = [reach(run, metric, target) for run in runs]
-        beside = [reach(run, metric, target) for run in others]
-        if all(reached) and all(beside):
-            mine += [one for one in reached if one]
-            theirs += [one.seconds for one in beside if one]
-    return speed_for(mine, float(np.mean(theirs)), clock) if mine else None

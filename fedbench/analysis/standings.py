@@ -52,7 +52,8 @@ def standings(values: Mapping[str, Mapping[int, float]], *, higher_is_better: bo
       with the best, is below 0.05.
     - `ahead`: likewise, but better over the common seeds. This only happens if the best mean has
       seeds that the row lacks.
-    - `unknown`: fewer than two common seeds, or nobody to compare with.
+    - `unknown`: fewer than three common seeds, differences that do not scatter, or nobody to
+      compare with.
     - `tied`: all others.
 
     The best mean is chosen by the same data, so it may owe its place to chance, and a name that is

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 LEVEL = 0.95
+LEAST_SEEDS = 3
+"""With fewer seeds nothing is told apart: how much they scatter is hardly known."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,11 @@ def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> Estimat
 
 
 def p_value(difference: Estimate) -> float | None:
-    """Returns the two-sided p-value of the t-test that the mean difference is 0, None if n < 2. If
-    the differences of all seeds are equal, it is 1 if they are 0, else 0."""
-    if difference.mean is None or difference.std is None:
+    """Returns the two-sided p-value of the t-test that the mean difference is 0. None with fewer
+    than LEAST_SEEDS seeds, if a seed has no value, or if the differences of all seeds are equal:
+    how much they scatter is then not known."""
+    if difference.mean is None or difference.missing or difference.n < LEAST_SEEDS or not difference.std:
         return None
-    if difference.std == 0:
-        return 1.0 if difference.mean == 0 else 0.0
     from scipy.special import stdtr  # as in t_factor
 
     return float(2 * stdtr(difference.n - 1, -abs(difference.mean) * math.sqrt(difference.n) / difference.std))

@@ -7,11 +7,13 @@ import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fedbench.analysis.axes import SECONDS, Axis, find
-from fedbench.analysis.board import Board, board
+from fedbench.analysis.axes import AXES, SECONDS, Axis, find
+from fedbench.analysis.board import BOARD_AXES, Board, board
 from fedbench.analysis.differences import differences, shortened
+from fedbench.analysis.groups import Group, group_of_run, odd_ones
 from fedbench.analysis.horizon import Horizon, accuracy_at, horizon, why_not_compared
 from fedbench.analysis.rows import AT_HORIZON, Row, row
 from fedbench.analysis.standings import UNKNOWN, Comparison, standings
@@ -45,14 +47,21 @@ class ScenarioSummary:
         name."""
         return f"{self.name} with {', '.join(map(shortened, self.settings))}" if self.settings else self.name
 
-    @property
+    @cached_property
     def board(self) -> Board | None:
-        """Returns the board of its rows, None for a scenario without targets or without a budget in
-        seconds."""
-        if not self.scenario.get("targets") or (self.scenario.get("budget") or {}).get("seconds") is None:
+        """Returns the board of its rows without those of `off_board`, None for a scenario without
+        targets or without a budget in seconds."""
+        rows = {row.selector: row.runs for row in self.rows if row.selector not in self.off_board}
+        if not rows or not self.scenario.get("targets") or (self.scenario.get("budget") or {}).get("seconds") is None:
             return None
-        references = frozenset(row.selector for row in self.rows if row.is_reference)
-        return board({row.selector: row.runs for row in self.rows}, references=references)
+        return board(rows, references=frozenset(row.selector for row in self.rows if row.is_reference))
+
+    @cached_property
+    def off_board(self) -> dict[str, str]:
+        """Returns why rows are not on the board, by selector: they have other seeds than most rows
+        of their system, or they lack what a board needs."""
+        lacking = {row.selector: reason for row in self.rows if (reason := _lacks(row.runs))}
+        return lacking | odd_ones({row.selector: row.runs for row in self.rows if row.selector not in lacking})
 
     @property
     def loses_jobs(self) -> bool:
@@ -127,35 +136,33 @@ def _one_per_seed(records: Sequence[Record]) -> tuple[Record, ...]:
 
 def _compare(rows: Sequence[Row], axis: Axis) -> tuple[tuple[Row, ...], Horizon]:
     """Returns the rows with their comparisons, and the horizon. Accuracies are compared at the
-    horizon. The times to a target are compared among the rows that reach it with every seed, since
-    it is not known what a miss would have needed."""
+    horizon, among the rows that share a system."""
     rows = [replace(one, left_out="" if one.is_reference else why_not_compared(one.runs, axis)) for one in rows]
     rivals = [one for one in rows if not one.is_reference]
     compared = [one for one in rivals if not one.left_out]
     where = horizon({one.selector: one.runs for one in compared}, axis)
     read = {one.selector: {run.seed: accuracy_at(run, where) for run in one.runs} for one in rows}
-    known = {one.selector: {s: value for s, value in read[one.selector].items() if value is not None} for one in compared}
-    accuracy = standings(known, higher_is_better=True)
-    targets = [
-        standings(
-            {one.selector: _places(one, i) for one in rivals if not one.to_target[i].lower_bound},
-            higher_is_better=False,
-        )
-        for i in range(len(rows[0].to_target))
-    ]
+    known: dict[Group, dict[str, dict[int, float]]] = {}
+    for one in compared:
+        values = {seed: value for seed, value in read[one.selector].items() if value is not None}
+        known.setdefault(group_of_run(one.runs[0]), {})[one.selector] = values
+    accuracy = {row: found for of_group in known.values() for row, found in standings(of_group, higher_is_better=True).items()}
     return tuple(
         replace(
             one,
             measures={AT_HORIZON: estimate(read[one.selector].values()), **one.measures},
             accuracy=accuracy.get(one.selector, _without(one)),
-            target_comparisons=tuple(target.get(one.selector, _without(one)) for target in targets),
         )
         for one in rows
     ), where
 
 
-def _places(row: Row, target: int) -> dict[int, float]:
-    return {run.seed: attempt.restricted for run, attempt in zip(row.runs, row.to_target[target].attempts, strict=True)}
+def _lacks(runs: Sequence[Record]) -> str:
+    """Returns what runs lack that a board needs; nothing if they lack nothing."""
+    if any(not len(run.curves["seconds"]) for run in runs):
+        return "a seed has no evaluation"
+    absent = [axis for axis in BOARD_AXES if any(AXES[axis].column not in run.curves for run in runs)]
+    return f"its records do not have {', '.join(absent)}" if absent else ""
 
 
 def _without(row: Row) -> Comparison:

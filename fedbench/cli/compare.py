@@ -2,74 +2,103 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
 
-from fedbench.analysis.duel import duel, sentence
-from fedbench.analysis.summary import summarize
-from fedbench.cli.options import JsonOption
+from fedbench.analysis.best import Ratio
+from fedbench.analysis.pairing import Line, Pairing, pairing, sentences
+from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, JsonOption
 from fedbench.cli.output import print_json, say
+from fedbench.cli.rows import KINDS, OptionsOption, PointsOption, RecordsOption, Source, SuiteOption
 from fedbench.errors import UsageError, nearest
-from fedbench.launch.records import records_in
-from fedbench.results.record import Record
-from fedbench.suites import suite as suites
-from fedbench.suites import tuned
-from fedbench.suites.seats import seats
-
-Rows = dict[str, dict[str, list[Record]]]
+from fedbench.suites.compared import Compared
 
 
 def command(
     first: Annotated[str, typer.Argument(help="A row: an algorithm as its records name it; with --suite also 'NAME (tuned)'.")],
     second: Annotated[str, typer.Argument(help="Another one.")],
-    records: Annotated[Path, typer.Option("--records", "-r", help="A store, or an archive of a suite.")] = Path("runs"),
-    suite: Annotated[str | None, typer.Option(help="Name the scenarios as this suite does.")] = None,
-    options: Annotated[Path | None, typer.Option("--tuned", help="File of the suite's tuned options.")] = None,
+    records: RecordsOption = None,
+    suite: SuiteOption = None,
+    points: PointsOption = None,
+    options: OptionsOption = None,
+    tuned_in: FolderOption = TUNED,
+    archives: ArchivesOption = ARCHIVES,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which of two algorithms reaches the targets earlier.
+    """Say which of two algorithms costs less.
 
-    Times are compared seed by seed; a miss counts with the time budget. How sure it is: the
-    intervals of all lines hold together at 95 %.
+    Costs are compared seed by seed, as ratios. The first interval is of this one pair; the second
+    holds together with those of all pairs of the board. A suite's rows have tuned options, if there
+    are any; 'NAME (default)' has the default ones.
     """
-    if options is not None and suite is None:
-        raise UsageError("compare: --tuned names the options of a suite; say which with --suite")
-    given = records_in(records, check=False)
-    rows = _of_suite(suite, options, given) if suite is not None else _of_scenarios(given)
-    known = sorted({name for by_name in rows.values() for name in by_name})
-    for name in (first, second):
-        if name not in known:
-            raise UsageError(f"compare: {records} has no row {name!r}{nearest(name, known)}")
-    both = {where: (by_name[first], by_name[second]) for where, by_name in rows.items() if first in by_name and second in by_name}
-    for one in duel(both):
+    source = Source(records, suite, points or (), options, tuned_in, archives)
+    names, kinds = zip(*(_parted(name, suite) for name in (first, second)), strict=True)
+    found = [replace(source, kind=kind or source.kind).compared() for kind in dict.fromkeys(kinds)]
+    sides = [found[list(dict.fromkeys(kinds)).index(kind)] for kind in kinds]
+    told = False
+    for one in _pairings(sides, names, (first, second)):
+        if not told and not as_json and suite is not None:
+            say(" and ".join(dict.fromkeys(side.title for side in sides)))
+            told = True
         if as_json:
-            print_json(
-                {
-                    "scenario": one.scenario,
-                    "target": one.target,
-                    "verdict": one.verdict,
-                    "first": vars(one.first),
-                    "second": vars(one.second),
-                    "difference": one.pair.difference,
-                    "half_width": one.pair.half_width,
-                    "level": one.pair.level,
-                    "p_adjusted": one.pair.p_adjusted,
-                    "resolution": one.resolution,
-                }
-            )
+            for line in one.lines:
+                print_json(_as_json(one, line))
         else:
-            say(sentence(one, first, second))
+            for text in sentences(one, first, second):
+                say(text)
 
 
-def _of_suite(name: str, options: Path | None, given: list[Record]) -> Rows:
-    found = suites.load(name)
-    rows = seats(found, None if options is None else tuned.read(options, found), given)
-    if not rows:
-        raise UsageError(f"compare: none of the records is a run of suite {found.name}")
-    return rows
+def _parted(name: str, suite: str | None) -> tuple[str, str | None]:
+    """Returns the label and the kind of options of `fedecho (tuned)`; no kind without one."""
+    for kind in KINDS:
+        if suite is not None and name.endswith(f" ({kind})"):
+            return name.removesuffix(f" ({kind})"), kind
+    return name, None
 
 
-def _of_scenarios(given: list[Record]) -> Rows:
-    return {one.full_name: {row.selector: list(row.runs) for row in one.rows} for one in summarize(given)}
+def _pairings(sides: list[Compared], names: tuple[str, ...], given: tuple[str, str]) -> list[Pairing]:
+    for side, name, told in zip(sides, names, given, strict=True):
+        known = sorted({label for rows in side.rows.values() for label in rows})
+        if name not in known:
+            raise UsageError(f"compare: {side.title} has no row {told!r}{nearest(name, known)}")
+    found = []
+    for point in sides[0].rows:
+        rows = [side.rows.get(point, {}) for side in sides]
+        if names[0] not in rows[0] or names[1] not in rows[1]:
+            continue
+        if sides[0] is sides[1]:
+            found.append(pairing(point, rows[0], sides[0].boards.get(point), *names))
+        else:
+            found.append(pairing(point, {given[0]: rows[0][names[0]], given[1]: rows[1][names[1]]}, None, *given))
+    if not any(one.lines for one in found):
+        raise UsageError("compare: no scenario that both were run on has a target")
+    return found
+
+
+def _as_json(one: Pairing, line: Line) -> dict[str, Any]:
+    accuracy = one.accuracy
+    return {
+        "point": one.point,
+        "systems": [group.words for group in one.groups],
+        "target": line.target,
+        "has_verdict": line.has_verdict,
+        "verdict": line.verdict,
+        "first": vars(line.first),
+        "second": vars(line.second),
+        "seeds": line.seeds,
+        "ratio": _ratio(line.ratio),
+        "ratio_among_all_pairs": _ratio(line.together),
+        "pairs": line.pairs,
+        "accuracy_difference": None if accuracy is None else {"mean": accuracy.mean, "half_width": accuracy.half_width},
+        "accuracy_at_seconds": one.at_seconds,
+    }
+
+
+def _ratio(given: Ratio) -> Mapping[str, float | None]:
+    """Returns the ratio and its ends, None for an end that is not known."""
+    ends = {"value": given.value, "low": given.low, "high": given.high}
+    return {name: value if math.isfinite(value) else None for name, value in ends.items()}

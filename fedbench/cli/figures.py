@@ -79,7 +79,7 @@ def _profiles(asked: Asked) -> Made:
 
 def _heat(asked: Asked) -> Made:
     found = asked.source.compared()
-    data = heat(found.boards, found.alike, only=found.labels(asked.rows))
+    data = heat(found.boards, only=found.labels(asked.rows))
     return data, lambda: draw_heat(data, asked.width)
 
 

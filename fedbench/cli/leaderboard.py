@@ -65,8 +65,8 @@ def build_suites(
     """Write the pages of suites from their archives. The first one is index.html; they need no
     network.
 
-    They show for every algorithm and point when the targets are reached, who is first, and what the
-    seeds cannot tell apart. What `suite illustrate` has made beside an archive is shown too.
+    They show for every point which algorithm costs least with as many clients at work, and which
+    others may be as cheap. What `suite illustrate` has made beside an archive is shown too.
 
     Example: fedbench leaderboard suites axes -o site
     """
@@ -80,7 +80,7 @@ def build_suites(
     documents = []
     for suite in several:
         found = load(suites.load(suite), folder, archives)
-        runs = {"tuned": found.complete(tuned=True), "published": found.complete(tuned=False)}
+        runs = {"tuned": found.complete(tuned=True), "default": found.complete(tuned=False)}
         pictures = archives / found.suite.name / illustrations.FILE
         shown = illustrations.read(pictures, found.suite) if pictures.exists() else None
         if shown is None:

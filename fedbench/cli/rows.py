@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +21,7 @@ from fedbench.suites.findings.results import Results, load
 from fedbench.suites.seats import seats
 from fedbench.suites.suite import Suite
 
-KINDS = ("tuned", "published")
+KINDS = ("tuned", "default")
 STORE = Path("runs")
 
 RecordsOption = Annotated[
@@ -37,7 +37,7 @@ RowsOption = Annotated[
     typer.Option("--algorithm", "-a", help="A row; may be given several times.", autocompletion=completion.algorithms),
 ]
 OptionsOption = Annotated[
-    str | None, typer.Option(help="Rows of a suite with tuned or with published options; tuned by default, if there are any.")
+    str | None, typer.Option(help="Rows of a suite with tuned or with default options; tuned, if there are any.")
 ]
 
 
@@ -45,7 +45,7 @@ OptionsOption = Annotated[
 class Source:
     """The options of the command line that say where rows come from.
 
-    `kind`: tuned or published options; None stands for tuned ones if there are any, else published
+    `kind`: tuned or default options; None stands for tuned ones if there are any, else default
     ones.
     """
 
@@ -57,6 +57,8 @@ class Source:
     archives: Path = ARCHIVES
 
     def __post_init__(self) -> None:
+        if self.kind == "published":
+            raise UsageError("--options published: these rows are called default now; write --options default")
         if self.kind is not None and self.kind not in KINDS:
             raise UsageError(f"--options must be one of {', '.join(KINDS)}, got {self.kind!r}{nearest(self.kind, KINDS)}")
         if self.kind is not None and self.suite is None:
@@ -79,8 +81,9 @@ class Source:
     def _of_suite(self, suite: Suite) -> Compared:
         names = [suite.point(name).name for name in self.points] or [point.name for point in suite.points]
         found = load(suite, self.tuned_in, self.archives) if self.records is None else self._seated(suite, self.records)
-        found = replace(found, seats={name: found.seats[name] for name in names if name in found.seats})
-        return of_suite(found, tuned=self.kind == "tuned" or (self.kind is None and bool(found.tuned)))
+        is_tuned = self.kind == "tuned" or (self.kind is None and bool(found.complete(tuned=True)))
+        rows = of_suite(found, tuned=is_tuned)  # of all points, since they tell how much rows scatter
+        return rows.at([name for name in names if name in rows.rows] or names)
 
     def _seated(self, suite: Suite, place: Path) -> Results:
         frozen = self.frozen(suite)
@@ -90,9 +93,9 @@ class Source:
         return Results(suite, frozen, found)
 
     def frozen(self, suite: Suite) -> tuned.Tuned | None:
-        """Returns the tuned options of a suite; None if it has none, or if published ones are asked
+        """Returns the tuned options of a suite; None if it has none, or if default ones are asked
         for."""
-        if suite.tuning is None or self.kind == "published":
+        if suite.tuning is None or self.kind == "default":
             return None
         file = self.tuned_in / f"{suite.name}.yaml"
         return tuned.read(file, suite) if self.kind == "tuned" or file.exists() else None

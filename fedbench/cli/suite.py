@@ -132,8 +132,8 @@ def _show_cells(suite: Suite, cells: Sequence[Cell]) -> None:
 def _priced_row(cells: Sequence[Cell], resolves: float | None) -> tuple[str, ...]:
     """Returns the cells of the table for a point.
 
-    `resolves`: the smallest difference in the time to the targets that the suite's seeds can show,
-    in seconds; None if the suite has no file of reference times.
+    `resolves`: the smallest ratio of costs that the suite's seeds can show; None if the suite has
+    no file of reference times.
     """
     total = Total.of(cells)
     seconds = "-" if total.core_seconds is None else f"{total.core_seconds / 60:.1f}"
@@ -143,7 +143,7 @@ def _priced_row(cells: Sequence[Cell], resolves: float | None) -> tuple[str, ...
         f"{total.tried:,}",
         f"{total.steps:,}",
         seconds,
-        "-" if resolves is None else f"{resolves:.1f} s",
+        "-" if resolves is None else f"{resolves:.2f}",
     )
 
 
@@ -160,7 +160,7 @@ def run(
 ) -> None:
     """Run what a suite compares.
 
-    These are the rows with published options and, with --tuned FILE, also those with the options of
+    These are the rows with default options and, with --tuned FILE, also those with the options of
     the file. Finished runs are taken from the store, interrupted ones continue.
     """
     found, where = opened(suite, store)
@@ -171,7 +171,7 @@ def run(
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
-    """Returns the runs of published rows and, if there are frozen options, of tuned rows. A run
+    """Returns the runs of default rows and, if there are frozen options, of tuned rows. A run
     that belongs to both is there once."""
     specs = [spec for _, _, of_row in tuned.rows(suite, frozen, points, selectors) for spec in of_row]
     return list({spec.run_id: spec for spec in specs}.values())

@@ -10,7 +10,7 @@ import typer
 
 from fedbench import rules
 from fedbench.analysis import profiles
-from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, ReferencesOption, SuitesArgument
+from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, SuitesArgument
 from fedbench.cli.output import show
 from fedbench.cli.suite import StoreOption, SuiteArgument, TunedOption, compared, opened, options_of
 from fedbench.errors import UsageError
@@ -19,7 +19,7 @@ from fedbench.results.store import write_atomically
 from fedbench.suites import illustrations, trials, tuned
 from fedbench.suites import suite as suites
 from fedbench.suites.findings.page import page
-from fedbench.suites.findings.results import REFERENCES, load, reference_file, reference_for, reference_of
+from fedbench.suites.findings.results import load, reference_file, reference_of
 
 app = typer.Typer()  # main.py adds its verbs to those of `fedbench.cli.suite`
 
@@ -66,7 +66,7 @@ def freeze(
     archives: ArchivesOption = ARCHIVES,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File; by default the one that fedbench brings.")] = None,
 ) -> None:
-    """Make reference times and resolutions of a suite.
+    """Make reference times of a suite.
 
     They are made from its tuned rows. Profiles are relative to them, so a new entrant changes
     nobody's profile: a file that is there already is made again from the algorithms that it names.
@@ -105,22 +105,16 @@ def report(
     several: SuitesArgument,
     folder: FolderOption = TUNED,
     archives: ArchivesOption = ARCHIVES,
-    references: ReferencesOption = REFERENCES,
     output: Annotated[Path, typer.Option("-o", "--output", help="The page, Markdown.")] = PAGE,
 ) -> None:
     """Write a page on what the records of suites say.
 
-    It says who is first at which point, how sure that is, and what options have to do with it.
+    It says which algorithms cost least at which point, how sure that is, and what options have to
+    do with it.
     """
     found = [load(suites.load(suite), folder, archives) for suite in several]
-    parts = [(one, reference_for(one, references)) for one in found]
-    given = {
-        "--tuned-in": (folder, TUNED),
-        "--archives": (archives, ARCHIVES),
-        "--references": (references, REFERENCES),
-        "-o": (output, PAGE),
-    }
+    given = {"--tuned-in": (folder, TUNED), "--archives": (archives, ARCHIVES), "-o": (output, PAGE)}
     words = [f"{name} {value}" for name, (value, default) in given.items() if value != default]
-    text = page(parts, " ".join(["fedbench suite report", *several, *words]), rules.VERSION)
+    text = page(found, " ".join(["fedbench suite report", *several, *words]), rules.VERSION)
     write_atomically(output, text.encode())
-    show(f"{sum(len(results.runs) for results, _ in parts):,} runs -> {output}")
+    show(f"{sum(len(results.runs) for results in found):,} runs -> {output}")

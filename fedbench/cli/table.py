@@ -10,7 +10,7 @@ import typer
 
 import fedbench
 from fedbench.analysis.board_table import board_lines
-from fedbench.analysis.pictures.boards import order
+from fedbench.analysis.pictures.boards import kinds, order
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption
 from fedbench.cli.output import say, show, writing
 from fedbench.cli.rows import OptionsOption, PointsOption, RecordsOption, RowsOption, Source, SuiteOption, told
@@ -38,10 +38,10 @@ def command(
 ) -> None:
     """Write a board as LaTeX, Markdown or CSV.
 
-    It says who reaches the targets when, and who is first. The table of one point has algorithms x
-    targets, that of several has algorithms x points. CSV has a line for each algorithm, point and
-    target. LaTeX needs booktabs. With -a only these rows are shown; who is first is still said of
-    the whole board.
+    The table of one point has what every algorithm spends until it holds the targets, and its
+    regret: its cost over that of the cheapest algorithm with as many clients at work. That of
+    several points has the regrets. CSV has a line for each algorithm, point and target. LaTeX needs
+    booktabs. With -a only these rows are shown; regrets are still those of the whole board.
 
     Example: fedbench table --suite axes --point base --format latex -o base.tex
     """
@@ -71,9 +71,11 @@ def _head(found: Compared, command: str) -> list[str]:
 
 
 def _text(found: Compared, rows: Sequence[str], layout: str, head: Sequence[str]) -> str:
-    lines = board_lines(found.boards, found.alike, only=rows)
+    lines = board_lines(found.boards, only=rows)
     if layout == "csv":
-        return as_csv(lines, head, found.advantages)
-    of_one = len(found.boards) == 1
-    grid = over_targets(lines, found.advantages) if of_one else over_points(lines, order(found.boards), found.advantages)
+        return as_csv(lines, head)
+    if len(found.boards) == 1:
+        grid = over_targets(lines, found.off_board.get(next(iter(found.boards))))
+    else:
+        grid = over_points(lines, kinds(found.boards), order(found.boards))
     return latex(grid, head) if layout == "latex" else markdown(grid, head)

@@ -1,20 +1,20 @@
-"""Draws the heat map of rows and points: a cell is the darker the later its row reaches the
-targets."""
+"""Draws the heat map of rows and points, system by system: a cell is the darker, the more its row
+costs compared with the cheapest row of its system."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from fedbench.analysis.pictures.boards import Cell, Heat
+from fedbench.analysis.pictures.boards import Cell, Heat, HeatGroup
 from fedbench.figures.style import INK, Drawn, canvas, styled
-from fedbench.figures.tables.board import AT_LEAST, FIRST, FIRST_ALIKE, seconds
+from fedbench.figures.tables.board import AT_LEAST, CHEAPEST, IN_SET, NO_VERDICT, REFERENCES, seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LINE, HEAD, SCALE = 4.2, 22.0, 12.0  # mm: heights of a row, of the points' names, of the scale below
-DARKEST = 8.0  # the darkest shade stands for this many times the earliest time
+DARKEST = 8.0  # the darkest shade stands for this many times the cost of the cheapest row
 DARK = 0.55  # letters are white on shades beyond this share of the scale
 
 
@@ -23,18 +23,26 @@ def draw_heat(data: Heat, width: float) -> Drawn:
     """Returns the figure. Cells have numbers if a point is at least about 10 mm wide."""
     import matplotlib as mpl
 
-    figure, (axes,) = canvas(width, LINE * len(data.rows) + HEAD + SCALE)
+    lines = sum(_height(group) for group in data.groups)
+    figure, (axes,) = canvas(width, LINE * lines + HEAD + SCALE)
     scale = mpl.colors.LogNorm(1, DARKEST, clip=True)
     colours = mpl.colormaps["Blues"]
     has_room = (width - 25) / len(data.points) >= 10
-    for y, row in enumerate(data.rows):
-        for x, cell in enumerate(row.cells):
-            if cell is not None:
-                _draw_cell(axes, cell, (x, y), colours(0.85 * float(scale(cell.ratio))), has_room=has_room)
+    names, y = [], 0
+    for group in data.groups:
+        names += _draw_head(axes, group, y, has_room=has_room)
+        y += _height(group) - len(group.rows)
+        for row in group.rows:
+            for x, cell in enumerate(row.cells):
+                if cell is not None:
+                    shade = 0.85 * float(scale(max(1.0, cell.regret[0]))) if cell.regret else 0.0
+                    _draw_cell(axes, cell, (x, y), colours(shade) if cell.regret else "white", has_room=has_room)
+            names.append((y + 0.5, row.row))
+            y += 1
     axes.set_xlim(0, len(data.points))
-    axes.set_ylim(len(data.rows), 0)
+    axes.set_ylim(y, 0)
     axes.set_xticks([x + 0.5 for x in range(len(data.points))], data.points, rotation=40, ha="left", rotation_mode="anchor")
-    axes.set_yticks([y + 0.5 for y in range(len(data.rows))], [row.row if row.ranked else f"({row.row})" for row in data.rows])
+    axes.set_yticks([at for at, _ in names], [name for _, name in names])
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     for spine in axes.spines.values():
@@ -44,43 +52,71 @@ def draw_heat(data: Heat, width: float) -> Drawn:
     bar.set_ticks([1, 2, 4, 8], labels=["1", "2", "4", "8"])
     bar.minorticks_off()
     bar.outline.set_visible(False)
-    bar.set_label("time to the targets / that of the earliest ranked row of the point", fontsize=6)
+    bar.set_label("regret: cost / cost of the cheapest row of the system", fontsize=6)
     return Drawn(figure, _caption(data, has_room=has_room))
 
 
-def _draw_cell(axes: Axes, cell: Cell, at: tuple[float, float], colour: tuple[float, ...], *, has_room: bool) -> None:
+def _height(group: HeatGroup) -> int:
+    """Returns how many lines a group has: its name, the costs of the cheapest rows if there are
+    rows to compare, and its rows."""
+    return 1 + _is_compared(group) + len(group.rows)
+
+
+def _is_compared(group: HeatGroup) -> bool:
+    return any(cell is not None and cell.regret is not None for row in group.rows for cell in row.cells)
+
+
+def _draw_head(axes: Axes, group: HeatGroup, y: int, *, has_room: bool) -> list[tuple[float, str]]:
+    """Draws the name of a group and the costs of its cheapest rows, and returns the place and the
+    name of their line."""
+    axes.text(0, y + 0.6, group.kind or REFERENCES, ha="left", va="center", fontsize=6, style="italic", color=INK)
+    if not _is_compared(group):
+        return []
+    for x, (cost, is_bound) in enumerate(zip(group.cheapest, group.bounds, strict=True)):
+        if cost is not None and has_room:
+            text = f"{AT_LEAST if is_bound else ''}{seconds(cost)}"
+            axes.text(x + 0.92, y + 1.55, text, ha="right", va="center", fontsize=5, color=INK)
+    return [(y + 1.5, CHEAPEST)] if has_room else []
+
+
+def _draw_cell(axes: Axes, cell: Cell, at: tuple[float, float], face: object, *, has_room: bool) -> None:
     from matplotlib.patches import Rectangle
 
     x, y = at
-    is_missed = cell.hits == 0
-    face = "white" if is_missed else colour
     axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.8))
-    is_dark = not is_missed and math.log(min(cell.ratio, DARKEST)) / math.log(DARKEST) > DARK
+    is_dark = cell.regret is not None and math.log(max(1.0, min(cell.regret[0], DARKEST))) / math.log(DARKEST) > DARK
     ink = "white" if is_dark else INK
-    if is_missed:
-        axes.text(x + 0.5, y + 0.5, "miss" if has_room else "×", ha="center", va="center", fontsize=5, color=ink)
-    elif has_room:
-        bound = AT_LEAST if cell.hits < cell.attempts else ""
-        axes.text(x + 0.92, y + 0.55, f"{bound}{seconds(cell.mean)}", ha="right", va="center", fontsize=5, color=ink)
-    elif cell.hits < cell.attempts:
+    if cell.hits == 0:
+        axes.text(x + 0.5, y + 0.5, "never" if has_room else "×", ha="center", va="center", fontsize=5, color=ink)
+        return
+    if cell.regret is None:
+        text = f"{AT_LEAST if cell.is_bound else ''}{seconds(cell.cost)} s" if has_room else ""
+        text = text if cell.has_verdict or not has_room else NO_VERDICT
+        axes.text(x + 0.92, y + 0.55, text, ha="right", va="center", fontsize=5, color=ink)
+        return
+    is_bound = cell.regret[2] is None and cell.regret[1] > 0
+    if has_room:
+        text = f"{AT_LEAST if is_bound else ''}{cell.regret[0]:.2f}"
+        axes.text(x + 0.92, y + 0.55, text, ha="right", va="center", fontsize=5, color=ink)
+    elif is_bound:
         axes.text(x + 0.66, y + 0.55, AT_LEAST, ha="center", va="center", fontsize=4.5, color=ink)
-    mark = FIRST if cell.first else FIRST_ALIKE if cell.first_alike else ""
-    if mark and not is_missed:
-        axes.text(x + (0.12 if has_room else 0.3), y + 0.53, mark, ha="center", va="center", fontsize=5.5, color=ink)
+    if cell.is_best:
+        axes.text(x + (0.12 if has_room else 0.3), y + 0.53, IN_SET, ha="center", va="center", fontsize=5.5, color=ink)
 
 
 def _caption(data: Heat, *, has_room: bool) -> str:
-    cells = [cell for row in data.rows for cell in row.cells if cell is not None]
-    words = ["Mean virtual seconds to the targets." if has_room else "Mean time to the targets."]
-    words.append(f"{FIRST}: first, or the seeds cannot tell it from the first.")
-    if any(cell.first_alike and not cell.first for cell in cells):
-        words.append(f"{FIRST_ALIKE}: the same among the rows without an advantage only.")
-    if any(cell.hits < cell.attempts for cell in cells):
-        words.append(
-            f"{AT_LEAST}: some targets are missed and count with the budget; {'miss' if has_room else '×'}: all are missed."
-        )
-    if any(cell is None for row in data.rows for cell in row.cells):
+    cells = [cell for group in data.groups for row in group.rows for cell in row.cells]
+    known = [cell for cell in cells if cell is not None]
+    words = [
+        "Regret: a row's cost over that of the cheapest row of its system at the point, in virtual seconds until the targets are held."
+    ]
+    words.append(f"{IN_SET}: in the set of the best, which contains the best row with a probability of at least 95 %.")
+    if any(cell.regret is not None and cell.regret[2] is None for cell in known):
+        words.append(f"{AT_LEAST}: a lower bound, since targets are missed.")
+    if any(cell.hits == 0 for cell in known):
+        words.append(f"{'never' if has_room else '×'}: no target is held.")
+    if has_room and any(cell.regret is None and cell.hits for cell in known):
+        words.append(f"Seconds: a row that is compared with no other; {NO_VERDICT}: no target gets a verdict.")
+    if any(cell is None for cell in cells):
         words.append("Empty: no row.")
-    if not all(row.ranked for row in data.rows):
-        words.append("Rows in parentheses are references and not ranked.")
     return " ".join(words)

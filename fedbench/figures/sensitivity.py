@@ -41,7 +41,7 @@ def draw_sensitivity(data: Sequence[Sensitivity], width: float) -> Drawn:
         "budget."
     )
     if any(sought.name not in trial.options for one in data for sought in one.sought for trial in one.trials):
-        caption += " A line across is the published time, where the published option is no number."
+        caption += " A line across is the time of the default options, where one of them is no number."
     return Drawn(figure, caption)
 
 
@@ -68,15 +68,15 @@ def _log_scale(axes: Axes, ratio: float) -> None:
 
 
 def _draw_trial(axes: Axes, trial: Tried, option: str, *, is_chosen: bool) -> None:
-    """Draws a trial as a dot at its value of an option. A published option that is no number has no
+    """Draws a trial as a dot at its value of an option. A default option that is no number has no
     place on the axis, so its trial is a line at its time."""
-    is_published = trial.trial == 0
-    colour = LOOKS[1 if is_chosen else 3 if is_published else 0].colour
+    is_default = trial.trial == 0
+    colour = LOOKS[1 if is_chosen else 3 if is_default else 0].colour
     if option not in trial.options:
         axes.axhline(trial.seconds, color=colour, linewidth=0.8, zorder=1)
         return
     axes.plot(
-        trial.options[option], trial.seconds, "D" if is_published else "o", color=colour, markersize=4.5 if is_chosen else 3.2,
+        trial.options[option], trial.seconds, "D" if is_default else "o", color=colour, markersize=4.5 if is_chosen else 3.2,
         markerfacecolor="white" if trial.misses else colour, markeredgewidth=0.8, zorder=4 if is_chosen else 3,
     )  # fmt: skip
     if is_chosen:
@@ -91,7 +91,7 @@ def _handles() -> list[object]:
     looks = (
         ("trial", "o", LOOKS[0].colour, LOOKS[0].colour),
         ("misses targets", "o", LOOKS[0].colour, "white"),
-        ("published options", "D", LOOKS[3].colour, LOOKS[3].colour),
+        ("default options", "D", LOOKS[3].colour, LOOKS[3].colour),
         ("chosen", "o", LOOKS[1].colour, LOOKS[1].colour),
     )
     return [

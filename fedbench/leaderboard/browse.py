@@ -10,15 +10,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fedbench.analysis.statistics import LEVEL, t_factor
 from fedbench.leaderboard import formats
 from fedbench.leaderboard.cells import traffic
-from fedbench.leaderboard.document import TITLES, board_at, rows_at
+from fedbench.leaderboard.document import TITLES, board_at, rows_at, systems
 from fedbench.leaderboard.pages.frame import Site
 
-PAIRS = (1, 3, 6)
-"""How many pairs two, three and four rows make."""
-ALPHA = 1 - LEVEL  # the chance that an interval misses its true value
+NO_SYSTEM = "not compared"
+"""What stands for the system of references, and of rows that are on no board."""
 
 
 def rows(site: Site) -> list[dict[str, Any]]:
@@ -35,17 +33,8 @@ def script(site: Site) -> str:
         "rows": [list(row.values()) for row in found],
         "kinds": {kind: TITLES[kind] for document in site.documents for kind in document["kinds"]},
         "documents": {document["name"]: document["title"] for document in site.documents},
-        "factors": _factors(found),
     }
     return f"window.fedbench = {json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(',', ':'))};\n"
-
-
-def _factors(found: Sequence[Mapping[str, Any]]) -> dict[int, dict[int, float]]:
-    """Returns the factors of intervals that hold together for all pairs of a board, by the number
-    of pairs and then by the number of seeds."""
-    pairs = sorted({*PAIRS, *(row["pairs"] for row in found if row["pairs"])})
-    seeds = range(2, max((len(row["seeds"]) for row in found), default=2) + 1)
-    return {m: {n: float(f"{t_factor(n, 1 - ALPHA / m):.6g}") for n in seeds} for m in pairs}
 
 
 def curves(site: Site, document: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -66,9 +55,8 @@ def _of_document(site: Site, document: Mapping[str, Any]) -> Iterator[dict[str, 
     algorithms = {one["label"]: one for one in document["algorithms"]}
     for point in document["points"]:
         for kind in document["kinds"]:
-            board = board_at(document, kind, point["name"])
-            ranked = sum(one["place"] is not None for one in board.values())
-            for row in rows_at(document, kind, point["name"]):
+            board, order = board_at(document, kind, point["name"]), systems(document, kind)
+            for row in _ordered(board, rows_at(document, kind, point["name"]), order):
                 yield {
                     "id": "/".join((document["name"], point["name"], row["label"], kind)),
                     "page": site.places.record(document["name"], point["name"], row["label"], kind),
@@ -80,12 +68,21 @@ def _of_document(site: Site, document: Mapping[str, Any]) -> Iterator[dict[str, 
                     "options_kind": kind,
                     **_of_algorithm(algorithms[row["label"]], document),
                     "budget_seconds": point["budget_seconds"],
-                    "every_seconds": point["every_seconds"],
-                    "ratio": point.get("ratio"),
-                    "pairs": ranked * (ranked - 1) // 2,
                     **_of_standing(board.get(row["label"])),
                     **_of_row(row, document["sections"][kind][point["name"]]),
                 }
+
+
+def _ordered(
+    board: Mapping[str, Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], order: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    """Returns rows system by system from the cheapest to the dearest, and those without a system
+    last."""
+    places = {
+        label: (order.index(one["group"]) if one["group"] in order else len(order), place)
+        for place, (label, one) in enumerate(board.items())
+    }
+    return sorted(rows, key=lambda row: places.get(row["label"], (len(order), len(board))))
 
 
 def _of_algorithm(algorithm: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,25 +90,36 @@ def _of_algorithm(algorithm: Mapping[str, Any], document: Mapping[str, Any]) -> 
         "family": algorithm["family"],
         "public_data": "public_data" in algorithm["requires"],
         "clients_remember": algorithm["clients_remember"],
-        "like_for_like": not algorithm["advantages"],
         "rules": document["suite"]["rules"] if document["suite"] else None,
     }
 
 
-def _of_standing(standing: Mapping[str, Any] | None) -> dict[str, Any]:
-    if standing is None:
-        return {**dict.fromkeys(("seconds", "half_width", "solved", "place")), "first": False, "first_alike": False,
-                "targets": [], "seconds_by_seed": {}}  # fmt: skip
+def _of_standing(row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Returns what a row of a board says; a row that is on none has no system."""
+    if row is None:
+        unknown = ("cost", "solved", "regret", "gradients_to_targets", "bytes_to_targets", "at_work")
+        return {"system": NO_SYSTEM, **dict.fromkeys(unknown), "is_bound": False, "in_set": False, "standing": "no board",
+                "targets": [], "against": {}, "marks": []}  # fmt: skip
+    gradients, sent = (row["axes"].get(axis, {}).get("cost") for axis in ("gradient_evaluations", "bytes"))
     return {
-        "seconds": _short(standing["mean"]),
-        "half_width": _short(standing["half_width"]),
-        "solved": _short(standing["solved"]),
-        "place": standing["place"],
-        "first": standing["first"],
-        "first_alike": standing["first_alike"],
-        "targets": [[one["target"], one["hits"], one["median"]] for one in standing["targets"]],
-        "seconds_by_seed": {seed: _short(second) for seed, second in standing["seconds"].items()},
+        "system": row["group"] or NO_SYSTEM,
+        "cost": _short(row["cost"]),
+        "solved": _short(row["solved"]),
+        "regret": _ratio(row["regret"]) if row["against"] else None,
+        "gradients_to_targets": _short(gradients),
+        "bytes_to_targets": _short(sent),
+        "at_work": _short(row["under_way"]),
+        "is_bound": row["is_bound"],
+        "in_set": row["is_best"] and bool(row["against"]),
+        "standing": formats.on_board(row),
+        "targets": [[one["target"], one["hits"], one["median"]] for one in row["targets"]],
+        "against": {label: _ratio(found) for label, found in row["against"].items()},
+        "marks": row["marks"],
     }
+
+
+def _ratio(found: Sequence[float | None] | None) -> list[float | None] | None:
+    return None if found is None else [None if value is None else float(f"{value:.4g}") for value in found]
 
 
 def _of_row(row: Mapping[str, Any], section: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,14 +41,14 @@ class Cell:
 
 def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: bool = False) -> list[Column]:
     """Returns the columns in the order that `cells` has as well. With `has_board` there is a column
-    for the time to the targets, by which rows are ordered."""
+    for the cost."""
     place, spent = scenario["horizon"]["at"], formats.TO_TARGET[axis["name"]]
     return [
         Column("Algorithm", "options unfold", "ascending", numeric=False),
-        *([Column("Time to the targets", "mean ± 95 %", "ascending")] if has_board else []),
+        *([Column("Cost", "until targets are held", "ascending")] if has_board else []),
         Column("Test accuracy", "not compared" if place is None else f"at {formats.place(place, axis)}, mean ± 95 %"),
         *(
-            Column(f"{spent} to {formats.goal(one['metric'], one['value'])}", "median (hits/seeds)", "ascending")
+            Column(f"{spent} to {formats.goal(one['metric'], one['value'])}", "held, median (hits/seeds)", "ascending")
             for one in scenario["targets"]
         ),
         Column("Outcome", "seeds, ended by", "ascending", numeric=False),
@@ -62,12 +62,15 @@ def columns(scenario: Mapping[str, Any], axis: Mapping[str, str], *, has_board: 
     ]
 
 
-def cells(row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str, Any] | None = None) -> list[Cell]:
-    """Returns the cells of a row. `standing` is its row of the board, if there is a board."""
+def cells(
+    row: Mapping[str, Any], axis: Mapping[str, str], standing: Mapping[str, Any] | None = None, *, has_board: bool = False
+) -> list[Cell]:
+    """Returns the cells of a row. `standing` is its row of the board, if there is a board that has
+    it."""
     means = {name: value["mean"] for name, value in row["measures"].items()}
     return [
         Cell(row["label"], sort=row["label"]),
-        *([_time(standing)] if standing is not None else []),
+        *([_cost(row, standing)] if has_board else []),
         _accuracy(row),
         *(_to_target(one, axis) for one in row["to_target"]),
         _outcome(row),
@@ -97,19 +100,18 @@ def traffic(means: Mapping[str, float | None]) -> float | None:
     return None if up is None or down is None else up + down
 
 
-def _time(standing: Mapping[str, Any]) -> Cell:
-    """Returns the cell of the time to the targets. It is a lower bound if a target is missed, since
-    a miss counts with the budget."""
-    if standing["solved"] == 0:
-        return Cell("no target", sort=None)
-    half, bound = standing["half_width"], "" if standing["solved"] == 1 else "≥ "
-    notes = ["" if standing["solved"] == 1 else f"{formats.percent(standing['solved'])} of targets and seeds"]
-    text = f"{bound}{standing['mean']:.1f} s" + ("" if half is None else f" ± {half:.1f}")
-    return Cell(text, notes, formats.on_board(standing), sort=standing["mean"])
+def _cost(row: Mapping[str, Any], standing: Mapping[str, Any] | None) -> Cell:
+    """Returns the cell of the cost, with the system in which it is compared, or why it is not."""
+    if standing is None:
+        return Cell("not compared", [row["off_board"]], sort=None)
+    where = "not compared" if standing["group"] is None else standing["group"]
+    mark = formats.IN_SET if formats.on_board(standing) == formats.IN_SET else ""
+    return Cell(formats.cost(standing), [where], mark, sort=standing["cost"] if standing["solved"] else None)
 
 
 def _accuracy(row: Mapping[str, Any]) -> Cell:
-    """Returns the cell of the accuracy at the common horizon, with the difference to the best mean.
+    """Returns the cell of the accuracy at the common horizon, with the difference to the best mean
+    of the rows of its system.
     The note on seeds is left out if the mark names the same seeds."""
     value = row["measures"]["test_accuracy_at_horizon"]
     mark = f"not compared: {row['left_out']}" if row["left_out"] else formats.standing(row["accuracy"])
@@ -119,10 +121,8 @@ def _accuracy(row: Mapping[str, Any]) -> Cell:
 
 
 def _to_target(value: Mapping[str, Any], axis: Mapping[str, str]) -> Cell:
-    """Returns the cell of a target. A row that misses is not compared, which needs no mark, since
-    its hits are fewer than its seeds."""
-    mark = "" if value["lower_bound"] and value["comparison"]["standing"] == "unknown" else formats.standing(value["comparison"])
-    return Cell(formats.hits(value, axis), [formats.hits_note(value, axis)], mark, sort=value["median"])
+    """Returns the cell of a target: when it is held."""
+    return Cell(formats.hits(value, axis), [formats.hits_note(value, axis)], sort=value["median"])
 
 
 def _outcome(row: Mapping[str, Any]) -> Cell:

@@ -18,12 +18,13 @@ from fedbench.leaderboard.sections import axis_of, built_in, section
 
 if TYPE_CHECKING:
     from fedbench.analysis.board import Board
+    from fedbench.analysis.ranking import Ranking
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
 
-SCHEMA = 3
+SCHEMA = 4
 GIVEN = "given"
-TITLES = {"tuned": "Tuned options", "published": "Published options", GIVEN: "Options as given"}
+TITLES = {"tuned": "Tuned options", "default": "Default options", GIVEN: "Options as given"}
 """The titles of the kinds of rows."""
 
 Document = dict[str, Any]
@@ -37,8 +38,9 @@ def of_suite(
     """Returns the document of a suite.
 
     It is {schema, name, title, note, axis, suite, kinds, definitions, sentences, points,
-    algorithms, boards, profiles, absent, labels, timelines, sections}. `sections` has the scenarios
-    by kind of row and point. `timelines` has those of the first kind.
+    algorithms, boards, groups, profiles, absent, labels, timelines, sections}. `boards` has the
+    rows and `groups` the systems by kind of options and point, see `fedbench.analysis.board_json`.
+    `sections` has the scenarios likewise. `timelines` has those of the first kind.
 
     Args:
         overview: the suite, its points, algorithms and boards, as
@@ -86,7 +88,8 @@ def of_records(
     validity: str | None = None,
 ) -> Document:
     """Returns the document of any records. It has a point for every scenario, and a row for every
-    algorithm with its options.
+    algorithm with its options. A row that has other seeds than most rows of its system is shown and
+    not compared.
 
     Args:
         records: those of any scenarios.
@@ -101,7 +104,7 @@ def of_records(
     where = find(axis)
     summaries = dict(_named(summarize(records, where), points or {}))
     labels = {row.selector: row.selector for summary in summaries.values() for row in summary.rows}
-    boards = {point: _board(summary) for point, summary in summaries.items()}
+    boards = {point: found for point, summary in summaries.items() if (found := summary.board) is not None}
     return {
         "schema": SCHEMA,
         "name": name or free(slug(title)),
@@ -112,9 +115,10 @@ def of_records(
         "suite": None,
         "definitions": [],
         "sentences": [],
-        "points": [_point(point, summary, boards[point]) for point, summary in summaries.items()],
-        "algorithms": _algorithms(summaries.values()),
-        "boards": {GIVEN: {point: board_json.rows(found) for point, found in boards.items() if found is not None}},
+        "points": [_point(point, summary, boards.get(point)) for point, summary in summaries.items()],
+        "algorithms": _algorithms(summaries.values(), boards.values()),
+        "boards": {GIVEN: {point: board_json.rows(found) for point, found in boards.items()}},
+        "groups": {GIVEN: {point: board_json.groups(found) for point, found in boards.items()}},
         "profiles": {"factors": [], "shares": {GIVEN: {}}},
         "absent": {},
         "labels": {},
@@ -135,6 +139,24 @@ def board_at(document: Mapping[str, Any], kind: str, point: str) -> dict[str, Ma
     return {row["label"]: row for row in document["boards"][kind].get(point, ())}
 
 
+def groups_at(document: Mapping[str, Any], kind: str, point: str) -> Sequence[Mapping[str, Any]]:
+    """Returns the systems of a board of a document, in order; none if there is no board."""
+    groups: Sequence[Mapping[str, Any]] = document["groups"][kind].get(point, ())
+    return groups
+
+
+def systems(document: Mapping[str, Any], kind: str) -> list[str]:
+    """Returns the kinds of systems on the boards of a document. Those with public data come last,
+    and before them those in which it is not known how many clients work, or all do."""
+    found: dict[str, tuple[bool, bool, bool, int]] = {}
+    for of_point in document["groups"][kind].values():
+        for one in of_point:
+            found.setdefault(
+                one["kind"], (one["public_data"], not one["at_work"], one["kind"].startswith("all "), one["at_work"])
+            )
+    return sorted(found, key=lambda system: found[system])
+
+
 def _section_of(rows: Mapping[str, Sequence[Record]], axis: Axis) -> Document:
     (summary,) = summarize([run for runs in rows.values() for run in runs], axis)
     return section(summary, {runs[0].selector: label for label, runs in rows.items()})
@@ -145,12 +167,6 @@ def _named(summaries: Sequence[ScenarioSummary], points: Mapping[str, str]) -> I
     names = [points.get(one.scenario_hash, one.full_name) for one in summaries]
     for name, one in zip(names, summaries, strict=True):
         yield name if names.count(name) == 1 else f"{name} ({one.scenario_hash[:12]})", one
-
-
-def _board(summary: ScenarioSummary) -> Board | None:
-    """Returns the board of a scenario. None if there is none or if rows have different seeds, since
-    times to targets are then not compared."""
-    return summary.board if len({row.seeds for row in summary.rows}) == 1 else None
 
 
 def _point(name: str, summary: ScenarioSummary, found: Board | None) -> Document:
@@ -167,7 +183,6 @@ def _point(name: str, summary: ScenarioSummary, found: Board | None) -> Document
         "budget_seconds": float(scenario["budget"]["seconds"]),
         **_spacing(scenario["evaluation"]),
         "targets": [float(one["value"]) for one in scenario.get("targets") or []],
-        "resolution": {GIVEN: None if found is None else found.resolution},
     }
 
 
@@ -177,14 +192,23 @@ def _spacing(evaluation: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _told(found: Board | None) -> str:
-    """Returns in Markdown which rows are first; nothing without a board."""
-    if found is None:
-        return ""
-    if not found.first:
-        return "Nobody reaches a target."
-    earliest, *others = (_code(one.row) for one in found.first)
-    told = f"First: {earliest}."
-    return f"{told} The seeds cannot tell {', '.join(others)} from it." if others else told
+    """Returns in Markdown which rows cost least, system by system; nothing without a board."""
+    return "" if found is None else " ".join(_of_group(found.ranking(group)) for group in found.groups)
+
+
+def _of_group(one: Ranking) -> str:
+    words = f"With {one.group.words}"
+    if one.found is None:
+        return f"{words}: no verdict, every target is held within ten steps of the evaluation grid."
+    if one.leader is None:
+        return f"{words}: no row holds a target."
+    told = f"{words}: {_code(one.leader)} costs least."
+    if len(one.rows) == 1:
+        return f"{told[:-1]}; it is alone."
+    if not one.found.is_known:
+        return f"{told} There are too few seeds to tell rows apart."
+    others = [_code(row) for row in one.best if row != one.leader]
+    return f"{told} It may also be {', '.join(others)}." if others else f"{told} All others cost more."
 
 
 def _code(text: str) -> str:
@@ -194,13 +218,15 @@ def _code(text: str) -> str:
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
 
-def _algorithms(summaries: Iterable[ScenarioSummary]) -> list[Document]:
+def _algorithms(summaries: Iterable[ScenarioSummary], boards: Iterable[Board]) -> list[Document]:
     rows = {row.selector: row for summary in summaries for row in summary.rows}
+    groups = {one.row: one.group.kind for board in boards for one in board.ranked}
     found = []
     for selector, row in sorted(rows.items()):
         facts = _facts(row.runs[0])
         family = "reference" if row.is_reference else facts["family"]
-        found.append({"label": selector, "selector": selector, "advantages": [], "sensitivity": {}, **facts, "family": family})
+        own: Document = {"label": selector, "selector": selector, "group": groups.get(selector), "sensitivity": {}}
+        found.append({**own, **facts, "family": family})
     return found
 
 

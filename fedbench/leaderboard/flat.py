@@ -54,6 +54,7 @@ def _flat(data: Mapping[str, Any], point: str, kind: str, row: Mapping[str, Any]
         "outcomes": _counts(row["outcomes"]),
         "ended_by": _counts(row["ended_by"]),
         **_standing(board_at(data, kind, point).get(row["label"])),
+        "off_board": row["off_board"],
         "axis": axis,
         "horizon": scenario["horizon"]["at"],
         "left_out": row["left_out"],
@@ -65,8 +66,7 @@ def _flat(data: Mapping[str, Any], point: str, kind: str, row: Mapping[str, Any]
     for one in row["to_target"]:
         stem = f"{axis}_to_{one['metric']}_{one['target']}"
         flat |= {f"{stem}_{name}": one[name] for name in ("median", "hits", "total", "beyond", "lower_bound")}
-        flat |= {f"{stem}_restricted_mean": one["restricted_mean"]["mean"], f"{stem}_standing": one["comparison"]["standing"]}
-        flat |= {f"{stem}_p_adjusted": one["comparison"]["p_adjusted"]}
+        flat[f"{stem}_restricted_mean"] = one["restricted_mean"]["mean"]
     return flat | {"command": row["command"], "command_needs": row["command_needs"]}
 
 
@@ -75,11 +75,15 @@ def _standing(found: Mapping[str, Any] | None) -> dict[str, Any]:
     if found is None:
         return {}
     return {
-        "seconds_to_targets_mean": found["mean"],
-        "seconds_to_targets_half_width": found["half_width"],
-        "targets_reached": found["solved"],
-        "first": found["first"],
-        "first_like_for_like": found["first_alike"],
+        "system": found["group"],
+        "cost_seconds": found["cost"],
+        "cost_is_lower_bound": found["is_bound"],
+        "targets_held": found["solved"],
+        **dict(zip(("regret", "regret_low", "regret_high"), found["regret"] or (None,) * 3, strict=True)),
+        "in_set_of_the_best": found["is_best"],
+        **{f"cost_{axis}": one["cost"] for axis, one in found["axes"].items()},
+        "clients_at_work": found["under_way"],
+        "marks": "; ".join(found["marks"]),
     }
 
 

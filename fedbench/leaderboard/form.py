@@ -10,6 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 from fedbench.leaderboard.paper_form import PaperForm
 from fedbench.leaderboard.section_form import AxisForm, Count, Names, Number, Part, Points, ScenarioForm, Slug, Text, Word
 
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Numbers = Annotated[list[Number], Field(max_length=100)]
+Labels = Annotated[list[Text], Field(max_length=10_000)]
+Ratio = Annotated[tuple[Positive, Annotated[float, Field(ge=0, allow_inf_nan=False)], Positive | None], Field(strict=False)]
+"""A ratio of costs with the ends of its interval; the upper end is None if it is not known."""
+
 
 class _Suite(Part):
     name: Word
@@ -30,10 +36,11 @@ class _Point(Part):
     scenario: Word
     scenario_hash: Annotated[str, Field(max_length=100)]
     settings: Annotated[list[Text] | dict[Word, Any], Field(max_length=1000)]
+    clients: Count | None
     budget_seconds: Number
     every_seconds: Number | None
     ratio: Number | None = None
-    resolution: dict[Word, Number | None]
+    targets: Numbers
 
 
 class _Facts(Part):
@@ -103,7 +110,7 @@ class _Entrant(Part):
     label: Text
     selector: Text
     family: Word
-    advantages: Annotated[list[Text], Field(max_length=100)]
+    group: Word | None
     requires: Annotated[list[Word], Field(max_length=100)]
     clients_remember: bool | None
     facts: _Facts | None
@@ -112,23 +119,53 @@ class _Entrant(Part):
 
 class _Reach(Part):
     target: Number
+    has_verdict: bool
     hits: Count
+    cost: Positive
     median: Number | None
     bytes: Number | None
 
 
+class _Cost(Part):
+    cost: Positive | None
+    is_bound: bool
+    regret: Ratio | None
+    is_best: bool
+
+
 class _Standing(Part):
     label: Text
-    first: bool
-    first_alike: bool
-    place: Count | None
-    mean: Number
-    half_width: Number | None
-    seconds: Annotated[dict[Word, Number], Field(max_length=10_000)]
+    group: Word | None
+    under_way: Number | None
+    cost: Positive
+    is_bound: bool
+    costs: Annotated[dict[Word, Positive], Field(max_length=10_000)]
+    regret: Ratio | None
+    is_best: bool
     solved: Number
     unfinished: Count
-    over_base: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
     targets: Annotated[list[_Reach], Field(max_length=100)]
+    axes: Annotated[dict[Word, _Cost], Field(max_length=10)]
+    against: Annotated[dict[Text, Ratio | None], Field(max_length=10_000)]
+    marks: Annotated[list[Text], Field(max_length=100)]
+
+
+class _Ranked(Part):
+    leader: Text | None
+    best: Labels
+    resolution: Positive | None
+    stability: Number | None
+
+
+class _Group(Part):
+    kind: Word
+    words: Word
+    at_work: Count
+    public_data: bool
+    rows: Labels
+    targets: Numbers
+    axes: Annotated[dict[Word, _Ranked], Field(max_length=10)]
+    leaders: Annotated[dict[Word, Text | None], Field(max_length=10)]
 
 
 class _Profiles(Part):
@@ -136,12 +173,12 @@ class _Profiles(Part):
     shares: Annotated[dict[Word, dict[Text, Points]], Field(max_length=10)]
 
 
-Kind = Literal["tuned", "published", "given"]
+Kind = Literal["tuned", "default", "given"]
 Lines = Annotated[list[Text], Field(max_length=1000)]
 
 
 class _Document(Part):
-    schema_version: Annotated[Literal[3], Field(alias="schema")]
+    schema_version: Annotated[Literal[4], Field(alias="schema")]
     name: Slug
     title: Text
     note: Text
@@ -153,6 +190,7 @@ class _Document(Part):
     points: Annotated[list[_Point], Field(min_length=1, max_length=1000)]
     algorithms: Annotated[list[_Entrant], Field(max_length=1000)]
     boards: dict[Kind, Annotated[dict[Text, Annotated[list[_Standing], Field(max_length=10_000)]], Field(max_length=1000)]]
+    groups: dict[Kind, Annotated[dict[Text, Annotated[list[_Group], Field(max_length=1000)]], Field(max_length=1000)]]
     profiles: _Profiles
     absent: Annotated[dict[Text, Lines], Field(max_length=1000)]
     labels: Annotated[dict[Word, _Labels], Field(max_length=1000)]

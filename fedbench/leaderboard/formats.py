@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 NONE = "–"
+IN_SET = "in the set of the best"
 SYMBOLS = ("s", "B")  # units that are symbols and not words
 UNCAPPED = 100_000_000  # a scenario's default for jobs, which no run reaches
 TO_TARGET = {"seconds": "Time", "updates": "Updates", "gradient_evaluations": "Gradients", "steps": "Steps", "bytes": "Traffic"}
@@ -77,30 +78,50 @@ def seed_note(value: Mapping[str, Any]) -> str:
     return "1 seed, no interval" if n == 1 else f"n = {n}"
 
 
-def tenths(seconds: float) -> str:
-    """Returns a time on a board: 9.3, 103."""
-    return f"{seconds:.0f}" if seconds >= 99.5 else f"{seconds:.1f}"
+COSTS = {"seconds": seconds, "gradient_evaluations": number, "bytes": size}
+"""How a cost is written, by axis."""
+
+
+def cost(row: Mapping[str, Any], axis: str = "seconds") -> str:
+    """Returns the cost of a row of a board on an axis: `32.5 s`, or `≥ 32.5 s` for a lower
+    bound."""
+    if row["solved"] == 0:
+        return "no target"
+    found = row if axis == "seconds" else row["axes"].get(axis)
+    if found is None or found["cost"] is None:
+        return NONE
+    return f"{'≥ ' if found['is_bound'] else ''}{COSTS[axis](found['cost'])}"
+
+
+def ratio(found: Sequence[float | None]) -> tuple[str, str]:
+    """Returns a ratio with its sign, and its interval: `≥ 1.24` and `[1.01, ∞]`. There is no
+    interval with too few seeds."""
+    value, low, high = found
+    if low == 0 and high is None:
+        return f"{value:.2f}", ""
+    sign = "≥ " if high is None else "≤ " if low == 0 else ""
+    return f"{sign}{value:.2f}", f"[{low:.2f}, {'∞' if high is None else f'{high:.2f}'}]"
 
 
 def on_board(row: Mapping[str, Any]) -> str:
-    """Returns in words how a row of a board stands. A place alone would say more than the seeds
-    can tell."""
-    if row["place"] is None:
+    """Returns in words how a row of a board stands among those of its system."""
+    if row["group"] is None:
         return "reference"
     if row["solved"] == 0:
         return "no target"
-    if row["first"]:
-        return "first, also like for like" if row["first_alike"] else "first"
-    return "first, like for like" if row["first_alike"] else f"behind, tie class {row['place'] + 1}"
+    if row["regret"] is None:
+        return "no verdict"
+    if not row["against"]:
+        return "alone in its system"
+    if row["is_best"]:
+        return IN_SET
+    return "too few seeds" if row["regret"][1] == 0 and row["regret"][2] is None else "not in the set"
 
 
-def bound(row: Mapping[str, Any], base: Mapping[str, Any]) -> str:
-    """Returns the sign in front of the ratio of a row's time to another row's time.
-
-    A missed target counts with the budget, so the ratio is a bound: `≥ ` if the row misses, `≤ ` if
-    the other one does, and `? ` if both do. The sign is empty if neither misses.
-    """
-    return {(True, False): "≥ ", (False, True): "≤ ", (True, True): "? "}.get((row["solved"] < 1, base["solved"] < 1), "")
+def regret(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns the regret of a row of a board and its interval, as `ratio` does, or the reason why
+    it has none."""
+    return ratio(row["regret"]) if row["regret"] is not None and row["against"] else (on_board(row), "")
 
 
 def standing(comparison: Mapping[str, Any]) -> str:

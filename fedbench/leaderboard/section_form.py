@@ -54,7 +54,6 @@ class _Hits(Part):
     beyond: Number | None
     restricted_mean: _Estimate
     lower_bound: bool
-    comparison: _Comparison
     reached: Annotated[list[Number | None], Field(max_length=10_000)]
 
 
@@ -105,6 +104,7 @@ class _Row(Part):
     outcomes: Counts
     ended_by: Counts
     left_out: Text
+    off_board: Text
     accuracy: _Comparison
     measures: Annotated[dict[Word, _Estimate], Field(max_length=100)]
     staleness_max: Count | None

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fedbench.analysis.hits import Hits
     from fedbench.analysis.horizon import Horizon
     from fedbench.analysis.rows import Row
-    from fedbench.analysis.standings import Comparison
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
 
@@ -96,10 +95,11 @@ def _row(row: Row, summary: ScenarioSummary, label: str, known: str | None) -> D
         "outcomes": row.outcomes,
         "ended_by": row.ended_by,
         "left_out": row.left_out,
+        "off_board": summary.off_board.get(row.selector, ""),
         "accuracy": dict(vars(row.accuracy)),
         "measures": {name: dict(vars(value)) for name, value in measures.items()},
         "staleness_max": row.staleness_max,
-        "to_target": [_hits(hits, comparison) for hits, comparison in zip(row.to_target, row.target_comparisons, strict=True)],
+        "to_target": [_hits(hits) for hits in row.to_target],
         "curves": {
             axis.name: _curve(row.curve if axis == row.curve.axis else mean_curve(row.runs, axis=axis))
             for axis in AXES.values()
@@ -163,7 +163,7 @@ def built_in(algorithm: Mapping[str, Any]) -> Any | None:
     return registry.find("algorithm", algorithm["name"])
 
 
-def _hits(hits: Hits, comparison: Comparison) -> Document:
+def _hits(hits: Hits) -> Document:
     return {
         "metric": hits.metric,
         "target": hits.target,
@@ -173,7 +173,6 @@ def _hits(hits: Hits, comparison: Comparison) -> Document:
         "beyond": hits.beyond,
         "restricted_mean": dict(vars(hits.restricted_mean)),
         "lower_bound": hits.lower_bound,
-        "comparison": dict(vars(comparison)),
         "reached": [attempt.reached for attempt in hits.attempts],
     }
 

@@ -108,7 +108,7 @@ def rows(records: Sequence[Record], suite: Suite, manifest: Manifest, frozen: Tu
 
 def _expected(suite: Suite, manifest: Manifest, frozen: Tuned | None) -> Mapping[str, list[Key]]:
     """Returns the rows of the built-in algorithms by run id. A run has two rows if the tuned
-    options are the published ones."""
+    options are the default ones."""
     names = {one.name for one in manifest.algorithms if isinstance(one, BuiltIn)}
     selectors = [selector for selector in suite.selectors() if registry.parse_selector(selector)[0] in names]
     found: dict[str, list[Key]] = {}
@@ -133,7 +133,7 @@ def _keys(record: Record, suite: Suite, manifest: Manifest, expected: Mapping[st
     if not isinstance(entrant, BuiltIn):
         why = _other_origin(algorithm.get("origin", {}), entrant) or _other_system(algorithm["options"], suite)
         return ([] if why else [(point, entrant.name) for point in points]), why
-    return expected.get(record.run_id, []), f"its options are neither the published ones of suite {suite.name} nor tuned ones"
+    return expected.get(record.run_id, []), f"its options are neither the default ones of suite {suite.name} nor tuned ones"
 
 
 def _other_origin(origin: Mapping[str, str], entrant: InFile | Distributed) -> str:

@@ -21,16 +21,13 @@ class Compared:
     title: where the rows come from, such as `suite axes (0123456789abcdef)`.
     rows: by point and label, the runs in order of seed. References are among them.
     boards: by point.
-    alike: by point, the boards of the rows without an advantage. It is empty if they are not known.
-    advantages: by label, what a row has by definition that others lack. Rows without an advantage
-    are left out.
+    off_board: by point and label, why a row is not on the board.
     """
 
     title: str
     rows: Mapping[str, Rows]
     boards: Mapping[str, Board]
-    alike: Mapping[str, Board] = field(default_factory=dict)
-    advantages: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    off_board: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def point(self, name: str | None) -> str:
         """Returns the name of a point; without a name, that of the only point. Raises UsageError if
@@ -47,8 +44,9 @@ class Compared:
         """Returns the same with these points only, in this order, or with all if none is given.
         Raises UsageError for an unknown point."""
         names = [self.point(name) for name in points] or list(self.rows)
-        boards, alike = ({name: part[name] for name in names if name in part} for part in (self.boards, self.alike))
-        return Compared(self.title, {name: self.rows[name] for name in names}, boards, alike, self.advantages)
+        boards = {name: self.boards[name] for name in names if name in self.boards}
+        off_board = {name: self.off_board[name] for name in names if name in self.off_board}
+        return Compared(self.title, {name: self.rows[name] for name in names}, boards, off_board)
 
     def labels(self, wanted: Sequence[str]) -> list[str]:
         """Returns the labels of the rows that are asked for, whether written with hyphens or
@@ -61,24 +59,14 @@ class Compared:
 
 
 def of_suite(results: Results, *, tuned: bool) -> Compared:
-    """Returns the complete rows of a suite with tuned or with published options. Raises UsageError
-    if there are none."""
-    suite, kind = results.suite, "tuned" if tuned else "published"
-    boards = results.boards[kind]
+    """Returns the complete rows of a suite with tuned or with default options. Raises UsageError if
+    there are none."""
+    suite, kind = results.suite, "tuned" if tuned else "default"
+    boards = results.tuned if tuned else results.default
     if not boards:
         raise UsageError(f"suite {suite.name}: it has no complete row with {kind} options")
-    advantages: dict[str, set[str]] = {}
-    for point in boards:
-        for selector, label in results.labels.items():
-            if boards[point].of(label) is not None and results.families[label] != "reference":
-                advantages.setdefault(label, set()).update(results.advantages(point, selector, tuned=tuned))
-    return Compared(
-        title=f"suite {suite.name} ({suite.content_hash()}), {kind} options",
-        rows=results.complete(tuned=tuned),
-        boards=boards,
-        alike=results.like_for_like if tuned else {},
-        advantages={label: sorted(found) for label, found in sorted(advantages.items()) if found},
-    )
+    title = f"suite {suite.name} ({suite.content_hash()}), {kind} options"
+    return Compared(title, results.complete(tuned=tuned), boards)
 
 
 def of_records(records: Iterable[Record], title: str) -> Compared:
@@ -92,4 +80,5 @@ def of_records(records: Iterable[Record], title: str) -> Compared:
     if not summaries:
         raise RecordError(f"{title}: expected records, got none")
     rows = {one.full_name: {row.selector: row.runs for row in one.rows} for one in summaries}
-    return Compared(title, rows, {one.full_name: found for one in summaries if (found := one.board) is not None})
+    boards = {one.full_name: found for one in summaries if (found := one.board) is not None}
+    return Compared(title, rows, boards, {one.full_name: one.off_board for one in summaries if one.off_board})

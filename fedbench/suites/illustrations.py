@@ -38,7 +38,7 @@ DIGITS = 5  # significant digits of every number
 def illustrate(suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> dict[str, Any]:
     """Returns a mapping of JSON values. `labels` has by point a map of the labels of the first
     seed. `timelines` has by point and selector the beginning of the first seed's plan, with tuned
-    options or, in a suite without any, the published ones. `sensitivity` has by selector and point
+    options or, in a suite without any, the default ones. `sensitivity` has by selector and point
     which options were tried. `schema` and `suite` say what the mapping belongs to.
 
     Args:
@@ -77,7 +77,7 @@ def _sensitivity(suite: Suite, frozen: Tuned, known: Mapping[str, Outcome]) -> d
 
 
 def _timelines(suite: Suite, frozen: Tuned | None) -> dict[str, dict[str, Any]]:
-    """Returns the timelines of all rows with tuned options, or with published ones if there are no
+    """Returns the timelines of all rows with tuned options, or with default ones if there are no
     tuned ones. References are left out. Raises UsageError for an algorithm that selects clients by
     the state of the model, since it has no plan without training."""
     found: dict[str, dict[str, Any]] = {}

@@ -47,7 +47,7 @@ class Cell:
     @property
     def compared(self) -> int:
         """Returns the number of runs that are compared. A row with tuned options costs as much as
-        one with published options."""
+        one with default options."""
         return self.runs * (2 if self.tried else 1)
 
 

@@ -14,7 +14,7 @@ Seats = dict[str, dict[str, list[Record]]]
 
 def seats(suite: Suite, frozen: tuned.Tuned | None, records: Iterable[Record]) -> Seats:
     """Returns the rows of a suite that have records, in the suite's order. If the tuned options of
-    an algorithm are the published ones, both of its rows have the same runs."""
+    an algorithm are the default ones, both of its rows have the same runs."""
     by_id = {record.run_id: record for record in records}
     found: Seats = {}
     for point, row, specs in tuned.rows(suite, frozen, suite.points, suite.selectors()):

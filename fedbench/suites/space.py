@@ -76,7 +76,7 @@ class Space(Part):
 
     def trials(self, name: str, count: int) -> list[dict[str, Any]]:
         """Returns the options of every trial of an algorithm. The first trial changes nothing, so
-        it has the published options. Then come `count` scrambled Sobol' points. The scrambling is
+        it has the default options. Then come `count` scrambled Sobol' points. The scrambling is
         a function of the names of the space and of the algorithm. Source of the points: Owen 1998,
         as implemented by `scipy.stats.qmc`."""
         from scipy.stats import qmc  # takes a second

@@ -84,7 +84,7 @@ def rows(
     suite: Suite, frozen: Tuned | None, points: Sequence[Point], selectors: Sequence[str]
 ) -> Iterator[tuple[str, str, list[RunSpec]]]:
     """Yields the names of point and row, and the runs, of everything that a suite compares. A row
-    is called `fedbuff` with published options, and `fedbuff (tuned)` with frozen ones if there are
+    is called `fedbuff` with default options, and `fedbuff (tuned)` with frozen ones if there are
     some."""
     for point in points:
         for selector in selectors:

@@ -3,7 +3,7 @@ no comparison uses, and a fixed rule chooses among them.
 
 The rule, for one algorithm at one point:
 
-1. Trials are the published options and scrambled Sobol' points of the search space. Each is run
+1. Trials are the default options and scrambled Sobol' points of the search space. Each is run
    with every tuning seed and measured on the validation part. All of them are kept, whatever
    became of them.
 2. The trial with the fewest misses is chosen. A miss is a pair of a seed and a target that is not
@@ -38,7 +38,7 @@ RULE = 1  # the version of the rule above; a file of tuned options names it
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of options of an algorithm at a point. Number 0 has the published options. `specs`
+    """One set of options of an algorithm at a point. Number 0 has the default options. `specs`
     has a run for each tuning seed."""
 
     point: str

@@ -1,70 +1,101 @@
-"""The board of a scenario: times to the targets, classes, fronts, and what the seeds can show."""
+"""The board of a scenario: groups, costs, the set of the best, and what becomes of every target."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
 
+import numpy as np
 import pytest
 
-from fedbench.analysis.board import Board, board, times
+from fedbench.analysis.board import Board, board, boards, times
+from fedbench.analysis.groups import Group
 from fedbench.analysis.profiles import Problem
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
-from tests.conftest import BUDGET, TARGET, record
+from tests.analysis.runs_made_up import SCATTER, SEEDS, arriving, row
+from tests.conftest import BUDGET, TARGET
 
-SEEDS = 10
-SCATTER = (0.0, 0.5, 1.0, 0.25, 0.75, 0.1, 0.6, 0.9, 0.3, 0.4)
-
-
-def row(name: str, mean: float | None, bytes_: float = 1000, **more: Any) -> list[Record]:
-    """One run a seed that reaches the target about `mean` seconds from the start, or never."""
-    runs = []
-    for seed in range(SEEDS):
-        at = BUDGET / 2 if mean is None else mean + SCATTER[seed]
-        curve = (0.1, 0.5, 0.6) if mean is None else (0.1, TARGET, 0.9)
-        runs.append(record(name, seed, curve, seconds=(0, at, BUDGET), columns={"bytes": (0, bytes_, 9000)}, **more))
-    return runs
+TEN, ALL = Group(10, 100), Group(100, 100)
 
 
 def of(**rows: Sequence[Record]) -> Board:
-    return board(rows)
+    return board(rows, groups={name: ALL if name.startswith("all") else TEN for name in rows})
 
 
-def test_rows_are_in_the_order_of_their_times() -> None:
+def test_rows_are_in_the_order_of_their_costs() -> None:
     found = of(late=row("late", 12), early=row("early", 4), never=row("never", None))
     assert [one.row for one in found.standings] == ["early", "late", "never"]
-    assert [one.place for one in found.standings] == [0, 1, 2]
     early, _, never = found.standings
-    assert early.seconds[1] == 4.5
-    assert early.mean.mean == pytest.approx(4 + sum(SCATTER) / SEEDS)
-    assert set(never.seconds.values()) == {BUDGET}, "a miss counts with the budget"
+    assert early.cost == pytest.approx(math.exp(np.mean(np.log(4 + np.array(SCATTER)))))
+    assert (never.cost, never.is_bound, early.is_bound) == (pytest.approx(BUDGET), True, False), "a miss counts with the budget"
     assert [one.solved for one in found.standings] == [1, 1, 0]
-    assert [one.row for one in found.first] == ["early"]
+    assert [one.is_best for one in found.standings] == [True, False, False]
+    assert found.ranking(TEN).best == ["early"]
+    assert found.ranking(TEN).leader == "early"
 
 
-def test_what_seeds_cannot_tell_apart_is_first_together() -> None:
-    found = of(a=row("a", 4), b=list(reversed(row("b", 4.2))), c=row("c", 15))
-    assert [one.row for one in found.first] == ["a", "b"]
-    assert found.resolution is not None
-    assert found.resolution >= 1.0, "no difference below a step of the grid is shown"
+def test_groups_are_not_mixed() -> None:
+    """The fastest row of the other group excludes nobody, and nobody's regret is against it."""
+    found = of(a=row("a", 8), b=row("b", 12), all1=row("all1", 2))
+    assert found.groups == [TEN, ALL]
+    assert [one.is_best for one in found.standings] == [True, False, True]
+    assert [one.group for one in found.standings] == [TEN, TEN, ALL]
+    regret = found.of("a").regret  # type: ignore[union-attr]
+    assert regret is not None
+    assert regret.value == 1
+    assert found.ranking(ALL).found is not None
 
 
-def test_a_row_that_scatters_is_first_though_its_class_has_ended() -> None:
-    """B is told from A, and C, later than B, is not."""
-    a, b, c = row("a", 4), row("b", 8), row("c", 4)
-    c[0], c[1] = row("c", None)[0], row("c", None)[1]
-    for run in c[2:]:
-        run.curves["seconds"][1] += 1.5
-    found = of(a=a, b=b, c=c)
-    assert [one.row for one in found.standings] == ["a", "c", "b"] or [one.row for one in found.standings] == ["a", "b", "c"]
-    assert [one.row for one in found.first] == ["a", "c"]
+def test_every_axis_has_a_board_of_its_own() -> None:
+    thrifty = row("thrifty", 12)
+    for run in thrifty:
+        run.curves["bytes"] = run.curves["bytes"] / 10
+    found = of(fast=row("fast", 4), thrifty=thrifty)
+    assert found.ranking(TEN).leader == "fast"
+    assert found.ranking(TEN, "bytes").leader == "thrifty"
+    assert found.ranking(TEN, "bytes").cost("thrifty") == pytest.approx(200)
 
 
-def test_nobody_is_first_where_nobody_arrives() -> None:
+def test_what_seeds_cannot_tell_apart_is_in_the_set_together() -> None:
+    other = [arriving("b", seed, 4.1 + late) for seed, late in enumerate(reversed(SCATTER))]
+    found = of(a=row("a", 4), b=other, c=row("c", 15))
+    assert sorted(found.ranking(TEN).best) == ["a", "b"]
+    assert found.ranking(TEN).resolution is not None
+
+
+def test_a_pair_has_its_own_interval() -> None:
+    ranking = of(a=row("a", 4), b=row("b", 8)).ranking(TEN)
+    found, back = ranking.pair("b", "a"), ranking.pair("a", "b")
+    assert found is not None
+    assert back is not None
+    assert found.low < found.value < found.high
+    assert (back.value, back.low, back.high) == pytest.approx((1 / found.value, 1 / found.high, 1 / found.low))
+
+
+def test_without_a_verdict_there_is_no_set() -> None:
+    """Targets that are held within ten steps of the grid measure the grid."""
+    rows = {"a": row("a", 4), "b": row("b", 8)}
+    for runs in rows.values():
+        for run in runs:
+            run.meta["spec"]["scenario"]["evaluation"]["every_seconds"] = 1.0
+    ranking = of(**rows).ranking(TEN)
+    assert (ranking.found, ranking.best, ranking.leader, ranking.cost("a"), ranking.resolution) == (None, [], None, None, None)
+    standing = of(**rows).of("a")
+    assert standing is not None
+    assert (standing.regret, standing.is_best) == (None, False)
+    assert standing.cost == pytest.approx(4.47, abs=0.01), "its cost is shown all the same"
+
+
+def test_nobody_is_best_where_nobody_arrives() -> None:
     found = of(a=row("a", None), b=row("b", None))
-    assert found.first == ()
-    assert {one.place for one in found.standings} == {0}
+    assert (found.ranking(TEN).best, found.ranking(TEN).leader) == ([], None)
+    assert all(one.regret is None for one in found.standings)
+
+
+def test_two_seeds_have_no_set() -> None:
+    ranking = of(a=row("a", 4, seeds=2), b=row("b", 8, seeds=2)).ranking(TEN)
+    assert (ranking.leader, ranking.best, ranking.resolution) == ("a", [], None)
 
 
 def test_a_run_that_does_not_finish_has_reached_nothing() -> None:
@@ -73,39 +104,59 @@ def test_a_run_that_does_not_finish_has_reached_nothing() -> None:
     assert (first.row, last.row, last.unfinished, last.solved) == ("b", "a", SEEDS, 0)
 
 
-def test_the_mean_is_over_all_targets() -> None:
+def test_the_cost_is_over_all_targets() -> None:
     runs = row("a", 4)
     for run in runs:
         run.meta["spec"]["scenario"]["targets"].append({"metric": "test_accuracy", "value": 0.95})
     (found,) = of(a=runs).standings
-    assert found.seconds[0] == (4 + BUDGET) / 2
+    assert found.cost == pytest.approx(math.exp(np.mean(np.log(4 + np.array(SCATTER)) + math.log(BUDGET)) / 2))
     assert [arrival.hits for arrival in found.arrivals] == [SEEDS, 0]
     assert found.solved == 0.5
     assert [arrival.median for arrival in found.arrivals] == [4.4, None]
-    assert times({"slow_tail": of(a=runs)}, "a").seconds[Problem("slow_tail", 0.95)] == [float("inf")] * SEEDS
+    assert [arrival.bytes for arrival in found.arrivals] == [pytest.approx(2000), None]
+    assert times({"slow_tail": of(a=runs)}, "a").seconds[Problem("slow_tail", 0.95)] == [math.inf] * SEEDS
 
 
-def test_a_reference_is_shown_and_not_ranked() -> None:
+def test_a_reference_is_shown_and_not_compared() -> None:
     found = board({"pooled": row("pooled", 2), "a": row("a", 4)}, references=frozenset({"pooled"}))
-    assert [(one.row, one.place) for one in found.standings] == [("pooled", None), ("a", 0)]
-    assert [one.row for one in found.first] == ["a"]
-    assert found.front(TARGET) == ["a"]
+    assert [(one.row, one.ranking is None) for one in found.standings] == [("pooled", True), ("a", False)]
+    assert found.ranked[0].is_best
+    assert found.standings[0].regret is None
+    assert found.standings[0].cost == pytest.approx(2.45, abs=0.05)
 
 
-def test_the_front_is_of_seconds_and_bytes() -> None:
-    found = of(fast=row("fast", 4, 3000), thrifty=row("thrifty", 12, 1000), bad=row("bad", 13, 3000), never=row("never", None, 1))
-    assert found.front(TARGET) == ["fast", "thrifty"]
+def test_the_leader_by_other_rules() -> None:
+    """Row b touches the target at 2 s and falls back."""
+    touched = row("b", 12)
+    for run in touched:
+        run.curves["seconds"] = np.insert(run.curves["seconds"], 1, 2.0)
+        for name, column in run.curves.items():
+            if name != "seconds":
+                run.curves[name] = np.insert(column, 1, TARGET if name == "test_accuracy" else column[0])
+    found = of(a=row("a", 4), b=touched)
+    assert {rule: leader for (_, rule), leader in found.leaders.items()} == {
+        "window": "a", "touch": "b", "evaluations": "a", "models": "a",
+    }  # fmt: skip
 
 
-def test_an_entrant_moves_no_place_of_others_times() -> None:
-    """Times and shares are of a row's own runs. Classes are of a board: more entrants make its
-    intervals wider."""
-    few = of(a=row("a", 4), b=row("b", 12))
-    more = of(a=row("a", 4), b=row("b", 12), c=row("c", 1))
-    for name in ("a", "b"):
-        assert (one := few.of(name)) is not None
-        assert (other := more.of(name)) is not None
-        assert (one.seconds, one.arrivals, one.mean) == (other.seconds, other.arrivals, other.mean)
+def test_scatter_is_learnt_from_all_points_together() -> None:
+    """A point with few rows gains from the others."""
+    many = {name: row(name, 4 + k) for k, name in enumerate("abcdef")}
+    groups = {"one": dict.fromkeys(many, TEN), "two": dict.fromkeys("abc", TEN)}
+    alone = boards({"two": {name: many[name] for name in "abc"}}, groups=groups)["two"].ranking(TEN)
+    together = boards({"one": many, "two": {name: many[name] for name in "abc"}}, groups=groups)["two"].ranking(TEN)
+    assert alone.found is not None
+    assert together.found is not None
+    assert together.found.difference.tolist() == alone.found.difference.tolist()
+    assert together.found.freedom[0, 1] != alone.found.freedom[0, 1]
+
+
+def test_how_many_are_at_work() -> None:
+    runs = row("a", 4)
+    assert of(a=runs).standings[0].under_way is None, "records that do not say it"
+    for run in runs:
+        run.meta["ledger"]["busy_fraction"] = 0.08
+    assert of(a=runs).standings[0].under_way == pytest.approx(8)
 
 
 def test_what_is_no_board() -> None:

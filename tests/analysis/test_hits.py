@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from fedbench.analysis.axes import SECONDS
-from fedbench.analysis.hits import Attempt, Hits, first_hit, hits
+from fedbench.analysis.hits import Attempt, Hits, first_hit, held, hits
 from fedbench.errors import RecordError, UsageError
+
+GOAL = {"metric": "test_accuracy", "value": 0.8}
 
 
 def over(*attempts):
@@ -66,12 +68,21 @@ def test_unknown_names(record):
     with pytest.raises(UsageError, match="unknown axis"):
         first_hit(record(), "test_accuracy", 0.8, "hours")
     with pytest.raises(RecordError, match="expected at least one run"):
-        hits([], "test_accuracy", 0.8)
+        hits([], GOAL)
 
 
 def test_over_the_seeds_of_a_row(record):
-    both = hits([record(curve=[0.1, 0.9]), record(seed=1, curve=[0.1, 0.2])], "test_accuracy", 0.8, "updates")
+    both = hits([record(curve=[0.1, 0.9, 0.9, 0.9]), record(seed=1, curve=[0.1, 0.2])], GOAL, "updates")
     assert (both.hits, both.total, both.beyond, both.axis.name) == (1, 2, 10.0, "updates")
+
+
+def test_a_target_that_is_held(record):
+    """From 10 s on for three models; the touch at 5 s was lost again."""
+    run = record(curve=[0.1, 0.8, 0.7, 0.8, 0.9, 0.9])
+    assert held(run, GOAL) == Attempt(15.0, 25.0)
+    assert held(run, GOAL, "bytes") == Attempt(3000.0, 5000.0, "B")
+    assert held(record(curve=[0.1, 0.8, 0.9]), GOAL) == Attempt(None, 5.0), "the run ends before the third model"
+    assert held(record(curve=[0.1, 0.9, 0.9, 0.9], state="diverged"), GOAL) == Attempt(None, 20.0)
 
 
 def test_all_hit():

@@ -34,15 +34,16 @@ def test_differences_are_paired_by_common_seed():
 
 
 def test_p_value_of_a_known_t():
-    # differences 1 and 3: t = 2 / (sqrt(2) / sqrt(2)) = 2 with 1 degree of freedom: p = 1 - 2
-    # atan(2) / pi
-    assert p_value(estimate([1.0, 3.0])) == pytest.approx(1 - 2 * math.atan(2) / math.pi)
+    # differences 1, 2, 3: t = 2 sqrt(3) with 2 degrees of freedom: p = 1 - t / sqrt(t^2 + 2)
+    assert p_value(estimate([1.0, 2.0, 3.0])) == pytest.approx(1 - math.sqrt(12 / 14))
 
 
-def test_p_value_of_equal_differences_and_of_one_seed():
-    assert p_value(estimate([0.25, 0.25])) == 0.0
-    assert p_value(estimate([0.0, 0.0])) == 1.0
+def test_no_p_value_where_the_scatter_is_not_known():
+    assert p_value(estimate([0.25, 0.25, 0.25])) is None, "equal differences"
+    assert p_value(estimate([0.0, 0.0, 0.0])) is None
+    assert p_value(estimate([1.0, 3.0])) is None, "two seeds"
     assert p_value(estimate([0.5])) is None
+    assert p_value(estimate([1.0, 2.0, 3.0, math.nan])) is None, "a seed without a value is not dropped in silence"
 
 
 def test_a_higher_level_is_wider():

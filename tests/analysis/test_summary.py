@@ -2,6 +2,7 @@ import pytest
 
 from fedbench.analysis.summary import summarize
 from fedbench.errors import RecordError
+from tests.analysis import runs_made_up as made_up
 
 
 def only(records):
@@ -19,7 +20,7 @@ def test_groups_by_hash_and_selector(record):
 
 
 def test_measures_by_hand(record):
-    row = only([record(seed=0, curve=[0.1, 0.8]), record(seed=2, curve=[0.1, 0.9])]).rows[0]
+    row = only([record(seed=0, curve=[0.1, 0.8, 0.8, 0.8]), record(seed=2, curve=[0.1, 0.9, 0.9, 0.9])]).rows[0]
     assert row.measures["test_accuracy"].mean == pytest.approx(0.85)
     assert row.measures["updates"].mean == 41.0
     assert row.measures["bytes_up"].mean == 1001.0
@@ -30,7 +31,9 @@ def test_measures_by_hand(record):
 
 
 def test_a_diverged_seed_is_counted_and_missed_until_the_end_of_the_budget(record):
-    runs = [record(seed=0), record(seed=1), record(seed=2, curve=[0.1, 0.5, 0.1], state="diverged", test_accuracy=None)]
+    held = [0.1, 0.5, 0.8, 0.9, 0.9]
+    runs = [record(curve=held), record(seed=1, curve=held)]
+    runs.append(record(seed=2, curve=[0.1, 0.5, 0.1], state="diverged", test_accuracy=None))
     row = only(runs).rows[0]
     assert row.outcomes == {"diverged": 1, "finished": 2}
     assert (row.measures["test_accuracy"].n, row.measures["test_accuracy"].missing) == (2, 1)
@@ -40,53 +43,71 @@ def test_a_diverged_seed_is_counted_and_missed_until_the_end_of_the_budget(recor
     assert len(row.curve.at) == 3
 
 
+def near(seed, name, curve):
+    """The curve, moved a little by a seed and a name, so that differences scatter."""
+    return [value + 0.001 * ((seed + 1) * len(name) % 3) for value in curve]
+
+
+def three(record, name, curve):
+    """Three seeds, whose times are moved a little too."""
+    last = 5.0 * (len(curve) - 1)
+    return [
+        record(
+            name,
+            seed,
+            near(seed, name, curve),
+            seconds=[*(5.0 * i + 0.01 * (seed * len(name) % 5) for i in range(len(curve) - 1)), last],
+        )
+        for seed in (0, 1, 2)
+    ]
+
+
 def standing(records, axis="seconds"):
     (scenario,) = summarize(records, axis)
-    return {row.selector: (row.accuracy.standing, tuple(one.standing for one in row.target_comparisons)) for row in scenario.rows}
+    return {row.selector: row.accuracy.standing for row in scenario.rows}
 
 
 @pytest.mark.parametrize("state", ["diverged", "stalled", "failed"])
 def test_who_is_compared(record, state):
-    """By accuracy only rows whose seeds all finished; by a target also a broken row that reached it
-    with every seed."""
-    broken = [record("broken", 0), record("broken", 1, state=state)]
-    misses = [record("misses", seed, [0.1, 0.2, 0.3, 0.3]) for seed in (0, 1)]
-    best = [record("best", seed, [0.1, 0.85, 0.9, 0.95]) for seed in (0, 1)]
-    behind = [record("behind", seed, [0.1, 0.2, 0.3, 0.85]) for seed in (0, 1)]
+    """Only rows whose seeds all finished."""
+    broken = [*three(record, "broken", [0.1, 0.5, 0.85, 0.9])[:2], record("broken", 2, seconds=[0, 5, 10.02, 15], state=state)]
+    misses = three(record, "missing", [0.1, 0.2, 0.3, 0.3])
+    best = three(record, "best", [0.1, 0.85, 0.9, 0.95])
+    behind = three(record, "other", [0.1, 0.2, 0.3, 0.85])
     assert standing([*broken, *misses, *best, *behind]) == {
-        "best": ("best", ("best",)),
-        "behind": ("behind", ("behind",)),
-        "misses": ("behind", ("unknown",)),
-        "broken": ("unknown", ("behind",)),
+        "best": "best",
+        "other": "behind",
+        "missing": "behind",
+        "broken": "unknown",
     }
 
 
 def test_accuracies_are_compared_where_all_still_are_and_not_at_the_end(record):
     """`long` is better at its end at 20 s; at 10 s, where the cap on updates ended `short`, it is
     worse."""
-    long = [record("long", seed, [0.1, 0.2, 0.3, 0.8, 0.99]) for seed in (0, 1)]
-    short = [record("short", seed, [0.1, 0.5, 0.6], ended_by="updates") for seed in (0, 1)]
+    long = [record("long", seed, near(seed, "long", [0.1, 0.2, 0.3, 0.8, 0.99])) for seed in (0, 1, 2)]
+    short = [record("short", seed, near(seed, "short", [0.1, 0.5, 0.6]), ended_by="updates") for seed in (0, 1, 2)]
     (scenario,) = summarize([*long, *short])
     rows = {row.selector: row for row in scenario.rows}
     assert scenario.horizon.at == 10.0
     assert (rows["short"].accuracy.standing, rows["long"].accuracy.standing) == ("best", "behind")
-    assert rows["long"].measures["test_accuracy_at_horizon"].mean == pytest.approx(0.3)
-    assert rows["long"].measures["test_accuracy"].mean == pytest.approx(0.99)
-    assert rows["short"].ended_by == {"updates": 2}
+    assert rows["long"].measures["test_accuracy_at_horizon"].mean == pytest.approx(0.3, abs=0.002)
+    assert rows["long"].measures["test_accuracy"].mean == pytest.approx(0.99, abs=0.002)
+    assert rows["short"].ended_by == {"updates": 3}
 
 
 def test_another_axis_may_have_another_best(record):
     """At 10 s `many` is ahead with 100 updates; after 20 updates, all that `few` makes, it is
     behind."""
-    many = [record("many", seed, [0.1, 0.4, 0.9], columns={"version": [0, 20, 100]}) for seed in (0, 1)]
-    few = [record("few", seed, [0.1, 0.5, 0.7], columns={"version": [0, 10, 20]}) for seed in (0, 1)]
-    assert {name: one for name, (one, _) in standing([*many, *few]).items()} == {"many": "best", "few": "behind"}
-    assert {name: one for name, (one, _) in standing([*many, *few], "updates").items()} == {"many": "behind", "few": "best"}
+    many = [record("many", seed, near(seed, "many", [0.1, 0.4, 0.9]), columns={"version": [0, 20, 100]}) for seed in (0, 1, 2)]
+    few = [record("some", seed, near(2 - seed, "s", [0.1, 0.5, 0.7]), columns={"version": [0, 10, 20]}) for seed in (0, 1, 2)]
+    assert standing([*many, *few]) == {"many": "best", "some": "behind"}
+    assert standing([*many, *few], "updates") == {"many": "behind", "some": "best"}
     assert standing([*many, *few], "rounds") == standing([*many, *few], "updates")
 
 
 def test_targets_are_counted_on_the_axis(record):
-    runs = [record(seed=seed, curve=[0.1, 0.9], columns={"version": [0, 7 + seed]}) for seed in (0, 1)]
+    runs = [record(seed=seed, curve=[0.1, 0.9, 0.9, 0.9], columns={"version": [0, 7 + seed, 20, 30]}) for seed in (0, 1)]
     (scenario,) = summarize(runs, "updates")
     assert scenario.rows[0].to_target[0].median == 7.5
 
@@ -104,15 +125,15 @@ def test_a_row_that_is_not_compared_shows_its_reason_and_its_value_if_it_has_one
 def test_a_reference_is_shown_and_not_ranked(record):
     """It is better than all others, who are compared among themselves, and its early end moves
     nothing."""
-    pooled = [record("centralised", seed, [0.1, 0.95]) for seed in (0, 1)]
+    pooled = [record("centralised", seed, [0.1, 0.95]) for seed in (0, 1, 2)]
     for run in pooled:
         run.meta["spec"]["algorithm"]["reference"] = True
-    rival = [record("rival", seed, [0.1, 0.9, 0.9]) for seed in (0, 1)]
-    slow = [record("slow", seed, [0.1, 0.2, 0.85]) for seed in (0, 1)]
+    rival = three(record, "rivals", [0.1, 0.9, 0.9])
+    slow = three(record, "slow", [0.1, 0.2, 0.85])
     assert standing([*pooled, *rival, *slow]) == {
-        "centralised": ("reference", ("reference",)),
-        "rival": ("best", ("best",)),
-        "slow": ("behind", ("behind",)),
+        "centralised": "reference",
+        "rivals": "best",
+        "slow": "behind",
     }
     assert only([*pooled, *rival, *slow]).horizon.at == 10.0
 
@@ -213,3 +234,29 @@ def test_where_jobs_can_be_lost(record, part, ledger, loses):
     run = losing(record, jobs_left=0, jobs_dropped_out=0, **ledger)
     run.meta["spec"]["scenario"] |= part
     assert only([run]).loses_jobs == loses
+
+
+def test_accuracies_are_compared_within_a_system(record):
+    """Ten clients may work for fedavg, all for fedsgd, whose accuracy is higher."""
+    fewer = three(record, "fedavg", [0.1, 0.5, 0.6])
+    more = [*three(record, "fedsgd", [0.1, 0.8, 0.9]), *three(record, "asysg", [0.1, 0.7, 0.8])]
+    for run in (*fewer, *more):
+        run.meta["spec"]["algorithm"]["options"] = {}
+    assert standing([*fewer, *more]) == {"fedavg": "unknown", "fedsgd": "best", "asysg": "behind"}
+
+
+def test_rows_with_other_seeds_are_not_on_the_board(record):
+    rows = [run for name in ("a", "b") for run in made_up.row(name, 10)]
+    scenario = only([*rows, *made_up.row("c", 12, seeds=3), *(record("d", seed, []) for seed in range(10))])
+    assert [one.row for one in scenario.board.standings] == ["a", "b"]
+    assert scenario.off_board == {
+        "c": "it has seeds 0 to 2, other rows have 0 to 9",
+        "d": "a seed has no evaluation",
+    }
+
+
+def test_an_older_record_is_not_on_the_board(record):
+    old = record("old")
+    del old.curves["bytes"]
+    assert only([old]).off_board == {"old": "its records do not have bytes"}
+    assert only([old]).board is None

@@ -24,14 +24,14 @@ from tests.cli.commands import fedbench
 from tests.conftest import storable
 
 ENGINE = ["timeline", "labels", "sensitivity"]
-SMOKE = ["--suite", "smoke", "-p", "calm", "--options", "published"]
+SMOKE = ["--suite", "smoke", "-p", "calm", "--options", "default"]
 
 
 @pytest.fixture(scope="module", name="store")
 def _store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three rows, of which one misses its target."""
     root = tmp_path_factory.mktemp("runs")
-    curves = {"fedavg": (0.1, 0.5, 0.8, 0.9), "fedbuff": (0.1, 0.8, 0.9, 0.9), "mifa": (0.1, 0.2, 0.3, 0.4)}
+    curves = {"fedavg": (0.1, 0.5, 0.8, 0.9, 0.9), "fedbuff": (0.1, 0.8, 0.9, 0.9, 0.9), "mifa": (0.1, 0.2, 0.3, 0.4, 0.4)}
     for selector, curve in curves.items():
         for seed in range(3):
             one = storable(selector, seed, curve)
@@ -120,8 +120,8 @@ def test_tables(store: Path, tmp_path: Path) -> None:
     place = ("table", "-r", store)
     page = said(*place)
     assert f"<!--\nfedbench table --records {store} --format markdown\nrecords {store}; 9 runs at commit abc; fedbench " in page
-    assert "| fedbuff | ● 5.0 ± 0.0 |" in page
-    assert "| mifa | miss 3/3 |" in page
+    assert "| fedbuff | 5.0 | ? | 5.0 |" in page, "no verdict, since the grid has steps of five seconds"
+    assert "| mifa | miss 3/3 | ? | miss 3/3 |" in page
     said(*place, "--format", "csv", "-o", tmp_path / "a.csv", "-a", "mifa")
     head, *lines = (tmp_path / "a.csv").read_text().splitlines()[1:]
     assert head.startswith("# records")
@@ -144,7 +144,8 @@ def test_tables(store: Path, tmp_path: Path) -> None:
         (["plot", "sensitivity", "-o", "a.pdf"], "expected --suite, which says what was tried"),
         (["plot", "labels", "--suite", "smoke", "-o", "a.pdf"], "suite smoke: expected one --point, got 0; choose of calm, flaky"),
         (["plot", "labels", *SMOKE[:3], "clam", "-o", "a.pdf"], "suite smoke: unknown point 'clam'; did you mean 'calm'?"),
-        (["plot", "heat", "--suite", "smoke", "--options", "tune", "-o", "a.pdf"], "--options must be one of tuned, published, got 'tune'"),
+        (["plot", "heat", "--suite", "smoke", "--options", "tune", "-o", "a.pdf"], "--options must be one of tuned, default, got 'tune'"),
+        (["table", "--suite", "smoke", "--options", "published"], "these rows are called default now; write --options default"),
         (["plot", "heat", "--suite", "smoke", "-o", "a.pdf"], "none is a run of suite smoke"),
         (["table", "--format", "html"], "--format must be one of latex, markdown, csv, got 'html'"),
         (["table", "-a", "fedbuf"], "it has no row 'fedbuf'; did you mean 'fedbuff'?"),

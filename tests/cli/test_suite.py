@@ -32,8 +32,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The smoke suite with one point and two trials, of which some seconds are enough."""
     folder = tmp_path_factory.mktemp("suite")
     changes = {
-        "points": [{**SMOKE["points"][0], "set": {"budget.seconds": 10, "targets": [{"value": 0.3}]}}],
+        "points": [
+            {**SMOKE["points"][0], "set": {"budget.seconds": 15, "evaluation.every_seconds": 0.1, "targets": [{"value": 0.3}]}}
+        ],
         "algorithms": ["fedavg", "fedbuff"],
+        "options": {"concurrency": 10},
         "tuning": {**SMOKE["tuning"], "trials": 2, "seeds": {"first": 100, "count": 1}},
     }
     (folder / "small.yaml").write_text(json.dumps({**SMOKE, **changes, "name": "small"}))
@@ -66,14 +69,19 @@ def test_a_suite_from_plan_to_sentence(small: Path, monkeypatch: pytest.MonkeyPa
     said("suite", "pack", suite, "--tuned", "tuned/small.yaml", "--archives", "results")
     assert said("verify", "results/small", "--sample", "1").endswith("identical\n")
     for records in ("runs/small", "results/small"):
-        text = said("compare", "fedavg", "fedbuff (tuned)", "-r", records, "--suite", suite, "--tuned", "tuned/small.yaml")
-        assert text.startswith("calm, 30 %: ")
-    assert (
-        json.loads(said("compare", "fedavg", "fedbuff", "-r", "results/small", "--suite", suite, "--json"))["scenario"] == "calm"
+        rows = ("-r", records, "--suite", suite, "--tuned-in", "tuned")
+        text = said("compare", "fedavg", "fedbuff (tuned)", *rows)
+        assert re.match(r"suite small \([0-9a-f]{16}\), tuned options\ncalm", text), text
+        assert "calm, 30 %: fedavg " in text
+        mixed = said("compare", "fedavg (default)", "fedavg (tuned)", *rows)
+        assert "default options and suite small" in mixed
+        line = json.loads(said("compare", "fedavg", "fedbuff", *rows, "--json").splitlines()[-1])
+        assert (line["point"], line["target"], line["seeds"]) == ("calm", 0.3, 3)
+    assert said("compare", "fedavg", "fedbuff[concurrency=10]", "-r", "results/small").startswith("digits-demo")
+    refused = CliRunner().invoke(
+        app, ["compare", "fedavg", "fedbufff (tuned)", "-r", "results/small", "--suite", suite, "--tuned-in", "tuned"]
     )
-    assert said("compare", "fedavg", "fedbuff[concurrency=5]", "-r", "results/small").startswith("digits-demo")
-    refused = CliRunner().invoke(app, ["compare", "fedavg", "fedbuff", "-r", "results/small", "--tuned", "tuned/small.yaml"])
-    assert "compare: --tuned names the options of a suite; say which with --suite" in str(refused.exception)
+    assert "has no row 'fedbufff (tuned)'; did you mean 'fedbuff'?" in str(refused.exception)
 
 
 def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,21 +98,17 @@ def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pyte
     assert again == {record.run_id: record.meta for record in compared}
     assert "0 of them to be computed" in said("suite", "run", suite, "--quiet", *options, "--store", "elsewhere")
 
-    lacking = CliRunner().invoke(app, ["suite", "report", suite, "--references", "references"]).exception
-    assert "references/small.json: there is no such file; `fedbench suite freeze small -o references/small.json` makes it" in str(
-        lacking
-    )
     said("suite", "freeze", suite, "-o", "references/small.json")
     frozen = json.loads(Path("references/small.json").read_text())
     assert set(frozen["made_of"]) == {"fedavg", "fedbuff"}
     assert re.search(r"calm .* - *\n", said("suite", "plan", suite, "--untimed")), "nothing is known of it yet"
     monkeypatch.setattr("fedbench.cli.suite.reference_file", lambda name: Path(f"references/{name}.json"))
-    assert re.search(rf"calm .* {frozen['resolution']['calm']:.1f} s *\n", said("suite", "plan", suite, "--untimed"))
-    said("suite", "report", suite, "--references", "references")
+    assert re.search(rf"calm .* {frozen['resolution']['calm']:.2f} *\n", said("suite", "plan", suite, "--untimed"))
+    said("suite", "report", suite)
     page = Path("results/findings.md").read_text()
-    assert f"Made by `fedbench suite report {suite} --references references`" in page
+    assert f"Made by `fedbench suite report {suite}`" in page
     assert "| calm |" in page
-    nothing = CliRunner().invoke(app, ["suite", "report", suite, "--archives", "nowhere", "--references", "references"]).exception
+    nothing = CliRunner().invoke(app, ["suite", "report", suite, "--archives", "nowhere"]).exception
     assert "nowhere/small/runs.parquet" in str(nothing)
 
 

@@ -32,7 +32,12 @@ from tests.cli.commands import fedbench
 LOG = "evaluation={kind: log, first_seconds: 0.5, ratio: 1.05}"
 SMALL = ["clients=6", "local.steps=3", "task.model=softmax", "partition={kind: iid}", "budget.seconds=12", LOG]
 STOP = ["budget.stop_at_target=true", "targets=[{value: 0.7}, {value: 0.6}]"]
-ALGORITHMS = ["fedavg[cohort_size=2]", "fedbuff[buffer_size=2]", "quafl[cohort_size=2]", "defedavg_iid[cohort_size=3]"]
+ALGORITHMS = [
+    "fedavg[cohort_size=2]",
+    "fedbuff[buffer_size=2]",
+    "quafl[cohort_size=2]",
+    "defedavg_iid[cohort_size=3,server_lr=1]",
+]
 SECONDS = 12_000_000_000
 
 

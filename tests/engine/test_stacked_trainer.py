@@ -155,7 +155,9 @@ def test_a_step_in_float32(stacked: Any, model: str, rule: str) -> None:
         for field in FIELDS:
             a, b = getattr(got, field), getattr(want, field)
             assert a.dtype == np.float32
-            assert close(*((a[known], b[known]) if field in ("delta", "end") else (a, b)), 1e-5 if rule != "adamw" else 1e-3), field
+            assert close(*((a[known], b[known]) if field in ("delta", "end") else (a, b)), 1e-5 if rule != "adamw" else 1e-3), (
+                field
+            )
 
 
 @pytest.mark.parametrize(

@@ -10,24 +10,19 @@ import pytest
 from fedbench.analysis.board import Board, board
 from fedbench.figures.style import Drawn, write
 from fedbench.results.record import Record
-from tests.conftest import BUDGET, TARGET
-from tests.conftest import record as made_up
+from tests.analysis.runs_made_up import row
 
 SEEDS = 5
 
 
 def runs(selector: str, second: float | None, scenario: str = "calm", state: str = "finished") -> list[Record]:
-    """Five seeds that reach the target at about a second, or never."""
-    found = []
-    for seed in range(SEEDS):
-        at = 10.0 if second is None else second + 0.2 * seed
-        curve = (0.1, 0.5, 0.6) if second is None else (0.1, TARGET, 0.9)
-        one = made_up(selector, seed, curve, seconds=(0, at, BUDGET), state=state, scenario=scenario, scenario_hash=scenario)
+    """Five seeds that hold the target from about a second on, or never."""
+    found = row(selector, second, seeds=SEEDS, scale=0.8, state=state, scenario=scenario, scenario_hash=scenario)
+    for seed, one in enumerate(found):
         one.meta["ledger"] |= {
             "staleness_histogram": [6, 3, 1], "staleness_mean": 0.5, "staleness_max": 2, "jobs_consumed": 10,
             "participation_min": 0, "participation_max": 1 + seed, "participation_gini": 0.25,
         }  # fmt: skip
-        found.append(one)
     return found
 
 
@@ -38,7 +33,7 @@ def rows() -> dict[str, list[Record]]:
 
 @pytest.fixture
 def boards(rows: dict[str, list[Record]]) -> dict[str, Board]:
-    rough = {"fast": runs("fast", 4, "rough"), "slow_one": runs("slow_one", 4, "rough")}
+    rough = {"fast": runs("fast", 4, "rough"), "slow_one": runs("slow_one", 5, "rough")}
     return {"calm": board(rows), "rough": board(rough)}
 
 

@@ -87,12 +87,17 @@ def test_profiles_with_a_reference_and_without(boards: dict[str, Board], written
     assert draw_profiles(solved_profiles(boards, None), ["fast"], 175).figure.axes[0].get_xlabel() == "time / budget"
 
 
-def test_heat_shows_misses_and_who_is_first(boards: dict[str, Board], written: Written) -> None:
+def test_heat_shows_misses_and_the_set_of_the_best(boards: dict[str, Board], written: Written) -> None:
     data = heat(boards)
     svg = written(lambda: draw_heat(data, 175))
-    assert svg.count(">●<") == sum(cell.first for row in data.rows for cell in row.cells if cell) == 3
-    assert svg.count(">miss<") == 1
-    assert ">12.4<" in svg
+    (group,) = data.groups
+    assert svg.count(">●<") == sum(cell.is_best for row in group.rows for cell in row.cells if cell) == 2
+    assert svg.count(">never<") == 2, "the row of that name, and its cell"
+    regret = next(row for row in group.rows if row.row == "slow_one").cells[0].regret  # type: ignore[union-attr]
+    assert regret is not None
+    assert f">{regret[0]:.2f}<" in svg
+    assert f">{group.kind}<" in svg
+    assert ">cheapest, cost<" in svg
     assert "Empty: no row." in draw_heat(data, 175).caption
     assert any(text.get_text() == "×" for text in draw_heat(data, 40).figure.axes[0].texts)  # no room for numbers
 
@@ -146,7 +151,7 @@ def test_sensitivity(written: Written) -> None:
     trials = (Tried(0, {"local_lr": 0.1}, 4.0, 0, 4, 0), Tried(1, {"local_lr": 0.01, "server_lr": 1.0}, 9.0, 2, 4, 1))
     data = Sensitivity("fedbuff", "calm", 20.0, sought, trials, 0)
     svg = written(lambda: draw_sensitivity([data], 85))
-    for words in ("fedbuff at calm", "local_lr", "server_lr", "0.01", "published options", "chosen", "misses targets"):
+    for words in ("fedbuff at calm", "local_lr", "server_lr", "0.01", "default options", "chosen", "misses targets"):
         assert f">{words}<" in svg
     assert "is no number" in draw_sensitivity([data], 85).caption
     with pytest.raises(UsageError, match="expected 1 to 4 algorithms, got 5"):

@@ -56,14 +56,14 @@ def test_an_unknown_axis_or_metric_is_a_usage_error(records, axes):
 
 
 def test_standings_are_at_the_common_horizon_of_the_axis(record):
-    many = [record("many", seed, [0.1, 0.4, 0.9], columns={"version": [0, 20, 100]}) for seed in (0, 1)]
-    few = [record("few", seed, [0.1, 0.5, 0.7], columns={"version": [0, 10, 20]}) for seed in (0, 1)]
+    many = [record("many", seed, [0.1, 0.4, 0.9 + 0.01 * seed], columns={"version": [0, 20, 100]}) for seed in (0, 1, 2)]
+    few = [record("few", seed, [0.1, 0.5, 0.7 - 0.01 * seed], columns={"version": [0, 10, 20]}) for seed in (0, 1, 2)]
     by_time, by_updates = (Records([*many, *few]).standings(axis).set_index("algorithm") for axis in ("seconds", "updates"))
     assert by_time.standing.to_dict() == {"many": "best", "few": "behind"}
     assert by_updates.standing.to_dict() == {"many": "behind", "few": "best"}
     assert set(by_updates.horizon) == {20.0}
     assert by_updates.accuracy["many"] == pytest.approx(0.4)
-    assert by_updates.to_best["many"] == pytest.approx(-0.3)
+    assert by_updates.to_best["many"] == pytest.approx(-0.29)
 
 
 def test_rounds_to_a_target(records):

@@ -8,60 +8,101 @@ from typing import Any
 from fedbench.leaderboard.document import of_suite
 from fedbench.results.record import Record
 
+TEN, ALL = "10 clients at work", "all clients at work"
 POINTS = [
     {
         "name": name,
         "axis": "delay",
         "about": f"It is {name}.",
-        "sentence": "First: `fast`.",
+        "sentence": "With 10 of 100 clients at work: `fast` costs least.",
+        "clients": 100,
         "budget_seconds": 100.0,
         "every_seconds": 1.0,
+        "targets": [0.8],
         "scenario": "made-up-base",
         "scenario_hash": "c0ffee",
         "settings": {"network": {"latency_seconds": 1.0}} if name == "rough" else {},
-        "resolution": {"tuned": 2.0},
     }
     for name in ("calm", "rough")
 ]
 
 
 def row(
-    label: str, mean: float, *, solved: float = 1.0, first: bool = False, alike: bool = False, place: int | None = 0
+    label: str, cost: float, group: str | None = TEN, *, solved: float = 1.0, least: float | None = None, is_open: bool = False
 ) -> dict[str, Any]:
-    targets = [{"target": 0.8, "hits": round(10 * solved), "median": mean, "bytes": 1.0}]
+    """A row of a board. `least` is the cost of the cheapest row of its system, by default its own;
+    its regret has an interval of 20 % either way. With `is_open` no target gets a verdict."""
+    ratio = None if solved == 0 or is_open or group is None else over(cost, least or cost, is_bound=solved < 1)
+    is_best = ratio is not None and ratio[1] is not None and ratio[1] <= 1
+    axis = {"cost": None if is_open else 100 * cost, "is_bound": solved < 1, "regret": ratio, "is_best": is_best}
     return {
-        "label": label, "mean": mean, "half_width": 0.5, "solved": solved, "first": first, "first_alike": alike, "place": place,
-        "seconds": {str(seed): mean for seed in range(10)}, "targets": targets, "unfinished": 0,
+        "label": label, "group": group, "under_way": 9.5, "cost": cost, "is_bound": solved < 1, "costs": {}, "regret": ratio,
+        "is_best": is_best, "solved": solved, "unfinished": 0,
+        "targets": [{
+            "target": 0.8, "has_verdict": not is_open, "hits": round(10 * solved), "cost": cost, "median": cost, "bytes": 1.0,
+        }],
+        "axes": {} if group is None else {"gradient_evaluations": axis, "bytes": axis}, "against": {}, "marks": [],
     }  # fmt: skip
 
 
-def algorithm(label: str, *advantages: str, family: str = "asynchronous") -> dict[str, Any]:
-    return {"label": label, "selector": label, "family": family, "advantages": list(advantages)}
+def over(cost: float, other: float, *, is_bound: bool = False) -> list[float | None]:
+    ratio = cost / other
+    return [ratio, 0.8 * ratio, None if is_bound else 1.2 * ratio]
 
 
+def board(*rows: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows that know each other."""
+    for one in rows:
+        several = [other for other in rows if other["group"] == one["group"] is not None and other is not one]
+        if any(target["has_verdict"] for target in one["targets"]):
+            one["against"] = {other["label"]: over(one["cost"], other["cost"], is_bound=one["is_bound"]) for other in several}
+    return list(rows)
+
+
+def groups(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The systems of a board."""
+    found = []
+    for kind in dict.fromkeys(one["group"] for one in rows if one["group"]):
+        own = sorted((one for one in rows if one["group"] == kind), key=lambda one: float(one["cost"]))
+        is_open = not any(target["has_verdict"] for one in own for target in one["targets"])
+        leader = None if is_open or not own[0]["solved"] else own[0]["label"]
+        axis = {
+            "leader": leader, "best": [one["label"] for one in own if one["is_best"]], "resolution": 1.3, "stability": 0.9,
+        }  # fmt: skip
+        found.append({
+            "kind": kind, "words": kind.replace("10", "10 of 100"), "at_work": 10 if kind.startswith("10") else 100,
+            "public_data": "public" in kind, "rows": [one["label"] for one in own], "targets": [] if is_open else [0.8],
+            "axes": dict.fromkeys(("seconds", "gradient_evaluations", "bytes"), axis), "leaders": {"window": leader, "touch": leader},
+        })  # fmt: skip
+    return found
+
+
+def algorithm(label: str, group: str | None = TEN, family: str = "asynchronous") -> dict[str, Any]:
+    return {"label": label, "selector": label, "family": family, "group": group}
+
+
+BOARDS = {
+    "calm": board(
+        row("pooled", 1, None), row("fast", 10), row("near", 11, least=10), row("slow", 41, solved=0.5, least=10),
+        row("crowd", 5, ALL), row("mob", 6, ALL, least=5),
+    ),
+    "rough": board(row("fast", 20), row("slow", 100, solved=0.0, least=20), row("crowd", 3, ALL, is_open=True)),
+}  # fmt: skip
 DOCUMENT: dict[str, Any] = {
     "suite": {
         "name": "made-up", "hash": "ab", "about": "It is made up.", "runs": 40, "seeds": 10, "trials": 5, "rules": 1,
         "commits": ["0123456789abcdef"],
     },
-    "definitions": ["**First** is the earliest."],
-    "sentences": ["`a` is first; <b>never</b> run."],
+    "definitions": ["**Regret** is a ratio."],
+    "sentences": ["`a` costs least; <b>never</b> run."],
     "points": POINTS,
     "algorithms": [
-        algorithm("slow"), algorithm("fast"), algorithm("crowd", "more than 10 clients at work at a time"),
-        algorithm("pooled", family="reference"), algorithm("untried"),
+        algorithm("slow"), algorithm("near"), algorithm("fast"), algorithm("crowd", ALL), algorithm("mob", ALL),
+        algorithm("pooled", None, family="reference"), algorithm("untried"),
     ],
-    "boards": {
-        "tuned": {
-            "calm": [
-                row("pooled", 1, place=None), row("crowd", 5, first=True), row("fast", 10, alike=True),
-                row("slow", 41, solved=0.5, place=2),
-            ],
-            "rough": [row("fast", 20, first=True), row("slow", 100, solved=0.0, place=1)],
-        },
-        "published": {},
-    },
-    "profiles": {"factors": [0.5, 1.0, 2.0, 4.0], "shares": {"tuned": {"fast": [0, 0.5, 1, 1], "slow": [0, 0, 0, 0.25]}, "published": {}}},
+    "boards": {"tuned": BOARDS, "default": {}},
+    "groups": {"tuned": {point: groups(rows) for point, rows in BOARDS.items()}, "default": {}},
+    "profiles": {"factors": [0.5, 1.0, 2.0, 4.0], "shares": {"tuned": {"fast": [0, 0.5, 1, 1], "slow": [0, 0, 0, 0.25]}, "default": {}}},
     "absent": {"no run": ["untried at calm"]},
 }  # fmt: skip
 

@@ -1,60 +1,58 @@
-"""The table of algorithms x points: order, words and shades."""
+"""The table of algorithms x points: systems, order, words and shades."""
 
 from __future__ import annotations
 
-from fedbench.leaderboard.heatmap import costs, times
-from tests.leaderboard.suite import DOCUMENT, algorithm, row
-
-MISSED = {
-    **DOCUMENT,
-    "algorithms": [algorithm("fast")],
-    "boards": {"tuned": {"calm": [row("fast", 10)], "rough": [row("fast", 90, solved=0.25)]}, "published": {}},
-}
+from fedbench.leaderboard.decisions import decisions
+from fedbench.leaderboard.heatmap import Cell, heat
+from tests.leaderboard.suite import ALL, DOCUMENT, TEN
 
 
-def test_groups_and_order() -> None:
-    found = times(DOCUMENT, "tuned")
+def cells() -> dict[str, tuple[Cell, ...]]:
+    return {line.label: line.cells for system in heat(DOCUMENT, "tuned") for line in system.lines}
+
+
+def test_systems_and_order() -> None:
+    found = heat(DOCUMENT, "tuned")
     assert [(one.title, [line.label for line in one.lines]) for one in found] == [
-        ("Like for like", ["fast", "slow"]),
-        ("More than 10 clients at work at a time", ["crowd"]),
-        ("Pooled data, not ranked", ["pooled"]),
+        (TEN, ["fast", "near", "slow"]),
+        ("All clients at work", ["crowd", "mob"]),
+        ("References, not compared", ["pooled"]),
     ]
+    assert [one.cheapest for one in found] == [("10.0 s", "20.0 s"), ("5.00 s", "–"), ()]
 
 
 def test_cells() -> None:
-    lines = {line.label: line.cells for group in times(DOCUMENT, "tuned") for line in group.lines}
-    assert [(cell.text, cell.note, cell.level, cell.mark) for cell in lines["fast"]] == [
-        ("10.0", "", 2, "alike"),
-        ("20.0", "", 0, "first"),
+    found = cells()
+    assert [(cell.text, cell.interval, cell.note, cell.level, cell.is_best) for cell in found["fast"]] == [
+        ("1.00", "[0.80, 1.20]", "", 0, True),
+        ("1.00", "[0.80, 1.20]", "", 0, True),
     ]
-    assert [(cell.text, cell.note, cell.level) for cell in lines["slow"]] == [
-        ("≥ 41.0", "50 % hit", 6),
-        ("–", "no target", None),
+    assert found["near"][0].is_best
+    assert [(cell.text, cell.interval, cell.note, cell.level, cell.is_best) for cell in found["slow"]] == [
+        ("≥ 4.10", "[3.28, ∞]", "", 6, False),
+        ("–", "", "no target", None, False),
     ]
-    assert [(cell.text, cell.note, cell.level) for cell in lines["crowd"]] == [("5.0", "", 0), ("–", "no row", None)]
-    assert lines["pooled"][0].level == 0, "a reference that is earlier than the earliest is no lighter"
-    assert lines["slow"][0].title == "slow at calm: 41.0 s ± 0.5; behind, tie class 3; 80 % by 5 of 10 seeds"
-    assert lines["slow"][0].interval == "± 0.5"
+    assert (found["near"][1].text, found["near"][1].note) == ("–", "no row")
+    assert (found["crowd"][1].text, found["crowd"][1].note, found["crowd"][1].level) == ("3.00 s", "no verdict", None)
+    assert (found["pooled"][0].text, found["pooled"][0].note) == ("1.00 s", "")
+    assert found["slow"][0].title == "slow at calm: ≥ 41.0 s; not in the set; 80 % by 5 seeds"
 
 
-def test_what_a_point_costs() -> None:
-    lines = {line.label: line.cells for group in costs(DOCUMENT, "tuned") for line in group.lines}
-    assert [(cell.text, cell.level) for cell in lines["fast"]] == [("1.0", 0), ("2.0", 2)]
-    assert [cell.text for cell in lines["slow"]] == ["? 1.0", "–"], "it misses targets at both, and reaches none at the second"
-    assert [cell.text for cell in lines["crowd"]] == ["1.0", "–"]
-    assert "≥" in costs(MISSED, "tuned")[0].lines[0].cells[1].text
+def test_a_step_of_the_shade_is_a_third_of_a_doubling() -> None:
+    found = cells()
+    assert [found[label][0].level for label in ("fast", "near", "mob", "slow")] == [0, 0, 0, 6]
 
 
-def test_what_a_point_costs_has_an_interval() -> None:
-    boards = {"tuned": {"calm": [row("fast", 10)], "rough": [{**row("fast", 20), "over_base": [1.8, 2.25]}]}, "published": {}}
-    cells = costs({**DOCUMENT, "algorithms": [algorithm("fast")], "boards": boards}, "tuned")[0].lines[0].cells
-    assert [(cell.text, cell.interval) for cell in cells] == [("1.0", ""), ("2.0", "[1.8, 2.2]")]
-
-
-def test_a_target_that_is_met_at_once() -> None:
-    """There is no time to divide by."""
-    boards = {"tuned": {"calm": [row("fast", 0.0), row("slow", 5)], "rough": [row("fast", 0.0)]}, "published": {}}
-    cells = {line.label: line.cells for group in times({**DOCUMENT, "boards": boards}, "tuned") for line in group.lines}
-    assert [cell.level for cell in cells["fast"]] == [0, 0]
-    assert cells["slow"][0].level == 6
-    assert costs({**DOCUMENT, "boards": boards}, "tuned")[0].lines[0].cells[1].text == "1.0"
+def test_decisions() -> None:
+    found = decisions(DOCUMENT, "tuned")
+    assert found is not None
+    assert found.columns == (TEN, ALL, f"fewest gradients, {TEN}", f"fewest bytes, {TEN}")
+    calm, rough = (of_point for _, of_point in found.rows)
+    assert [(cell.leader, cell.cost, cell.others) for cell in calm] == [
+        ("fast", "10.0 s", (("near", "1.10"),)),
+        ("crowd", "5.00 s", (("mob", "1.20"),)),
+        ("fast", "1,000", (("near", "1.10"),)),
+        ("fast", "1 kB", (("near", "1.10"),)),
+    ]
+    assert (rough[1].leader, rough[1].note) == ("", "no verdict")
+    assert decisions(DOCUMENT, "default") is None

@@ -24,15 +24,16 @@ Make = Callable[..., Record]
 def test_the_page_says_it_without_colour_and_escapes_texts(record: Make) -> None:
     documents = [full(record), full(record, "other")]
     page = overview.render(Site(documents), documents[0])
-    assert "<code>a</code> is first; &lt;b&gt;never&lt;/b&gt; run." in page
-    assert '<span class="hidden">first, like for like: </span><a href="made-up/calm/fast-tuned.html">10.0</a>' in page
-    assert '<span class="hidden">first: </span><a href="made-up/calm/crowd-tuned.html">5.0</a>' in page
-    assert "<code>fast</code>." in page
-    assert "<strong>First</strong> is the earliest." in page
+    assert "<code>a</code> costs least; &lt;b&gt;never&lt;/b&gt; run." in page
+    assert '<span class="hidden">in the set of the best: </span><a href="made-up/calm/fast-tuned.html">1.00</a>' in page
+    assert '<a href="made-up/calm/slow-tuned.html">≥ 4.10</a><small>[3.28, ∞]</small>' in page
+    assert '<a href="made-up/calm/fast-tuned.html"><strong>fast</strong></a> 10.0 s<small>near 1.10</small>' in page
+    assert page.index("<code>a</code> costs least") < page.index('id="decisions-title"') < page.index('id="tuned-title"')
+    assert "<strong>Regret</strong> is a ratio." in page
     assert "Left out, no run: untried at calm." in page
-    assert "Published options" not in page, "there is no such board"
+    assert "Default options" not in page, "there is no such board"
     assert '<a href="other.html">other</a>' in page
-    assert "18 runs" in page, "six rows of three runs each, none counted twice"
+    assert "27 runs" in page, "nine rows of three runs each, none counted twice"
 
 
 def test_every_page_is_there_and_links_to_what_is_there(record: Make, tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_every_page_is_there_and_links_to_what_is_there(record: Make, tmp_path: 
     assert index == tmp_path / "index.html"
     assert check(tmp_path) == []
     pages = sorted(tmp_path.rglob("*.html"))
-    assert len(pages) == 2 + 4 + 12 + 5 + len(("algorithms", "table", "compare", "rules", "speed", "changes"))
+    assert len(pages) == 2 + 4 + 18 + 7 + len(("algorithms", "table", "compare", "rules", "speed", "changes"))
     for page in pages:
         text = page.read_text()
         read = Page(text)
@@ -70,32 +71,30 @@ def test_the_scripts_have_what_the_pages_say(record: Make, tmp_path: Path) -> No
     text = (tmp_path / "data" / "rows.js").read_text()
     found = json.loads(re.fullmatch(r"window\.fedbench = (.*);\n", text, re.DOTALL)[1])  # type: ignore[index]
     rows = {row["id"]: row for values in found["rows"] if (row := dict(zip(found["fields"], values, strict=True)))}
-    assert len(rows) == 6
-    crowd = rows["made-up/calm/crowd/tuned"]
-    assert (crowd["seconds"], crowd["first"], crowd["like_for_like"]) == (5, True, False)
-    assert crowd["seconds_by_seed"] == {str(seed): 5 for seed in range(10)}
-    assert rows["made-up/calm/pooled/tuned"]["place"] is None
-    assert found["factors"]["1"]["3"] == pytest.approx(4.30265), "Student's t with 2 degrees of freedom at 97.5 %"
-    assert found["factors"]["3"]["3"] == pytest.approx(7.6488, abs=0.001), "three pairs, as on the board, hold together"
-    assert (crowd["pairs"], crowd["every_seconds"]) == (3, 1.0), "the pooled row is not ranked"
+    assert len(rows) == 9
+    slow, pooled = rows["made-up/calm/slow/tuned"], rows["made-up/calm/pooled/tuned"]
+    assert (slow["system"], slow["cost"], slow["is_bound"], slow["in_set"]) == ("10 clients at work", 41, True, False)
+    assert slow["regret"] == [4.1, 3.28, None]
+    assert set(slow["against"]) == {"fast", "near"}, "of its own system"
+    assert slow["against"]["near"] == [3.727, 2.982, None]
+    assert (pooled["system"], pooled["regret"], pooled["standing"]) == ("not compared", None, "reference")
+    assert [row["algorithm"] for row in rows.values()][:6] == ["fast", "near", "slow", "crowd", "mob", "pooled"]
     curves = (tmp_path / "data" / "curves" / "made-up" / "calm.js").read_text()
     assert curves.startswith('window.fedbenchCurves("made-up/calm", {"crowd/tuned":{"at":[0.0,5.0,10.0,15.0]')
 
 
 def test_a_point_on_a_logarithmic_grid(record: Make, tmp_path: Path) -> None:
-    """It has a quotient in the place of a distance, and the scripts get both."""
+    """It has a quotient in the place of a distance."""
     points = [one | {"every_seconds": None, "ratio": 1.05} for one in DOCUMENT["points"]]
     document = full(record, points=points)
     assert problem(json.loads(json.dumps(document)), "document") == ""
     write([document], tmp_path)
     assert check(tmp_path) == []
-    text = (tmp_path / "data" / "rows.js").read_text()
-    found = json.loads(re.fullmatch(r"window\.fedbench = (.*);\n", text, re.DOTALL)[1])  # type: ignore[index]
-    rows = [dict(zip(found["fields"], values, strict=True)) for values in found["rows"]]
-    assert {(row["every_seconds"], row["ratio"]) for row in rows} == {(None, 1.05)}
 
 
 def test_points_without_a_board_have_no_shades(record: Make) -> None:
-    one = full(record, boards={**DOCUMENT["boards"], "tuned": {**DOCUMENT["boards"]["tuned"], "rough": []}})
+    one = full(record, **{
+        part: {**DOCUMENT[part], "tuned": {**DOCUMENT[part]["tuned"], "rough": []}} for part in ("boards", "groups")
+    })  # fmt: skip
     page = overview.render(Site([one]), one)
     assert "no row" in page

@@ -7,12 +7,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from fedbench.leaderboard.pictures import degradation
-from fedbench.leaderboard.pictures.bars import bar, end_of
+from fedbench.leaderboard.pictures.bars import bar
 from fedbench.leaderboard.pictures.labels import label_map
 from fedbench.leaderboard.pictures.sensitivity import pictures
 from fedbench.leaderboard.pictures.timeline import timeline
-from tests.leaderboard.suite import DOCUMENT, row
 
 JOBS = {
     "client": [4, 4, 7], "begin": [0.0, 5.0, 2.0], "end": [5.0, 10.0, 4.0], "fate": ["used", "lost", "late"], "staleness": [3, None, None],
@@ -46,18 +44,25 @@ def test_a_timeline_says_what_becomes_of_jobs() -> None:
 
 def test_nothing_to_see() -> None:
     assert timeline({**TIMELINE, "jobs": {name: [] for name in JOBS}}) == ""
-    assert bar({"solved": 0, "mean": 9.0, "half_width": 1.0}, 10.0) == ""
-    assert end_of([{"solved": 0, "mean": 9.0, "half_width": 1.0}]) == 0.0
+    assert bar({"regret": None, "against": {"other": None}}) == ""
+    assert bar({"regret": [1.0, 1.0, 1.0], "against": {}}) == "", "it is alone"
 
 
-def test_a_bar_is_hollow_where_targets_are_missed() -> None:
-    row = {"solved": 1, "mean": 5.0, "half_width": 2.0}
-    full, hollow = bar(row, 10.0), bar({**row, "solved": 0.5}, 10.0)
-    assert ('class="dot"' in full, 'class="dot hollow"' in hollow) == (True, True)
-    low, high = (float(found) for found in re.findall(r'class="range" x1="([\d.]+)" x2="([\d.]+)"', full)[0])
-    middle = float(re.findall(r'cx="([\d.]+)"', full)[0])
-    assert middle - low == pytest.approx(high - middle)
-    assert end_of([row, {"solved": 1, "mean": 6.0, "half_width": None}]) == 7.0
+def places(picture: str) -> tuple[float, float, float]:
+    low, high = (float(found) for found in re.findall(r'class="range" x1="([\d.]+)" x2="([\d.]+)"', picture)[0])
+    return low, float(re.findall(r'cx="([\d.]+)"', picture)[0]), high
+
+
+def test_a_bar_is_on_a_logarithmic_scale_and_hollow_for_a_bound() -> None:
+    row = {"regret": [2.0, 1.0, 4.0], "against": {"other": [1.0, 0.5, 2.0]}}
+    full, bound = bar(row), bar({**row, "regret": [2.0, 1.0, None]})
+    assert ('class="dot"' in full, 'class="dot hollow"' in bound) == (True, True)
+    low, middle, high = places(full)
+    assert middle - low == pytest.approx(high - middle, abs=0.11)
+    assert places(bound)[2] == 92.0, "an end that is not known is at the end"
+    assert places(bar({**row, "regret": [100.0, 0.01, 1000.0]})) == (4.0, 92.0, 92.0)
+    few = places(bar({**row, "regret": [2.0, 0.0, None]}))
+    assert few[0] == few[1] == few[2], "too few seeds for an interval"
 
 
 def test_trials_lie_on_the_scale_of_their_option() -> None:
@@ -75,24 +80,4 @@ def test_trials_lie_on_the_scale_of_their_option() -> None:
     assert places[3] == places[2], "beyond the interval: at its end"
     assert [one.get("class") for one in dots] == ["dot", "dot chosen", "dot hollow", "dot"]
     assert "lr=10: at least 10.0 s, 2 of 8 targets and seeds missed" in svg
-    assert "the published options" in svg
-
-
-def test_what_changes_from_the_base_is_drawn_on_a_logarithmic_scale() -> None:
-    """`fast` takes twice as long, `slow` reaches no target there, `crowd` has no row there."""
-    (one,) = degradation.pictures(DOCUMENT, "tuned", ["fast", "slow", "crowd", "untried"])
-    assert (one.label, one.within) == ("fast", "most at rough: 2.0")
-    points = [*DOCUMENT["points"], {"name": "wild", "axis": "", "about": ""}]
-    boards = {"tuned": {"calm": [row("a", 10)], "rough": [row("a", 20)], "wild": [row("a", 100, solved=0.0)]}}
-    (one,) = degradation.pictures({**DOCUMENT, "points": points, "boards": boards}, "tuned", ["a"])
-    assert one.within == "most at rough: 2.0; no target at wild", "the worst point is not left out"
-    assert 'class="cross"' in one.svg
-    boards = {"tuned": {"calm": [row("a", 10), row("b", 10, solved=0.5)], "rough": [row("a", 40), row("b", 5)]}}
-    a, b = degradation.pictures({**DOCUMENT, "boards": boards}, "tuned", ["a", "b"])
-    assert (a.within, b.within) == ("most at rough: 4.0", "most at rough: ≤ 0.5")
-    heights = [float(re.findall(r'class="dot[^"]*" cx="[\d.]+" cy="([\d.]+)"', small.svg)[0]) for small in (a, b)]
-    ticks = [float(y) for y in re.findall(r'class="(?:rule|axis)" x1="26" x2="212" y1="([\d.]+)"', a.svg)]
-    assert heights[0] == ticks[2], "at the line of 4"
-    assert ticks[1] < heights[1] < ticks[0], "between 1 and a quarter"
-    assert "hollow" in b.svg
-    assert 'href="#degradation-context-tuned"' in b.svg
+    assert "the default options" in svg

@@ -10,7 +10,7 @@ from fedbench.leaderboard.pictures.profiles import pictures
 
 PROFILES: dict[str, Any] = {
     "factors": [0.25, 0.5, 1.0, 2.0, 4.0, 32.0],
-    "shares": {"tuned": {"a": [0, 0, 0.5, 0.75, 1, 1], "b<": [0, 0, 0, 0, 0.25, 0.5]}, "published": {}},
+    "shares": {"tuned": {"a": [0, 0, 0.5, 0.75, 1, 1], "b<": [0, 0, 0, 0, 0.25, 0.5]}, "default": {}},
 }
 
 
@@ -34,4 +34,4 @@ def test_lines_rise_within_the_frame() -> None:
 
 
 def test_without_reference_times_there_is_no_picture() -> None:
-    assert pictures({"factors": [], "shares": {"tuned": {}, "published": {}}}, "tuned", ["a"]) == []
+    assert pictures({"factors": [], "shares": {"tuned": {}, "default": {}}}, "tuned", ["a"]) == []

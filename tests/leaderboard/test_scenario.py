@@ -20,8 +20,9 @@ def test_table_says_what_the_data_says(board, tmp_path):
     for cells in shown:
         row = rows[name(cells)]
         standing = next(one for found in data["boards"]["given"].values() for one in found if one["label"] == row["label"])
-        assert f"{standing['mean']:.1f} s" in cells[1] or standing["solved"] == 0
+        assert cells[1].startswith(f"{formats.cost(standing)}|{standing['group']}|")
         assert cells[2].startswith(formats.interval(row["measures"]["test_accuracy_at_horizon"]) + "|")
+        assert ("in the set of the best" in cells[1]) == (standing["is_best"] and bool(standing["against"]))
         assert cells[3].startswith(formats.hits(row["to_target"][0], data["axis"]) + "|")
         assert ("cannot be told apart" in cells[2]) == (row["accuracy"]["standing"] == "tied")
         assert cells[4].startswith(formats.outcomes(row["outcomes"]) + "|")
@@ -35,11 +36,10 @@ def test_what_a_reader_must_be_told(board, tmp_path):
     build(board, tmp_path)
     _, page, _ = read(tmp_path)
     rows = {name(row): row for row in page.rows if row}
-    assert rows["fedbuff[buffer_size=10]"][1] == "5.0 s ± 0.0|first|"
-    assert rows["slow"][1].startswith("≥ 16.7 s ± ")
-    assert "|33 % of targets and seeds|" in rows["slow"][1]
+    assert rows["fedbuff[buffer_size=10,concurrency=10]"][1] == "5.00 s|10 clients at work|in the set of the best|"
+    assert rows["slow"][1] == "≥ 15.9 s|an unknown number of clients at work|in the set of the best|", "a miss has no end"
     assert "best mean" in rows["fedavg"][2]
-    assert "to best|cannot be told apart with 3 seeds" in rows["fedbuff[buffer_size=10]"][2]
+    assert "to best|cannot be told apart with 3 seeds" in rows["fedbuff[buffer_size=10,concurrency=10]"][2]
     assert rows["slow"][3].startswith("> 20.0 s (1/3)|mean ≥ ")
     assert rows["wild"][4] == "2 finished, 1 diverged|2 by time|"
     assert "not compared: 1 of 3 seeds diverged" in rows["wild"][2]
@@ -51,27 +51,27 @@ def test_what_a_reader_must_be_told(board, tmp_path):
 
 def test_where_accuracies_are_compared_and_why_there(record, tmp_path):
     """The page, the data and the table all say it; `short` was ended by the cap on updates."""
-    runs = [record("long", seed, [0.1, 0.2, 0.3, 0.99]) for seed in (0, 1)]
-    runs += [record("short", seed, [0.1, 0.5], ended_by="updates") for seed in (0, 1)]
+    runs = [record("long", seed, [0.1, 0.2 + 0.01 * (seed % 2), 0.3, 0.99]) for seed in range(3)]
+    runs += [record("short", seed, [0.1, 0.5], ended_by="updates") for seed in range(3)]
     build(runs, tmp_path)
     text, page, data = read(tmp_path)
-    assert "5 s of virtual time, where short, seed 0 (ended by updates) and 1 other run end" in text
+    assert "5 s of virtual time, where short, seed 0 (ended by updates) and 2 other runs end" in text
     assert "at 5 s, mean ± 95 %" in text
     assert data["axis"]["name"] == "seconds"
     assert scenarios(data)[0]["horizon"] == {
         "at": 5.0,
         "is_shared": False,
-        "limits": [{"selector": "short", "seed": seed, "ended_by": "updates"} for seed in (0, 1)],
+        "limits": [{"selector": "short", "seed": seed, "ended_by": "updates"} for seed in range(3)],
     }
     accuracies = {row["selector"]: [run["accuracy_at_horizon"] for run in row["runs"]] for row in scenarios(data)[0]["rows"]}
-    assert accuracies == {"short": [0.5, 0.5], "long": pytest.approx([0.2, 0.2])}
+    assert accuracies == {"short": [0.5] * 3, "long": pytest.approx([0.2, 0.21, 0.2])}
     rows = {name(row): row for row in page.rows if row}
-    assert rows["short"][2].startswith("0.500 ± 0.000|n = 2|best mean")
-    assert rows["long"][2].startswith("0.200 ± 0.000|n = 2|−0.300")
-    assert rows["short"][4] == "2 finished|by updates|"
+    assert rows["short"][2].startswith("0.500 ± 0.000|n = 3|best mean")
+    assert rows["long"][2].startswith("0.203 ± 0.014|n = 3|−0.297")
+    assert rows["short"][4] == "3 finished|by updates|"
     flat = table(tmp_path)
-    assert (flat["long"]["axis"], flat["long"]["horizon"], flat["long"]["ended_by"]) == ("seconds", "5.0", "time=2")
-    assert float(flat["long"]["test_accuracy_at_horizon_mean"]) == pytest.approx(0.2)
+    assert (flat["long"]["axis"], flat["long"]["horizon"], flat["long"]["ended_by"]) == ("seconds", "5.0", "time=3")
+    assert float(flat["long"]["test_accuracy_at_horizon_mean"]) == pytest.approx(0.61 / 3)
     assert (flat["long"]["accuracy_standing"], flat["short"]["accuracy_standing"]) == ("behind", "best")
 
 
@@ -167,7 +167,7 @@ def test_papers_of_built_in_algorithms(record, tmp_path):
 def test_accessible(board, tmp_path):
     build(board, tmp_path)
     _, page, _ = read(tmp_path)
-    assert all(at.get("scope") in ("col", "row") for at in page.attributes("th"))
+    assert all(at.get("scope") in ("col", "row", "rowgroup") for at in page.attributes("th"))
     assert len(page.attributes("caption")) == len(page.attributes("table"))
     assert sum("aria-sort" in at for at in page.attributes("th")) == 2  # one column in each result table
     assert sum(at.get("role") == "img" and "aria-labelledby" in at for at in page.attributes("svg")) == 2 * 5  # an axis each
@@ -216,20 +216,22 @@ def test_a_run_without_any_curve(record, tmp_path):
     text, page, _ = read(tmp_path)
     assert "<figure>" not in text
     row = next(row for row in page.rows if row)
-    assert (row[1], row[4]) == ("no target|", "1 failed|")
+    assert (row[1].startswith("–|"), row[3]) == (True, "1 failed|")
+    assert "On no board: fedavg, since a seed has no evaluation." in text
 
 
 def test_a_mean_over_other_seeds_than_its_comparison(record, tmp_path):
     """What is not compared says so, since a row without a mark is behind; a mark's seeds spare the
     mean's note only if alike."""
-    runs = [record("best", seed, [0.1, 0.90 + 0.01 * seed]) for seed in range(3)]
+    runs = [record("best", seed, [0.1, 0.90 + 0.01 * seed]) for seed in range(4)]
     runs += [record("one", 2, [0.1, 0.9]), *(record("other", seed, [0.1, 0.91 - 0.004 * seed]) for seed in (1, 2, 3))]
     build(runs, tmp_path)
-    _, page, _ = read(tmp_path)
-    cells = {name(row): row[1] for row in page.rows if row}  # other seeds, so there is no board
+    text, page, _ = read(tmp_path)
+    assert "On no board: one, since it has seeds 2, other rows have 0 to 3." in text
+    cells = {name(row): row[2] for row in page.rows if row}
     assert cells["one"] == "0.900|1 seed, no interval|not compared|"
-    assert "|n = 3|" in cells["other"]
-    assert cells["other"].endswith(" to best|cannot be told apart with 2 seeds|")
+    assert "|n = 4|" in cells["best"]
+    assert cells["other"].endswith(" to best|cannot be told apart with 3 seeds|")
 
 
 def test_warnings_are_in_the_details_of_their_run(record, tmp_path):

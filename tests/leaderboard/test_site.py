@@ -113,7 +113,7 @@ def test_names_are_no_markdown(record, tmp_path):
         assert not re.search(r'(src|href)="https://evil', text), file
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 3, "title": "t", "points": [{}]}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', '{"schema": 4, "title": "t", "points": [{}]}', "[" * 100_000])
 @pytest.mark.parametrize("name", ["site", "fedbench-leaderboard"])
 def test_check_reports_broken_data(board, tmp_path, name, text):
     build(board, tmp_path)
@@ -126,7 +126,7 @@ def test_check_reports_broken_data(board, tmp_path, name, text):
 def test_check_reads_no_file_of_another_folder(board, tmp_path, name):
     build(board, tmp_path)
     (tmp_path / "data" / "site.json").write_text(
-        json.dumps({"schema": 3, "documents": [name], "speed": None, "changes": [], "submissions": []})
+        json.dumps({"schema": 4, "documents": [name], "speed": None, "changes": [], "submissions": []})
     )
     (problem,) = check(tmp_path)
     assert "site.json: not what a leaderboard is made from: documents.0" in problem
@@ -159,11 +159,11 @@ def test_the_demo_says_that_it_is_no_ranking():
 def test_another_axis(board, tmp_path):
     build(board, tmp_path, axis="updates")
     text, page, data = read(tmp_path)
-    assert "30 updates, where " in text
+    assert "40 updates, where " in text
     assert "compared on server updates" in text
     assert ">Updates to 0.8<" in text
-    assert next(row for row in page.rows if row)[3].startswith("10 (3/3)")
-    assert scenarios(data)[0]["rows"][0]["curves"]["updates"]["at"] == [0, 10, 20, 30]
+    assert next(row for row in page.rows if row)[3].startswith("20 (2/3)")
+    assert scenarios(data)[0]["rows"][0]["curves"]["updates"]["at"] == [0, 10, 20, 30, 40]
     assert table(tmp_path)["slow"]["updates_to_test_accuracy_0.8_hits"] == "1"
     assert check(tmp_path) == []
     with pytest.raises(UsageError, match="unknown axis 'byte'"):
@@ -174,7 +174,10 @@ def test_commands(board, tmp_path):
     build(board, tmp_path)
     data = read(tmp_path)[2]
     commands = {row["selector"]: row["command"] for scenario in scenarios(data) for row in scenario["rows"]}
-    assert commands["fedbuff[buffer_size=10]"] == "fedbench run slow_tail -a 'fedbuff[buffer_size=10]' --seeds 3"
+    assert (
+        commands["fedbuff[buffer_size=10,concurrency=10]"]
+        == "fedbench run slow_tail -a 'fedbuff[buffer_size=10,concurrency=10]' --seeds 3"
+    )
     assert commands[HOSTILE].endswith(" --seeds 1 --first-seed 7")
 
 
@@ -219,7 +222,13 @@ RESTRUCTURED = [
     ("points", []),
     ("points.0.name", None),
     ("algorithms.0.facts", 7),
-    ("boards.given.slow_tail.0.mean", "5"),
+    ("boards.given.slow_tail.0.cost", "5"),
+    ("boards.given.slow_tail.0.cost", 0.0),
+    ("boards.given.slow_tail.0.regret", [1.0, 2.0]),
+    ("boards.given.slow_tail.0.against", {"slow": [1.0, None, 2.0]}),
+    ("boards.given.slow_tail.0.group", 10),
+    ("groups.given.slow_tail.0.axes.seconds", {}),
+    ("groups", GONE),
     ("boards.other", {}),
     ("profiles.factors", [None]),
     ("sections", {}),

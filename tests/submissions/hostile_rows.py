@@ -40,7 +40,7 @@ def _without_records(folder: Path) -> None:
     changed(folder, lambda found: found["algorithms"].append({"origin": "built in", "name": "scaffold"}))
 
 
-@kind("options that nobody published", "its options are neither the published ones of suite smoke nor tuned ones")
+@kind("options that nobody published", "its options are neither the default ones of suite smoke nor tuned ones")
 def _options(folder: Path) -> None:
     which = next(i for i, one in enumerate(records(folder)) if one.selector == "fedavg")
     forged(folder, {"spec.algorithm.options.local_lr": 0.123, "spec.selector": "fedavg[local_lr=0.123]"}, which, identity=True)

@@ -9,6 +9,7 @@ import pytest
 from fedbench.errors import RecordError, UsageError
 from fedbench.results.record import Record
 from fedbench.suites.compared import of_records, of_suite
+from tests.analysis.runs_made_up import row
 from tests.suites.findings.made_up import results
 
 TUNED = {"calm": {"fedavg": 4, "fedbuff": 2, "fedasync": None, "centralised": 1}, "rough": {"fedavg": 6}}
@@ -16,11 +17,10 @@ FOUND = results(TUNED, {"calm": {"fedavg": 8}})
 
 
 def test_a_suite_has_complete_rows_of_one_kind() -> None:
-    tuned, published = of_suite(FOUND, tuned=True), of_suite(FOUND, tuned=False)
+    tuned, default = of_suite(FOUND, tuned=True), of_suite(FOUND, tuned=False)
     assert {point: set(rows) for point, rows in tuned.rows.items()} == {point: set(rows) for point, rows in TUNED.items()}
-    assert set(published.rows) == {"calm"}
-    assert tuned.boards == FOUND.tuned
-    assert published.alike == {}
+    assert set(default.rows) == {"calm"}
+    assert tuned.boards is FOUND.tuned
     assert tuned.title == f"suite made-up ({FOUND.suite.content_hash()}), tuned options"
     assert [run.run_id.endswith("-tuned") for run in tuned.rows["calm"]["fedavg"]] == [True] * 10
 
@@ -31,13 +31,8 @@ def test_an_incomplete_row_is_left_out() -> None:
     assert "fedbuff" not in of_suite(found, tuned=True).rows["calm"]
 
 
-def test_advantages_are_those_of_the_suite() -> None:
-    found = of_suite(results({"calm": {"fedavg": 4, "asysg": 3, "centralised": 1}}, {}), tuned=True)
-    assert found.advantages == {"asysg": ["more than 10 clients at work at a time"]}
-
-
 def test_no_row_of_the_kind() -> None:
-    with pytest.raises(UsageError, match="suite made-up: it has no complete row with published options"):
+    with pytest.raises(UsageError, match="suite made-up: it has no complete row with default options"):
         of_suite(results(TUNED, {}), tuned=False)
 
 
@@ -53,6 +48,13 @@ def test_records_have_a_point_for_each_scenario(record: Callable[..., Record]) -
     assert found.at([]).rows == found.rows
     with pytest.raises(RecordError, match="records x: expected records, got none"):
         of_records([], "records x")
+
+
+def test_rows_of_records_that_lack_seeds_are_not_on_the_board() -> None:
+    found = of_records([*row("a", 3), *row("b", 4), *row("c", 5, seeds=2)], "records x")
+    assert set(found.rows["slow_tail"]) == {"a", "b", "c"}
+    assert [one.row for one in found.boards["slow_tail"].standings] == ["a", "b"]
+    assert found.at(["slow_tail"]).off_board == {"slow_tail": {"c": "it has seeds 0, 1, other rows have 0 to 9"}}
 
 
 def test_names_that_there_are_not() -> None:

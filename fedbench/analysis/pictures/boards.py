@@ -1,15 +1,17 @@
 """The data of pictures of boards of several points: profiles, which show how many targets a row
-reaches by when, and heat maps, which show how fast a row is at which point."""
+reaches by when, and heat maps, which show how much more than the cheapest a row costs at which
+point."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from fedbench.analysis.board import CLOCK, Board, Standing, times
+from fedbench.analysis.best import Ratio
+from fedbench.analysis.board import Board, Standing, times
+from fedbench.analysis.groups import Group
 from fedbench.analysis.profiles import Reference, ecdf, profile
 from fedbench.errors import UsageError
 
@@ -46,8 +48,7 @@ class Profiles:
 
 
 def solved_profiles(boards: Boards, reference: Reference | None) -> Profiles:
-    """Returns the profile of every row, from the row that reaches the largest share of its targets
-    to the one that reaches least.
+    """Returns the profile of every row, in the order of `order`.
 
     Args:
         boards: by point.
@@ -73,103 +74,143 @@ def solved_profiles(boards: Boards, reference: Reference | None) -> Profiles:
 class Cell:
     """One row at one point.
 
-    mean: virtual seconds to the targets, where a miss counts with the budget.
-    half_width: of the 95 % interval of the mean, None with one seed.
-    ratio: the mean over that of the earliest ranked row of the point.
-    hits: the number of pairs of a seed and a target that it reaches, of `attempts` pairs. With
-    fewer hits than attempts, mean and ratio are lower bounds.
-    first: whether it is the earliest ranked row, or cannot be told from it.
-    first_alike: the same among the rows without an advantage.
+    cost: virtual seconds, see `fedbench.analysis.board`. `is_bound` says whether it is a lower
+    bound, because targets are missed.
+    regret: [value, low, high] of the cost over that of the cheapest row of the group. `high` is
+    None if it is not known. There is no regret without a verdict, of a row that reaches no target,
+    and of a row that is alone in its group.
+    is_best: whether it is in the set of the best of its group.
+    hits: the number of pairs of a seed and a target that it reaches.
+    has_verdict: whether a target gets a verdict.
     """
 
-    mean: float
-    half_width: float | None
-    ratio: float
+    cost: float
+    is_bound: bool
+    regret: tuple[float, float, float | None] | None
+    is_best: bool
     hits: int
-    attempts: int
-    first: bool
-    first_alike: bool
+    has_verdict: bool
 
 
 @dataclass(frozen=True)
 class HeatRow:
-    """One row, with a cell for each point, None where it was not run. `ranked` is False for a
-    reference."""
+    """One row, with a cell for each point, None where it was not run."""
 
     row: str
-    ranked: bool
     cells: tuple[Cell | None, ...]
 
 
 @dataclass(frozen=True)
-class Heat:
-    """A heat map, whose lines are rows and whose columns are points."""
+class HeatGroup:
+    """The rows of one kind of system.
 
-    points: tuple[str, ...]
+    kind: in words, such as `10 clients at work`; empty for references, which are not compared.
+    cheapest: for each point the cost of the cheapest row, None without one. `bounds` says which of
+    them are lower bounds.
+    """
+
+    kind: str
+    cheapest: tuple[float | None, ...]
+    bounds: tuple[bool, ...]
     rows: tuple[HeatRow, ...]
 
 
-def heat(boards: Boards, alike: Boards | None = None, *, only: Collection[str] = ()) -> Heat:
-    """Returns the heat map of every row at every point. Ranked rows come first, in the order of
-    `order`.
+@dataclass(frozen=True)
+class Heat:
+    """A heat map, whose lines are rows by group and whose columns are points."""
+
+    points: tuple[str, ...]
+    groups: tuple[HeatGroup, ...]
+
+
+def heat(boards: Boards, *, only: Collection[str] = ()) -> Heat:
+    """Returns the heat map of every row at every point, in the order of `kinds` and `order`. A row
+    whose system is another one at some points is in several groups.
 
     Args:
         boards: by point.
-        alike: by point, the boards of the rows without an advantage, if there are other rows.
-        only: the rows to be shown; all rows if it is empty. Ratios are to the earliest row of the
-            whole board.
+        only: the rows to be shown; all rows if it is empty. Regrets are those of the whole boards.
 
     Raises:
         UsageError: without boards.
     """
     if not boards:
         raise UsageError("heat: expected at least one board, got none")
-    found = []
-    for row in (one for one in order(boards) if not only or one in only):
-        cells = tuple(_cell(one, row, (alike or {}).get(point)) for point, one in boards.items())
-        found.append(HeatRow(row, _is_ranked(boards, row), cells))
-    return Heat(tuple(boards), tuple(sorted(found, key=lambda one: not one.ranked)))
+    rows = [one for one in order(boards) if not only or one in only]
+    groups = [_group(boards, kind, rows) for kind in kinds(boards)]
+    return Heat(tuple(boards), tuple(one for one in groups if one.rows))
+
+
+def kinds(boards: Boards) -> list[str]:
+    """Returns the kinds of systems on the boards, then an empty one if there are references. Those
+    with public data come last, and before them those in which all clients work."""
+    found: dict[str, Group] = {}
+    for one in (standing for board in boards.values() for standing in board.ranked):
+        found.setdefault(one.group.kind, one.group)
+    ordered = sorted(
+        found, key=lambda kind: (found[kind].public_data, not found[kind].at_work, found[kind].is_all, found[kind].at_work)
+    )
+    return [*ordered, *([""] if any(len(board.ranked) < len(board.standings) for board in boards.values()) else [])]
 
 
 def order(boards: Boards) -> list[str]:
-    """Returns all rows, from the one that reaches the largest share of its targets to the one that
-    reaches least. Among equals, the one that needs the least time compared with the earliest rows
-    comes first."""
+    """Returns all rows, from the one whose cost is least on average to the one that costs most, as
+    geometric means of the cost over that of the cheapest row of its system. Rows that reach no
+    target at some point come after the others, and those without a verdict at the end."""
 
-    def key(row: str) -> tuple[float, float, str]:
-        at = [(board, found) for board in boards.values() if (found := board.of(row)) is not None]
-        solved = sum(found.solved for _, found in at) / len(at)
-        return -solved, sum(math.log(ratio_to_earliest(board, found)) for board, found in at) / len(at), row
+    def key(row: str) -> tuple[bool, bool, float, str]:
+        at = [found for board in boards.values() if (found := board.of(row)) is not None]
+        regrets = [one.ranking.regret(row) for one in at if one.ranking is not None]
+        ratios = [np.log(one.value) for one in regrets if one is not None]
+        return not ratios, any(one.hits == 0 for one in at), float(np.mean(ratios)) if ratios else 0.0, row
 
     return sorted({one.row for board in boards.values() for one in board.standings}, key=key)
 
 
-def ratio_to_earliest(board: Board, standing: Standing) -> float:
-    """Returns a row's mean time over that of the earliest ranked row, or of the earliest row if
-    none is ranked."""
-    earliest = (board.ranked or list(board.standings))[0]
-    return max(_mean(standing), CLOCK) / max(_mean(earliest), CLOCK)
+def _group(boards: Boards, kind: str, rows: Collection[str]) -> HeatGroup:
+    lines = [HeatRow(row, tuple(_cell(board, row, kind) for board in boards.values())) for row in rows]
+    leaders = [_leader(board, kind) for board in boards.values()]
+    return HeatGroup(
+        kind,
+        tuple(None if one is None else one.cost for one in leaders),
+        tuple(one is not None and one.is_bound for one in leaders),
+        tuple(line for line in lines if any(cell is not None for cell in line.cells)),
+    )
 
 
-def _mean(standing: Standing) -> float:
-    """Returns the mean over seeds. Every standing has one, since a miss counts with the budget."""
-    return math.inf if standing.mean.mean is None else standing.mean.mean
+def _leader(board: Board, kind: str) -> Standing | None:
+    """Returns the cheapest row of a group, None without a verdict."""
+    of_group = next((group for group in board.groups if group.kind == kind), None)
+    leader = None if of_group is None else board.ranking(of_group).leader
+    return None if leader is None else board.of(leader)
 
 
-def _is_ranked(boards: Boards, row: str) -> bool:
-    return any((found := board.of(row)) is not None and found.place is not None for board in boards.values())
-
-
-def _cell(board: Board, row: str, alike: Board | None) -> Cell | None:
+def _cell(board: Board, row: str, kind: str) -> Cell | None:
     found = board.of(row)
-    if found is None:
+    if found is None or kind_of(found) != kind:
         return None
     return Cell(
-        mean=_mean(found),
-        half_width=found.mean.half_width,
-        ratio=ratio_to_earliest(board, found),
+        cost=found.cost,
+        is_bound=found.is_bound,
+        regret=as_numbers(regret(found)),
+        is_best=found.is_best and found.ranking is not None and len(found.ranking.rows) > 1,
         hits=found.hits,
-        attempts=found.attempts,
-        first=board.is_first(row),
-        first_alike=alike is not None and alike.is_first(row),
+        has_verdict=found.ranking is not None and found.ranking.found is not None,
     )
+
+
+def kind_of(standing: Standing) -> str:
+    """Returns the kind of a row's system; nothing for a reference."""
+    return "" if standing.ranking is None else standing.group.kind
+
+
+def regret(standing: Standing) -> Ratio | None:
+    """Returns the regret of a row that is compared with others, None for another row."""
+    return standing.regret if standing.ranking is not None and len(standing.ranking.rows) > 1 else None
+
+
+def as_numbers(ratio: Ratio | None) -> tuple[float, float, float | None] | None:
+    """Returns value, low and high; None for a ratio that is not finite."""
+    if ratio is None or not np.isfinite(ratio.value):
+        return None
+    return ratio.value, ratio.low, ratio.high if np.isfinite(ratio.high) else None

@@ -22,7 +22,7 @@ class Tried:
     """One trial.
 
     options: the values of the options that were looked for. One that is not a number, such as a
-    published default that depends on the scenario, is left out.
+    default that depends on the scenario, is left out.
     seconds: the mean time to the targets over the tuning seeds, where a miss counts with the
     budget.
     misses: the number of pairs of a seed and a target that it does not reach, of `attempts` pairs.
@@ -40,7 +40,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """All trials of one row at one point, the published options first. `chosen` is the number of
+    """All trials of one row at one point, the default options first. `chosen` is the number of
     the trial that the rule chose."""
 
     row: str

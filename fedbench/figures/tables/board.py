@@ -3,106 +3,150 @@ plain data."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fedbench.analysis.best import Ratio
 from fedbench.analysis.board_table import BoardLine
 
-Column = float | str | None
-"""What a column stands for: a target, or a point, or None for all targets together."""
-ALL_TARGETS, NO_ROW = "all targets", "–"
-FIRST, FIRST_ALIKE, AT_LEAST = "●", "○", "≥"
-"""Signs in a cell: its row is first, it is first among the rows without an advantage, its time is a
-lower bound."""
+COST, REGRET, ALL_TARGETS, NO_ROW, NEVER, NO_VERDICT = "cost", "regret", "all targets", "–", "never", "?"
+CHEAPEST, REFERENCES = "cheapest, cost", "references, not compared"
+IN_SET, AT_LEAST = "●", "≥"
+"""Signs in a cell: its row is in the set of the best, its number is a lower bound."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: a number with the signs before it, and what stands behind it, such as an interval. In
+    a cell without a number, `rest` is a word."""
+
+    number: str
+    rest: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table. `advantages` are the numbers of the notes to its name. `ranked` is false
-    for a reference. A cell is None where the row has no line."""
-
     name: str
-    advantages: tuple[int, ...]
-    ranked: bool
-    cells: tuple[BoardLine | None, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows of one system, which are compared with each other."""
+
+    title: str
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table. `advantages` are the notes to names of rows, in the order of their numbers from
-    1."""
+    """A table, and what its signs mean, one sentence for each."""
 
     heads: tuple[str, ...]
-    rows: tuple[Row, ...]
-    advantages: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    notes: tuple[str, ...]
 
     @property
-    def marks_alike(self) -> bool:
-        return any(line is not None and FIRST_ALIKE in marks(line) for row in self.rows for line in row.cells)
-
-    @property
-    def has_references(self) -> bool:
-        return any(not row.ranked for row in self.rows)
-
-    @property
-    def lacks_rows(self) -> bool:
-        return any(line is None for row in self.rows for line in row.cells)
-
-    @property
-    def has_misses(self) -> bool:
-        return any(line is not None and line.is_bound for row in self.rows for line in row.cells)
+    def rows(self) -> list[Row]:
+        return [row for block in self.blocks for row in block.rows]
 
 
-def over_targets(lines: Sequence[BoardLine], advantages: Mapping[str, Sequence[str]]) -> Grid:
+def over_targets(lines: Sequence[BoardLine], left_out: Mapping[str, str] | None = None) -> Grid:
     """Returns the table of one point.
 
-    Its columns are the targets, after one for all targets together; a single target has one column.
-    Rows are in the order of the board. `advantages` has what a row has beyond the others, by row.
+    Its columns are the cost and the regret of every row, and what each target takes. Rows are in
+    the order of the board. `left_out` has by row why it is not on the board.
     """
-    targets = list(dict.fromkeys(line.target for line in lines))
-    heads = tuple(ALL_TARGETS if target is None else f"{100 * target:g} %" for target in targets)
-    if len(targets) == 2:
-        targets, heads = targets[:1], heads[1:]
-    rows = list(dict.fromkeys(line.row for line in lines))
-    return _grid(heads, rows, {(line.row, line.target): line for line in lines}, targets, advantages)
+    targets = sorted({line.target for line in lines if line.target is not None})
+    found = {(line.row, line.target): line for line in lines}
+    blocks = []
+    for system in dict.fromkeys(line.system for line in lines):
+        names = dict.fromkeys(line.row for line in lines if line.system == system)
+        rows = [
+            Row(
+                name,
+                (
+                    _cost(found[name, None], marked=True),
+                    _regret(found[name, None]),
+                    *(_cost(found.get((name, t))) for t in targets),
+                ),
+            )
+            for name in names
+        ]
+        decided = [t for t in targets if any(line.has_verdict for line in lines if (line.system, line.target) == (system, t))]
+        blocks.append(Block(f"{system or REFERENCES}{f': {_percents(decided)}' if decided else ''}", tuple(rows)))
+    told = "Cost: virtual seconds until the targets are held that stand behind the system, the geometric mean over seeds and targets."
+    heads = (COST, REGRET, *(f"{100 * target:g} %" for target in targets))
+    return Grid(
+        heads,
+        tuple(blocks),
+        (told, *_notes(blocks), *(f"Not compared: {row}, {why}." for row, why in (left_out or {}).items())),
+    )
 
 
-def over_points(lines: Sequence[BoardLine], rows: Sequence[str], advantages: Mapping[str, Sequence[str]]) -> Grid:
+def over_points(lines: Sequence[BoardLine], systems: Sequence[str], rows: Sequence[str]) -> Grid:
     """Returns the table of several points.
 
-    Its columns are the points. A cell has the time to all targets of its point.
+    Its columns are the points. A block has what the cheapest row of a system costs at each point,
+    and the regret of every row.
 
     Args:
         lines: those of the boards of the points.
-        rows: the rows in their order. References are moved to the end.
-        advantages: what a row has beyond the others, by row.
+        systems: the kinds of systems in their order, an empty one for references.
+        rows: the rows in their order.
     """
     points = list(dict.fromkeys(line.point for line in lines))
-    found: dict[tuple[str, Column], BoardLine] = {(line.row, line.point): line for line in lines if line.target is None}
-    ranked = {line.row for line in lines if line.place is not None}
-    shown = [row for row in sorted(rows, key=lambda row: row not in ranked) if any(line.row == row for line in lines)]
-    return _grid(tuple(points), shown, found, points, advantages)
+    found = {(line.row, line.point): line for line in lines if line.target is None}
+    blocks = []
+    for system in systems:
+        own = {at: line for at, line in found.items() if line.system == system}
+        names = [row for row in rows if any((row, point) in own for point in points)]
+        shown = _regret if system and len({row for row, _ in own}) > 1 else _cost
+        several = [Row(name, tuple(shown(own.get((name, point))) for point in points)) for name in names]
+        if shown is _regret:
+            several.insert(0, Row(CHEAPEST, tuple(_cheapest(own, point) for point in points)))
+        if names:
+            blocks.append(Block(system or REFERENCES, tuple(several)))
+    told = "Regret: a row's cost over that of the cheapest row of its system at the point, in virtual seconds until the targets are held."
+    return Grid(tuple(points), tuple(blocks), (told, *_notes(blocks)))
 
 
-def _grid(
-    heads: tuple[str, ...],
-    rows: Sequence[str],
-    found: Mapping[tuple[str, Column], BoardLine],
-    columns: Sequence[Column],
-    advantages: Mapping[str, Sequence[str]],
-) -> Grid:
-    notes = sorted({words for row in rows for words in advantages.get(row, ())})
-    ranked = {line.row for line in found.values() if line.place is not None}
-    several = [
-        Row(
-            name=row,
-            advantages=tuple(notes.index(words) + 1 for words in advantages.get(row, ())),
-            ranked=row in ranked,
-            cells=tuple(found.get((row, column)) for column in columns),
-        )
-        for row in rows
-    ]
-    return Grid(heads, tuple(several), tuple(notes))
+def _cheapest(own: Mapping[tuple[str, str], BoardLine], point: str) -> Cell:
+    of_point = [line for (_, at), line in own.items() if at == point and line.has_verdict and line.hits]
+    return _cost(min(of_point, key=lambda line: line.cost)) if of_point else Cell("", NO_VERDICT)
+
+
+def _cost(line: BoardLine | None, *, marked: bool = False) -> Cell:
+    """Returns the cell of a cost. It has a mark if it may have one, and its row is in the set of
+    the best."""
+    if line is None:
+        return Cell("", NO_ROW)
+    missed = f"miss {line.attempts - line.hits}/{line.attempts}" if line.is_bound else ""
+    if line.hits == 0:
+        return Cell("", missed)
+    mark = IN_SET if marked and line.is_best else ""
+    return Cell(f"{f'{AT_LEAST} ' if line.is_bound else ''}{seconds(line.cost)}", missed, mark)
+
+
+def _regret(line: BoardLine | None) -> Cell:
+    if line is None:
+        return Cell("", NO_ROW)
+    if not line.system or not line.has_verdict:
+        return Cell("", NO_VERDICT if line.system else "")
+    if line.regret is None:
+        return Cell("", NEVER if line.hits == 0 else "alone")
+    return Cell(*ratio(line.regret), IN_SET if line.is_best else "")
+
+
+def ratio(found: Ratio) -> tuple[str, str]:
+    """Returns a ratio with its sign, and its interval: `≥ 1.24` and `[1.01, ∞]`. There is no
+    interval with too few seeds."""
+    if found.low == 0 and math.isinf(found.high):
+        return f"{found.value:.2f}", ""
+    high = "∞" if math.isinf(found.high) else f"{found.high:.2f}"
+    return f"{f'{found.sign} ' if found.sign else ''}{found.value:.2f}", f"[{found.low:.2f}, {high}]"
 
 
 def seconds(value: float) -> str:
@@ -110,44 +154,28 @@ def seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
-def marks(line: BoardLine) -> str:
-    """Returns the signs of a row that is first. They are signs since a reader may not see bold
-    type. A row is first in all targets together, not in one of them, and it reaches some of
-    them."""
-    is_marked = line.target is None and line.hits > 0
-    return FIRST * (is_marked and line.first) + FIRST_ALIKE * (is_marked and bool(line.first_alike))
+def plain(cell: Cell) -> str:
+    """Returns a cell as plain text, such as `● ≥ 1.24 [1.01, ∞]`."""
+    return " ".join(part for part in (cell.mark, cell.number, cell.rest) if part)
 
 
-def plain(line: BoardLine | None) -> str:
-    """Returns a cell as plain text, such as `● ≥ 12.3 ± 0.6, miss 3/40`. It has no time if every
-    attempt missed."""
-    if line is None:
-        return NO_ROW
-    miss = missed(line)
-    if line.hits == 0:
-        return miss
-    number = seconds(line.mean) if line.half_width is None else f"{seconds(line.mean)} ± {seconds(line.half_width)}"
-    signs = marks(line)
-    return f"{signs}{' ' if signs else ''}{f'{AT_LEAST} ' if miss else ''}{number}{', ' if miss else ''}{miss}"
+def _percents(targets: Sequence[float]) -> str:
+    return ", ".join(f"{100 * target:g}" for target in targets) + " %"
 
 
-def missed(line: BoardLine) -> str:
-    """Returns in words how many attempts missed; nothing if none did."""
-    return f"miss {line.attempts - line.hits}/{line.attempts}" if line.is_bound else ""
-
-
-def notes(grid: Grid) -> list[str]:
-    """Returns what the table's signs mean, one sentence for each."""
-    lines = ["Mean virtual seconds over seeds, ± their 95 % interval."]
-    if grid.has_misses:
+def _notes(blocks: Sequence[Block]) -> list[str]:
+    cells = [cell for block in blocks for row in block.rows for cell in row.cells]
+    lines = ["Rows of one system are compared, and only they. Brackets: 95 % intervals."]
+    if any(cell.mark for cell in cells):
+        lines.append(f"{IN_SET} in the set of the best, which contains the best row with a probability of at least 95 %.")
+    if any(AT_LEAST in cell.number for cell in cells):
         lines.append(
-            f"A missed target counts with the whole budget, so {AT_LEAST} is a lower bound; miss 3/10 says that 3 of 10 are missed."
+            f"{AT_LEAST} a lower bound, since a missed target counts with what the run had spent; miss 3/10: 3 of 10 are missed."
         )
-    lines.append(f"{FIRST} first, or the seeds cannot tell it from the first.")
-    if grid.marks_alike:
-        lines.append(f"{FIRST_ALIKE} the same among the rows without an advantage.")
-    if grid.has_references:
-        lines.append("Rows in parentheses are references, which are not ranked.")
-    if grid.lacks_rows:
+    if any(cell.rest == NO_VERDICT for cell in cells):
+        lines.append(f"{NO_VERDICT} no verdict: every target is held within ten steps of the evaluation grid.")
+    if any(cell.rest == NEVER for cell in cells):
+        lines.append(f"{NEVER}: no target is held.")
+    if any(cell.rest == NO_ROW for cell in cells):
         lines.append(f"{NO_ROW} no row.")
     return lines

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fedbench.analysis.board_table import BoardLine
-from fedbench.figures.tables.board import Grid, Row, marks, missed, notes, plain, seconds
+from fedbench.figures.tables.board import Block, Cell, Grid, plain
 
 ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -26,7 +25,7 @@ ESCAPES = {
     "±": r"$\pm$",
     "≥": r"$\geq$",
     "●": r"$\bullet$",
-    "○": r"$\circ$",
+    "∞": r"$\infty$",
 }
 LETTERS = 96
 """How many letters wide a table may be, about 14 cm. The columns of a wider one go on below."""
@@ -66,17 +65,16 @@ def _packed(grid: Grid, letters: int) -> list[list[int]]:
 
 
 def _block(grid: Grid, picked: Sequence[int]) -> str:
-    """Returns one `tabular`. A number and what was missed are separate columns, so that numbers are
-    aligned."""
+    """Returns one `tabular`. A number and what stands behind it are separate columns, so that
+    numbers are aligned."""
     heads = [rf"\multicolumn{{2}}{{c}}{{{escaped(grid.heads[i])}}}" for i in picked]
-    rows = [[_name(row), *(_cell(row.cells[i]) for i in picked)] for row in grid.rows]
     return "\n".join(
         [
             rf"\begin{{tabular}}{{@{{}}l{'r@{ }l' * len(picked)}@{{}}}}",
             r"\toprule",
             _line(["algorithm", *heads]),
             r"\midrule",
-            *map(_line, rows),
+            "\n\\midrule\n".join(_rows(block, picked) for block in grid.blocks),
             r"\bottomrule",
             r"\end{tabular}",
         ]
@@ -87,20 +85,17 @@ def _line(columns: Sequence[str]) -> str:
     return rf"{' & '.join(columns)} \\"
 
 
-def _name(row: Row) -> str:
-    name = escaped(row.name) if row.ranked else f"({escaped(row.name)})"
-    return name + (rf"\textsuperscript{{{','.join(map(str, row.advantages))}}}" if row.advantages else "")
+def _rows(block: Block, picked: Sequence[int]) -> str:
+    title = rf"\multicolumn{{{1 + 2 * len(picked)}}}{{@{{}}l}}{{\emph{{{escaped(block.title)}}}}} \\"
+    return "\n".join([title, *(_line([escaped(row.name), *(_cell(row.cells[i]) for i in picked)]) for row in block.rows)])
 
 
-def _cell(line: BoardLine | None) -> str:
-    """Returns the two columns of a cell: the number with its signs, and what was missed."""
-    if line is None or line.hits == 0:
-        return rf"\multicolumn{{2}}{{c}}{{{escaped(plain(line))}}}"
-    number = seconds(line.mean) if line.half_width is None else rf"{seconds(line.mean)} \pm {seconds(line.half_width)}"
-    signs, bound = escaped(marks(line)), r"\geq " if line.is_bound else ""
-    return f"{signs}{'~' if signs else ''}${bound}{number}$ & {missed(line)}"
+def _cell(cell: Cell) -> str:
+    """Returns the two columns of a cell: the number with its signs, and what stands behind it."""
+    if not cell.number:
+        return rf"\multicolumn{{2}}{{c}}{{{escaped(plain(cell))}}}"
+    return f"{escaped(cell.mark)}{'~' if cell.mark else ''}{escaped(cell.number)} & {escaped(cell.rest)}"
 
 
 def _notes(grid: Grid) -> str:
-    numbered = (rf"\textsuperscript{{{number}}}~{escaped(words)}." for number, words in enumerate(grid.advantages, 1))
-    return "\n".join([r"\par\smallskip\raggedright", *map(escaped, notes(grid)), *numbered, r"\par"])
+    return "\n".join([r"\par\smallskip\raggedright", *map(escaped, grid.notes), r"\par"])

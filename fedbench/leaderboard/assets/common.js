@@ -62,9 +62,7 @@ window.fedbenchPage = (() => {
     },
   };
 
-  const three = (value) => (value >= 99.5 ? value.toFixed(0) : value.toFixed(1));
-
-  const digits3 = (value) => (Math.abs(value) >= 99.95 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3))));
+  const digits3 = (value) => (Math.abs(value) >= 99.95 ? Math.round(value).toLocaleString("en") : value.toPrecision(3));
 
   /** Three significant digits; whole numbers and large ones below a million in full; a letter for what is larger. */
   function number(value) {
@@ -86,39 +84,38 @@ window.fedbenchPage = (() => {
 
   const percent = (value) => (value === null || value === undefined ? "–" : `${Math.round(100 * value)} %`);
 
-  /** How a row stands, in words. */
-  function standing(row) {
-    if (row.seconds === null) return "no board";
-    if (row.place === null) return "reference";
+  /** Seconds with three digits: 0.45 s, 12 s, 1,234 s. */
+  const seconds = (value) => (value === null || value === undefined ? "–" : `${digits3(value)} s`);
+
+  /** What a row spends until it holds the targets; ≥ for a lower bound. `write` makes the text of a number. */
+  function cost(row, value = row.cost, write = seconds) {
     if (row.solved === 0) return "no target";
-    if (row.first && row.first_alike) return "first, also like for like";
-    return row.first ? "first" : row.first_alike ? "first, like for like" : `behind, tie class ${row.place + 1}`;
+    return value === null || value === undefined ? "–" : `${row.is_bound ? "≥ " : ""}${write(value)}`;
   }
 
-  /** A time with its interval; ≥ where misses count with the budget. */
-  function time(row) {
-    if (row.seconds === null) return "–";
-    if (row.solved === 0) return "no target";
-    const half = row.half_width === null ? "" : ` ± ${three(row.half_width)}`;
-    return `${row.solved < 1 ? "≥ " : ""}${three(row.seconds)}${half} s`;
+  /** A ratio of costs with its interval: ≥ 1.24 [1.01, ∞]. An end that is 0 or null is not known. */
+  function ratio(found) {
+    if (!found) return "–";
+    const [value, low, high] = found, two = (one) => one.toFixed(2);
+    if (low === 0 && high === null) return two(value);
+    const sign = high === null ? "≥ " : low === 0 ? "≤ " : "";
+    return `${sign}${two(value)} [${two(low)}, ${high === null ? "∞" : two(high)}]`;
   }
 
-  /** Where the scale of the bars of some rows ends. */
-  const endOf = (several) => Math.max(1e-9, ...several.filter((row) => row.solved > 0).map((row) => row.seconds + (row.half_width ?? 0)));
-
-  /** The same as a bar from 0 to the end of the scale. */
-  function bar(row, end) {
-    const wide = 96, x = (value) => 4 + (wide - 8) * Math.min(1, Math.max(0, value / end));
-    const half = row.half_width ?? 0;
+  /** The regret of a row as a bar on the scale of all bars, logarithmic from 1/2 to 8; nothing without a regret. */
+  function bar(row) {
+    if (!row.regret) return null;
+    const wide = 96, LOW = 0.5, HIGH = 8, [value, low, high] = row.regret, known = low > 0 || high !== null;
+    const x = (one) => 4 + (wide - 8) * Math.log(Math.min(HIGH, Math.max(LOW, one)) / LOW) / Math.log(HIGH / LOW);
     return draw("svg", { class: "bar", width: wide, height: 10, "aria-hidden": "true" },
-      draw("line", { class: "rule", x1: 4, x2: wide - 4, y1: 5, y2: 5 }),
-      draw("line", { class: "range", x1: x(row.seconds - half), x2: x(row.seconds + half), y1: 5, y2: 5 }),
-      draw("circle", { class: row.solved < 1 ? "dot hollow" : "dot", cx: x(row.seconds), cy: 5, r: 3 }));
+      draw("line", { class: "rule", x1: 4, x2: wide - 4, y1: 5, y2: 5 }), draw("line", { class: "axis", x1: x(1), x2: x(1), y1: 0, y2: 10 }),
+      draw("line", { class: "range", x1: x(known ? low : value), x2: x(known ? high ?? HIGH : value), y1: 5, y2: 5 }),
+      draw("circle", { class: known && high === null ? "dot hollow" : "dot", cx: x(value), cy: 5, r: 3 }));
   }
 
   document.querySelectorAll(".copy[data-copy]").forEach((button) => {
     button.addEventListener("click", () => copyText(button.dataset.copy, button));
   });
 
-  return { say, make, draw, copyText, rows, state, three, number, size, percent, standing, time, endOf, bar };
+  return { say, make, draw, copyText, rows, state, number, size, percent, seconds, cost, ratio, bar };
 })();

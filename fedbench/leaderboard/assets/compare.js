@@ -1,9 +1,9 @@
-// Two to four rows side by side, and their paired differences.
+// Two to four rows side by side, and the ratios of their costs.
 "use strict";
 (() => {
-  const { make, draw, state, number, size, percent, standing, time, endOf, bar, say } = window.fedbenchPage;
+  const { make, draw, state, number, size, percent, cost, ratio, bar, say } = window.fedbenchPage;
   const all = window.fedbenchPage.rows(), byId = new Map(all.map((row) => [row.id, row]));
-  const { kinds, factors } = window.fedbench;
+  const { kinds } = window.fedbench;
   const box = document.getElementById("comparison"), form = document.getElementById("choose"), MOST = 4;
   let ids = [];
   box.tabIndex = -1; // it takes the focus when a button in it goes
@@ -25,16 +25,21 @@
     const names = [...new Set(rows.flatMap((row) => Object.keys(options(row))))].sort();
     const fixed = (value) => (value === null ? "–" : value.toFixed(3));
     return [
-      ["Time to the targets", (row) => make("span", {}, time(row), row.seconds !== null && row.solved > 0 ? bar(row, endOf(rows)) : null)],
-      ["Standing at its point", standing],
-      ["Targets and seeds reached", (row) => percent(row.solved)],
+      ["System", (row) => row.system],
+      ["Cost until the targets are held", (row) => cost(row)],
+      ["Regret at its point", (row) => make("span", {}, ratio(row.regret), bar(row))],
+      ["Standing at its point", (row) => row.standing],
+      ["Gradients until then", (row) => cost(row, row.gradients_to_targets, number)], ["Bytes until then", (row) => cost(row, row.bytes_to_targets, size)],
+      ["Clients at work on average", (row) => number(row.at_work)],
+      ["Targets and seeds held", (row) => percent(row.solved)],
+      ["How its options were chosen", (row) => row.marks.join("; ") || "–"],
       ...targets.map((target) => [`${Number((100 * target).toPrecision(6))} %: seeds, median s`, (row) => {
         const found = row.targets.find(([one]) => one === target);
         return found ? `${found[1]} of ${row.seeds.length}${found[2] === null ? "" : `, ${found[2]}`}` : "–";
       }]),
       ["Test accuracy", (row) => fixed(row.accuracy) + (row.accuracy_half_width === null ? "" : ` ± ${row.accuracy_half_width.toFixed(3)}`)],
       ["Worst tenth of clients", (row) => fixed(row.worst_clients)],
-      ["Updates", (row) => number(row.updates)], ["Gradients", (row) => number(row.gradients)], ["Traffic", (row) => size(row.bytes)],
+      ["Updates, whole run", (row) => number(row.updates)], ["Gradients, whole run", (row) => number(row.gradients)], ["Traffic, whole run", (row) => size(row.bytes)],
       ["Mean staleness", (row) => number(row.staleness)], ["Clients busy", (row) => percent(row.busy)],
       ["Family", (row) => row.family], ["Public data", (row) => (row.public_data ? "yes" : "no")],
       ["Clients keep state", (row) => (row.clients_remember === null ? "–" : row.clients_remember ? "yes" : "no")],
@@ -60,38 +65,30 @@
       make("table", { className: "rows side" }, make("caption", { className: "hidden" }, "Side by side"), make("thead", {}, make("tr", {}, make("td"), ...head)), make("tbody", {}, ...lines)));
   }
 
-  const digits = (value) => value.toFixed(Math.abs(value) < 1 ? 2 : 1);
-
-  /** One pair in words. The interval is at least as wide as on the pair's board, so that no two rows say here what they do not say there: it
-   * holds together over all pairs of that board, and is no narrower than one step of the grid on which times are measured. */
-  function difference(a, b, shown) {
-    const who = (row) => `${row.algorithm} (${row.options_kind})`;
-    if (a.scenario_hash !== b.scenario_hash) return `${who(a)} at ${a.point} and ${who(b)} at ${b.point}: of different scenarios; their times are not compared.`;
-    const seeds = Object.keys(a.seconds_by_seed).filter((seed) => seed in b.seconds_by_seed), n = seeds.length;
-    if (n < 2) return `${who(a)} and ${who(b)}: fewer than two seeds in common; not compared.`;
-    if (a.solved === 0 && b.solved === 0) return `${who(a)} and ${who(b)}: neither reaches a target.`;
-    const differences = seeds.map((seed) => a.seconds_by_seed[seed] - b.seconds_by_seed[seed]);
-    const mean = differences.reduce((sum, one) => sum + one, 0) / n;
-    const spread = Math.sqrt(differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (n - 1));
-    const step = a.every_seconds ?? Math.max(a.seconds, b.seconds) * (1 - 1 / a.ratio);
-    const half = Math.max(step, factors[Math.max(shown, a.pairs, b.pairs)][n] * spread / Math.sqrt(n));
-    const [early, late] = mean <= 0 ? [a, b] : [b, a], size = Math.abs(mean);
-    const numbers = `${digits(size)} s [${digits(size - half)}, ${digits(size + half)}] over ${n} seeds`;
-    if (early.solved < 1) {
-      return `${who(early)} misses targets, which count with the budget, so who is earlier is not known. So counted, its mean is less than that of ${who(late)} by ${numbers}.`;
+  /** One pair in words. The interval is that of the pair on its board, as if no other had been looked at. */
+  function difference(a, b) {
+    const who = (row) => `${row.algorithm} (${row.options_kind})`, sides = `${who(a)} ${cost(a)}, ${who(b)} ${cost(b)}`;
+    if (a.scenario_hash !== b.scenario_hash) return `${who(a)} at ${a.point} and ${who(b)} at ${b.point}: of different scenarios. Seconds are never compared between them.`;
+    if (a.standing === "no board" || b.standing === "no board") return `${sides}: no board has both.`;
+    if (a.system !== b.system || a.standing === "reference") {
+      return `${sides}: no board compares them, since ${who(a)} has ${a.system === "not compared" ? "no system" : a.system}, ${who(b)} ${b.system === "not compared" ? "none" : b.system}. They differ in what they are given, so the cheaper one need not be the better algorithm.`;
     }
-    if (size <= half) return `${who(a)} and ${who(b)}: the seeds cannot tell them apart. The mean of ${who(early)} is less by ${numbers}.`;
-    return late.solved < 1
-      ? `${who(early)} reaches the targets earlier than ${who(late)}, by at least ${numbers}: ${who(late)} misses targets, which count with the budget.`
-      : `${who(early)} reaches the targets earlier than ${who(late)}, by ${numbers}.`;
+    if (a.suite !== b.suite || a.options_kind !== b.options_kind) return `${sides}: they are on different boards, so there is no interval here; fedbench compare makes one.`;
+    if (a.solved === 0 && b.solved === 0) return `${who(a)} and ${who(b)}: neither holds a target.`;
+    const found = a.against[b.algorithm];
+    if (!found) return `${sides}: no verdict, every target is held within ten steps of the evaluation grid.`;
+    const [, low, high] = found, text = ratio(found), told = `${who(a)} / ${who(b)} ${/^[≥≤]/.test(text) ? text : `= ${text}`}`;
+    if (low === 0 && high === null) return `${sides}; ${told}. The seeds, or what was missed, leave open which one costs less.`;
+    const cheaper = high !== null && high < 1 ? who(a) : low > 1 ? who(b) : null;
+    return `${sides}: ${cheaper === null ? "cannot be told apart" : `${cheaper} costs less`}; ${told}.`;
   }
 
   function differences(rows) {
     const pairs = rows.flatMap((a, i) => rows.slice(i + 1).map((b) => [a, b]));
     return [
-      make("h2", {}, "Differences in the time to the targets"),
-      make("p", { className: "caption" }, "Paired over seeds; the brackets are 95 % intervals that hold together over all pairs of rows of the point, as on its board. Rows were chosen by who looks at them, so what looks largest among many is overstated."),
-      make("ul", { className: "sentences" }, ...pairs.map(([a, b]) => make("li", {}, difference(a, b, pairs.length)))),
+      make("h2", {}, "Which one costs less"),
+      make("p", { className: "caption" }, "Costs are virtual seconds until the targets are held. Ratios are paired over seeds; brackets are 95 % intervals of one pair alone. Rows were chosen by who looks at them, so what looks largest among many is overstated."),
+      make("ul", { className: "sentences" }, ...pairs.map(([a, b]) => make("li", {}, difference(a, b)))),
     ];
   }
 

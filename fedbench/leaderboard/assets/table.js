@@ -1,9 +1,9 @@
 // The table of all rows: filters, order, columns, pins and downloads, all of which the address holds.
 "use strict";
 (() => {
-  const { say, make, copyText, state, number, size, percent, standing, time, endOf, bar } = window.fedbenchPage;
+  const { say, make, copyText, state, number, size, percent, cost, ratio, bar } = window.fedbenchPage;
   const all = window.fedbenchPage.rows(), { kinds, documents } = window.fedbench;
-  const PAGE = 100, MOST_PINS = 4, ALL = "*";
+  const PAGE = 100, MOST_PINS = 4, ALL = "*", NO_SYSTEM = "not compared";
   const byId = new Map(all.map((row) => [row.id, row]));
   const find = (id) => document.getElementById(id);
   const form = find("filters"), table = document.querySelector(".browse"), drawer = find("drawer");
@@ -17,20 +17,26 @@
     ["suite", "Suite", "ascending", (row) => row.suite, null, false],
     ["point", "Point", "ascending", (row) => row.point, (row) => make("a", { href: row.point_page }, row.point), true],
     ["options_kind", "Options", "ascending", (row) => row.options_kind, null, true],
-    ["seconds", "Time to the targets", "ascending", (row) => (row.solved === 0 ? null : row.seconds), timeCell, true],
-    ["standing", "Standing", "ascending", (row) => row.place, (row) => standing(row), true],
+    ["system", "System", "ascending", (row) => row.system, null, true],
+    ["cost", "Cost", "ascending", (row) => (row.solved === 0 ? null : row.cost), (row) => cost(row), true],
+    ["regret", "Regret", "ascending", (row) => row.regret?.[0] ?? null, regretCell, true],
+    ["in_set", "In the set", "descending", (row) => (row.standing === "reference" || row.standing === "no board" ? null : Number(row.in_set)), (row) => (row.in_set ? "● yes" : row.standing === "not in the set" ? "no" : row.standing), true],
+    ["gradients_to_targets", "Gradients to the targets", "ascending", (row) => (row.solved === 0 ? null : row.gradients_to_targets), (row) => cost(row, row.gradients_to_targets, number), false],
+    ["bytes_to_targets", "Bytes to the targets", "ascending", (row) => (row.solved === 0 ? null : row.bytes_to_targets), (row) => cost(row, row.bytes_to_targets, size), false],
+    ["at_work", "Clients at work", "ascending", (row) => row.at_work, (row) => number(row.at_work), true],
+    ["solved", "Held", "descending", (row) => row.solved, (row) => percent(row.solved), true],
     ...targets.map((target) => [
       `to_${target}`, `${Number((100 * target).toPrecision(6))} %: seeds, median s`, "ascending", (row) => at(row, target)?.[2] ?? null,
-      (row) => hits(row, target), target === targets.at(-1),
+      (row) => hits(row, target), false,
     ]),
     ["accuracy", "Test accuracy", "descending", (row) => row.accuracy, (row) => plusMinus(row.accuracy, row.accuracy_half_width), true],
     ["final_accuracy", "Accuracy at the end", "descending", (row) => row.final_accuracy, (row) => fixed(row.final_accuracy), false],
     ["worst_clients", "Worst tenth of clients", "descending", (row) => row.worst_clients, (row) => fixed(row.worst_clients), false],
     ["updates", "Updates", "ascending", (row) => row.updates, (row) => number(row.updates), false],
-    ["gradients", "Gradients", "ascending", (row) => row.gradients, (row) => number(row.gradients), false],
+    ["gradients", "Gradients, whole run", "ascending", (row) => row.gradients, (row) => number(row.gradients), false],
     ["steps", "Local steps", "ascending", (row) => row.steps, (row) => number(row.steps), false],
-    ["bytes", "Traffic", "ascending", (row) => row.bytes, (row) => size(row.bytes), true],
-    ["staleness", "Staleness", "ascending", (row) => row.staleness, (row) => number(row.staleness), true],
+    ["bytes", "Traffic, whole run", "ascending", (row) => row.bytes, (row) => size(row.bytes), false],
+    ["staleness", "Staleness", "ascending", (row) => row.staleness, (row) => number(row.staleness), false],
     ["busy", "Busy", "descending", (row) => row.busy, (row) => percent(row.busy), false],
     ["wall_seconds", "Seconds to compute", "ascending", (row) => row.wall_seconds, (row) => number(row.wall_seconds), false],
     ["outcomes", "Outcome", "ascending", (row) => row.outcomes, null, false],
@@ -40,17 +46,14 @@
     ["validity", "Validity", "ascending", (row) => row.validity, null, true],
     ["options", "All options", "ascending", (row) => row.options, null, false],
   ].map(([name, title, first, value, cell, shown]) => ({ name, title, first, value, cell: cell ?? ((row) => String(value(row) ?? "–")), shown }));
-  const NUMERIC = new Set(["seconds", "accuracy", "final_accuracy", "worst_clients", "updates", "gradients", "steps", "bytes", "staleness", "busy", "wall_seconds", ...targets.map((one) => `to_${one}`)]);
+  const NUMERIC = new Set(["cost", "regret", "gradients_to_targets", "bytes_to_targets", "at_work", "solved", "accuracy", "final_accuracy", "worst_clients", "updates", "gradients", "steps", "bytes", "staleness", "busy", "wall_seconds", ...targets.map((one) => `to_${one}`)]);
 
   const fixed = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
   const yes = (value) => (value === null ? "–" : value ? "yes" : "no");
   const plusMinus = (value, half) => fixed(value) + (value === null || half === null ? "" : ` ± ${half.toFixed(3)}`);
 
-  function timeCell(row) {
-    const cell = make("span", {}, time(row));
-    if (row.seconds !== null && row.solved > 0) cell.append(bar(row, end));
-    if (row.solved > 0 && row.solved < 1) cell.append(make("small", {}, `${percent(row.solved)} of targets and seeds`));
-    return cell;
+  function regretCell(row) {
+    return make("span", {}, ratio(row.regret), bar(row));
   }
 
   function hits(row, target) {
@@ -63,10 +66,10 @@
 
   const first = all[0];
   const DEFAULTS = {
-    q: "", suite: first?.suite ?? "", point: first?.point ?? "", kind: first?.options_kind ?? "", family: "", public: "", memory: "",
-    alike: "", rules: "", validity: "", sort: "seconds", order: "ascending", columns: COLUMNS.filter((one) => one.shown).map((one) => one.name).join(" "), pins: "",
+    q: "", suite: first?.suite ?? "", point: first?.point ?? "", kind: first?.options_kind ?? "", system: all.find((row) => row.system !== NO_SYSTEM)?.system ?? "", family: "", memory: "",
+    rules: "", validity: "", sort: "regret", order: "ascending", columns: COLUMNS.filter((one) => one.shown).map((one) => one.name).join(" "), pins: "",
   };
-  let view = { ...DEFAULTS }, shown = [], limit = PAGE, end = 1;
+  let view = { ...DEFAULTS }, shown = [], limit = PAGE;
 
   /** What the address says, or the default: a star stands for no filter where the default is one. */
   function load() {
@@ -98,9 +101,9 @@
     return words.every((word) => text.includes(word))
       && (!view.suite || row.suite === view.suite) && (!view.point || row.point === view.point)
       && (!view.kind || row.options_kind === view.kind) && (!view.family || row.family === view.family)
-      && (!view.public || row.public_data === (view.public === "yes"))
+      && (!view.system || row.system === view.system)
       && (!view.memory || row.clients_remember === (view.memory === "yes"))
-      && (!view.alike || row.like_for_like) && (!view.rules || String(row.rules) === view.rules)
+      && (!view.rules || String(row.rules) === view.rules)
       && (!view.validity || row.validity === "checked" || row.validity === "re-run-identical");
   }
 
@@ -119,15 +122,14 @@
 
   function fill() {
     shown = ordered(all.filter(matches));
-    end = endOf(shown);
     const columns = COLUMNS.filter((one) => view.columns.split(" ").includes(one.name) || one.name === "algorithm");
     head(columns);
     table.tBodies[0].replaceChildren(...shown.slice(0, limit).map((row) => line(row, columns)));
     const more = find("more");
     more.hidden = shown.length <= limit;
     more.textContent = `Show ${Math.min(PAGE, shown.length - limit)} more rows`;
-    const mixed = new Set(shown.map((row) => `${row.scenario_hash} ${row.options_kind} ${row.suite}`)).size > 1;
-    find("count").textContent = `${shown.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} rows${mixed ? "; they are of several boards, between which standings and times are not compared" : ""}`;
+    const mixed = new Set(shown.map((row) => `${row.scenario_hash} ${row.options_kind} ${row.suite} ${row.system}`)).size > 1;
+    find("count").textContent = `${shown.length.toLocaleString("en")} of ${all.length.toLocaleString("en")} rows${mixed ? "; they are of several boards, between which nothing is compared" : ""}`;
     pinned();
     save();
   }
@@ -155,7 +157,7 @@
     const cells = columns.map((column) => {
       const cell = make(column.name === "algorithm" ? "th" : "td", { className: NUMERIC.has(column.name) ? "number" : "" }, column.cell(row));
       if (column.name === "algorithm") cell.scope = "row";
-      if (column.name === "standing" && standing(row).startsWith("first")) cell.className = "is-first";
+      if (column.name === "in_set" && row.in_set) cell.className = "is-best";
       cell.dataset.label = column.title;
       return cell;
     });
@@ -198,10 +200,11 @@
     close.addEventListener("click", () => drawer.close());
     const parts = [
       make("h2", { id: "drawer-title" }, `${row.algorithm} at ${row.point}, ${(kinds[row.options_kind] ?? row.options_kind).toLowerCase()}`),
-      make("p", {}, `${time(row)}; ${standing(row)}; ${row.outcomes}.`),
+      make("p", {}, `Cost ${cost(row)}; regret ${ratio(row.regret)}; ${row.standing}; ${row.outcomes}.`),
       row.command ? make("p", { className: "command" }, code(row.command), copy) : null,
       row.command_needs ? make("p", { className: "soft" }, `${row.command ? "Needs " : ""}${row.command_needs}.`) : null,
       make("dl", { className: "drawer-facts" },
+        ...fact("System", row.system), ...fact("How its options were chosen", row.marks.join("; ") || "nothing to remark"),
         ...fact("Validity", row.validity), ...fact("Scenario hash", code(row.scenario_hash)),
         ...fact("Commits", code(row.commits.join(", "))), ...fact("Trainer", row.trainers.join(", ")),
         ...fact("Seeds", row.seeds.join(", ")), ...fact("Options", code(row.options || "none")),
@@ -214,16 +217,17 @@
 
   // ---- what is taken away ----
 
-  const PLAIN = ["id", "suite", "point", "factor", "algorithm", "options_kind", "family", "public_data", "clients_remember", "like_for_like", "rules", "budget_seconds", "seconds", "half_width", "solved", "first", "first_alike", "accuracy", "accuracy_half_width", "final_accuracy", "worst_clients", "updates", "gradients", "steps", "bytes", "staleness", "busy", "wall_seconds", "outcomes", "validity", "scenario_hash", "options", "command"];
+  const PLAIN = ["id", "suite", "point", "factor", "algorithm", "options_kind", "system", "family", "public_data", "clients_remember", "rules", "budget_seconds", "cost", "is_bound", "solved", "in_set", "standing", "gradients_to_targets", "bytes_to_targets", "at_work", "accuracy", "accuracy_half_width", "final_accuracy", "worst_clients", "updates", "gradients", "steps", "bytes", "staleness", "busy", "wall_seconds", "outcomes", "validity", "scenario_hash", "options", "command"];
 
   function flat(row) {
     const found = Object.fromEntries(PLAIN.map((name) => [name, row[name]]));
+    [found.regret, found.regret_low, found.regret_high] = row.regret ?? [null, null, null];
     for (const target of targets) {
       const one = at(row, target);
       found[`hits_${target}`] = one ? one[1] : null;
       found[`median_seconds_${target}`] = one ? one[2] : null;
     }
-    return { ...found, standing: standing(row), tie_class: row.place === null ? null : row.place + 1, seeds: row.seeds.join(" "), commits: row.commits.join(" "), digests: row.digests.join(" ") };
+    return { ...found, marks: row.marks.join("; "), seeds: row.seeds.join(" "), commits: row.commits.join(" "), digests: row.digests.join(" ") };
   }
 
   const quoted = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
@@ -279,15 +283,16 @@
     }));
   }
 
-  /** The points of the chosen suite. */
-  function points() {
-    choices("point", unique(all.filter((row) => !view.suite || row.suite === view.suite).map((row) => row.point)).map((name) => [name, name]));
+  /** The points and the systems of the chosen suite. */
+  function ofSuite() {
+    const rows = all.filter((row) => !view.suite || row.suite === view.suite);
+    for (const name of ["point", "system"]) choices(name, unique(rows.map((row) => row[name])).map((value) => [value, value]));
   }
 
   /** Puts the state into the controls. */
   function show() {
-    points();
-    for (const name of ["q", "suite", "point", "kind", "family", "public", "memory", "alike", "rules", "validity"]) {
+    ofSuite();
+    for (const name of ["q", "suite", "point", "kind", "system", "family", "memory", "rules", "validity"]) {
       form.elements[name].value = view[name];
       if (form.elements[name].value !== view[name]) form.elements[name].value = view[name] = "";
     }

@@ -10,7 +10,7 @@ from fedbench.leaderboard.document import TITLES, board_at, rows_at
 from fedbench.leaderboard.pages.catalogue import entry
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.papers import using
-from fedbench.leaderboard.pictures.bars import bar, end_of
+from fedbench.leaderboard.pictures.bars import bar
 from fedbench.leaderboard.pictures.sensitivity import pictures
 
 
@@ -56,8 +56,7 @@ def _table(site: Site, document: Mapping[str, Any], label: str) -> dict[str, Any
         for row in rows_at(document, kind, point["name"])
         if row["label"] == label
     ]
-    end = end_of(row["standing"] for row in rows if row["standing"])
-    rows = [{**row, "bar": bar(row["standing"], end) if row["standing"] else ""} for row in rows]
+    rows = [{**row, "bar": bar(row["standing"]) if row["standing"] else ""} for row in rows]
     targets = sorted({one["target"] for row in rows if row["standing"] for one in row["standing"]["targets"]})
     return {"document": document, "rows": rows, "targets": targets}
 

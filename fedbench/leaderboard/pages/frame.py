@@ -81,6 +81,8 @@ def environment() -> Environment:
         "size": formats.size,
         "breakable": breakable,
         "on_board": formats.on_board,
+        "cost": formats.cost,
+        "regret": formats.regret,
         "markdown": inline,
         "sign": verdicts.SIGNS.__getitem__,
         "tone": verdicts.TONES.__getitem__,

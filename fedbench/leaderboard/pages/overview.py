@@ -1,4 +1,4 @@
-"""Makes the first page of a document, which says which rows are first at which point, and how sure
+"""Makes the first page of a document, which says which rows cost least at which point, and how sure
 that is."""
 
 from __future__ import annotations
@@ -7,11 +7,11 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fedbench.leaderboard.decisions import decisions
 from fedbench.leaderboard.document import TITLES
-from fedbench.leaderboard.heatmap import costs, times
+from fedbench.leaderboard.heatmap import heat
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pages.scenario import parts, remarks
-from fedbench.leaderboard.pictures import degradation
 from fedbench.leaderboard.pictures.profiles import pictures
 
 
@@ -20,8 +20,8 @@ def render(site: Site, document: Mapping[str, Any]) -> str:
     page."""
     points = document["points"]
     axes = [(axis, len(list(several))) for axis, several in itertools.groupby(points, key=lambda point: point["axis"])]
-    boards = [(kind, TITLES[kind], times(document, kind)) for kind in document["kinds"] if document["boards"][kind]]
-    labels = [line.label for _, _, found in boards[:1] for group in found for line in group.lines]
+    boards = [(kind, TITLES[kind], heat(document, kind)) for kind in document["kinds"] if document["boards"][kind]]
+    labels = list(dict.fromkeys(line.label for _, _, found in boards[:1] for system in found for line in system.lines))
     return site.page(
         "overview.html",
         site.places.overview(document["name"]),
@@ -31,8 +31,9 @@ def render(site: Site, document: Mapping[str, Any]) -> str:
         axes=axes if any(axis for axis, _ in axes) else [],
         runs=len({run["run_id"] for row in _rows(document) for run in row["runs"]}),
         boards=boards if len(points) > 1 else [],
-        costs=costs(document, boards[0][0]) if boards and document["suite"] and len(points) > 1 else [],
-        degradations=degradation.pictures(document, boards[0][0], labels) if boards and document["suite"] else [],
+        boards_kind=boards[0][0] if boards else "",
+        boards_title=boards[0][1] if boards else "",
+        decided=decisions(document, boards[0][0]) if boards and len(points) > 1 else None,
         profiles=pictures(document["profiles"], boards[0][0], labels) if boards else [],
         **remarks(list(_rows(document))),
         alone=parts(site, document, points[0]["name"]) if len(points) == 1 else [],
@@ -41,7 +42,7 @@ def render(site: Site, document: Mapping[str, Any]) -> str:
 
 def _rows(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yields all rows of a document. Two rows have the same runs if the tuned options are the
-    published ones."""
+    default ones."""
     for of_kind in document["sections"].values():
         for section in of_kind.values():
             yield from section["rows"]

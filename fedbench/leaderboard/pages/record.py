@@ -51,7 +51,8 @@ def render(site: Site, document: Mapping[str, Any], point: Mapping[str, Any], ki
         scenario=scenario,
         row=row,
         kind=TITLES[kind],
-        standing=board_at(document, kind, point["name"]).get(row["label"]),
+        standing=(standing := board_at(document, kind, point["name"]).get(row["label"])),
+        regret=formats.regret(standing) if standing and standing["against"] else None,
         options=[(name, formats.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
         measures=[
             (title, written(value))

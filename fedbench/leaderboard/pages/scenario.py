@@ -1,5 +1,5 @@
-"""Makes the page of a scenario: its facts, the curves of its rows against every axis, and the table
-of its rows."""
+"""Makes the page of a scenario: its facts, its boards, the curves of its rows against every axis,
+and the table of its rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fedbench.leaderboard.cells import cells, columns, loses_jobs
 from fedbench.leaderboard.document import TITLES, board_at, rows_at
 from fedbench.leaderboard.pages.frame import Site
 from fedbench.leaderboard.pictures import chart
-from fedbench.leaderboard.pictures.bars import bar, end_of
 from fedbench.leaderboard.pictures.labels import label_map
 from fedbench.leaderboard.sections import axis_of
+from fedbench.leaderboard.systems import boards
 
 BANDS = {
     "t": "bands: 95 % t-interval",
@@ -78,35 +78,36 @@ def _part(
 ) -> dict[str, Any]:
     scenario, axis = document["sections"][kind][point], document["axis"]
     board = board_at(document, kind, point)
-    by_time = sorted(rows, key=lambda row: list(board).index(row["label"]) if board else 0)
+    order = {label: place for place, label in enumerate(board)}
+    by_cost = sorted(rows, key=lambda row: order.get(row["label"], len(order)) if board else 0)
     figures = [
         _figure(f"chart-{kind}-{one.name}", scenario, rows, looks, one, axis["name"])
         for one in AXES.values()
         if all(one.name in row["curves"] for row in rows) and (kind == document["kinds"][0] or one.name == axis["name"])
     ]
     figures.sort(key=lambda figure: figure["axis"]["name"] != axis["name"])
-    end = end_of(board.values())
     return {
         "kind": kind,
         "title": TITLES[kind],
         "given": scenario,
         "facts": _facts(scenario, axis),
+        "boards": boards(document, kind, point),
+        "pages": {row["label"]: site.places.record(document["name"], point, row["label"], kind) for row in rows},
+        "off_board": [(row["label"], row["off_board"]) for row in rows if row["off_board"]],
         "columns": columns(scenario, axis, has_board=bool(board)),
-        "sorted_by": 1 if board else 2 if scenario["targets"] else 1,
+        "sorted_by": 1,
         "figures": [figure for figure in figures if figure["lines"]],
         "rows": [
             {
                 "given": row,
-                "page": site.places.record(document["name"], point, row["label"], kind),
                 "options": [(name, formats.option(value)) for name, value in sorted(row["algorithm"]["options"].items())],
-                "cells": cells(row, axis, board.get(row["label"])),
-                "bar": bar(board[row["label"]], end) if row["label"] in board else "",
+                "cells": cells(row, axis, board.get(row["label"]), has_board=bool(board)),
             }
-            for row in by_time
+            for row in by_cost
         ],
-        "flattered": [row["label"] for row in by_time if row["flattered"]],
-        "early": [note for row in by_time for note in _early(row)],
-        "undrawn": [row["label"] for row in by_time if not row["curves"][axis["name"]]["at"]],
+        "flattered": [row["label"] for row in by_cost if row["flattered"]],
+        "early": [note for row in by_cost for note in _early(row)],
+        "undrawn": [row["label"] for row in by_cost if not row["curves"][axis["name"]]["at"]],
     }
 
 

@@ -1,40 +1,40 @@
-"""Draws a time with its interval as a small bar. Bars below each other have one scale, so that they
-can be compared."""
+"""Draws a regret with its interval as a small bar. All bars have the same logarithmic scale, so
+that they can be compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
 
 WIDTH, HEIGHT = 96, 10
+LOW, HIGH = 0.5, 8.0
+"""The ends of the scale. What is beyond is drawn at the end."""
 
 
-def end_of(rows: Iterable[Mapping[str, Any]]) -> float:
-    """Returns where the scale of some rows of boards ends, which is the latest end of an
-    interval."""
-    return max((row["mean"] + (row["half_width"] or 0.0) for row in rows if row["solved"] > 0), default=0.0)
+def bar(row: Mapping[str, Any]) -> Markup:
+    """Returns the picture of a row of a board.
 
-
-def bar(row: Mapping[str, Any], end: float) -> Markup:
-    """Returns the picture of a row of a board, on a scale from 0 s to `end`.
-
-    A dot is at the mean, and a line over the 95 % interval. The dot is hollow if the row misses
-    targets, since the mean is then a lower bound. The picture is empty if the row reaches no
-    target.
+    A tick is at 1, a dot at the regret, and a line over its 95 % interval, which goes to the end
+    where the end is not known. The dot is hollow if the regret is a lower bound. The picture is
+    empty if the row is compared with no other.
     """
-    if row["solved"] == 0 or end <= 0:
+    if row["regret"] is None or not row["against"]:
         return Markup("")
-    half = row["half_width"] or 0.0
-    low, middle, high = (_x(value, end) for value in (row["mean"] - half, row["mean"], row["mean"] + half))
-    name = "dot" if row["solved"] == 1 else "dot hollow"
+    value, low, high = row["regret"]
+    is_known = low > 0 or high is not None
+    ends = (low or LOW, high or HIGH) if is_known else (value, value)
+    one, left, middle, right = (_x(place) for place in (1.0, ends[0], value, ends[1]))
+    name = "dot hollow" if is_known and high is None else "dot"
     return Markup(
         f'<svg class="bar" width="{WIDTH}" height="{HEIGHT}" aria-hidden="true">'
-        f'<line class="rule" x1="4" x2="{WIDTH - 4}" y1="5" y2="5"/><line class="range" x1="{low}" x2="{high}" y1="5" y2="5"/>'
-        f'<circle class="{name}" cx="{middle}" cy="5" r="3"/></svg>'
+        f'<line class="rule" x1="4" x2="{WIDTH - 4}" y1="5" y2="5"/><line class="axis" x1="{one}" x2="{one}" y1="0" y2="{HEIGHT}"/>'
+        f'<line class="range" x1="{left}" x2="{right}" y1="5" y2="5"/><circle class="{name}" cx="{middle}" cy="5" r="3"/></svg>'
     )
 
 
-def _x(value: float, end: float) -> str:
-    return f"{4 + (WIDTH - 8) * min(1.0, max(0.0, value / end)):.1f}"
+def _x(value: float) -> str:
+    share = math.log(min(HIGH, max(LOW, value)) / LOW) / math.log(HIGH / LOW)
+    return f"{4 + (WIDTH - 8) * share:.1f}"

@@ -1,5 +1,5 @@
 """Draws how much an option matters. Each trial is a dot, with its value of the option against its
-time to the targets."""
+mean time to the targets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _picture(found: Mapping[str, Any], option: Mapping[str, Any], most: float) -
         if trial["misses"]:
             least, missed = "at least ", f", {trial['misses']} of {trial['attempts']} targets and seeds missed"
         told = f"{option['name']}={value:g}: {least}{trial['seconds']:.1f} s{missed}"
-        told += ", the published options" if trial["trial"] == 0 else ""
+        told += ", the default options" if trial["trial"] == 0 else ""
         x, y = _x(value, option), TOP + (HEIGHT - TOP - BOTTOM) * (1 - trial["seconds"] / most)
         size = 5 if trial["trial"] == found["chosen"] else 3
         dots.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"><title>{escape(told)}</title></circle>')
@@ -59,7 +59,7 @@ def _within(value: float, option: Mapping[str, Any]) -> bool:
 
 def _x(value: float, option: Mapping[str, Any]) -> float:
     """Returns the place of a value of an option. A value beyond the interval that was searched,
-    such as a published one, is at its end."""
+    such as a default one, is at its end."""
     low, high, value = (math.log(one) if option["scale"] == "log" else one for one in (option["low"], option["high"], value))
     share = (value - low) / (high - low) if high > low else 0.5
     return LEFT + (WIDTH - LEFT - RIGHT) * min(1.0, max(0.0, share))

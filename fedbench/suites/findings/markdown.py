@@ -13,16 +13,21 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def seconds(value: float | None) -> str:
-    """Returns a time with one digit after the point, nothing for None."""
-    return "" if value is None else f"{value:.1f}"
+def seconds(value: float | None, *, is_bound: bool = False) -> str:
+    """Returns a time with three digits and its unit, nothing for None."""
+    return "" if value is None else f"{'≥ ' if is_bound else ''}{digits(value)} s"
 
 
-def interval(found: Interval | None, scale: float = 1, bound: str = "") -> str:
-    """Returns a value and its interval with two digits after the point, or with none if it is
-    scaled; nothing for None. `bound` is the sign that stands before it, see `numbers.bound`."""
+def digits(value: float) -> str:
+    """Returns a number with three significant digits, never in powers of ten."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def interval(found: Interval | None, bound: str = "") -> str:
+    """Returns a value and its interval with two digits after the point; nothing for None. `bound`
+    is the sign that stands before it. An interval without width says nothing and is left out."""
     if found is None:
         return ""
-    digits = 2 if scale == 1 else 0
-    middle, low, high = (f"{scale * value:.{digits}f}" for value in found)
-    return f"{bound}{' ' if bound else ''}{middle} [{low}, {high}]"
+    if found.low == found.high:
+        return f"{bound}{' ' if bound else ''}{found.value:.2f}"
+    return f"{bound}{' ' if bound else ''}{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"

@@ -2,133 +2,185 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from fedbench.analysis import bootstrap
-from fedbench.analysis.board import CLOCK, Board, Standing
+from fedbench.analysis.axes import AXES, SECONDS
 from fedbench.analysis.bootstrap import Floats, Interval, Strata
+from fedbench.analysis.costs import costs, reached
+from fedbench.analysis.ranking import Ranking
+from fedbench.analysis.reaching import Rule
+from fedbench.suites.findings.results import Results
 
 BASELINE = "fedavg"
 
-Boards = Mapping[str, Board]
-"""The boards by point."""
 
-
-def first_at(boards: Boards, row: str) -> int:
-    """Returns at how many points a row is first, or cannot be told from the first."""
-    return sum(found.is_first(row) for found in boards.values())
-
-
-def points_of(boards: Boards, row: str) -> list[str]:
-    """Returns the points whose boards have a row."""
-    return [point for point, found in boards.items() if found.of(row) is not None]
-
-
-def solved(boards: Boards, row: str) -> Interval:
-    """Returns the share of targets and seeds that a row reaches within the budgets. Every point
-    whose board has the row counts alike."""
-    strata = {
-        point: np.isfinite([list(arrival.reached.values()) for arrival in found.arrivals]).T.astype(np.float64)
-        for point, one in boards.items()
-        if (found := one.of(row)) is not None
+def rankings(results: Results, kind: str, axis: str = SECONDS.name, *, tuned: bool = True) -> dict[str, Ranking]:
+    """Returns by point the rankings of a kind of group that give a verdict."""
+    boards = results.tuned if tuned else results.default
+    found = {
+        point: boards[point].ranking(group, axis)
+        for point, group in results.systems[kind].items()
+        if point in boards and group in boards[point].groups
     }
-    return bootstrap.estimate(strata, bootstrap.mean_of_scenarios)
+    return {point: one for point, one in found.items() if one.leader is not None}
 
 
-def ratio(first: Boards, a: str, second: Boards, b: str) -> Interval | None:
-    """Returns the time to the targets of row b of `second` over that of row a of `first`, with
-    paired seeds: the geometric mean over the points that have both. None if there is no such
-    point."""
-    strata = {}
-    for point in sorted(first.keys() & second.keys()):
-        one, other = first[point].of(a), second[point].of(b)
-        if one is not None and other is not None:
-            strata[point] = _seconds([one, other])
-    return bootstrap.estimate(strata, _ratio) if strata else None
+@dataclass(frozen=True)
+class Always:
+    """What it costs to always use one row.
 
-
-def _ratio(means: Strata) -> Floats:
-    """Returns the geometric mean over points of second / first."""
-    return np.asarray(np.exp(np.mean([np.log(both[:, 1] / both[:, 0]) for both in means.values()], axis=0)), np.float64)
-
-
-def gap(board: Board) -> Interval | None:
-    """Returns the time to the targets of the baseline over that of the earliest ranked row. Every
-    draw of seeds has its own earliest row. None if the board lacks the baseline, or if no ranked
-    row reaches a target."""
-    base = board.of(BASELINE)
-    if base is None or not board.first:
-        return None
-    return bootstrap.estimate({"": _seconds([base, *board.ranked])}, lambda means: means[""][:, 0] / means[""][:, 1:].min(axis=1))
-
-
-def gap_bound(board: Board) -> str:
-    """Returns the sign of the gap of a board, see `bound`."""
-    return bound(board.of(BASELINE), board.first[0] if board.first else None)
-
-
-def family_gap(board: Board, synchronous: Collection[str]) -> Interval | None:
-    """Returns the time to the targets of the earliest synchronous row over that of the earliest
-    other ranked row. Every draw of seeds has its own earliest rows. None if one of the sides has no
-    row that reaches a target."""
-    first, second = _sides(board, synchronous)
-    if not all(any(one.solved > 0 for one in side) for side in (first, second)):
-        return None
-    count = len(first)
-    return bootstrap.estimate(
-        {"": _seconds([*first, *second])}, lambda means: means[""][:, :count].min(axis=1) / means[""][:, count:].min(axis=1)
-    )
-
-
-def family_bound(board: Board, synchronous: Collection[str]) -> str:
-    """Returns the sign of the gap between families, see `bound`."""
-    first, second = _sides(board, synchronous)
-    return bound(first[0] if first else None, second[0] if second else None)
-
-
-def _sides(board: Board, synchronous: Collection[str]) -> tuple[list[Standing], list[Standing]]:
-    return [one for one in board.ranked if one.row in synchronous], [one for one in board.ranked if one.row not in synchronous]
-
-
-def bound(first: Standing | None, second: Standing | None) -> str:
-    """Returns the sign that says of what a ratio of two rows' times is a bound, since a missed
-    target counts with the budget: `≥` if the first row misses targets, `≤` if the second one does,
-    `?` if both do, and nothing if none does."""
-    misses = (first is not None and first.solved < 1, second is not None and second.solved < 1)
-    return {(True, False): "≥", (False, True): "≤", (True, True): "?"}.get(misses, "")
-
-
-def common(first: Board, second: Board) -> tuple[list[Standing], list[Standing]]:
-    """Returns the rows that both boards rank, in the order of the first and in that of the
-    second."""
-    both = {one.row for one in first.ranked} & {one.row for one in second.ranked}
-    return [one for one in first.standings if one.row in both], [one for one in second.standings if one.row in both]
-
-
-def agreement(first: Board, second: Board) -> Interval | None:
-    """Returns Kendall's tau-b between the orders, by mean time, of the rows that both boards rank:
-    1 for the same order, -1 for the opposite one. A draw of seeds in which all rows of a board have
-    the same time counts as 0. None with fewer than three such rows.
-
-    Source: Kendall 1945.
+    ratio: the geometric mean over points of its cost over the smallest cost.
+    worst: the largest of these ratios, at the point `worst_at`.
+    points: the number of points.
+    is_bound: whether it misses a target at one of them, so that its ratio is a lower bound.
     """
-    ordered, _ = common(first, second)
-    if len(ordered) < 3:
+
+    row: str
+    ratio: Interval
+    worst: float
+    worst_at: str
+    points: int
+    is_bound: bool
+
+
+def always(found: Mapping[str, Ranking]) -> list[Always]:
+    """Returns what it costs to always use one row, from the row with the smallest mean ratio to
+    that with the largest. Only rows that all of the points have are compared, since a mean over
+    other points is of other costs. In every draw of seeds the cheapest row of a point is found
+    anew."""
+    if not found:
+        return []
+    shared = [row for row in next(iter(found.values())).rows if all(row in one.rows for one in found.values())]
+    strata = {point: _logs(one) for point, one in found.items()}
+    result = []
+    for row in shared:
+        places = {point: one.rows.index(row) for point, one in found.items()}
+
+        def mean_ratio(means: Strata, places: Mapping[str, int] = places) -> Floats:
+            return np.asarray(np.mean([v[:, places[point]] - v.min(axis=1) for point, v in means.items()], axis=0), np.float64)
+
+        ratio = bootstrap.estimate(strata, mean_ratio)
+        each = {point: float(v.mean(axis=0)[places[point]] - v.mean(axis=0).min()) for point, v in strata.items()}
+        worst = max(each, key=lambda point: each[point])
+        is_bound = any(one.misses(row) for one in found.values())
+        result.append(Always(row, Interval(*(math.exp(v) for v in ratio)), math.exp(each[worst]), worst, len(found), is_bound))
+    return sorted(result, key=lambda one: one.ratio.value)
+
+
+def _logs(one: Ranking) -> Floats:
+    """Returns the log costs of the rows over seeds (n, K), as means over targets."""
+    assert one.found is not None
+    return np.asarray(one.found.costs.log.mean(axis=2))
+
+
+def waiting(one: Ranking, synchronous: Sequence[str]) -> Interval | None:
+    """Returns the price of waiting: the cost of the cheapest row in rounds over that of the
+    cheapest one without. Every draw of seeds has its own cheapest rows. None if one of the sides
+    has no row that reaches a target."""
+    if one.found is None:
         return None
-    again = [found for one in ordered if (found := second.of(one.row)) is not None]
-    return bootstrap.estimate({"first": _seconds(ordered), "second": _seconds(again)}, _tau)
+    sides = [[k for k, row in enumerate(one.rows) if (row in synchronous) == is_first] for is_first in (True, False)]
+    if not all(side and one.found.reaches[side].any() for side in sides):
+        return None
+    first, second = sides
+    found = bootstrap.estimate({"": _logs(one)}, lambda means: means[""][:, first].min(axis=1) - means[""][:, second].min(axis=1))
+    return Interval(*(math.exp(value) for value in found))
 
 
-def _tau(means: Strata) -> Floats:
-    first, second = (np.sign(means[name][:, :, None] - means[name][:, None, :]) for name in ("first", "second"))
-    agree = (first * second).sum(axis=(1, 2))
-    most = np.sqrt((first**2).sum(axis=(1, 2)) * (second**2).sum(axis=(1, 2)))
-    return np.asarray(np.divide(agree, most, out=np.zeros_like(agree), where=most > 0), np.float64)
+def waiting_sign(one: Ranking, synchronous: Sequence[str]) -> str:
+    """Returns the sign of the price of waiting: `≥` if the cheapest row in rounds misses targets,
+    `≤` if the cheapest other one does, `?` if both do."""
+    assert one.found is not None
+    order = [one.rows[k] for k in one.found.order]
+    first, second = (one.misses(next(row for row in order if (row in synchronous) == is_first)) for is_first in (True, False))
+    return {(True, False): "≥", (False, True): "≤", (True, True): "?"}.get((first, second), "")
 
 
-def _seconds(rows: Sequence[Standing]) -> Floats:
-    """Returns the times of rows, (seeds, rows). Times below the resolution of the virtual clock are
-    raised to it, so that a target that is met at once has a ratio too."""
-    return np.maximum([[one.seconds[seed] for one in rows] for seed in sorted(rows[0].seconds)], CLOCK)
+def default_over_tuned(results: Results, row: str) -> dict[str, float]:
+    """Returns by point the cost of a row with default options over that with tuned ones, at the
+    targets that get a verdict for the tuned row's group. A miss counts with what the run had spent.
+    Points without a verdict, and those at which neither reaches a target, are left out."""
+    found = {}
+    defaults, tuned = results.complete(tuned=False), results.complete(tuned=True)
+    for point, of_point in tuned.items():
+        standing = results.tuned[point].of(row)
+        if standing is None or standing.ranking is None or not standing.ranking.targets or row not in defaults.get(point, {}):
+            continue
+        both = costs({"default": defaults[point][row], "tuned": of_point[row]}).at(standing.ranking.targets)
+        if not both.missed.all():
+            found[point] = math.exp(both.score[0] - both.score[1])
+    return found
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def leaders(results: Results, kind: str, point: str) -> dict[Rule, str | None]:
+    """Returns the cheapest row of a group by rule of holding a target."""
+    group, board = results.systems[kind][point], (results.tuned or results.default)[point]
+    return {rule: row for (of, rule), row in board.leaders.items() if of == group}
+
+
+def at_half(results: Results, row: str) -> float | None:
+    """Returns the geometric mean over points of what half of the trials would have found, see
+    `fedbench.suites.luck`; None without trials."""
+    found = [one.at_half for (_, label), one in results.luck.items() if label == row]
+    return geometric_mean(found) if found else None
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The cheapest rows of two kinds of groups, `more` clients at work over `fewer`: what they take
+    until the hardest target that rows of both hold with every seed, as geometric means over
+    points."""
+
+    fewer: str
+    more: str
+    seconds: float
+    gradients: float
+    points: int
+
+
+def side_by_side(results: Results) -> SideBySide | None:
+    """Returns the comparison of the group with the fewest clients at work with that of all clients.
+    Of each, the cheapest of the rows that hold the target with every seed is taken. None without
+    two such groups, without public data, at a common point."""
+    kinds = [kind for kind, groups in results.systems.items() if not next(iter(groups.values())).public_data]
+    if len(kinds) < 2:
+        return None
+    few, more = (rankings(results, kind) for kind in (kinds[0], kinds[-1]))
+    ratios = [both for point in few.keys() & more.keys() if (both := _hardest(results, point, few[point], more[point]))]
+    if not ratios:
+        return None
+    seconds, gradients = np.exp(np.mean(np.log(np.array(ratios)), axis=0)).T
+    return SideBySide(kinds[0], kinds[-1], float(seconds[1] / seconds[0]), float(gradients[1] / gradients[0]), len(ratios))
+
+
+def _hardest(results: Results, point: str, few: Ranking, more: Ranking) -> list[tuple[float, float]] | None:
+    """Returns seconds and gradients of the cheapest row of both groups at the hardest target that
+    rows of both hold with every seed; None if there is no such target with a verdict."""
+    for target in sorted(set(few.targets) & set(more.targets), reverse=True):
+        found = [_cheapest_at(results, point, one, target) for one in (few, more)]
+        if all(found):
+            return [one for one in found if one is not None]
+    return None
+
+
+def _cheapest_at(results: Results, point: str, one: Ranking, target: float) -> tuple[float, float] | None:
+    of_group = reached({row: results.complete(tuned=True)[point][row] for row in one.rows})
+    seconds, gradients = (of_group.on(AXES[axis]).at([target]) for axis in ("seconds", "gradient_evaluations"))
+    times = np.where(seconds.missed.any(axis=(0, 2)), np.inf, seconds.by_target[:, 0])
+    first = int(times.argmin())
+    return (float(times[first]), float(gradients.by_target[first, 0])) if np.isfinite(times[first]) else None
+
+
+def mean_regret(found: Mapping[str, Ranking], row: str) -> float:
+    """Returns the mean log regret of a row over the points that have it."""
+    values = [math.log(regret.value) for one in found.values() if row in one.rows and (regret := one.regret(row)) is not None]
+    return sum(values) / len(values)

@@ -6,62 +6,84 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from fedbench.analysis.board import Board, times
-from fedbench.analysis.profiles import Reference, ecdf, profile
 from fedbench.errors import UsageError
-from fedbench.suites.findings import numbers
-from fedbench.suites.findings.markdown import interval, seconds, table
-from fedbench.suites.findings.numbers import BASELINE
+from fedbench.suites.findings import numbers, orders, tables
+from fedbench.suites.findings.markdown import interval, table
 from fedbench.suites.findings.results import Results
-from fedbench.suites.findings.sentences import DEFINITIONS, hardest, in_short
-
-EARLY = 0.3  # the share of the budget for which the share of reached targets is shown too
-FACTOR = 2.0  # the factor of the reference time for which the share of reached targets is shown
+from fedbench.suites.findings.sentences import DEFINITIONS, in_short
 
 LIMITS = """\
-- Options are the best of a few trials, chosen on tuning seeds and held-out training data. More trials, or other ranges, can change who is
-  first. The search spaces are `fedbench/suites/spaces`.
+- Options are the best of a few trials, chosen on tuning seeds and held-out training data. More trials, or other ranges, can change which
+  algorithm costs least, and no interval contains this luck. The search spaces are `fedbench/suites/spaces`.
 - Seeds draw shards, speeds, absences and orders of examples anew. Intervals over seeds say nothing about other data, other models, or
   other strengths of the same factor.
-- The earliest row of a point, and the largest and smallest of several numbers, are found in the runs that measure them. So a lead is
-  overstated.
-- Time is virtual: of the stated speeds and links. Who computes or sends more in the same time is not charged for it. Every client has a
-  link of its own, and what the server computes, a distillation too, takes no time.
-- The times depend on which targets and budgets the suite sets."""
+- The largest and smallest of several numbers are found in the runs that measure them, so they are overstated.
+- Time is virtual: of the stated speeds and links. Every client has a link of its own, and what the server computes takes no time.
+- Seconds are never compared between points, since budgets, speeds and targets differ.
+- Rows with default options have the defaults of the version that ran them. They are no paper's options."""
 
 
-def page(suites: Sequence[tuple[Results, Reference | None]], command: str, rules_version: int) -> str:
+def page(suites: Sequence[Results], command: str, rules_version: int) -> str:
     """Returns the whole page.
 
     Args:
-        suites: results with their reference times, which are None for a suite without tuned rows.
+        suites: the results of every suite.
         command: the command that makes the page again from the committed records.
         rules_version: the version of the rules.
 
     Raises:
         UsageError: for a suite with one seed.
     """
-    made = f"Made by `{command}` from committed records; version {rules_version} of the rules, `docs/rules.md`."
-    sections = ["# Findings", made, "\n".join(f"- {line}" for line in DEFINITIONS)]
-    for results, reference in suites:
+    for results in suites:
         if results.suite.seeds.count < 2:
             raise UsageError(f"findings of suite {results.suite.name}: intervals need at least 2 seeds, it has 1")
-        by_point = _by_point(results) if results.suite.tuning is not None else _as_they_are(results)
-        sections += [_head(results), in_short(results), by_point, hardest(results), _by_algorithm(results, reference)]
-    sections += [_agreements(one, other) for (one, _), (other, _) in itertools.pairwise(suites)]
-    own = [line for results, _ in suites for line in _limits(results)]
-    sections.append("\n\n".join(["## What this does not say", "\n".join([LIMITS, *own])]))
+    pairs = list(itertools.pairwise(suites))
+    agreements = [found for one, other in pairs if (found := _agreements(one, other))]
+    transfers = [found for one, other in pairs if (found := _transfer(one, other))]
+    made = (
+        f"Which federated algorithm reaches a target accuracy at the least cost, and is the difference real? Made by `{command}` from "
+        f"committed records, by version {rules_version} of the rules (`docs/rules.md`)."
+    )
+    sections = [
+        "# Findings",
+        made,
+        *_first_screen(suites, transfers),
+        *agreements,
+        "## Words",
+        "\n".join(f"- {line}" for line in DEFINITIONS),
+    ]
+    first = _first_tuned(suites)
+    for results in suites:
+        sections += [f"## {results.suite.name}", _head(results), "" if results is first else in_short(results)]
+        sections += tables.of_suite(results) if results.tuned else [tables.as_they_are(results)]
+    own = [line for results in suites for line in _limits(results)]
+    sections += ["## What this does not say", "\n".join([LIMITS, *own])]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _first_screen(suites: Sequence[Results], transfers: Sequence[str]) -> Iterator[str]:
+    """Yields the decision table of the first suite with tuned rows, what contradicts it, and what
+    to know first."""
+    results = _first_tuned(suites)
+    if results is not None:
+        yield f"## Which algorithm costs least? ({results.suite.name})"
+        yield (
+            f"{results.suite.about} Each cell has the cheapest algorithm with its cost, then those that may be as cheap, with their "
+            "regret. Only algorithms with as many clients at work compete."
+        )
+        yield from transfers
+        yield tables.decisions(results)
+        yield in_short(results)
+
+
+def _first_tuned(suites: Sequence[Results]) -> Results | None:
+    return next((one for one in suites if one.tuned), None)
 
 
 def _limits(results: Results) -> Iterator[str]:
     name = results.suite.name
-    for words, labels in results.advantaged.items():
-        yield f"- {name}: with {words}, by definition: {', '.join(labels)}. These are not like for like."
     if any((run.meta["spec"]["scenario"].get("public") or {}).get("source") == "held_out" for run in results.runs.values()):
-        yield f"- {name}: public data are held out of the training data, which flatters who uses them."
+        yield f"- {name}: public data are held out of the training data, which flatters algorithms that use them."
     dirty = sum(bool(run.meta["provenance"].get("dirty")) for run in results.runs.values())
     if dirty:
         yield f"- {name}: {dirty:,} runs were made with local changes, and are not valid by the rules."
@@ -73,155 +95,72 @@ def _head(results: Results) -> str:
     suite, runs = results.suite, results.runs.values()
     states = {state: sum(run.state == state for run in runs) for state in sorted({run.state for run in runs})}
     tried = (
-        f" Tuned rows have the best of {suite.tuning.trials + 1} trials each."
-        if suite.tuning is not None and results.tuned
-        else ""
+        f" Each algorithm was tuned with {suite.tuning.trials + 1} trials." if suite.tuning is not None and results.tuned else ""
     )
-    boards = [*results.tuned.values(), *results.published.values()]
+    boards = [*results.tuned.values(), *results.default.values()]
     rows = {one.row for found in boards for one in found.standings}
     targets = sorted({arrival.target for found in boards for one in found.standings for arrival in one.arrivals})
-    return "\n\n".join(
-        [
-            f"## {suite.name} (`{suite.content_hash()}`)",
-            f"{suite.about} {len(runs):,} runs ({', '.join(f'{number:,} {state}' for state, number in states.items())}) of {len(rows)} "
-            f"algorithms, {suite.seeds.count} seeds a row, at commit {', '.join(one[:12] for one in results.commits)}.{tried} Targets: "
-            f"{', '.join(f'{100 * value:g} %' for value in targets)} test accuracy.",
-        ]
+    return (
+        f"{suite.about} {len(runs):,} runs ({', '.join(f'{number:,} {state}' for state, number in states.items())}) of {len(rows)} "
+        f"algorithms, {suite.seeds.count} seeds a row, at commit {', '.join(one[:12] for one in results.commits)}.{tried} Targets: "
+        f"{', '.join(f'{100 * value:g} %' for value in targets)} test accuracy. Suite hash `{suite.content_hash()}`."
     )
-
-
-# ---- by point ----
-
-
-def _by_point(results: Results) -> str:
-    """Returns the table of points. The columns "like for like" are left out if no row has an
-    advantage."""
-    has_groups = bool(results.advantaged)
-    head = ["point", "first", "seconds"]
-    head += ["first, like for like", "seconds"] if has_groups else []
-    head += [f"`{BASELINE}`", f"`{BASELINE}` / earliest{' of these' if has_groups else ''}"]
-    head += ["synchronous / asynchronous", "first, published options", "resolves"]
-    rows = []
-    for point in results.suite.points:
-        tuned, alike = results.tuned.get(point.name), results.like_for_like.get(point.name)
-        base = tuned.of(BASELINE) if tuned else None
-        rows.append(
-            (
-                point.name,
-                *_first(tuned),
-                *(_first(alike) if has_groups else ()),
-                seconds(base.mean.mean) if base else "",
-                _gap(alike),
-                _families(alike, results.synchronous),
-                _first(results.published.get(point.name))[0],
-                seconds(tuned.resolution) if tuned else "",
-            )
-        )
-    text = (
-        "Options are tuned unless it says published. `seconds` are those of the earliest row. `synchronous / asynchronous` is the time of "
-        f"the earliest row in rounds over that of the earliest one without{', like for like' if has_groups else ''}. `resolves` is the "
-        "smallest difference that a board of all tuned rows shows with probability 0.8."
-    )
-    return "\n\n".join(["### Who is first at which point", text, table(head, rows)])
-
-
-def _as_they_are(results: Results) -> str:
-    """Returns the table of a suite that does not tune, with a line for each point and row."""
-    head = ("point", "row", "targets reached", "accuracy at the end, %", "updates")
-    rows = []
-    for point, of_point in results.complete(tuned=False).items():
-        for standing in results.published[point].standings:
-            ends = [run.meta["final"] for run in of_point[standing.row]]
-            accuracies = ", ".join("-" if end["test_accuracy"] is None else f"{100 * end['test_accuracy']:.1f}" for end in ends)
-            reached = f"{standing.hits} of {standing.attempts}"
-            rows.append((point, standing.row, reached, accuracies, ", ".join(f"{end['version']:,}" for end in ends)))
-    text = (
-        "Options are those that the suite names; nobody looked for better ones here. Targets count once a seed. Accuracies at the end of "
-        "the budget, and the updates until then, are given for every seed."
-    )
-    return "\n\n".join(["### What every row comes to", text, table(head, rows)])
-
-
-def _first(board: Board | None) -> tuple[str, str]:
-    """Returns the names of the rows that are first, and the seconds of the earliest one."""
-    if board is None:
-        return "", ""
-    first = board.first
-    return (", ".join(one.row for one in first), seconds(first[0].mean.mean)) if first else ("nobody reaches a target", "")
-
-
-def _gap(board: Board | None) -> str:
-    return "" if board is None else interval(numbers.gap(board), bound=numbers.gap_bound(board))
-
-
-def _families(board: Board | None, synchronous: Sequence[str]) -> str:
-    if board is None:
-        return ""
-    return interval(numbers.family_gap(board, synchronous), bound=numbers.family_bound(board, synchronous))
-
-
-# ---- by algorithm ----
-
-
-def _by_algorithm(results: Results, reference: Reference | None) -> str:
-    tuned, published = results.tuned, results.published
-    if not tuned:
-        return ""
-    head = (
-        "algorithm", "first at", "targets reached, %", f"by {100 * EARLY:g} % of the budget", f"within {FACTOR:g}x of the reference",
-        "published: targets reached, %", f"time / `{BASELINE}`'s", "published / tuned", "median trial / best trial",
-    )  # fmt: skip
-    rows = []
-    references = [label for label, family in results.families.items() if family == "reference"]
-    for name in [*results.names, *references]:
-        own = times(tuned, name)
-        if not own.seconds:
-            continue
-        points = len(numbers.points_of(tuned, name))
-        rows.append(
-            (
-                name,
-                "not ranked" if name in references else f"{numbers.first_at(tuned, name)} of {points}",
-                interval(numbers.solved(tuned, name), 100),
-                f"{100 * ecdf(own, np.array([EARLY]))[0]:.0f}",
-                f"{100 * profile(own, reference, np.array([FACTOR]))[0]:.0f}" if reference and reference.seconds else "",
-                interval(numbers.solved(published, name), 100) if numbers.points_of(published, name) else "",
-                interval(numbers.ratio(tuned, BASELINE, tuned, name)),
-                interval(numbers.ratio(tuned, name, published, name)),
-                _sensitivity(results, name),
-            )
-        )
-    text = (
-        "Shares are in percent of targets and seeds, over the points where a row is. The last three columns are geometric means over "
-        f"points: the time over that of tuned `{BASELINE}`, the published time over the tuned one, and the median trial's time over the "
-        "best one's, on the validation part. `within` is of the best times of tuned rows, which were frozen, so that a new entrant "
-        "moves nobody's share; where a row is not, it has reached none."
-    )
-    return "\n\n".join(["### All points together", text, table(head, rows)])
-
-
-def _sensitivity(results: Results, name: str) -> str:
-    spreads = results.spread(name)
-    return f"{np.exp(np.mean([np.log(middle / best) for best, middle in spreads])):.2f}" if spreads else ""
 
 
 # ---- between suites ----
 
 
-def _agreements(one: Results, other: Results) -> str:
-    head = ("point", "rows", "Kendall's tau", f"earliest in {one.suite.name}", f"earliest in {other.suite.name}")
-    rows = []
-    for point in one.suite.points:
-        first, second = one.tuned.get(point.name), other.tuned.get(point.name)
-        found = numbers.agreement(first, second) if first and second else None
-        if first and second and found is not None:
-            here, there = numbers.common(first, second)
-            rows.append((point.name, f"{len(here)}", interval(found), here[0].row, there[0].row))
-    if not rows:
+def _shared(one: Results, other: Results) -> tuple[str, list[str]] | None:
+    """Returns the kind of group with the fewest clients at work that both suites have, and their
+    common points; None without one of them."""
+    kinds = [kind for kind in one.systems if kind in other.systems]
+    points = [point.name for point in one.suite.points if point.name in one.tuned and point.name in other.tuned]
+    return (kinds[0], points) if kinds and points else None
+
+
+def _transfer(one: Results, other: Results) -> str:
+    """Returns the sentence on whether the order of one suite is that of the other; nothing if they
+    have too little in common."""
+    shared = _shared(one, other)
+    if shared is None:
         return ""
-    text = (
-        "Points of the same name, and the rows with tuned options that both suites have there, in the order of their times to the "
-        "targets. Tau is 1 for the same order, 0 where the orders have nothing in common, and -1 for the opposite one. Rows that cannot be "
-        "told apart lower it."
+    kind, points = shared
+    taus = {point: tau for point in points if (tau := orders.in_group(one, other, kind, point)) is not None}
+    if not taus:
+        return ""
+    verdict = f"**With {kind} the order {'hardly carries' if any(tau.low <= 0 for tau in taus.values()) else 'carries'} over"
+    told = ", ".join(f"{interval(tau)} at {point}" for point, tau in taus.items())
+    return (
+        f"{verdict} to {other.suite.name}**: Kendall's tau of the costs is {told}, where 1 is the same order and 0 no relation."
     )
-    return "\n\n".join([f"## Does {other.suite.name} order them as {one.suite.name} does?", text, table(head, rows)])
+
+
+def _agreements(one: Results, other: Results) -> str:
+    """Returns the section on whether two suites order their common rows alike; nothing without
+    common points or groups."""
+    shared = _shared(one, other)
+    if shared is None:
+        return ""
+    kind, points = shared
+    text = (
+        f"{other.suite.about} Kendall's tau compares the orders by cost of the algorithms that both suites have at a point: 1 is the same "
+        "order, 0 no relation, -1 the opposite order. Algorithms that cannot be told apart lower it. Version 1 of the rules took the first "
+        "touch of a target, the arithmetic mean over all targets, and all systems together."
+    )
+    head = ("point", "algorithms", f"tau, {kind}", "algorithms", "tau, all systems mixed", "by version 1 of the rules",
+            f"cheapest in {one.suite.name}", f"in {other.suite.name}")  # fmt: skip
+    rows = [_agreement(one, other, kind, point) for point in points]
+    return "\n\n".join([f"## Does the order carry over to {other.suite.name}?", text, table(head, rows)])
+
+
+def _agreement(one: Results, other: Results, kind: str, point: str) -> tuple[str, ...]:
+    found = [numbers.rankings(side, kind).get(point) for side in (one, other)]
+    return (
+        point,
+        f"{len(orders.shared_in_group(one, other, kind, point))}",
+        interval(orders.in_group(one, other, kind, point)),
+        f"{len(orders.shared(one, other, point))}",
+        interval(orders.overall(one, other, point)) or "no verdict",
+        interval(orders.by_version_1(one, other, point)),
+        *("no verdict" if ranked is None else ranked.leader or "nobody" for ranked in found),
+    )

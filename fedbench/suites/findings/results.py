@@ -1,12 +1,12 @@
-"""The results of a suite: its rows with their boards, labels, families and advantages, and its
-frozen reference times."""
+"""The results of a suite: its rows with their boards, labels, families and groups, and its frozen
+reference times."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,18 @@ import numpy as np
 
 from fedbench import registry
 from fedbench.analysis import profiles
-from fedbench.analysis.board import Board, board, times
+from fedbench.analysis.board import Board, boards, times
+from fedbench.analysis.groups import Group, group_of
 from fedbench.analysis.profiles import Reference, freeze
 from fedbench.errors import UsageError
 from fedbench.results import archive
 from fedbench.results.record import Record
-from fedbench.suites import tuned
+from fedbench.suites import space as spaces
+from fedbench.suites import trials, tuned
+from fedbench.suites.luck import Luck, luck
 from fedbench.suites.seats import Seats, seats
 from fedbench.suites.suite import Suite
+from fedbench.suites.trials import Tried
 from fedbench.suites.tuned import TUNED, Tuned
 from fedbench.types import Info, Rounds
 
@@ -37,15 +41,19 @@ def reference_file(suite: str) -> Path:
 
 @dataclass(frozen=True)
 class Results:
-    """The rows of a suite. `frozen` has the options of its tuned rows, and is None if there are
-    none. `seats` has all runs that there are.
+    """The rows of a suite.
 
     A row is complete if every seed of the suite has its run. Only complete rows are compared.
+
+    frozen: the options of its tuned rows, None if there are none.
+    seats: all runs that there are.
+    tried: the trials from which options were chosen, empty if they are not at hand.
     """
 
     suite: Suite
     frozen: Tuned | None
     seats: Seats
+    tried: Tried = field(default_factory=dict)
 
     @cached_property
     def tuned(self) -> dict[str, Board]:
@@ -54,20 +62,14 @@ class Results:
         return self._boards(tuned=True)
 
     @cached_property
-    def published(self) -> dict[str, Board]:
-        """Returns the boards of the complete rows with published options, by point."""
+    def default(self) -> dict[str, Board]:
+        """Returns the boards of the complete rows with default options, by point."""
         return self._boards(tuned=False)
-
-    @cached_property
-    def like_for_like(self) -> dict[str, Board]:
-        """Returns the boards of the complete rows with tuned options that have no advantage, by
-        point."""
-        return self._boards(tuned=True, only_alike=True)
 
     @property
     def boards(self) -> dict[str, dict[str, Board]]:
         """Returns the boards by kind of options, then by point."""
-        return {"tuned": self.tuned, "published": self.published}
+        return {"tuned": self.tuned, "default": self.default}
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -95,14 +97,8 @@ class Results:
 
     @cached_property
     def names(self) -> list[str]:
-        """Returns the labels that are ranked somewhere. The one that reaches the largest share of
-        targets with tuned options comes first."""
-        boards = [*self.tuned.values(), *self.published.values()]
-        ranked = {one.row for found in boards for one in found.ranked}
-        shares = {
-            name: np.mean([one.solved for found in self.tuned.values() if (one := found.of(name))] or [0]) for name in ranked
-        }
-        return sorted(ranked, key=lambda name: (-shares[name], name))
+        """Returns the labels that are compared somewhere, sorted."""
+        return sorted({one.row for boards in self.boards.values() for found in boards.values() for one in found.ranked})
 
     @cached_property
     def runs(self) -> dict[str, Record]:
@@ -127,7 +123,7 @@ class Results:
         found: dict[str, list[str]] = {}
         for point, (selector, label) in itertools.product(self.suite.points, self.labels.items()):
             rows = self.seats.get(point.name, {})
-            lacks = {"published": self._lacks(rows.get(selector, []))}
+            lacks = {"default": self._lacks(rows.get(selector, []))}
             if self.suite.tuning is not None:
                 lacks["tuned"] = self._lacks(rows.get(f"{selector}{TUNED}", []))
             for reason in sorted({reason for reason in lacks.values() if reason}):
@@ -140,33 +136,35 @@ class Results:
         """Returns why a row with these runs is not compared, nothing if it is."""
         return "" if self._complete(runs) else f"{len(runs)} of {self.suite.seeds.count} seeds" if runs else "no run"
 
-    def advantages(self, point: str, selector: str, *, tuned: bool) -> list[str]:
-        """Returns what an algorithm has by definition beyond what the suite gives to all: public
-        data, and more clients at work at a time than the suite sets, if it sets a number."""
+    def group(self, point: str, selector: str, *, tuned: bool) -> Group:
+        """Returns the system that a row has at a point: how many clients may be at work, and
+        whether there are public data."""
         algorithm = self.suite.algorithm(selector, self._options(point, selector) if tuned else None)
-        clients, limit = self.suite.scenario_at(self.suite.point(point)).clients, self.suite.options.get("concurrency")
-        at_a_time = algorithm.dispatch(Info(clients, lambda: np.ones(clients))).at_a_time(clients)
-        more = [f"more than {limit} clients at work at a time"] if limit is not None and at_a_time > limit else []
-        return [*more, *(["unlabelled public data"] if "public_data" in algorithm.requires else [])]
+        return group_of(algorithm, self.suite.scenario_at(self.suite.point(point)).clients)
 
     @cached_property
-    def advantaged(self) -> dict[str, list[str]]:
-        """Returns by advantage the labels that have it at some point with tuned options. References
-        are left out."""
-        found: dict[str, set[str]] = {}
-        for point, one in self.tuned.items():
-            for selector, label in self.labels.items():
-                standing = one.of(label)
-                for words in self.advantages(point, selector, tuned=True) if standing and standing.place is not None else ():
-                    found.setdefault(words, set()).add(label)
-        return {words: sorted(labels) for words, labels in sorted(found.items())}
+    def systems(self) -> dict[str, dict[str, Group]]:
+        """Returns the kinds of groups on the boards, each with its group at every point that has
+        it. Groups with public data come last, and before them those in which all clients work."""
+        found: dict[str, dict[str, Group]] = {}
+        for point, one in (self.tuned or self.default).items():
+            for group in one.groups:
+                found.setdefault(group.kind, {})[point] = group
+        first = {kind: next(iter(groups.values())) for kind, groups in found.items()}
+        order = sorted(found, key=lambda kind: (first[kind].public_data, first[kind].is_all, first[kind].at_work))
+        return {kind: found[kind] for kind in order}
 
-    def spread(self, label: str) -> list[tuple[float, float]]:
-        """Returns for each point with tuned options the restricted mean seconds of the best and of
-        the median trial, on the validation part."""
-        points = [] if self.frozen is None else self.frozen.points.values()
-        choices = [one for of_point in points for selector, one in of_point.items() if self.labels.get(selector) == label]
-        return [(one.spread["restricted_mean_seconds"][0], one.spread["restricted_mean_seconds"][2]) for one in choices]
+    @cached_property
+    def luck(self) -> dict[tuple[str, str], Luck]:
+        """Returns the luck of every tuned row whose trials are at hand, by point and label."""
+        if self.suite.tuning is None or not self.tried:
+            return {}
+        space, count = spaces.load(self.suite.tuning.space), self.suite.tuning.trials + 1
+        found = {}
+        for (point, selector), several in self.tried.items():
+            if selector in self.labels and len(several) == count:
+                found[point, self.labels[selector]] = luck(several, space.of(self.suite.algorithm(selector).name))
+        return found
 
     def among(self, labels: Collection[str]) -> Results:
         """Returns the results of these algorithms only, with the references beside them."""
@@ -186,23 +184,25 @@ class Results:
     def _complete(self, runs: Sequence[Record]) -> bool:
         return len(runs) == self.suite.seeds.count
 
-    def complete(self, *, tuned: bool, only_alike: bool = False) -> dict[str, dict[str, Sequence[Record]]]:
-        """Returns by point and by label the runs of the complete rows. With `only_alike`, rows with
-        an advantage are left out."""
+    def complete(self, *, tuned: bool) -> dict[str, dict[str, Sequence[Record]]]:
+        """Returns by point and by label the runs of the complete rows."""
         found: dict[str, dict[str, Sequence[Record]]] = {}
         for point, rows in self.seats.items():
             for row, runs in rows.items():
                 selector = row.removesuffix(TUNED)
-                if (row != selector) != tuned or not self._complete(runs):
-                    continue
-                if not only_alike or not self.advantages(point, selector, tuned=tuned):
+                if (row != selector) == tuned and self._complete(runs):
                     found.setdefault(point, {})[self.labels[selector]] = runs
         return found
 
-    def _boards(self, *, tuned: bool, only_alike: bool = False) -> dict[str, Board]:
+    def _boards(self, *, tuned: bool) -> dict[str, Board]:
         pooled = frozenset(label for label, family in self.families.items() if family == "reference")
-        found = self.complete(tuned=tuned, only_alike=only_alike)
-        return {point: board(rows, references=pooled) for point, rows in found.items()}
+        selectors = {label: selector for selector, label in self.labels.items()}
+        rows = self.complete(tuned=tuned)
+        groups = {
+            point: {label: self.group(point, selectors[label], tuned=tuned) for label in of_point}
+            for point, of_point in rows.items()
+        }
+        return boards(rows, references=pooled, groups=groups)
 
 
 def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
@@ -223,29 +223,36 @@ def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
     found = seats(suite, frozen, archive.read(archives / suite.name))
     if not found:
         raise UsageError(f"archive {archives / suite.name}: it has no run of suite {suite.name}")
-    return Results(suite, frozen, found)
+    table = tuned_in / f"{suite.name}-trials.parquet"
+    return Results(suite, frozen, found, trials.tried(table, suite.design_hash()) if frozen and table.exists() else {})
 
 
 def reference_of(results: Results) -> Reference:
     """Returns the reference times that are to be frozen: those of the best tuned rows, with the
     resolution of every point. Raises UsageError without tuned rows."""
-    boards = results.tuned
-    if not boards:
+    of_points = results.tuned
+    if not of_points:
         raise UsageError(f"reference of suite {results.suite.name}: it has no complete row with tuned options")
     runs: dict[str, list[Record]] = {}
     for point, rows in results.seats.items():
         for row, of_row in rows.items():
             label = results.labels[row.removesuffix(TUNED)]
-            standing = boards[point].of(label) if point in boards and row.endswith(TUNED) else None
-            if standing is not None and standing.place is not None:
+            standing = of_points[point].of(label) if point in of_points and row.endswith(TUNED) else None
+            if standing is not None and standing.ranking is not None:
                 runs.setdefault(label, []).extend(of_row)
     return freeze(
         results.suite.name,
-        {label: times(boards, label) for label in sorted(runs)},
+        {label: times(of_points, label) for label in sorted(runs)},
         {label: _digest(of_label) for label, of_label in runs.items()},
-        resolution={point: round(found.resolution, 3) for point, found in boards.items() if found.resolution is not None},
-        hashes={point: results.hashes[point] for point in boards},
+        resolution={point: shown for point, one in of_points.items() if (shown := _shown(one)) is not None},
+        hashes={point: results.hashes[point] for point in of_points},
     )
+
+
+def _shown(board: Board) -> float | None:
+    """Returns the ratio that every group of a board shows, None if there is none."""
+    found = [one for group in board.groups if (one := board.ranking(group).resolution) is not None]
+    return round(max(found), 3) if found else None
 
 
 def _digest(runs: Iterable[Record]) -> str:

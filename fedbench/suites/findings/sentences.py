@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from fedbench.analysis.board import Board
-from fedbench.suites.findings.markdown import interval
-from fedbench.suites.findings.numbers import BASELINE, family_bound, family_gap, first_at, gap, gap_bound, points_of, ratio
+from fedbench.analysis.ranking import Ranking
+from fedbench.analysis.reaching import WORDS, Rule
+from fedbench.suites.findings import numbers, servers
+from fedbench.suites.findings.markdown import digits, interval, seconds
 from fedbench.suites.findings.results import Results
-from fedbench.suites.suite import Point
 
 DEFINITIONS = (
-    "**Time to the targets**: virtual seconds until a test accuracy is reached, as the mean over the targets; smaller is better. A target "
-    "that is not reached counts with the whole budget, so the time of a row that misses targets says too little.",
-    "A **ratio** of times is marked ≥ if the first-named row misses targets, ≤ if the other one does, and ? if both do. Ratios over "
-    "several points are not marked.",
-    "**First** at a point are the earliest row and all rows that the seeds cannot tell from it. That does not say that they are equal, and "
-    "a row that scatters more is harder to tell from the earliest.",
-    "**Like for like** are the rows without public data that let no more clients work at a time than the suite sets.",
-    "**Synchronous** algorithms work in rounds, and a round waits for its clients. **Asynchronous** ones do not wait.",
-    "**Brackets** are 95 % intervals over seeds, each by itself, for these scenarios.",
+    "**Holding a target**: a run holds a target accuracy from the first evaluation after which the test accuracy stays at or above it "
+    "for 20 % of the time so far, and for at least three different models. The **cost** is what the run has spent by then: virtual "
+    "seconds, unless another unit is named.",
+    "The cost of an algorithm is the geometric mean over seeds and targets. A target that is missed counts with what the run had spent "
+    "at its end, so that the cost is only a lower bound, marked ≥.",
+    "**Clients at work** is how many clients may train at the same time. Algorithms are compared if they have the same number at work, and "
+    "the same right to use public data.",
+    "**Regret** is a cost divided by that of the cheapest algorithm, seed by seed and target by target: 1.20 means 20 % more. A target "
+    "that both miss is left out, and what is missed is at least as dear as what is held. The cheapest algorithm is the one with the "
+    "smallest regret. Its 95 % interval contains 1 if and only if "
+    "the algorithm may be the cheapest. These algorithms are **the set of the best**; it contains the best one with a probability of at "
+    "least 95 %.",
+    "Other brackets are 95 % intervals over seeds, each by itself, for these scenarios.",
 )
 """What the words of findings mean, in Markdown."""
+FEW = 3  # rows that a sentence names
 
 
 def short_lines(results: Results) -> list[str]:
     """Returns what a visitor should know first, as sentences in Markdown; none without tuned
     rows."""
-    return [*_leaders(results), *_gaps(results), *_families(results), *_options(results), *_broken(results)]
+    if not results.tuned:
+        return []
+    lines = [*_always(results), *_side_by_side(results), *_waiting(results)]
+    lines += [*_servers(results), *_sure(results), *_options(results)]
+    return [*lines, *_broken(results)]
 
 
 def in_short(results: Results) -> str:
@@ -38,71 +47,115 @@ def in_short(results: Results) -> str:
     return "\n".join(["### In short", "", *(f"- {line}" for line in lines)]) if lines else ""
 
 
-def _leaders(results: Results) -> Iterator[str]:
-    """Yields sentences on which rows are first at most points."""
-    groups = {"Of all rows with tuned options": results.tuned}
-    if results.advantaged:
-        groups["Like for like"] = results.like_for_like
-    for words, boards in groups.items():
-        counts = {name: first_at(boards, name) for name in results.names}
-        order = sorted((name for name in counts if counts[name]), key=lambda name: (-counts[name], name))
-        if order:
-            told = ", ".join(f"`{name}` {_of(counts[name], len(points_of(boards, name)), len(boards))}" for name in order)
-            yield f"{words}, these are first, or cannot be told from the first, at so many of {len(boards)} points: {told}."
+def _always(results: Results) -> Iterator[str]:
+    """Yields for every kind of group what it costs to always use one algorithm."""
+    for kind in results.systems:
+        found = numbers.rankings(results, kind)
+        rows = numbers.always(found)
+        if len(rows) < 2:
+            continue
+        best, places = rows[0], f"{len(found)} points" if len(found) > 1 else "this point"
+        others = ", ".join(f"`{one.row}` {one.ratio.value:.2f}" for one in rows[1:FEW])
+        if len(found) == 1:
+            yield f"With {kind}, `{best.row}` costs least; then {others} times as much."
+            continue
+        yield (
+            f"With {kind}, always using `{best.row}` costs {interval(best.ratio, '≥' if best.is_bound else '')} times as much as the "
+            f"cheapest algorithm of each point, on average over {places}, and at worst {best.worst:.2f} times ({best.worst_at}). "
+            f"Next are {others}."
+        )
 
 
-def _of(count: int, points: int, all_points: int) -> str:
-    """Returns the count, and the number of points of the row if it is not at all points."""
-    return f"{count}" if points == all_points else f"{count} (of {points})"
+def _side_by_side(results: Results) -> Iterator[str]:
+    """Yields a sentence on what more clients at work save, and what they cost."""
+    found = numbers.side_by_side(results)
+    if found is not None:
+        yield (
+            "More clients at work are faster and compute more: at the hardest target that algorithms of both hold with every seed, the "
+            f"cheapest of them with {found.more} takes {found.seconds:.2f} times the seconds of the cheapest with {found.fewer}, and "
+            f"{found.gradients:.1f} times the gradients, on average over {found.points} points."
+        )
 
 
-def _gaps(results: Results) -> Iterator[str]:
-    """Yields a sentence on where the baseline is farthest from the earliest row, and where it is
-    nearest."""
-    found = {point: of_point for point, board in results.like_for_like.items() if (of_point := gap(board)) is not None}
-    if len(found) < 2:
+def _servers(results: Results) -> Iterator[str]:
+    """Yields a sentence for every group with public data on what its server's work would cost, at
+    the first point with an answer."""
+    for kind, groups in results.systems.items():
+        if not next(iter(groups.values())).public_data:
+            continue
+        for point in groups:
+            found = servers.lead(results, kind, point)
+            if found is not None and found.slowest is not None and found.fastest is not None:
+                yield (
+                    f"With public data `{found.row}` takes {digits(found.seconds)} s at {point} where `{found.rival}` takes "
+                    f"{digits(found.rival_seconds)} s. Its server computes {digits(found.gradients)} gradients of an example until a "
+                    f"target, for which no time is charged. It loses its lead if the server computes fewer than "
+                    f"{digits(found.slowest)} to {digits(found.fastest)} a second."
+                )
+                break
+
+
+def _waiting(results: Results) -> Iterator[str]:
+    """Yields for every kind of group where waiting for rounds costs most, and where least."""
+    for kind in results.systems:
+        prices = {
+            point: found
+            for point, one in numbers.rankings(results, kind).items()
+            if (found := numbers.waiting(one, results.synchronous)) is not None
+        }
+        if len(prices) < 2:
+            continue
+        order = sorted(prices, key=lambda point: prices[point].value)
+        yield (
+            f"With {kind}, the cheapest algorithm in rounds costs between {_price(results, kind, order[0])} and "
+            f"{_price(results, kind, order[-1])} times as much as the cheapest one that does not wait."
+        )
+
+
+def _price(results: Results, kind: str, point: str) -> str:
+    one = numbers.rankings(results, kind)[point]
+    sign = numbers.waiting_sign(one, results.synchronous)
+    return f"{interval(numbers.waiting(one, results.synchronous), sign)} ({point})"
+
+
+def _sure(results: Results) -> Iterator[str]:
+    """Yields a sentence on how sure the boards are."""
+    every = [(kind, point, one) for kind in results.systems for point, one in numbers.rankings(results, kind).items()]
+    several = [(kind, point, one) for kind, point, one in every if len(one.rows) > 1]
+    if not several:
         return
-    order = sorted(found, key=lambda point: found[point].value)
-    most, whole = order[-1], [point for point in order if not gap_bound(results.like_for_like[point])]
-    text = (
-        f"The time of `{BASELINE}` over that of the earliest row{', like for like,' if results.advantaged else ''} is largest at {most}: "
-        f"{interval(found[most], bound=gap_bound(results.like_for_like[most]))}"
-    )
-    if whole and whole[0] != most:
-        text += f". Of the points where neither misses a target it is smallest at {whole[0]}: {interval(found[whole[0]])}"
-    yield f"{text}."
-
-
-def _families(results: Results) -> Iterator[str]:
-    """Yields a sentence on where rounds cost most, and where least."""
-    boards = results.like_for_like.items()
-    found = {point: of_point for point, board in boards if (of_point := family_gap(board, results.synchronous)) is not None}
-    if len(found) < 2:
-        return
-    order = sorted(found, key=lambda point: found[point].value)
-    alike = ", like for like," if results.advantaged else ""
-    yield (
-        f"The time of the earliest synchronous row over that of the earliest asynchronous one{alike} is largest at {order[-1]}, "
-        f"{_families_at(results, order[-1])}, and smallest at {order[0]}, {_families_at(results, order[0])}."
-    )
-
-
-def _families_at(results: Results, point: str) -> str:
-    board = results.like_for_like[point]
-    return interval(family_gap(board, results.synchronous), bound=family_bound(board, results.synchronous))
+    shown = [one.resolution for _, _, one in several if one.resolution is not None]
+    same = [one.stability for _, _, one in several if one.stability is not None]
+    changes = sum(len(set(numbers.leaders(results, kind, point).values())) > 1 for kind, point, _ in several)
+    if shown and same:
+        yield (
+            f"How sure this is: with {results.suite.seeds.count} seeds, a board shows a ratio of {np.median(shown):.2f} with a probability "
+            f"of 80 % (the median of {len(shown)} boards). Two halves of the seeds agree on the cheapest algorithm in "
+            f"{100 * np.mean(same):.0f} % of all splits. At {changes} of {len(several)} boards the cheapest one depends on the rule of "
+            f"holding a target."
+        )
 
 
 def _options(results: Results) -> Iterator[str]:
-    """Yields a sentence on how much time tuning saves."""
-    found = {name: both for name in results.names if (both := ratio(results.tuned, name, results.published, name)) is not None}
+    """Yields a sentence on how much tuning saves, and how much of it is luck."""
+    found = {
+        name: numbers.geometric_mean(list(of_row.values()))
+        for name in results.names
+        if (of_row := numbers.default_over_tuned(results, name))
+    }
     if len(found) < 2:
         return
-    order = sorted(found, key=lambda name: found[name].value)
-    middle = float(np.median([both.value for both in found.values()]))
-    yield (
-        f"The time with published options over that with tuned ones is {middle:.2f} for the median algorithm, least for `{order[0]}`, "
-        f"{interval(found[order[0]])}, and largest for `{order[-1]}`, {interval(found[order[-1]])}."
+    order = sorted(found, key=lambda name: found[name])
+    text = (
+        f"Default options cost {np.median(list(found.values())):.2f} times as much as tuned ones for the median algorithm, from "
+        f"{found[order[0]]:.2f} (`{order[0]}`) to {found[order[-1]]:.2f} (`{order[-1]}`)."
     )
+    half = {name: value for name in results.names if (value := numbers.at_half(results, name)) is not None}
+    if half:
+        most = sorted(half, key=lambda name: -half[name])[:FEW]
+        told = ", ".join(f"`{name}` {half[name]:.2f}" for name in most)
+        text += f" With half of the trials the expected cost would be larger, most for {told} times."
+    yield text
 
 
 def _broken(results: Results) -> Iterator[str]:
@@ -118,78 +171,33 @@ def _broken(results: Results) -> Iterator[str]:
 
 
 def of_point(results: Results, point: str) -> str:
-    """Returns sentences in Markdown on who is first at a point with tuned options, by how much, and
-    what rounds cost there; nothing without rows."""
-    board, alike = results.tuned.get(point), results.like_for_like.get(point)
+    """Returns sentences in Markdown on which tuned rows cost least at a point, by group; nothing
+    without rows."""
+    board = results.tuned.get(point)
     if board is None:
         return ""
-    lines = [f"First: {_told(board)}."]
-    if alike is None:
-        return lines[0]
-    words = "Like for like" if results.advantaged else "Of all rows"
-    if results.advantaged:
-        lines.append(f"Like for like, first: {_told(alike)}.")
-    if (lead := gap(alike)) is not None:
-        lines.append(f"{words}, the time of `{BASELINE}` over the earliest row's is {interval(lead, bound=gap_bound(alike))}.")
-    if family_gap(alike, results.synchronous) is not None:
-        lines.append(
-            f"{words}, the earliest synchronous row's over the earliest asynchronous one's is {_families_at(results, point)}."
-        )
-    return " ".join(lines)
+    return " ".join(_of_group(board.ranking(group)) for group in board.groups)
 
 
-def _told(board: Board) -> str:
-    """Returns the earliest row of a board, and those that cannot be told from it."""
-    if not board.first:
-        return "nobody reaches a target"
-    earliest, *others = [f"`{one.row}`" for one in board.first]
-    told = f"{earliest} ({board.first[0].mean.mean:.1f} s)"
-    return f"{told}. The seeds cannot tell {_listed(others)} from it" if others else told
+def _of_group(one: Ranking) -> str:
+    words = f"With {one.group.words}"
+    if one.found is None:
+        return f"{words}: no verdict, every target is held within ten steps of the evaluation grid."
+    if one.leader is None:
+        return f"{words}: nobody reaches a target."
+    told = f"{words}: `{one.leader}` costs least, {seconds(one.cost(one.leader), is_bound=one.misses(one.leader))}"
+    if len(one.rows) == 1:
+        return f"{told}; it is alone."
+    if not one.found.is_known:
+        return f"{told}. There are too few seeds to tell algorithms apart."
+    others = [f"`{row}` ({one.regret(row)})" for row in one.best if row != one.leader]
+    return f"{told}. {'It may also be ' + ', '.join(others) if others else 'All others cost more'}."
 
 
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def hardest(results: Results) -> str:
-    """Returns the section on who reaches the hardest target of every point; nothing without tuned
-    rows."""
-    if not results.tuned:
-        return ""
-    lines = [
-        f"- **{point.name}**{_described(point)}. {_arrivals(results.tuned[point.name])}."
-        for point in results.suite.points
-        if point.name in results.tuned
-    ]
-    text = (
-        "On the front, of the rows that reach it with every seed: those than which none has both smaller mean seconds and bytes."
-    )
-    return "\n".join(["### Who reaches the hardest target", "", text, "", *lines])
-
-
-def _described(point: Point) -> str:
-    axis, about = f" ({point.axis})" if point.axis else "", point.about.strip().removesuffix(".")
-    return f"{axis}: {about}" if about else axis
-
-
-def _arrivals(board: Board) -> str:
-    target = max(arrival.target for one in board.standings for arrival in one.arrivals)
-    arrived = [
-        (one.row, arrival)
-        for one in board.standings
-        for arrival in one.arrivals
-        if one.place is not None and arrival.target == target
-    ]
-    every = [row for row, arrival in arrived if arrival.hits == len(arrival.reached)]
-    never = [row for row, arrival in arrived if arrival.hits == 0]
-    parts = [f"{100 * target:g} % is reached with every seed by {len(every)} of {len(arrived)} rows"]
-    if never:
-        parts.append(f"with no seed by {', '.join(never)}")
-    medians = {row: arrival.median for row, arrival in arrived if arrival.median is not None}
-    if medians:
-        earliest = min(medians, key=lambda row: medians[row])
-        parts.append(f"the earliest median is that of {earliest}, {medians[earliest]:g} s")
-    front = board.front(target)
-    if front:
-        parts.append(f"on the front of seconds and bytes {'is' if len(front) == 1 else 'are'} {', '.join(front)}")
-    return "; ".join(parts)
+def sensitivity(found: Mapping[Rule, str | None]) -> str:
+    """Returns the cheapest row under the rule of version 2, and under the others if they have
+    another one."""
+    leader = found["window"]
+    others = {rule: row for rule, row in found.items() if row != leader}
+    told = "; ".join(f"{WORDS[rule]}: {row or 'nobody'}" for rule, row in others.items())
+    return f"**{told}**" if told else "the same"

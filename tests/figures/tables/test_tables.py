@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,88 +14,109 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedbench.analysis.best import Ratio
 from fedbench.analysis.board import Board
 from fedbench.analysis.board_table import BoardLine, board_lines
 from fedbench.figures.tables import csv as csv_module
-from fedbench.figures.tables.board import over_points, over_targets
+from fedbench.figures.tables.board import Grid, over_points, over_targets
 from fedbench.figures.tables.csv import COLUMNS, as_csv
 from fedbench.figures.tables.latex import escaped, latex
 from fedbench.figures.tables.markdown import markdown
 
-ADVANTAGES = {"fast": ["public & free data"]}
 HOSTILE = r"\input{/etc/passwd} $x_1^2$ 50 % # ~ & <b>|`*[a](b)`"
+TEN, UNKNOWN = "10 clients at work", "an unknown number of clients at work"
 
 
 @pytest.fixture(name="lines")
 def _lines(boards: dict[str, Board]) -> list[BoardLine]:
-    return board_lines(boards, {"calm": boards["calm"]})
+    return board_lines(boards)
 
 
 def of(row: str, point: str = "calm", **more: object) -> BoardLine:
     values: dict[str, object] = {
-        "target": None, "mean": 12.34, "half_width": 0.56, "hits": 4, "attempts": 4, "median": None, "bytes": None, "place": 0,
-        "first": False, "first_alike": None, "seeds": 2, "unfinished": 0,
+        "system": TEN, "target": None, "has_verdict": True, "cost": 12.34, "hits": 4, "attempts": 4, "median": None,
+        "regret": Ratio(1.5, 1.25, 1.75), "is_best": False, "gradients": None, "bytes": None, "at_work": None, "seeds": 4, "unfinished": 0,
     }  # fmt: skip
     return BoardLine(point=point, row=row, **values | more)  # type: ignore[arg-type]
 
 
+def one_point(lines: list[BoardLine]) -> Grid:
+    return over_targets([line for line in lines if line.point == "calm"])
+
+
 def test_latex_has_booktabs_and_its_comments(lines: list[BoardLine]) -> None:
-    text = latex(over_targets([line for line in lines if line.point == "calm"], ADVANTAGES), ["fedbench table", "suite s (abc)"])
+    text = latex(one_point(lines), ["fedbench table", "suite s (abc)"])
     assert text.startswith("% fedbench table\n% suite s (abc)\n% Needs \\usepackage{booktabs}.\n")
     for rule in ("toprule", "midrule", "bottomrule"):
         assert text.count(rf"\{rule}") == 1
-    assert r"fast\textsuperscript{1} & $\bullet$$\circ$~$2.4 \pm 0.4$ & " in text
-    assert r"slow\_one & $12.4 \pm 0.4$ & " in text
-    assert r"never & \multicolumn{2}{c}{miss 5/5}" in text
-    assert r"\textsuperscript{1}~public \& free data." in text
+    assert rf"\multicolumn{{7}}{{@{{}}l}}{{\emph{{{UNKNOWN}: 80 \%}}}} \\" in text
+    assert r"fast & $\bullet$~2.4 &  & $\bullet$~1.00 & [" in text
+    assert r"slow\_one & 12.4 &  & " in text
+    assert r"never & \multicolumn{2}{c}{miss 5/5} & \multicolumn{2}{c}{never}" in text
     assert r"\textbf" not in text
     assert r"\multicolumn{2}{c}{80 \%}" in text
-    assert "all targets" not in text  # of one
 
 
-def test_a_mean_with_misses_is_a_lower_bound() -> None:
-    grid = over_targets([of("a", hits=1), of("a", target=0.5), of("a", target=0.6, hits=0), of("b", half_width=None)], {})
-    assert r"a & $\geq 12.3 \pm 0.6$ & miss 3/4 & $12.3 \pm 0.6$ &  & \multicolumn{2}{c}{miss 4/4} \\" in latex(grid, [])
+def test_a_cost_with_misses_is_a_lower_bound() -> None:
+    bound, none = Ratio(1.5, 1.25, math.inf), Ratio(2.0, 0.0, math.inf)
+    lines = [of("a", hits=1, regret=bound), of("a", target=0.5, regret=None), of("a", target=0.6, hits=0), of("b", regret=none)]
+    grid = over_targets(lines)
+    assert r"a & $\geq$ 12.3 & miss 3/4 & $\geq$ 1.50 & [1.25, $\infty$] & 12.3 &  & \multicolumn{2}{c}{miss 4/4} \\" in latex(
+        grid, []
+    )
     text = markdown(grid, [])
-    assert "| a | ≥ 12.3 ± 0.6, miss 3/4 | 12.3 ± 0.6 | miss 4/4 |" in text
-    assert "| b | 12.3 | – | – |" in text
-    assert "≥ is a lower bound" in text
+    assert "| a | ≥ 12.3 miss 3/4 | ≥ 1.50 [1.25, ∞] | 12.3 | miss 4/4 |" in text
+    assert "| b | 12.3 | 2.00 | – | – |" in text, "too few seeds for an interval"
+    assert "≥ a lower bound" in text
 
 
-def test_points_side_by_side_and_references_last(lines: list[BoardLine]) -> None:
-    more = [*lines, of("pooled", place=None), of("pooled", "rough", place=None)]
-    grid = over_points(more, ["pooled", "fast", "slow_one", "never"], {})
+def test_who_is_alone_or_without_a_verdict() -> None:
+    lines = [of("a", regret=None), of("b", system="all clients at work", has_verdict=False, regret=None)]
+    text = markdown(over_targets(lines, {"c": "it has 2 seeds"}), [])
+    assert "| a | 12.3 | alone |" in text
+    assert "| b | 12.3 | ? |" in text
+    assert "? no verdict" in text
+    assert text.rstrip().endswith("Not compared: c, it has 2 seeds.")
+
+
+def test_points_side_by_side_system_by_system(lines: list[BoardLine]) -> None:
+    more = [*lines, of("pooled", system="", regret=None), of("pooled", "rough", system="", regret=None), of("alone", regret=None)]
+    grid = over_points(more, [TEN, UNKNOWN, ""], ["pooled", "fast", "slow_one", "never", "alone"])
     assert grid.heads == ("calm", "rough")
-    assert [row.name for row in grid.rows] == ["fast", "slow_one", "never", "pooled"]
+    assert [(block.title, [row.name for row in block.rows]) for block in grid.blocks] == [
+        (TEN, ["alone"]),
+        (UNKNOWN, ["cheapest, cost", "fast", "slow_one", "never"]),
+        ("references, not compared", ["pooled"]),
+    ]
     text = markdown(grid, ["a --> b"])
-    assert "| (pooled) | 12.3 ± 0.6 | 12.3 ± 0.6 |" in text
-    assert "| never | miss 5/5 | – |" in text
+    assert "| pooled | 12.3 | 12.3 |" in text
+    assert "| alone | 12.3 | – |" in text
+    assert "| cheapest, cost | 2.4 | 4.4 |" in text
+    assert "| never | never | – |" in text
     assert text.startswith("<!--\na -- b\n-->\n\n| algorithm | calm | rough |")
-    assert "references" in text
-    assert r"(pooled) & $12.3 \pm 0.6$ &  & $12.3 \pm 0.6$ &  \\" in latex(grid, [])
+    assert r"pooled & 12.3 &  & 12.3 &  \\" in latex(grid, [])
 
 
 def test_a_wide_table_goes_on_below() -> None:
-    grid = over_points([of("a", f"p{i}") for i in range(9)], ["a"], {})
-    for letters, count in ((200, 1), (50, 3), (1, 9)):
+    grid = over_points([of(name, f"p{i}") for i in range(9) for name in "ab"], [TEN], ["a", "b"])
+    for letters, count in ((300, 1), (60, 5), (1, 9)):
         text = latex(grid, [], letters)
         assert text.count(r"\begin{tabular}") == count
         assert all(text.count(f"{{p{i}}}") == 1 for i in range(9))
 
 
 def test_csv_has_all_digits_and_is_tidy(lines: list[BoardLine]) -> None:
-    text = as_csv(lines, ["fedbench table"], ADVANTAGES)
+    text = as_csv(lines, ["fedbench table"])
     assert text.startswith("# fedbench table\n")
     rows = list(csv.DictReader(io.StringIO(text.partition("\n")[2])))
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == len(lines)
     for row, line in zip(rows, lines, strict=True):
-        assert float(row["seconds"]) == line.mean
-        assert float(row["half_width"]) == line.half_width
-        assert (row["target"] == "") == (line.target is None)
+        assert float(row["seconds"]) == line.cost
+        assert row["regret"] == ("" if line.regret is None else repr(line.regret.value))
+        assert row["regret_high"] == ("" if line.regret is None or math.isinf(line.regret.high) else repr(line.regret.high))
+        assert (row["target"] == "") == (line.target is None) == (row["in_set"] != "")
         assert row["lower_bound"] == str(int(line.hits < line.attempts))
-        assert row["first_like_for_like"] == ("" if line.point == "rough" else str(int(bool(line.first_alike))))
-    assert rows[0]["advantages"] == "public & free data"
 
 
 def test_columns_of_csv_are_documented() -> None:
@@ -111,16 +133,16 @@ def test_escaped_text_has_no_command_and_is_ascii(text: str) -> None:
 
 
 def test_hostile_names(tmp_path: Path) -> None:
-    grid = over_targets([of(HOSTILE)], {HOSTILE: [HOSTILE]})
+    grid = over_targets([of(HOSTILE)], {HOSTILE: HOSTILE})
     assert r"\input" not in latex(grid, [])
     (row,) = (line for line in markdown(grid, []).splitlines() if "passwd" in line and line.startswith("|"))
-    assert row.replace(r"\|", "").count("|") == 3
+    assert row.replace(r"\|", "").count("|") == 4
     assert "<b>" not in row
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex")
 def test_latex_compiles(tmp_path: Path, lines: list[BoardLine]) -> None:
-    tables = [over_points(lines, ["fast", "never", "slow_one"], ADVANTAGES), over_targets([of(HOSTILE)], {HOSTILE: [HOSTILE]})]
+    tables = [over_points(lines, [UNKNOWN], ["fast", "never", "slow_one"]), over_targets([of(HOSTILE)], {HOSTILE: HOSTILE})]
     body = "\n".join(latex(table, [HOSTILE]) for table in tables)
     (tmp_path / "a.tex").write_text(rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{body}\end{{document}}")
     made = subprocess.run(

@@ -77,7 +77,7 @@ def test_without_scripts(visit: Open, site: Path, address: str) -> None:
         page.get_by_role("link", name="Overview").click()
         page.get_by_role("link", name="calm").first.click()
     assert page.get_by_role("heading", name="calm", level=1).is_visible()
-    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="fedavg"))
+    row = page.locator(".results").get_by_role("row").filter(has=page.get_by_role("rowheader", name="fedavg"))
     assert "5 finished" in row.inner_text()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import csv
 import io
 import json
@@ -13,11 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page, expect
 
-from fedbench.leaderboard import write
-from tests.conftest import record
 from tests.leaderboard.browser.conftest import ALGORITHMS, Open
 from tests.leaderboard.reading import HOSTILE
-from tests.leaderboard.suite import DOCUMENT, full
 
 
 def names(page: Page) -> list[str]:
@@ -28,29 +24,32 @@ def cells(page: Page, title: str) -> list[str]:
     return page.locator(f'.browse tbody td[data-label="{title}"]').all_inner_texts()
 
 
-def test_it_begins_with_one_point_and_the_earliest_row(visit: Open, site: Path) -> None:
+def test_it_begins_with_one_board_and_the_cheapest_row(visit: Open, site: Path) -> None:
     page = visit(site, "table.html")
-    assert len(names(page)) == 10
+    assert len(names(page)) == 8
     assert set(cells(page, "Point")) == {"calm"}
-    assert page.locator("#count").inner_text() == "10 of 30 rows"
-    assert names(page)[-1] == "fednova", "who reaches no target is last"
-    assert "no target" in cells(page, "Time to the targets")[-1]
+    assert set(cells(page, "System")) == {"10 clients at work"}
+    assert page.locator("#count").inner_text() == "8 of 30 rows"
+    assert cells(page, "Regret")[0].startswith("1.00 [")
+    assert cells(page, "In the set")[0] == "● yes"
+    assert "fednova" in names(page)[-3:], "those who hold no target are last"
+    assert "no target" in cells(page, "Cost")[-1]
     assert page.url.endswith("table.html"), "the first view needs nothing in the address"
 
 
 def test_filters_order_and_columns_are_in_the_address(visit: Open, site: Path) -> None:
     page = visit(site, "table.html")
-    for name, value in (("point", ""), ("family", "synchronous"), ("memory", "yes")):
+    for name, value in (("point", ""), ("system", ""), ("family", "synchronous"), ("memory", "yes")):
         page.locator(f"#filters [name={name}]").select_option(value)
     page.locator(".browse thead button", has_text="Test accuracy").click()
     page.locator("summary", has_text="Columns").click()
     page.get_by_role("checkbox", name="Updates").check()
-    page.get_by_role("checkbox", name="Traffic").uncheck()
+    page.get_by_role("checkbox", name="Held").uncheck()
     seen, heads = names(page), page.locator(".browse thead th").all_inner_texts()
     assert set(seen) == {"scaffold", "feddyn"}
     assert len(seen) == 6
     assert "Updates" in " ".join(heads)
-    assert "Traffic" not in " ".join(heads)
+    assert "Held" not in " ".join(heads)
     accuracies = [float(text.split()[0]) for text in cells(page, "Test accuracy")]
     assert accuracies == sorted(accuracies, reverse=True)
     again = visit(site, page.url.rpartition("/")[2])
@@ -58,7 +57,7 @@ def test_filters_order_and_columns_are_in_the_address(visit: Open, site: Path) -
     assert again.locator(".browse thead th").all_inner_texts() == heads
     assert again.locator("#filters [name=family]").input_value() == "synchronous"
     again.get_by_role("button", name="Reset").click()
-    assert len(names(again)) == 10
+    assert len(names(again)) == 8
     assert "#" not in again.url.rstrip("#")
 
 
@@ -79,12 +78,9 @@ def test_the_word_all_is_a_word(visit: Open, site: Path) -> None:
 
 
 def test_rows_of_several_boards_are_not_compared(visit: Open, site: Path) -> None:
-    page = visit(site, "table.html#point=*")
-    assert (
-        page.locator("#count")
-        .inner_text()
-        .endswith("they are of several boards, between which standings and times are not compared")
-    )
+    for address in ("table.html#point=*", "table.html#system=*"):
+        page = visit(site, address)
+        assert page.locator("#count").inner_text().endswith("they are of several boards, between which nothing is compared")
 
 
 def test_the_focus_stays_when_a_pin_goes(visit: Open, site: Path) -> None:
@@ -99,9 +95,9 @@ def test_the_focus_stays_when_a_pin_goes(visit: Open, site: Path) -> None:
 
 
 def test_words_find_names_and_options(visit: Open, site: Path) -> None:
-    page = visit(site, "table.html")
+    page = visit(site, "table.html#system=*")
     page.get_by_label("Algorithm", exact=True).fill("FEDBUFF lr=0.05")
-    assert names(page) == ["fedbuff[buffer_size=5]"]
+    assert names(page) == ["fedbuff[buffer_size=5,concurrency=10]"]
     page.get_by_label("Algorithm", exact=True).fill("alert")
     assert names(page) == [HOSTILE], "a hostile name is a name"
     page.get_by_label("Algorithm", exact=True).fill("nobody")
@@ -134,7 +130,7 @@ def test_a_drawer_says_where_a_row_is_from(visit: Open, site: Path) -> None:
 
 def test_pins_lead_to_a_comparison(visit: Open, site: Path) -> None:
     page = visit(site, "table.html")
-    for name in ("fedavg", "fadas", "fednova", "scaffold"):
+    for name in ("fedavg", "fadas[concurrency=10]", "fednova", "scaffold"):
         page.get_by_role("checkbox", name=f"Pin {name} at calm, given").check()
     fifth = page.get_by_role("checkbox", name="Pin feddyn at calm, given")
     fifth.click()
@@ -143,51 +139,43 @@ def test_pins_lead_to_a_comparison(visit: Open, site: Path) -> None:
     page.get_by_role("link", name="Compare 3").click()
     page.locator("#comparison path.line").first.wait_for()
     text = page.locator("#comparison").inner_text()
-    assert "fedavg (given) reaches the targets earlier than fadas (given), by at least " in text
-    assert "fadas (given) misses targets, which count with the budget." in text
-    assert "fadas (given) misses targets, which count with the budget, so who is earlier is not known." in text, (
-        "fednova has none"
+    assert re.search(
+        r"fedavg \(given\) [\d.]+ s, fadas\[concurrency=10\] \(given\) no target: fedavg \(given\) costs less; .* "
+        r"≤ 0\.\d\d \[0\.00, 0\.\d\d\]",
+        text,
     )
+    assert "fadas[concurrency=10] (given) and fednova (given): neither holds a target." in text
     assert page.locator("#comparison figure path.line").count() == 3
     page.get_by_role("button", name="Take a-board/calm/fednova/given away").click()
     expect(page.locator("#comparison figure path.line")).to_have_count(2)
     page.locator("#choose input").fill("a-board/rough/fedavg/given")
     page.get_by_role("button", name="Add").click()
-    expect(page.locator("#comparison")).to_contain_text("of different scenarios; their times are not compared")
+    expect(page.locator("#comparison")).to_contain_text("of different scenarios. Seconds are never compared between them.")
     again = visit(site, page.url.rpartition("/")[2])
     expect(again.locator("#comparison thead th")).to_have_count(3)  # the address holds the rows
 
 
-def test_the_intervals_of_a_comparison(visit: Open, site: Path) -> None:
-    """The same as on the board: they hold together over its 45 pairs."""
-    from fedbench.analysis.statistics import paired_difference, t_factor
+def test_the_ratio_of_a_comparison_is_that_of_the_board(visit: Open, site: Path) -> None:
+    from fedbench.leaderboard.formats import ratio
     from tests.leaderboard.reading import document
 
     rows = {one["label"]: one for one in document(site)["boards"]["given"]["calm"]}
-    a, b = ({int(seed): value for seed, value in rows[name]["seconds"].items()} for name in ("fedavg", "fadas"))
-    found = paired_difference(a, b)
-    assert found.mean is not None
-    assert found.std is not None
-    half = max(1.0, t_factor(5, 1 - 0.05 / 45) * found.std / 5**0.5)
-    page = visit(site, "compare.html#rows=a-board%2Fcalm%2Ffedavg%2Fgiven+a-board%2Fcalm%2Ffadas%2Fgiven")
-    low, high = (f"{value:.{2 if abs(value) < 1 else 1}f}" for value in (abs(found.mean) - half, abs(found.mean) + half))
-    expected = f"[{low}, {high}] over 5 seeds"
-    expect(page.locator("#comparison")).to_contain_text(expected)
+    value, interval = ratio(rows["fedavg"]["against"]["scaffold"])
+    sign = "" if value[0] in "≥≤" else "= "
+    page = visit(site, "compare.html#rows=a-board%2Fcalm%2Ffedavg%2Fgiven+a-board%2Fcalm%2Fscaffold%2Fgiven")
+    expect(page.locator("#comparison")).to_contain_text(f"fedavg (given) / scaffold (given) {sign}{value} {interval}.")
 
 
-def test_one_step_of_a_logarithmic_grid_is_never_told_apart(visit: Open, tmp_path: Path) -> None:
-    """The later of 5 and 10 s is known to 10 - 10 / 1.05 s, though all seeds differ by 5 s."""
-    points = [one | {"every_seconds": None, "ratio": 1.05} for one in DOCUMENT["points"]]
-    boards = copy.deepcopy(DOCUMENT["boards"])
-    for row in (row for board in boards.values() for rows in board.values() for row in rows):
-        row["seconds"] = {seed: row["seconds"][seed] for seed in ("0", "1", "2")}  # as many as there are runs
-    write([full(record, points=points, boards=boards)], tmp_path)
-    page = visit(tmp_path, "compare.html#rows=made-up%2Fcalm%2Ffast%2Ftuned+made-up%2Fcalm%2Fcrowd%2Ftuned")
-    expect(page.locator("#comparison")).to_contain_text("by 5.0 s [4.5, 5.5] over 3 seeds")
+def test_rows_of_different_systems_have_no_interval(visit: Open, site: Path) -> None:
+    page = visit(site, "compare.html#rows=a-board%2Fcalm%2Ffedavg%2Fgiven+a-board%2Fcalm%2Ffedecho%2Fgiven")
+    text = page.locator("#comparison .sentences").inner_text()
+    assert re.search(r"fedavg \(given\) [\d.]+ s, fedecho \(given\) no target: no board compares them", text)
+    assert "public data" in text
+    assert "[" not in text
 
 
 def test_what_is_seen_is_what_is_taken_away(visit: Open, site: Path, tmp_path: Path) -> None:
-    page = visit(site, "table.html#point=rough&sort=algorithm&order=descending")
+    page = visit(site, "table.html#point=rough&system=*&sort=algorithm&order=descending")
     seen = names(page)
     content = {}
     for kind in ("CSV", "JSON", "Parquet"):
@@ -203,7 +191,7 @@ def test_what_is_seen_is_what_is_taken_away(visit: Open, site: Path, tmp_path: P
         assert [row["algorithm"] for row in rows] == seen
         assert sorted(row["algorithm"] for row in rows) == sorted(ALGORITHMS)
     assert from_parquet == from_json
-    assert [float(row["seconds"]) for row in from_csv] == [row["seconds"] for row in from_json]
+    assert [float(row["cost"]) for row in from_csv] == [row["cost"] for row in from_json]
     assert from_json[0]["command"].startswith("fedbench run rough -a ")
 
 
@@ -228,8 +216,8 @@ def test_thousands_of_rows_come_in_parts(visit: Open, site: Path, tmp_path: Path
     place = given["fields"].index("id")
     many = [[*row[:place], f"{row[place]}-{i}", *row[place + 1 :]] for i in range(500) for row in given["rows"][:10]]
     script.write_text(f"window.fedbench = {json.dumps({**given, 'rows': many})};\n")
-    page = visit(folder, "table.html")
-    assert page.locator("#count").inner_text() == "5,000 of 5,000 rows"
+    page = visit(folder, "table.html#system=*")
+    assert page.locator("#count").inner_text().startswith("5,000 of 5,000 rows")
     assert len(names(page)) == 100
     page.get_by_role("button", name="Show 100 more rows").click()
     assert len(names(page)) == 200

@@ -9,10 +9,8 @@ from fedbench.results.record import Record
 from fedbench.suites.findings.results import Results
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import TUNED, Tuned
-from tests.conftest import BUDGET, TARGET, record
+from tests.analysis.runs_made_up import SCATTER, SEEDS, arriving
 
-SCATTER = (0.0, 0.5, 1.0, 0.25, 0.75, 0.1, 0.6, 0.9, 0.3, 0.4)
-SEEDS = len(SCATTER)
 Seconds = Mapping[str, float | None]
 """By selector the mean second at which its runs arrive; None: never."""
 
@@ -37,19 +35,18 @@ def runs(selector: str, point: str, second: float | None, tuned: bool, **more: A
     """Returns one run a seed."""
     found = []
     for seed, late in enumerate(SCATTER):
-        at = 10.0 if second is None else second + late
-        curve = (0.1, 0.5, 0.6) if second is None else (0.1, TARGET, 0.9)
-        one = record(selector, seed, curve, seconds=(0, at, BUDGET), scenario=point, scenario_hash=point, **more)
+        at = None if second is None else second + late
+        one = arriving(selector, seed, at, scenario=point, scenario_hash=point, **more)
         one.meta["run_id"] += "-tuned" * tuned
         one.meta["digests"]["result"] = f"{selector} {point} {seed} {tuned}"
         found.append(one)
     return found
 
 
-def results(tuned: Mapping[str, Seconds], published: Mapping[str, Seconds], of: Suite | None = None) -> Results:
+def results(tuned: Mapping[str, Seconds], default: Mapping[str, Seconds], of: Suite | None = None) -> Results:
     """By point, then by selector."""
     seats: dict[str, dict[str, list[Record]]] = {}
-    for kind, given in (("", published), (TUNED, tuned)):
+    for kind, given in (("", default), (TUNED, tuned)):
         for point, by_selector in given.items():
             for selector, second in by_selector.items():
                 seats.setdefault(point, {})[selector + kind] = runs(selector, point, second, bool(kind))

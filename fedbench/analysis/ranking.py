@@ -1,0 +1,69 @@
+"""The rows of one group of a scenario, compared on one axis."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from fedbench.analysis import resolution as resolutions
+from fedbench.analysis.best import Comparison, Ratio
+from fedbench.analysis.groups import Group
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The rows of one group, compared on one axis.
+
+    found: the comparison, None if no target gets a verdict.
+    targets: those that get one.
+    """
+
+    group: Group
+    axis: str
+    targets: tuple[float, ...]
+    found: Comparison | None
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return () if self.found is None else self.found.costs.rows
+
+    @property
+    def leader(self) -> str | None:
+        """Returns the row with the smallest cost, None without a verdict or if nobody reaches a
+        target."""
+        return None if self.found is None or self.found.leader is None else self.rows[self.found.leader]
+
+    @cached_property
+    def best(self) -> list[str]:
+        """Returns the set of the best, from the smallest cost to the largest; empty with fewer than
+        three seeds."""
+        if self.found is None or not self.found.is_known:
+            return []
+        return [self.rows[k] for k in self.found.order if self.found.in_set[k]]
+
+    def cost(self, row: str) -> float | None:
+        """Returns the geometric mean cost of a row, None without a verdict."""
+        return None if self.found is None else math.exp(self.found.costs.score[self.rows.index(row)])
+
+    def regret(self, row: str) -> Ratio | None:
+        """Returns the cost of a row over that of the cheapest, None without a verdict."""
+        return None if self.found is None else self.found.regret(self.rows.index(row))
+
+    def pair(self, first: str, second: str) -> Ratio | None:
+        """Returns the cost of a row over that of another, with the interval of this pair alone."""
+        return None if self.found is None else self.found.pair(self.rows.index(first), self.rows.index(second))
+
+    def misses(self, row: str) -> bool:
+        """Returns whether a row misses a target that gets a verdict, with some seed."""
+        return self.found is not None and bool(self.found.costs.missed[:, self.rows.index(row)].any())
+
+    @cached_property
+    def resolution(self) -> float | None:
+        """Returns the smallest ratio that this board shows with probability 0.8."""
+        return None if self.found is None else resolutions.resolution(self.found)
+
+    @cached_property
+    def stability(self) -> float | None:
+        """Returns in what share of splits both halves of the seeds have the same leader."""
+        return None if self.found is None else resolutions.stability(self.found)

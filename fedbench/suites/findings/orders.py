@@ -1,0 +1,87 @@
+"""Whether two suites order the rows that both have alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedbench.analysis import bootstrap
+from fedbench.analysis.board import Rows
+from fedbench.analysis.bootstrap import Floats, Interval, Strata
+from fedbench.analysis.costs import Costs, costs, resolved
+from fedbench.suites.findings.numbers import rankings
+from fedbench.suites.findings.results import Results
+
+LEAST = 3
+"""With fewer rows there is no order to agree on."""
+
+
+def overall(one: Results, other: Results, point: str) -> Interval | None:
+    """Returns the agreement of the orders of all tuned rows that both compare at a point, whatever
+    their groups, at the targets that then get a verdict."""
+    first, second = _costs(one, point), _costs(other, point)
+    return None if first is None or second is None else agreement(first, second)
+
+
+def in_group(one: Results, other: Results, kind: str, point: str) -> Interval | None:
+    """Returns the agreement of the orders within a kind of group."""
+    first, second = (rankings(side, kind).get(point) for side in (one, other))
+    if first is None or second is None or first.found is None or second.found is None:
+        return None
+    return agreement(first.found.costs, second.found.costs)
+
+
+def by_version_1(one: Results, other: Results, point: str) -> Interval | None:
+    """Returns `overall` by version 1 of the rules: first touch, and the arithmetic mean over all
+    targets."""
+    rows = shared(one, other, point)
+    strata = {name: _touched(side, point).among(rows).spent.mean(axis=2) for name, side in (("first", one), ("second", other))}
+    return bootstrap.estimate(strata, _tau) if len(rows) >= LEAST else None
+
+
+def shared(one: Results, other: Results, point: str) -> list[str]:
+    """Returns the rows that both suites compare at a point."""
+    return [row.row for row in one.tuned[point].ranked if (found := other.tuned[point].of(row.row)) and found.ranking]
+
+
+def shared_in_group(one: Results, other: Results, kind: str, point: str) -> list[str]:
+    """Returns the rows that both suites compare at a point within a kind of group."""
+    first, second = (rankings(side, kind).get(point) for side in (one, other))
+    return [] if first is None or second is None else [row for row in first.rows if row in second.rows]
+
+
+def agreement(first: Costs, second: Costs) -> Interval | None:
+    """Returns Kendall's tau-b between the orders, by cost, of the rows that both have: 1 for the
+    same order, -1 for the opposite one. A draw of seeds in which all rows have the same cost counts
+    as 0. None with fewer than LEAST such rows.
+
+    Source: Kendall 1945.
+    """
+    rows = [row for row in first.rows if row in second.rows]
+    if len(rows) < LEAST:
+        return None
+    strata = {name: one.among(rows).log.mean(axis=2) for name, one in (("first", first), ("second", second))}
+    return bootstrap.estimate(strata, _tau)
+
+
+def _tau(means: Strata) -> Floats:
+    first, second = (np.sign(means[name][:, :, None] - means[name][:, None, :]) for name in ("first", "second"))
+    agree = (first * second).sum(axis=(1, 2))
+    most = np.sqrt((first**2).sum(axis=(1, 2)) * (second**2).sum(axis=(1, 2)))
+    return np.asarray(np.divide(agree, most, out=np.zeros_like(agree), where=most > 0), np.float64)
+
+
+def _costs(results: Results, point: str) -> Costs | None:
+    rows = _rows(results, point)
+    found = costs(rows)
+    every = next(iter(rows.values()))[0].meta["spec"]["scenario"]["evaluation"].get("every_seconds")
+    targets = resolved(found, every)
+    return found.at(targets) if targets else None
+
+
+def _touched(results: Results, point: str) -> Costs:
+    return costs(_rows(results, point), rule="touch")
+
+
+def _rows(results: Results, point: str) -> Rows:
+    rows = results.complete(tuned=True)[point]
+    return {one.row: rows[one.row] for one in results.tuned[point].ranked}

@@ -1,0 +1,40 @@
+"""Whether two suites order their rows alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from fedbench.suites.findings.orders import _tau, by_version_1, in_group, overall, shared, shared_in_group
+from tests.suites.findings.made_up import results, suite
+
+ONE = {"calm": {"fedavg": 4, "fedprox": 8, "fedbuff": 12, "asysg": 2, "centralised": 1}}
+OTHER = {"calm": {"fedavg": 12, "fedprox": 8, "fedbuff": 4, "asysg": 2, "fedasync": 3}}
+TEN = "10 clients at work"
+
+
+def test_orders_that_agree_and_orders_that_do_not() -> None:
+    one, other = results(ONE, {}), results(OTHER, {}, suite("second", points=("calm",)))
+    assert shared(one, other, "calm") == ["fedavg", "fedprox", "fedbuff", "asysg"]
+    assert shared_in_group(one, other, TEN, "calm") == ["fedavg", "fedprox", "fedbuff"]
+    assert in_group(one, other, TEN, "calm") == (-1, -1, -1)
+    assert in_group(one, one, TEN, "calm") == (1, 1, 1)
+    assert overall(one, other, "calm") == (0, 0, 0), "asysg is before all others in both: three pairs of six agree"
+    assert by_version_1(one, other, "calm") == (0, 0, 0)
+    assert shared_in_group(one, other, TEN, "rough") == []
+
+
+def test_two_rows_have_no_order_to_agree_on() -> None:
+    few = results({"calm": {"fedavg": 4, "fedprox": 8}}, {})
+    assert in_group(few, few, TEN, "calm") is None
+    assert overall(few, few, "calm") is None
+    assert by_version_1(few, few, "calm") is None
+
+
+def test_tau_is_scipys() -> None:
+    generator = np.random.default_rng(0)
+    means = {"first": generator.integers(0, 5, (50, 8)).astype(float), "second": generator.normal(size=(50, 8))}
+    expected = [kendalltau(one, other).statistic for one, other in zip(means["first"], means["second"], strict=True)]
+    assert _tau(means) == pytest.approx(expected)
+    assert _tau({"first": np.ones((2, 3)), "second": np.ones((2, 3))}).tolist() == [0, 0], "rows alike have no order"

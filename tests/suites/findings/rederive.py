@@ -1,0 +1,249 @@
+"""Derives numbers of the page of findings from archives and the text of docs/rules.md alone.
+
+Usage: python tests/suites/findings/rederive.py [FOLDER with findings.md, suites and tuned]
+Rules are quoted; "read as" is what the page means where they say less. Numbers agree to their
+digits, ends of resampled intervals to 0.02, or "by luck" to 4 standard errors of a percentile of
+10,000 draws; else it exits with 1. Which algorithms a table has is believed."""
+
+import functools
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from scipy import optimize, special, stats
+
+FOLDER = Path(*sys.argv[1:] or [Path(__file__).resolve().parents[3] / "results"])
+CURVE = ["seconds", "gradient_evaluations", "bytes", "version", "test_accuracy"]
+
+
+def row_of(there, selector, options):
+    """The row that has these options, and the fewest others; archives do not name defaults."""
+    name, said = selector.split("[")[0], re.findall(r"\w+=\w+", selector)
+    fits = [key for key, row in there.items() if row[0]["name"] == name and options.items() <= row[0]["options"].items()]
+    fits.sort(key=lambda key: (-sum(x in key for x in said), key.count("=")))
+    return there[fits[0]] if fits else None
+
+
+@functools.cache
+def load(suite):
+    """{(point, name): the row with tuned options, its runs by seed}, algorithms not in rounds."""
+    runs = pq.read_table(FOLDER / "suites" / suite / "runs.parquet").to_pylist()
+    table = pq.read_table(FOLDER / "suites" / suite / "curves.parquet", columns=CURVE)
+    curves, end, rows, tuned = [column.to_numpy() for column in table.columns], 0, {}, {}
+    for run in runs:
+        said, end = json.loads(run["specification"]), end + run["points"]
+        seconds, *counts, run["version"], run["accuracy"] = (curve[end - run["points"] : end] for curve in curves)
+        run["spent"] = np.array([np.rint(seconds * 1e9), *counts]).astype(np.int64)  # "as whole nanoseconds"
+        run.update(said["scenario"] | said["algorithm"] | json.loads(run["rest"])["ledger"])
+        rows.setdefault(said["scenario_hash"], {}).setdefault(run["selector"], {})[run["seed"]] = run
+    for point, lines in re.findall(r'^  "(.+)":\n((?:    .*\n)+)', (FOLDER / "tuned" / f"{suite}.yaml").read_text(), re.M):
+        chosen = {key: json.loads(choice)["options"] for key, choice in re.findall(r'"(.+?)": (.*)', lines)}
+        names = [key if key.split("[")[0] in chosen else key.split("[")[0] for key in chosen]
+        found = [[row_of(there, *choice) for choice in chosen.items()] for there in rows.values()]
+        (found,) = filter(all, found)  # the scenario that has all that was chosen for the point
+        tuned |= {(point, name): row for name, row in zip(names, found, strict=True)}
+    return tuned, {run["name"] for run in runs if run["messages_peak"] > 1}  # jobs at different models at work together
+
+
+def costs(run, value, touch):
+    """Log costs by axis, whether it is a miss, logs of costs over those an evaluation before."""
+    ns, good, done, size = run["spent"][0], run["accuracy"] >= np.float32(value), run["state"] == "finished", run["points"]
+    models = np.cumsum(np.diff(run["version"], prepend=run["version"][0]) != 0)
+    # "In [t, 1.2 t]; fewer than three different models: it goes on until the first of the third"
+    end = np.maximum(np.searchsorted(models, models + 2), np.searchsorted(5 * ns, 6 * ns, side="right") - 1)
+    end = np.arange(size) if touch else np.where(6 * ns > 5 * ns[-1], size, end)
+    held = [k for k in np.flatnonzero(good & done) if end[k] < size and good[k : end[k] + 1].all()]
+    censored = np.flatnonzero(np.r_[True, ~good])[-1] % size if done else 0  # "a run that ends before is censored at t"
+    at, log = held[0] if held else censored or size - 1, np.log(np.maximum(1, run["spent"]))  # "at least 1 nanosecond"
+    cost = log[:, at] if done else [np.log(run["budget"]["seconds"] * 1e9), *log[1:, at]]  # "it counts with the whole budget"
+    return [*cost, not held, *((log[:, at] - log[:, max(0, at - 1)]) * bool(held or censored))]
+
+
+def mean(x, keep):  # over what is kept; 0 where nothing is
+    return np.where(keep, x, 0).sum(-1) / np.maximum(1, keep.sum(-1))
+
+
+def scatter(y, seeds):
+    """S: of "y less its mean over all K rows of the group and then less its mean over seeds"."""
+    r = y - y.mean(-2, keepdims=True)
+    return (np.where(seeds, r - mean(r, seeds)[..., None], 0) ** 2).sum(-1) / np.maximum(1, seeds.sum(-1) - 1)
+
+
+class Board:
+    """Rows of a group at a point, over the targets that get a verdict."""
+
+    def __init__(self, suite, point, names, version=2):
+        tuned, stream = load(suite)
+        self.point, self.names, self.best, run = point, names, [0], tuned[point, names[0]][0]
+        self.targets = [target["value"] for target in run["targets"]]
+        rows = [[tuned[point, name][seed] for seed in sorted(tuned[point, name])] for name in names]
+        found = [[[costs(run, target, version == 1) for target in self.targets] for run in row] for row in rows]
+        grid, found = np.diff(run["spent"][0]), np.moveaxis(found, 3, 0)
+        least = 10 * grid[0] if version == 2 and (grid == grid[0]).all() else 0  # "fewer than ten steps of the grid"
+        verdict = np.exp(found[0].mean(1).min(0)) >= least  # "the earliest row, by its geometric mean over seeds"
+        self.targets, found = [x for x, there in zip(self.targets, verdict, strict=True) if there], found[..., verdict]
+        self.shown = ", ".join(f"{100 * x:g}" for x in self.targets) + " %"
+        self.log, self.missed, self.step, self.seeds = found[:3], found[3] > 0, found[4:], found.shape[2]
+        self.stream, self.never = np.array([name.split("[")[0] in stream for name in names]), self.missed.all((1, 2))
+        self.lower, self.y = self.missed.any((1, 2)), self.log.sum(3) / max(1, len(self.targets))
+        if version == 1:  # "took the first touch of a target, the arithmetic mean over all targets", a miss with the budget
+            self.y = np.where(self.missed, run["budget"]["seconds"], np.exp(self.log) / 1e9).mean(3)
+
+    def judge(self, v0, f0):
+        """Regrets with ends, the set, the cheapest row, by axis, from what v is moderated to."""
+        i, j, k = self.missed[:, None], self.missed, len(self.names)
+        assert k > 2, "a group of two rows is not covered"
+        x, keep, other = self.log[:, :, None] - self.log[:, None], ~(i & j), ~np.eye(k, dtype=bool)
+        x, seeds, rows = np.where(j & ~i, np.minimum(x, 0), x), keep.any(-1), keep[:, :, None]  # "only j misses: at most 0"
+        low, d = (mean(mean(x, keep), seeds) for x in (x, np.where(i & ~j, np.maximum(x, 0), x)))  # "only i misses: at least 0"
+        n, f0, v0 = seeds.sum(-1), np.minimum(f0, k - 1)[:, None, None], v0[:, None, None, None]
+        s = scatter(mean(self.log[:, None, None], rows), seeds[:, :, None])
+        least = mean(mean(self.step[:, None, None] ** 2 / 12, rows), seeds[:, :, None])  # "at least the mean of s^2 / 12"
+        v = np.maximum(k / (k - 2) * (s - s.sum(-1, keepdims=True) / (k * (k - 1))), least)
+        v = (f0[..., None] * v0 + (n[..., None] - 1) * v) / np.where(n < 3, np.nan, f0 + n - 1)[..., None]
+        a, b = np.einsum("xiji->xij", v), np.einsum("xijj->xij", v)
+        freedom = (a + b) ** 2 / (a**2 + b**2) * (f0 + n - 1)  # "of Welch 1947"
+        low -= stats.t.ppf(1 - 0.05 / (k - 1), freedom) * ((a + b) / np.maximum(1, n)) ** 0.5
+        low = np.where(other & ~np.isnan(low), low, -np.inf)  # "with fewer than three seeds nothing is told apart"
+        self.inside = ~(low > 0).any(2) & ~self.never
+        self.best = np.where(self.never, np.inf, np.where(other, d, -np.inf).max(2)).argmin(1)  # "the smallest largest d"
+        rival = other & self.inside[:, None]
+        self.beaten = (rival & (i & ~j).any((2, 3))).any(2)  # "misses a target that a row of the set reaches": the same seed
+        d, high = np.where(other, d, 0).max(2), np.where(rival, -low.swapaxes(1, 2), -np.inf).max(2)
+        self.regret, self.ends = np.exp(d), np.exp([low.max(2), np.maximum(d, high)])  # "at least the regret itself"
+
+    def spent(self, axis=0):  # by the cheapest row
+        x = np.exp(self.y[axis, (row := self.best[axis])].mean()) / (1e9, 1, 1e6)[axis]
+        shown = f"{round(x, max(0, 2 - int(np.floor(np.log10(x))))):,.12g}{(' s', '', ' MB')[axis]}"
+        return "never" if self.never[row] else "≥ " * int(self.lower[row]) + shown
+
+    def decision(self, axis):
+        """The cheapest row with its cost, and the others of the set, with regrets."""
+        regret, best = self.regret[axis], self.best[axis]
+        rest = [k for k in regret.argsort() if self.inside[axis, k] and k != best]
+        rest = [f"{self.names[k]} {'≥ ' * int(self.beaten[axis, k])}{regret[k]:.2f}" for k in rest]
+        rest[4:] = [f"{len(rest) - 4} more"] * (len(rest) > 4)
+        return f"**{self.names[best]}** {self.spent(axis)}" + "; " * bool(rest) + ", ".join(rest)
+
+    def cell(self, column, name):
+        if column.endswith("at work") or "fewest" in column:
+            return self.decision(1 if "gradients" in column else 2 if "bytes" in column else 0)
+        what, k = name if column == self.point else column, self.names.index(name) if name in self.names else 0
+        told = {"targets": self.shown, "algorithm": self.names[0], "cost": self.spent(), "cheapest, cost": self.spent()}
+        if what not in self.names:
+            return self.rounds() if "rounds" in what else told.get(what, "" if column == self.point else None)
+        (low, high), beaten = self.ends[:, 0, k], int(self.beaten[0, k])
+        text = f"{'≥ ' * beaten}{self.regret[0, k]:.2f} [{low:.2f}, {'∞' if beaten else f'{high:.2f}'}]"
+        return "never" if self.never[k] else f"**{text}**" if self.inside[0, k] else text
+
+    def rounds(self):
+        """As "the smallest cost of rows in rounds over that of the others" that reach a target."""
+        sides = [np.flatnonzero(~self.never & side) for side in (~self.stream, self.stream)]
+        if not all(map(len, sides)):
+            return ""
+        one, other = (self.lower[side[self.y[0, side].mean(1).argmin()]] for side in sides)
+        x = np.subtract(*((self.y[0] @ draws(self.seeds))[side].min(0) for side in sides))
+        return ("", "≤ ", "≥ ", "? ")[2 * one + other] + resampled(np.exp(x), self.seeds)
+
+
+def prior(boards, axis):
+    """(v0, f0), "fitted (Smyth 2004) to S K / (K - 1) of all rows without a miss"."""
+    found, half = [], (boards[0].seeds - 1) / 2
+    for board, rows in ((board, ~board.lower) for board in boards if sum(~board.lower) >= 3):  # "groups with at least three"
+        s = scatter(board.y[axis, rows], np.full((1, board.seeds), True)) * rows.sum() / (rows.sum() - 1)
+        found += [x for x in np.maximum(s, (board.step[axis, rows] ** 2 / 12).mean((1, 2))) if x > 0]  # "the same least value"
+    if len(found) < 4:
+        return 1.0, 0.0  # "fewer than four such rows"
+    e = np.log(found) - special.digamma(half) + np.log(half)
+    f = optimize.brentq(lambda f: special.polygamma(1, f) - max(1e-8, e.var(ddof=1) - special.polygamma(1, half)), 1e-6, 1e9)
+    return np.exp(e.mean() + special.digamma(f) - np.log(f)), 2 * f
+
+
+@functools.cache
+def boards(suite):  # by (system, point)
+    (tuned, _), found = load(suite), {}
+    for of, system, head, rows in TABLES:
+        names = dict.fromkeys(row["cost" in head] for row in rows if of == suite and {"targets", "cost"} & {rows[0][0], *head})
+        for point in dict.fromkeys(point for point, name in tuned if name in names):
+            board = Board(suite, point, [name for name in names if (point, name) in tuned])
+            found |= {(system, point): board} if board.targets else {}
+    v0, f0 = np.transpose([prior([*found.values()], axis) for axis in range(3)])
+    for board in (board for board in found.values() if len(board.names) > 1):
+        board.judge(v0, f0)
+    return found
+
+
+def draws(n, lot=0):
+    """The seeds' shares in all, and in "draws of n seeds, the same for all rows and points"."""
+    return np.c_[np.full(n, 1 / n), np.random.default_rng(lot).multinomial(n, np.full(n, 1 / n), 50_000).T / n]
+
+
+def resampled(x, n):
+    """The first, and "percentiles Phi(-sqrt(n / (n - 1)) t) from both ends" with their luck."""
+    q = stats.norm.cdf(-((n / (n - 1)) ** 0.5) * stats.t.ppf(0.975, n - 1))
+    luck = 4 * (q * (1 - q) * (1 / 10_000 + 1 / 50_000)) ** 0.5
+    ends = [np.quantile(x[1:], np.clip([p, p - luck, p + luck], 0, 1)) for p in (q, 1 - q)]
+    return f"{x[0]:.2f}" + " [{}, {}]".format(*("⟨{};{};{}⟩".format(*end) for end in ends)) * bool(np.ptp(x) > 1e-9)
+
+
+def always(suite, system, name):
+    """As "the geometric mean over points of its cost over the smallest cost of its group"."""
+    there = {point: (board, board.names.index(name)) for (where, point), board in boards(suite).items() if where == system}
+    y = {point: y[k] - y.min(0) for point, (board, k) in there.items() for y in [board.y[0] @ draws(board.seeds)]}
+    worst, n = max(y, key=lambda point: y[point][0]), next(iter(there.values()))[0].seeds
+    lower = "≥ " * any(board.lower[k] for board, k in there.values())
+    return lower + resampled(np.exp(np.mean([*y.values()], 0)), n), f"{np.exp(y[worst][0]):.2f}", worst
+
+
+def orders(point, *pair):
+    """Read as: all systems mixed are one group with verdicts, percentiles those of fewer seeds."""
+    alike, found = [boards(of)["10 clients at work", point] for of in pair], []
+    mixed = [(of, point, [name for at, name in load(of)[0] if at == point and name != "centralised"]) for of in pair]
+    for one, other in (alike, [Board(*of) for of in mixed], [Board(*of, version=1) for of in mixed]):
+        names = [name for name in one.names if name in other.names]
+        lots = [board.y[0][[board.names.index(x) for x in names]] @ draws(board.seeds, k) for k, board in enumerate((one, other))]
+        i, j = np.triu_indices(len(names), 1)
+        a, b = (np.sign((y[i] - y[j]).round(9)) for y in lots)
+        tau = (a * b).sum(0) / np.sqrt(np.maximum(1, (a != 0).sum(0) * (b != 0).sum(0)))  # "0 where an order is all ties"
+        found += [str(len(names)), resampled(tau, min(one.seeds, other.seeds)) if one.targets and other.targets else "no verdict"]
+    return *found[:4], found[5], *(board.names[board.best[0]] for board in alike)
+
+
+def cells(suite, system, header, row):
+    """What they should have; nothing if they are not covered."""
+    if "worst" in header or "by version 1 of the rules" in header:
+        return always(suite, system, row[0]) if "worst" in header else orders(row[0], *(name.split()[-1] for name in header[-2:]))
+    there, found = {} if {"updates", "default / tuned"} & {*header} else boards(suite), []
+    for column in header[1:]:
+        where = re.sub("^a", "A", column.split(", ")[-1]) if column.endswith("at work") else system
+        board = there.get((system, column), there.get((where, row[0])))
+        none = "no verdict" if there and re.search("at work$|fewest|rounds|^cost$", column) else None
+        found.append(board.cell(column, row[0]) if board else none)
+    return found
+
+
+TABLES, total, left, of, system = [], np.zeros(4, int), {}, "", ""
+for chapter, part, block in re.findall(r"^## (.*)|^### (.*)|((?:^\|.*\n)+)", (FOLDER / "findings.md").read_text("utf-8"), re.M):
+    of, system = (re.sub(r".*\((.+)\)", r"\1", chapter), chapter) if chapter else (of, part or system)
+    if block:
+        header, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()]
+        TABLES.append((of, system, header, rows))
+for suite, system, header, rows in TABLES:
+    for row in rows:
+        for column, page, mine in zip(header[1:], row[1:], cells(suite, system, header, row), strict=True):
+            left[column] = left.get(column, 0) + (mine is None)
+            parts = re.split("⟨(.*?)⟩", page if mine is None else mine)  # every second is of an end: itself, its least and most
+            shown = re.fullmatch(r"(-?\d+\.\d+)".join(map(re.escape, parts[::2])), page)
+            pairs = zip(shown.groups() if shown else (), parts[1::2], strict=False)
+            ends = np.array([[x, *end.split(";")] for x, end in pairs], float).reshape(-1, 4)
+            x, _, low, high = luck = ends[abs(ends[:, 0] - ends[:, 1]) > 0.02 + 0.005].T
+            wrong = not shown or (x < low - 0.005).any() or (x > high + 0.005).any()
+            total += [mine is not None, len(ends), luck.shape[1], wrong]
+            if wrong:
+                print(f"{suite} / {system} / {row[0]} / {column}: page {page}, found {mine}")
+print("{} cells compared, {} resampled ends, {} of them by luck, {} cells differing.".format(*total))
+print("Not covered:", ", ".join(f"{count} cells of {what}" for what, count in left.items() if count))
+sys.exit(bool(total[3]))

@@ -10,13 +10,13 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "results" / "pictures"
-PINNED = "+".join(f"axes%2Fheavy-tail%2F{name}%2Ftuned" for name in ("fedbuff", "fedavg", "fedasync"))
+PINNED = "+".join(f"axes%2Fbase%2F{name}%2Ftuned" for name in ("feddyn", "fedavg", "ringmaster"))
 SHOTS = (
     # picture, page, width, height, colour scheme
     ("axes", "build/site/index.html", 1500, 1330, "light"),
-    ("table", "build/site/table.html#point=heavy-tail&alike=yes", 1300, 720, "dark"),
+    ("table", "build/site/table.html#point=base", 1300, 720, "dark"),
     ("compare", f"build/site/compare.html#rows={PINNED}", 1100, 900, "light"),
-    ("phone", "build/site/axes/heavy-tail.html", 390, 844, "dark"),
+    ("phone", "build/site/axes/base.html#tuned", 390, 844, "dark"),
     ("papers", "build/site/papers/wu2021.html", 1180, 1250, "light"),
     ("digits-demo", "demo/leaderboard/index.html", 1280, 1500, "light"),
 )

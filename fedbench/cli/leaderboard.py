@@ -78,14 +78,15 @@ def build_suites(
 
     papers = _papers(printed) if printed is not None else []
     documents = []
-    for suite in several:
-        found = load(suites.load(suite), folder, archives)
+    results = [load(suites.load(suite), folder, archives) for suite in several]
+    for number, (suite, found) in enumerate(zip(several, results, strict=True)):
         runs = {"tuned": found.complete(tuned=True), "default": found.complete(tuned=False)}
         pictures = archives / found.suite.name / illustrations.FILE
         shown = illustrations.read(pictures, found.suite) if pictures.exists() else None
         if shown is None:
             show(f"suite {found.suite.name}: no maps, timelines and trials; `fedbench suite illustrate {suite}` makes them")
-        documents.append(of_suite(document(found, reference_for(found, references)), runs, shown))
+        next_one = results[number + 1 : number + 2]
+        documents.append(of_suite(document(found, reference_for(found, references), next_one), runs, shown))
     submitted, theirs = submissions.shown(handed_in) if handed_in is not None else ([], [])
     timed = None if asv is None else speed.read(asv)
     logged = changes.read(log) if log is not None else ()

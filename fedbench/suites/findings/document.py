@@ -3,6 +3,7 @@ alone."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from fedbench import rules
 from fedbench.analysis import board_json
 from fedbench.analysis.board import times
 from fedbench.analysis.profiles import Reference, profile
+from fedbench.suites.findings import orders
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, of_point, short_lines
 
@@ -21,9 +23,10 @@ FACTORS = 2.0 ** np.arange(-2, 5.25, 0.25)
 Document = dict[str, Any]
 
 
-def document(results: Results, reference: Reference | None) -> Document:
+def document(results: Results, reference: Reference | None, others: Sequence[Results] = ()) -> Document:
     """Returns the suite, its points, its algorithms and, by kind of options and by point, the rows
-    and groups of every board. There are only JSON values, and no NaN.
+    and groups of every board. There are only JSON values, and no NaN. Whether the order of the
+    suite is that of `others` is said first.
 
     Rows are those of `analysis.board_json.rows`, groups those of `analysis.board_json.groups`.
     `profiles` has, for factors of the frozen reference times, the share of targets and seeds that a
@@ -43,7 +46,7 @@ def document(results: Results, reference: Reference | None) -> Document:
             "rules": rules.VERSION,
         },
         "definitions": list(DEFINITIONS),
-        "sentences": short_lines(results),
+        "sentences": [*(told for other in others if (told := orders.told(results, other))), *short_lines(results)],
         "points": [_point(results, point.name) for point in suite.points],
         "algorithms": [_algorithm(results, selector, label) for selector, label in results.labels.items()],
         "boards": {

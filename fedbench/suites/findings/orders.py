@@ -8,11 +8,41 @@ from fedbench.analysis import bootstrap
 from fedbench.analysis.board import Rows
 from fedbench.analysis.bootstrap import Floats, Interval, Strata
 from fedbench.analysis.costs import Costs, costs, resolved
+from fedbench.suites.findings.markdown import interval
 from fedbench.suites.findings.numbers import rankings
 from fedbench.suites.findings.results import Results
 
 LEAST = 3
 """With fewer rows there is no order to agree on."""
+
+
+def common(one: Results, other: Results) -> tuple[str, list[str]] | None:
+    """Returns the kind of group with the fewest clients at work that both suites have, and their
+    common points; None without one of them."""
+    kinds = [kind for kind in one.systems if kind in other.systems]
+    points = [point.name for point in one.suite.points if point.name in one.tuned and point.name in other.tuned]
+    return (kinds[0], points) if kinds and points else None
+
+
+def told(one: Results, other: Results) -> str:
+    """Returns the sentence in Markdown on whether the order of one suite is that of the other;
+    nothing if they have too little in common."""
+    found = common(one, other)
+    if found is None:
+        return ""
+    kind, points = found
+    taus = {point: tau for point in points if (tau := in_group(one, other, kind, point)) is not None}
+    if not taus:
+        return ""
+    verb = "hardly carries" if any(tau.low <= 0 for tau in taus.values()) else "carries"
+    each = ", ".join(f"{interval(tau)} at {point}" for point, tau in taus.items())
+    before = {point: tau for point in points if (tau := by_version_1(one, other, point)) is not None}
+    least = min(before, key=lambda point: before[point].value)
+    return (
+        f"**With {kind} the order {verb} over from {one.suite.name} to {other.suite.name}**: Kendall's tau of the costs is {each}, where 1 "
+        f"is the same order and 0 no relation. By version 1 of the rules, which mixed all systems, it was lowest at {least}, "
+        f"{interval(before[least])}."
+    )
 
 
 def overall(one: Results, other: Results, point: str) -> Interval | None:

@@ -39,7 +39,7 @@ def page(suites: Sequence[Results], command: str, rules_version: int) -> str:
             raise UsageError(f"findings of suite {results.suite.name}: intervals need at least 2 seeds, it has 1")
     pairs = list(itertools.pairwise(suites))
     agreements = [found for one, other in pairs if (found := _agreements(one, other))]
-    transfers = [found for one, other in pairs if (found := _transfer(one, other))]
+    transfers = [found for one, other in pairs if (found := orders.told(one, other))]
     made = (
         f"Which federated algorithm reaches a target accuracy at the least cost, and is the difference real? Made by `{command}` from "
         f"committed records, by version {rules_version} of the rules (`docs/rules.md`)."
@@ -110,38 +110,13 @@ def _head(results: Results) -> str:
 # ---- between suites ----
 
 
-def _shared(one: Results, other: Results) -> tuple[str, list[str]] | None:
-    """Returns the kind of group with the fewest clients at work that both suites have, and their
-    common points; None without one of them."""
-    kinds = [kind for kind in one.systems if kind in other.systems]
-    points = [point.name for point in one.suite.points if point.name in one.tuned and point.name in other.tuned]
-    return (kinds[0], points) if kinds and points else None
-
-
-def _transfer(one: Results, other: Results) -> str:
-    """Returns the sentence on whether the order of one suite is that of the other; nothing if they
-    have too little in common."""
-    shared = _shared(one, other)
-    if shared is None:
-        return ""
-    kind, points = shared
-    taus = {point: tau for point in points if (tau := orders.in_group(one, other, kind, point)) is not None}
-    if not taus:
-        return ""
-    verdict = f"**With {kind} the order {'hardly carries' if any(tau.low <= 0 for tau in taus.values()) else 'carries'} over"
-    told = ", ".join(f"{interval(tau)} at {point}" for point, tau in taus.items())
-    return (
-        f"{verdict} to {other.suite.name}**: Kendall's tau of the costs is {told}, where 1 is the same order and 0 no relation."
-    )
-
-
 def _agreements(one: Results, other: Results) -> str:
     """Returns the section on whether two suites order their common rows alike; nothing without
     common points or groups."""
-    shared = _shared(one, other)
-    if shared is None:
+    found = orders.common(one, other)
+    if found is None:
         return ""
-    kind, points = shared
+    kind, points = found
     text = (
         f"{other.suite.about} Kendall's tau compares the orders by cost of the algorithms that both suites have at a point: 1 is the same "
         "order, 0 no relation, -1 the opposite order. Algorithms that cannot be told apart lower it. Version 1 of the rules took the first "

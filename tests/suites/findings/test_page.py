@@ -166,8 +166,8 @@ def test_two_suites_are_set_beside_each_other() -> None:
     text = written(results(ROWS, DEFAULT), results(other, {}, suite("second", points=("calm",))))
     screen = section(text, "## Which algorithm costs least? (made-up)")
     assert (
-        "**With 10 clients at work the order hardly carries over to second**: Kendall's tau of the costs is -1.00 at calm"
-        in screen
+        "**With 10 clients at work the order hardly carries over from made-up to second**: Kendall's tau of the costs is -1.00 at "
+        "calm" in screen
     )
     told = section(text, "## Does the order carry over to second?")
     assert cells(told, "calm")[1:3] == ["3", "-1.00"]

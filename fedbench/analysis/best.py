@@ -62,7 +62,7 @@ class Comparison:
     difference: its mean over seeds (K, K); 0 where nothing is known.
     least: the same with what is least favourable for leaving row i out.
     error, freedom: its standard error and degrees of freedom (K, K); NaN with fewer than
-    LEAST_SEEDS seeds in which one of the two reaches something.
+    LEAST_SEEDS seeds in which one of the two reaches something, and without any scatter.
     is_bound: whether i misses a target that j reaches, in some seed (K, K). Then the difference is
     a lower bound.
     seeds: in how many seeds the pair is compared (K, K).
@@ -181,7 +181,7 @@ def compare(found: Costs, prior: Prior = NOTHING) -> Comparison:
     by_seed = _means(each, kept)
     difference, unfavourable = (np.nansum(values, axis=0) / np.maximum(seeds, 1) for values in (by_seed, _means(least, kept)))
     variance, freedom = _variances(found, kept, by_seed, prior)
-    enough = (seeds >= LEAST_SEEDS) & ~np.eye(len(found.rows), dtype=bool)
+    enough = (seeds >= LEAST_SEEDS) & ~np.eye(len(found.rows), dtype=bool) & (variance > 0)
     error = np.where(enough, np.sqrt(variance / np.maximum(seeds, 1)), np.nan)
     bound = np.asarray((first & ~second).any(axis=(0, 3)))
     return Comparison(
@@ -204,8 +204,8 @@ def _variances(found: Costs, kept: Flags, by_seed: Floats, prior: Prior) -> tupl
     seeds = (kept.any(axis=3)).sum(axis=0)
     own = np.maximum(seeds - 1.0, 1.0)
     if rows < 3:
-        spread = np.nansum((by_seed - np.nanmean(by_seed, axis=0)) ** 2, axis=0) if (seeds > 0).all() else np.zeros(seeds.shape)
-        return np.maximum(spread / own, least), own
+        mean = np.nansum(by_seed, axis=0) / np.maximum(seeds, 1)
+        return np.maximum(np.nansum((by_seed - mean) ** 2, axis=0) / own, least), own
     of_first = np.maximum(_of_first(found, kept), floor[:, None])
     moderate = prior.capped(rows)
     v = moderate.moderated(of_first, own)

@@ -173,3 +173,17 @@ def test_the_cheapest_row_is_that_with_the_smallest_regret() -> None:
     found = compare(costs_of(spent, missed, step=0.01))
     assert found.costs.score[1] < found.costs.score[0]
     assert (found.leader, found.order, found.regret(0).value) == (0, [0, 1], 1.0)
+
+
+def test_two_rows_of_which_one_never_arrives_keep_their_scatter() -> None:
+    """Row b is at its end with every seed, and row a arrives at 10 to 40 s."""
+    spent = np.array([[10.0, 50.0], [20, 50], [40, 50], [15, 50]])
+    found = compare(costs_of(spent, np.tile([[False, True]], (4, 1)), step=1e-3))
+    assert found.error[0, 1] == pytest.approx(np.log(spent[:, 0]).std(ddof=1) / 2)
+
+
+def test_without_any_scatter_nothing_is_told_apart() -> None:
+    """Two rows that differ by one ratio with every seed, on an axis that is not read on a grid."""
+    found = compare(costs_of(np.tile([[10.0, 20.0]], (5, 1))))
+    assert found.in_set.all()
+    assert (found.pair(1, 0).low, found.pair(1, 0).high) == (0, math.inf)

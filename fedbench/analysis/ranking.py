@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -67,3 +68,21 @@ class Ranking:
     def stability(self) -> float | None:
         """Returns in what share of splits both halves of the seeds have the same leader."""
         return None if self.found is None else resolutions.stability(self.found)
+
+
+def in_words(one: Ranking, quoted: Callable[[str], str]) -> str:
+    """Returns in words which rows of a group cost least. `quoted` makes the name of a row fit for a
+    text."""
+    words = f"With {one.group.words}"
+    if one.found is None:
+        return f"{words}: no verdict, every target is held within ten steps of the evaluation grid."
+    if one.leader is None:
+        return f"{words}: no row holds a target."
+    cost = f"{'≥ ' if one.misses(one.leader) else ''}{one.cost(one.leader):.3g} s"
+    told = f"{words}: {quoted(one.leader)} costs least, {cost}"
+    if len(one.rows) == 1:
+        return f"{told}; it is alone."
+    if not one.found.is_known:
+        return f"{told}. There are too few seeds to tell rows apart."
+    others = [f"{quoted(row)} ({one.regret(row)})" for row in one.best if row != one.leader]
+    return f"{told}. {'It may also be ' + ', '.join(others) if others else 'All others cost more'}."

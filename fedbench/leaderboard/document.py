@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedbench.analysis import board_json
 from fedbench.analysis.axes import SECONDS, Axis, find
+from fedbench.analysis.ranking import in_words
 from fedbench.analysis.summary import summarize
 from fedbench.descriptions import describe_algorithm
 from fedbench.leaderboard.places import free, slug
@@ -18,7 +19,6 @@ from fedbench.leaderboard.sections import axis_of, built_in, section
 
 if TYPE_CHECKING:
     from fedbench.analysis.board import Board
-    from fedbench.analysis.ranking import Ranking
     from fedbench.analysis.summary import ScenarioSummary
     from fedbench.results.record import Record
 
@@ -193,22 +193,7 @@ def _spacing(evaluation: Mapping[str, Any]) -> dict[str, float | None]:
 
 def _told(found: Board | None) -> str:
     """Returns in Markdown which rows cost least, system by system; nothing without a board."""
-    return "" if found is None else " ".join(_of_group(found.ranking(group)) for group in found.groups)
-
-
-def _of_group(one: Ranking) -> str:
-    words = f"With {one.group.words}"
-    if one.found is None:
-        return f"{words}: no verdict, every target is held within ten steps of the evaluation grid."
-    if one.leader is None:
-        return f"{words}: no row holds a target."
-    told = f"{words}: {_code(one.leader)} costs least."
-    if len(one.rows) == 1:
-        return f"{told[:-1]}; it is alone."
-    if not one.found.is_known:
-        return f"{told} There are too few seeds to tell rows apart."
-    others = [_code(row) for row in one.best if row != one.leader]
-    return f"{told} It may also be {', '.join(others)}." if others else f"{told} All others cost more."
+    return "" if found is None else " ".join(in_words(found.ranking(group), _code) for group in found.groups)
 
 
 def _code(text: str) -> str:

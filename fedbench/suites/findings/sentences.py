@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from fedbench.analysis.ranking import Ranking
+from fedbench.analysis.ranking import in_words
 from fedbench.analysis.reaching import WORDS, Rule
 from fedbench.suites.findings import numbers, servers
-from fedbench.suites.findings.markdown import digits, interval, seconds
+from fedbench.suites.findings.markdown import digits, interval
 from fedbench.suites.findings.results import Results
 
 DEFINITIONS = (
@@ -176,22 +176,7 @@ def of_point(results: Results, point: str) -> str:
     board = results.tuned.get(point)
     if board is None:
         return ""
-    return " ".join(_of_group(board.ranking(group)) for group in board.groups)
-
-
-def _of_group(one: Ranking) -> str:
-    words = f"With {one.group.words}"
-    if one.found is None:
-        return f"{words}: no verdict, every target is held within ten steps of the evaluation grid."
-    if one.leader is None:
-        return f"{words}: nobody reaches a target."
-    told = f"{words}: `{one.leader}` costs least, {seconds(one.cost(one.leader), is_bound=one.misses(one.leader))}"
-    if len(one.rows) == 1:
-        return f"{told}; it is alone."
-    if not one.found.is_known:
-        return f"{told}. There are too few seeds to tell algorithms apart."
-    others = [f"`{row}` ({one.regret(row)})" for row in one.best if row != one.leader]
-    return f"{told}. {'It may also be ' + ', '.join(others) if others else 'All others cost more'}."
+    return " ".join(in_words(board.ranking(group), "`{}`".format) for group in board.groups)
 
 
 def sensitivity(found: Mapping[Rule, str | None]) -> str:

@@ -48,6 +48,14 @@ class Ratio:
         """Returns `[1.05, 1.40]`; an end that is not known is ∞."""
         return f"[{self.low:.2f}, {'∞' if math.isinf(self.high) else f'{self.high:.2f}'}]"
 
+    @property
+    def numbers(self) -> tuple[float, float, float | None] | None:
+        """Returns value, low and high; for a high that is not known None, and None alone if the
+        value is not finite."""
+        if math.isinf(self.value):
+            return None
+        return self.value, self.low, None if math.isinf(self.high) else self.high
+
     def __str__(self) -> str:
         """Returns `1.23 [1.05, 1.40]`, with the sign of a bound before it."""
         return f"{self.sign}{' ' if self.sign else ''}{self.value:.2f} {self.interval}"

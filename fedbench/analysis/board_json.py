@@ -78,9 +78,8 @@ def _on_axis(found: Ranking, one: Standing) -> dict[str, Any]:
 
 def _ratio(given: Ratio | None) -> list[float | None] | None:
     """Returns [value, low, high]; None without a ratio, or if the interval is not known."""
-    if given is None or math.isinf(given.value):
-        return None
-    return [given.value, given.low, None if math.isinf(given.high) else given.high]
+    numbers = None if given is None else given.numbers
+    return None if numbers is None else list(numbers)
 
 
 def groups(board: Board) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench.analysis.axes import AXES, SECONDS, Axis, along
+from fedbench.analysis.hits import at_end
 from fedbench.analysis.reaching import Rule, reach
 from fedbench.analysis.server import all_gradient_evaluations
 from fedbench.errors import RecordError
@@ -92,15 +93,21 @@ class Reached:
     runs: tuple[tuple[Record, ...], ...]
     index: npt.NDArray[np.int64]
     is_held: Flags
+    _on: dict[Axis, Costs] = field(default_factory=dict, init=False, repr=False)
 
     def on(self, axis: Axis) -> Costs:
         """Returns what the runs had spent on an axis when they reached their targets. Raises
         RecordError if a record lacks the axis."""
+        if axis not in self._on:  # a board asks again for every row
+            self._on[axis] = self._costs(axis)
+        return self._on[axis]
+
+    def _costs(self, axis: Axis) -> Costs:
         spent, step = np.empty(self.index.shape), np.zeros(self.index.shape)
         for s, of_seed in enumerate(self.runs):
             for k, run in enumerate(of_seed):
                 index, at = self.index[s, k], np.maximum(_spent(run, axis), LEAST.get(axis.name, 1.0))
-                spent[s, k] = np.where(index < 0, _end(run, axis, at), at[index])
+                spent[s, k] = np.where(index < 0, at_end(run, axis, at), at[index])
                 before = np.where(index > 0, at[np.maximum(index - 1, 0)], LEAST.get(axis.name, 1.0))
                 step[s, k] = np.where(index < 0, 0.0, np.log(spent[s, k] / before))
         return Costs(self.rows, self.seeds, self.targets, spent, ~self.is_held, step)
@@ -110,13 +117,6 @@ def _spent(run: Record, axis: Axis) -> Floats:
     """Returns what a run had spent at its evaluations. Gradients are those of clients and
     server."""
     return all_gradient_evaluations(run) if axis is AXES["gradient_evaluations"] else along(run, axis)
-
-
-def _end(run: Record, axis: Axis, at: Floats) -> float:
-    """Returns what a run had spent at its end. In seconds, one that broke off counts with the
-    scenario's whole budget."""
-    budget = (run.meta["spec"]["scenario"].get("budget") or {}).get("seconds")
-    return max(float(at[-1]), float(budget or 0.0) if axis is SECONDS and run.state != "finished" else 0.0)
 
 
 def reached(runs: Mapping[str, Sequence[Record]], rule: Rule = "window") -> Reached:

@@ -46,6 +46,12 @@ class Group:
         return self.at_work >= self.clients
 
     @property
+    def place(self) -> tuple[bool, bool, bool, int]:
+        """Returns the key by which kinds of systems are listed: from the fewest clients at work to
+        all, then those whose number is not known, and those with public data after all others."""
+        return self.public_data, not self.at_work, self.is_all, self.at_work
+
+    @property
     def words(self) -> str:
         """Returns the group in words, such as `10 of 100 clients at work`."""
         if not self.at_work:

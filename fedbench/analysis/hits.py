@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fedbench.analysis import metrics
 from fedbench.analysis.axes import SECONDS, Axis, along, find
 from fedbench.analysis.reaching import reach
@@ -57,7 +60,7 @@ def first_hit(record: Record, metric: str, target: float, axis: str | Axis = SEC
     metrics.check(metric)
     where = find(axis)
     at, sign = along(record, where), 1.0 if metrics.HIGHER_IS_BETTER[metric] else -1.0
-    end = _end(record, where)
+    end = at_end(record, where, at)
     return Attempt(first_at_least(at, sign * record.curves[metric], sign * target), end, where.unit)
 
 
@@ -76,16 +79,18 @@ def held(record: Record, target: Mapping[str, Any], axis: str | Axis = SECONDS) 
     """
     where, (found,) = find(axis), reach(record, [target])
     if found is None:
-        return Attempt(None, _end(record, where), where.unit)
-    at = float(along(record, where)[found.index])
-    return Attempt(at if found.is_held else None, _end(record, where) if found.is_held else at, where.unit)
+        return Attempt(None, at_end(record, where, along(record, where)), where.unit)
+    at = along(record, where)
+    reached = float(at[found.index])
+    return Attempt(reached if found.is_held else None, at_end(record, where, at) if found.is_held else reached, where.unit)
 
 
-def _end(record: Record, axis: Axis) -> float:
-    at = along(record, axis)
+def at_end(record: Record, axis: Axis, at: NDArray[np.float64]) -> float:
+    """Returns what a run had spent at its end, given what it had at its evaluations (T,). In
+    seconds, one that broke off counts with the scenario's whole budget."""
     end = float(at[-1]) if len(at) else 0.0
     if axis is SECONDS and record.state != "finished":
-        end = max(end, float(record.meta["spec"]["scenario"].get("budget", {}).get("seconds") or 0.0))
+        end = max(end, float((record.meta["spec"]["scenario"].get("budget") or {}).get("seconds") or 0.0))
     return end
 
 

@@ -95,9 +95,8 @@ def pairing(point: str, rows: Rows, found: Board | None, first: str, second: str
     known = costs({row: rows[row] for row in ranking.rows} if ranking and ranking.rows else both)
     every = rows[first][0].meta["spec"]["scenario"]["evaluation"].get("every_seconds")
     decided = list(ranking.targets) if ranking else resolved(known, every)
-    whole = compare(known.at(decided)) if decided else None
-    if ranking and ranking.found:
-        whole = ranking.found
+    alone = compare(known.at(decided)) if decided and not ranking else None
+    whole = ranking.found if ranking else alone
     lines = [] if whole is None else [_line(whole, None, first, second)]
     lines += [
         _line(compare(known.at([target])), target, first, second, has_verdict=target in decided) for target in known.targets

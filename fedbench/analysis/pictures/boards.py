@@ -142,15 +142,15 @@ def heat(boards: Boards, *, only: Collection[str] = ()) -> Heat:
 
 
 def kinds(boards: Boards) -> list[str]:
-    """Returns the kinds of systems on the boards, then an empty one if there are references. Those
-    with public data come last, and before them those in which all clients work."""
+    """Returns the kinds of systems on the boards in the order of `Group.place`, then an empty one
+    if there are references."""
     found: dict[str, Group] = {}
     for one in (standing for board in boards.values() for standing in board.ranked):
         found.setdefault(one.group.kind, one.group)
-    ordered = sorted(
-        found, key=lambda kind: (found[kind].public_data, not found[kind].at_work, found[kind].is_all, found[kind].at_work)
-    )
-    return [*ordered, *([""] if any(len(board.ranked) < len(board.standings) for board in boards.values()) else [])]
+    return [
+        *sorted(found, key=lambda kind: found[kind].place),
+        *([""] if any(len(board.ranked) < len(board.standings) for board in boards.values()) else []),
+    ]
 
 
 def order(boards: Boards) -> list[str]:
@@ -192,7 +192,7 @@ def _cell(board: Board, row: str, kind: str) -> Cell | None:
     return Cell(
         cost=found.cost,
         is_bound=found.is_bound,
-        regret=as_numbers(regret(found)),
+        regret=None if (ratio := regret(found)) is None else ratio.numbers,
         is_best=found.is_best and found.ranking is not None and len(found.ranking.rows) > 1,
         hits=found.hits,
         has_verdict=found.ranking is not None and found.ranking.found is not None,
@@ -207,10 +207,3 @@ def kind_of(standing: Standing) -> str:
 def regret(standing: Standing) -> Ratio | None:
     """Returns the regret of a row that is compared with others, None for another row."""
     return standing.regret if standing.ranking is not None and len(standing.ranking.rows) > 1 else None
-
-
-def as_numbers(ratio: Ratio | None) -> tuple[float, float, float | None] | None:
-    """Returns value, low and high; None for a ratio that is not finite."""
-    if ratio is None or not np.isfinite(ratio.value):
-        return None
-    return ratio.value, ratio.low, ratio.high if np.isfinite(ratio.high) else None

@@ -145,13 +145,13 @@ class Results:
     @cached_property
     def systems(self) -> dict[str, dict[str, Group]]:
         """Returns the kinds of groups on the boards, each with its group at every point that has
-        it. Groups with public data come last, and before them those in which all clients work."""
+        it, in the order of `Group.place`."""
         found: dict[str, dict[str, Group]] = {}
         for point, one in (self.tuned or self.default).items():
             for group in one.groups:
                 found.setdefault(group.kind, {})[point] = group
         first = {kind: next(iter(groups.values())) for kind, groups in found.items()}
-        order = sorted(found, key=lambda kind: (first[kind].public_data, first[kind].is_all, first[kind].at_work))
+        order = sorted(found, key=lambda kind: first[kind].place)
         return {kind: found[kind] for kind in order}
 
     @cached_property

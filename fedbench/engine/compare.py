@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbench.results.consistent import names_truly
 from fedbench.results.record import METRICS, RESULT, SERVER_CURVE, SERVER_LEDGER, Record, columns_of, result_digest
 
 DIGESTS = ("inputs", "plan", "model", "selections", "server")
@@ -25,7 +26,8 @@ def differences(record: Record, again: Record) -> list[str]:
     and `curves.bytes[3]`, digests first. Of a curve only the first point that differs is named.
 
     Not compared are the provenance, the file name of an algorithm, digests that an older record
-    does not have, and the server's work if it was not counted then.
+    does not have, the server's work if it was not counted then, and a selector that names only
+    options of the run: which ones it had to name depends on the defaults of its day.
     """
     before, now = (_plain(one) for one in (record, again))
     for name in ("selections", "result", "server"):
@@ -78,7 +80,11 @@ def _close(name: str, one: Any, other: Any) -> bool:
 def _plain(record: Record) -> dict[str, Any]:
     """Returns the record's sections that are compared, as JSON reads them back."""
     meta: dict[str, Any] = json.loads(json.dumps({name: v for name, v in record.meta.items() if name != "provenance"}))
-    meta["spec"]["algorithm"].get("origin", {}).pop("file", None)
+    spec = meta["spec"]
+    if "origin" in spec["algorithm"]:
+        spec["algorithm"]["origin"].pop("file", None)
+    elif names_truly(spec):
+        del spec["selector"]
     return meta
 
 

@@ -8,7 +8,7 @@ says."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,13 @@ def check_consistent(record: Record, scenario: Scenario, where: str) -> None:
     ):
         if expected != got:
             raise RecordError(f"{where}: {field}: the rest of the record gives {expected!r:.80}, it says {got!r:.80}")
+
+
+def names_truly(spec: Mapping[str, Any]) -> bool:
+    """Tells whether the selector in a record's `spec` names the algorithm, and only options of the
+    run."""
+    name, options = spec["algorithm"]["name"], spec["algorithm"]["options"]
+    return bool(spec["selector"].partition("[")[0] == name and options == options | _options(spec["selector"]))
 
 
 def _identity(record: Record, scenario: Scenario) -> Iterator[tuple[str, Any, Any]]:

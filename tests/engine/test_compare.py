@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,12 @@ from fedbench.engine.compare import differences, within_tolerance
 from fedbench.engine.run import Run
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.verify import verify
+from fedbench.results import archive
+from fedbench.results.consistent import resolve
 from fedbench.results.record import Record, result_digest
 from fedbench.scenarios.load import load
 
+ARCHIVES = Path(__file__).parents[2] / "results" / "suites"
 SMALL = ["clients=6", "budget.seconds=6", "local.steps=3", "task.model=softmax"]
 
 
@@ -71,6 +75,33 @@ LIES = {
 def test_a_lie_is_named(field: str) -> None:
     found = differences(forged(LIES[field]), honest())
     assert found == [field] + ["digests.result"] * (not field.startswith("spec"))
+
+
+@pytest.mark.parametrize(
+    ("selector", "found"),
+    [
+        ("fedbuff", []),  # as if buffer_size=2 had been the default on that day
+        ("fedbuff[buffer_size=2,server_lr=1.0]", []),  # as if server_lr=1.0 had been none
+        ("fedbuff[buffer_size=3]", ["spec.selector"]),
+        ("fedbuff[buffer_size=2,invented=1]", ["spec.selector"]),
+        ("fedbuff[buffer_size=2", ["spec.selector"]),
+    ],
+)
+def test_a_selector_may_be_of_another_day_but_names_only_options_of_the_run(selector: str, found: list[str]) -> None:
+    record = forged(put("spec", "selector", selector))
+    assert differences(record, honest()) == found
+
+
+@pytest.mark.parametrize("place", sorted(ARCHIVES.iterdir()), ids=lambda place: place.name)
+def test_rows_of_the_archives_have_the_specification_that_they_had(place: Path) -> None:
+    """No default and no schema that changed since makes a published row differ."""
+    of_rows = {(record.scenario, record.selector): record for record in archive.read(place, check=False)}
+    assert of_rows
+    for record in of_rows.values():
+        resolve(record.meta, place.name)
+        again = copy.deepcopy(record)
+        again.meta["spec"] = RunSpec.from_dict(record.meta["spec"]).as_dict()
+        assert differences(record, again) == []
 
 
 def test_verify_says_so() -> None:

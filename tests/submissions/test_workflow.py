@@ -34,6 +34,34 @@ def test_the_workflow_can_only_read_and_has_no_secrets() -> None:
                 assert step["with"]["persist-credentials"] is False
 
 
+def test_every_action_is_one_commit() -> None:
+    for file in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for action in re.findall(r"uses: *(\S+)", file.read_text()):
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action), f"{file.name}: {action}"
+
+
+def test_the_label_is_of_the_commit_that_was_read() -> None:
+    """What was pushed after it, or a label without a commit, stops the job before anything else."""
+    job = yaml.safe_load(WORKFLOW)["jobs"]["check"]
+    first = job["steps"][0]
+    assert first["if"] == "github.event.action == 'labeled'"
+    assert "startsWith(github.event.label.name, 'run-plugins-')" in job["if"]
+    read, pushed = "0123456789" * 4, "0123456789" * 3 + "9876543210"
+    label = f"run-plugins-{read[:38]}"
+    assert len(label) == 50, "as long as a label can be"
+
+    def passes(label: str, head: str) -> bool:
+        environment = {"LABEL": label, "HEAD": head}
+        return subprocess.run(["bash", "-c", first["run"]], env=environment, check=False).returncode == 0
+
+    assert passes(label, read)
+    assert not any(
+        passes(*one) for one in [(label, pushed), ("run-plugins-", read), ("run-plugins", read), ("run-plugins-*", read)]
+    )
+    flags = [step["env"]["PLUGINS"] for step in job["steps"] if "PLUGINS" in step.get("env", {})]
+    assert flags == ["${{ github.event.action == 'labeled' && '--run-plugins' || '' }}"], "nowhere else"
+
+
 def git(checkout: Path, *arguments: str) -> str:
     command = ["git", "-C", str(checkout), "-c", "user.name=A", "-c", "user.email=a@example.org", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

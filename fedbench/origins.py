@@ -7,15 +7,17 @@ names, or an object that was given in Python.
 from __future__ import annotations
 
 import copyreg
+import functools
 import hashlib
+import importlib.machinery
 import importlib.util
 import re
 import sys
 from collections.abc import Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from fedbench import plain_files
 from fedbench.errors import OriginError, UsageError, nearest
@@ -63,7 +65,9 @@ def from_file(selector: str, sha256: str | None = None) -> type[Algorithm]:
     return _checked(getattr(module, name), selector)
 
 
-def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
+def read_file(file: Path, selector: str, sha256: str | None) -> tuple[bytes, str]:
+    """Returns the content of a file of code and its sha256. Raises UsageError if it cannot be read,
+    OriginError if its sum is not the one that is given."""
     content = plain_files.content(file, LARGEST, f"algorithm {selector}: file")
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and found != sha256:
@@ -71,6 +75,11 @@ def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
             f"record: its algorithm is from a file with sha256 {sha256[:16]}..; {file.name} has {found[:16]}..: it was changed after the "
             "run, or is another one, and was not run"
         )
+    return content, found
+
+
+def _run(file: Path, selector: str, sha256: str | None) -> ModuleType:
+    content, found = read_file(file, selector, sha256)
     place = str(file.resolve())
     name = FROM_FILE + hashlib.sha256(place.encode() + content).hexdigest()[:16]
     if name in sys.modules:
@@ -116,9 +125,11 @@ def origin(cls: type[Algorithm]) -> dict[str, str]:
     """Returns how to find the class again, without folders or user names.
 
     The result is empty for a built-in algorithm. Otherwise it has the `kind` and the `class`, and
-    for the kind "file" the file's name and sha256, for the kind "entry point" the package and its
-    version. The third kind is "object".
+    for the kind "file" the file's name and sha256, for the kind "entry point" the package, its
+    version, and the sha256 of the file that defines the class. The third kind is "object".
     """
+    if issubclass(cls, Elsewhere):
+        return dict(cls.where)
     if cls.__module__.startswith("fedbench.algorithms."):
         return {}
     if cls.__module__ in _FILES:
@@ -126,9 +137,45 @@ def origin(cls: type[Algorithm]) -> dict[str, str]:
         return {"kind": "file", "file": file.name, "sha256": content, "class": cls.__name__}
     for point in entry_points(group=ALGORITHMS):
         if point.value.replace(" ", "") == f"{cls.__module__}:{cls.__qualname__}":
-            package = {} if point.dist is None else {"package": point.dist.name, "version": point.dist.version}
-            return {"kind": "entry point", "class": cls.__name__, **package}
+            return of_entry_point(point)
     return {"kind": "object", "class": cls.__name__}
+
+
+class Elsewhere(Algorithm):
+    """An algorithm whose code runs in another process. `where` is its origin."""
+
+    where: ClassVar[Mapping[str, str]]
+
+
+def entry_point(name: str) -> EntryPoint | None:
+    """Returns the entry point of the algorithm with this name, None if no package has one."""
+    return next((point for point in entry_points(group=ALGORITHMS) if plain(point.name) == name), None)
+
+
+@functools.cache
+def of_entry_point(point: EntryPoint) -> dict[str, str]:
+    """Returns the origin of the class that an entry point names. Nothing of its package is
+    imported. The sum is missing if there is no file."""
+    package = {} if point.dist is None else {"package": point.dist.name, "version": point.dist.version}
+    file = source_file(point.module)
+    content = {} if file is None else {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    return {"kind": "entry point", "class": point.attr.rpartition(".")[2], **package, **content}
+
+
+def source_file(module: str) -> Path | None:
+    """Returns the file of a module, which is found without importing it or the packages around it;
+    None if there is none."""
+    top, *others = module.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except ValueError:  # a module that was made by hand
+        return None
+    for depth, _ in enumerate(others, 2):
+        folders = None if spec is None else spec.submodule_search_locations
+        if folders is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(".".join(module.split(".")[:depth]), folders)
+    return Path(spec.origin) if spec is not None and spec.origin is not None and spec.has_location else None
 
 
 def recorded(name: str, where: Mapping[str, str], given: str | None) -> type[Algorithm] | None:
@@ -154,11 +201,13 @@ def recorded(name: str, where: Mapping[str, str], given: str | None) -> type[Alg
         if cls.name != name:
             raise OriginError(f"record: its algorithm is {name!r}, the class {cls.__name__} is named {cls.name!r}")
         return cls
-    _refuse_unknown(name, where)
+    refuse_unknown(name, where)
     return None
 
 
-def _refuse_unknown(name: str, where: Mapping[str, str]) -> None:
+def refuse_unknown(name: str, where: Mapping[str, str]) -> None:
+    """Raises OriginError, which says what the user has to do, if the registry cannot have the
+    algorithm of a record."""
     kind = where.get("kind", "")
     if kind == "file":
         raise OriginError(
@@ -170,6 +219,6 @@ def _refuse_unknown(name: str, where: Mapping[str, str]) -> None:
             f"record: its algorithm {name!r} was given in Python as an object of class {where['class']}; the record does not say "
             f"where that class is. Put it into a file and say --algorithm path/to/file.py:{where['class']}"
         )
-    if kind == "entry point" and name not in {plain(point.name) for point in entry_points(group=ALGORITHMS)}:
+    if kind == "entry point" and entry_point(name) is None:
         package = " ".join(where.get(key, "") for key in ("package", "version")).strip() or "a package"
         raise OriginError(f"record: its algorithm {name!r} is an entry point of {package}, which is not installed here")

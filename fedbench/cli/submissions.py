@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,16 +13,26 @@ from fedbench.cli.output import print_json, say, show
 from fedbench.errors import UsageError
 from fedbench.submissions import history
 from fedbench.submissions.accepted import accepted
-from fedbench.submissions.check import Report, check
+from fedbench.submissions.check import Again, Report, check
 from fedbench.submissions.history import HISTORY, Kind
 from fedbench.submissions.rerun import rerun
 from fedbench.submissions.validity import Validity
 from fedbench.suites import suite as suites
 
 SUBMISSIONS = Path("results/submissions")
-SampleOption = Annotated[int, typer.Option(help="Of a submission: so many records, drawn at random, are run again.", min=0)]
+SampleOption = Annotated[
+    int,
+    typer.Option(
+        help="Of a submission: so many records drawn at random, so many that are in question, and so many trials are run again.",
+        min=0,
+    ),
+]
 PluginsOption = Annotated[
-    bool, typer.Option("--run-plugins", help="Draw also records of algorithms that are not built in: executes code of strangers.")
+    bool,
+    typer.Option(
+        "--run-plugins",
+        help="Draw also records of algorithms that are not built in: executes code of strangers, confined to a folder.",
+    ),
 ]
 RecordOption = Annotated[
     bool, typer.Option("--record", help=f"Add what was found about a submission to {HISTORY} beside its folder.")
@@ -81,13 +92,19 @@ def _show(report: Report) -> None:
     for fault in report.faults:
         say(f"fault: {fault.line}")
     for question in report.questions:
-        say(f"question: {question.line}")
-    if report.again:
-        same = sum(one.verdict == "identical" for one in report.again)
+        say(f"question: {question.line}{'' if question in report.open else ' (answered: run again, it is identical)'}")
+    records, trials = ([one for one in report.again if (one.why == "trial") == is_trial] for is_trial in (False, True))
+    if records:
         drawn = "" if report.whole_draw else ", drawn among those of built-in algorithms; --run-plugins draws among all"
-        say(f"{same} of {len(report.again)} records that were run again are identical{drawn}")
-    counts = f"{len(report.faults)} faults, {len(report.questions)} questions, {len(report.records)} records"
+        say(f"{_same(records)} of {len(records)} records that were run again are identical{drawn}")
+    if trials:
+        say(f"{_same(trials)} of {len(trials)} trials that were run again are identical")
+    counts = f"{len(report.faults)} faults, {len(report.open)} open questions, {len(report.records)} records"
     say(f"{report.name}: {report.validity or 'no submission'} ({counts})")
+
+
+def _same(several: Sequence[Again]) -> int:
+    return sum(one.verdict == "identical" for one in several)
 
 
 def _record(folder: Path, report: Report) -> None:

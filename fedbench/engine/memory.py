@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbench.engine import declared
+from fedbench.engine.isolation.algorithm import Mirrored
 from fedbench.kernels import TeacherMean
 from fedbench.protocols import Algorithm
 from fedbench.tables import ClientTable
@@ -29,12 +30,22 @@ def server_bytes(algorithm: Algorithm, state: State, info: Info, versions: int) 
     public_logits_bytes are these logits; checkpoint_bytes_peak are the models of the versions in
     flight at the peak, if the algorithm needs them again.
     """
-    server = [value for name, value in state.items() if name != "memory"]
+    held, logits = held_bytes(state)
     return {
-        "server_state_bytes": sum(map(_state_bytes, server)),
-        "public_logits_bytes": sum(value.bytes for value in server if isinstance(value, TeacherMean)),
+        "server_state_bytes": held,
+        "public_logits_bytes": logits,
         "checkpoint_bytes_peak": declared.server_memory(algorithm, info).per_version * versions * state.x.nbytes,
     }
+
+
+def held_bytes(state: State) -> tuple[int, int]:
+    """Returns the bytes of the state without what clients remember and without public logits, and
+    those of the logits."""
+    if isinstance(state, Mirrored):
+        held, logits = state.process.call("held")
+        return int(held), int(logits)
+    server = [value for name, value in state.items() if name != "memory"]
+    return sum(map(_state_bytes, server)), sum(value.bytes for value in server if isinstance(value, TeacherMean))
 
 
 def _state_bytes(value: Any) -> int:

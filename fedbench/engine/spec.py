@@ -66,14 +66,15 @@ class RunSpec:
         return {name: value for name, value in facts.items() if value}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any], algorithm: str | None = None) -> RunSpec:
-        """Returns the specification in a record. `algorithm` is file.py:Class for an algorithm that
-        is neither built in nor an entry point; no other file is run, whatever the record names.
-        Raises RecordError if the content is no specification."""
+    def from_dict(cls, content: Mapping[str, Any], algorithm: str | type[Algorithm] | None = None) -> RunSpec:
+        """Returns the specification in a record. `algorithm` is the class, or file.py:Class for an
+        algorithm that is neither built in nor an entry point; no other file is run, whatever the
+        record names. Raises RecordError if the content is no specification."""
         try:
             scenario = validate(content["scenario"], "record")
             name, where = content["algorithm"]["name"], content["algorithm"].get("origin", {})
-            cls_algorithm: type[Algorithm] = origins.recorded(name, where, algorithm) or registry.find("algorithm", name)
-            return cls(scenario, cls_algorithm.make(dict(content["algorithm"]["options"])), int(content["seed"]))
+            if not isinstance(algorithm, type):
+                algorithm = origins.recorded(name, where, algorithm) or registry.find("algorithm", name)
+            return cls(scenario, algorithm.make(dict(content["algorithm"]["options"])), int(content["seed"]))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RecordError(f"record: its specification lacks something, or is none ({error})") from None

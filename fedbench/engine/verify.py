@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fedbench.engine.compare import verdict as compared
 from fedbench.engine.evaluate import Progress
+from fedbench.engine.isolation.algorithm import Isolated
+from fedbench.engine.isolation.find import isolated
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.engine.trainers.choose import CPU
@@ -29,6 +33,9 @@ def verify(
     - differs: neither.
 
     `differences` lists the fields that differ, and `first_difference` is the first of them.
+    `clients_at_work` is how many clients may work at a time under the algorithm's policy.
+    `confined` is whether a plug-in could reach nothing but its own folder; None if the algorithm is
+    built in.
 
     Args:
         record: the record.
@@ -39,10 +46,13 @@ def verify(
     Raises:
         RecordError: if the algorithm cannot be found or is another one.
     """
-    spec = RunSpec.from_dict(record.meta["spec"], algorithm)
-    if spec.run_id != record.run_id:
-        raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
-    again = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress).record()
+    with again_as_recorded(record.meta["spec"], algorithm) as spec:
+        if spec.run_id != record.run_id:
+            raise RecordError(f"record: its specification hashes to {spec.run_id}, its id is {record.run_id}")
+        run = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress)
+        again = run.record()
+        at_work = run.setup.dispatch.at_a_time(run.setup.scenario.clients)
+        confined = spec.algorithm.process.confined if isinstance(spec.algorithm, Isolated) else None
     verdict, found = compared(record, again)
     return {
         "run_id": record.run_id,
@@ -51,8 +61,28 @@ def verify(
         "differences": found,
         "recorded": record.meta["digests"],
         "got": again.meta["digests"],
+        "clients_at_work": at_work,
+        "confined": confined,
         "test_accuracy": {kind: one.meta["final"]["test_accuracy"] for kind, one in (("recorded", record), ("got", again))},
     }
+
+
+@contextlib.contextmanager
+def again_as_recorded(content: Mapping[str, Any], algorithm: str | None = None) -> Iterator[RunSpec]:
+    """Yields the specification in a record's `spec`. An algorithm that is not built in runs in a
+    process of its own meanwhile, which has no say in what is computed and compared here.
+
+    Raises:
+        RecordError: if the content is no specification.
+        OriginError: if the algorithm is not here.
+        PluginError: if its code fails.
+    """
+    origin = content["algorithm"].get("origin", {})
+    if not origin and algorithm is None:
+        yield RunSpec.from_dict(content)
+        return
+    with isolated(content["algorithm"]["name"], origin, algorithm) as cls:
+        yield RunSpec.from_dict(content, cls)
 
 
 def as_recorded(record: Record, options: RunOptions) -> RunOptions:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ from fedbench.submissions.folder import TRIALS, Files, check_digests
 from fedbench.submissions.folder import read as files_of
 from fedbench.submissions.manifest import MANIFEST, Manifest
 from fedbench.submissions.rows import Row
+from fedbench.submissions.trainers import trainer_faults
+from fedbench.submissions.tuning import TrialRun
 from fedbench.submissions.validity import Validity
 from fedbench.suites import suite as suites
 from fedbench.suites import trials
@@ -39,12 +42,15 @@ ARCHIVE = "archive"
 
 @dataclass(frozen=True)
 class Again:
-    """A record that was run again. `verdict` is that of `fedbench.engine.verify`, or `not run`."""
+    """A run that was run again, and why: it was `drawn` at random among the records, a question
+    `asked` for it, or it is a run of a `trial`. `verdict` is that of `fedbench.engine.verify`, or
+    `not run`."""
 
     run_id: str
     named: str
     verdict: str
-    first_difference: str | None
+    first_difference: str | None = None
+    why: str = "drawn"
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,8 @@ class Report:
     """What was found about a submission.
 
     digest: the digest of its manifest, None if the manifest cannot be read.
-    again: what became of the records that were run again.
+    trials: the runs from which the options of its tuned rows were chosen.
+    again: what became of the records and trials that were run again.
     whole_draw: whether all of its records could be drawn to be run again.
     """
 
@@ -61,6 +68,7 @@ class Report:
     manifest: Manifest | None = None
     records: tuple[Record, ...] = ()
     rows: tuple[Row, ...] = ()
+    trials: tuple[TrialRun, ...] = ()
     faults: tuple[Finding, ...] = ()
     questions: tuple[Finding, ...] = ()
     again: tuple[Again, ...] = ()
@@ -74,8 +82,22 @@ class Report:
             return None
         if self.faults:
             return Validity.SELF_REPORTED
-        enough = self.whole_draw and len(self.again) >= min(ENOUGH, len(self.records))
-        return Validity.RE_RUN if enough and all(one.verdict == "identical" for one in self.again) else Validity.CHECKED
+        is_re_run = self.whole_draw and not self.open and all(one.verdict == "identical" for one in self.again)
+        return Validity.RE_RUN if is_re_run and self._has_run_enough else Validity.CHECKED
+
+    @property
+    def _has_run_enough(self) -> bool:
+        """Whether ENOUGH records were drawn at random, beside those for which questions asked, and
+        ENOUGH trials."""
+        why = Counter(one.why for one in self.again)
+        records, trials = len(self.records) - why["asked"], len(self.trials)
+        return why["drawn"] >= min(ENOUGH, records) and why["trial"] >= min(ENOUGH, trials)
+
+    @property
+    def open(self) -> tuple[Finding, ...]:
+        """Returns the questions that no run has answered."""
+        same = {one.run_id for one in self.again if one.verdict == "identical"}
+        return tuple(one for one in self.questions if not one.runs or not same.issuperset(one.runs))
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the report without the records, as JSON values."""
@@ -88,6 +110,7 @@ class Report:
             "rows": [{"point": row.point, "row": row.name, "seeds": len(row.runs)} for row in self.rows],
             "faults": [one.line for one in self.faults],
             "questions": [one.line for one in self.questions],
+            "open": [one.line for one in self.open],
             "again": [asdict(one) for one in self.again],
             "rules": rules.VERSION,
         }
@@ -120,11 +143,11 @@ def check(folder: Path, *, references: Path = REFERENCES, archives: Path | None 
         refuse([*_header(folder, manifest), *check_digests(files, manifest)])
         if apart:
             bounded_reading.read(folder)
-        records, rows = _read(files, suite, manifest)
+        records, rows, tried = _read(files, suite, manifest)
     except FaultsError as error:
         return Report(folder.resolve().name, digest, manifest, faults=error.faults)
     found = few(list(outliers.questions(rows, suite, references, archives)))
-    return Report(manifest.name, digest, manifest, tuple(records), tuple(rows), questions=tuple(found))
+    return Report(manifest.name, digest, manifest, tuple(records), tuple(rows), tuple(tried), questions=tuple(found))
 
 
 def _suite(manifest: Manifest) -> Suite:
@@ -147,15 +170,15 @@ def _header(folder: Path, manifest: Manifest) -> Iterator[Finding]:
         yield Finding(MANIFEST, f"rules: expected version {rules.VERSION}, got {manifest.rules}")
 
 
-def _read(files: Files, suite: Suite, manifest: Manifest) -> tuple[list[Record], list[Row]]:
+def _read(files: Files, suite: Suite, manifest: Manifest) -> tuple[list[Record], list[Row], list[TrialRun]]:
     records = read_tables(files)
     refuse(_own_faults(records))
-    refuse(rows_of.record_faults(records))
+    refuse([*rows_of.record_faults(records), *trainer_faults(records)])
     frozen, known = tuning.frozen_in(files, suite)
     rows, faults = rows_of.rows(records, suite, manifest, frozen)
     refuse([*faults, *rows_of.option_faults(rows, manifest)])
     refuse(tuning.faults(rows, suite, frozen, known))
-    return records, rows
+    return records, rows, list(tuning.runs(rows, suite, frozen, known))
 
 
 def read_tables(files: Files) -> list[Record]:

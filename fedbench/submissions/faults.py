@@ -14,10 +14,12 @@ MOST = 20  # lines, since a hostile archive may have a million faults
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a check found about a file in the submission's folder."""
+    """One thing that a check found about a file in the submission's folder. A question may name the
+    ids of `runs` that answer it if they are run again with the same result."""
 
     file: str
     text: str
+    runs: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
@@ -44,7 +46,9 @@ def few(found: Sequence[Finding]) -> list[Finding]:
     """Returns the first MOST findings, and one that says how many more there are."""
     if len(found) <= MOST:
         return list(found)
-    return [*found[:MOST], Finding(found[MOST].file, f"and {len(found) - MOST:,} more")]
+    rest = found[MOST:]
+    runs = tuple(run for one in rest for run in one.runs) if all(one.runs for one in rest) else ()
+    return [*found[:MOST], Finding(rest[0].file, f"and {len(rest):,} more", runs)]
 
 
 def refuse(found: Iterable[Finding]) -> None:

@@ -100,8 +100,8 @@ def _entrant(selector: str, algorithm: Algorithm, folder: Path) -> dict[str, str
             place = Path(str(origins.IN_FILE.match(selector.partition("[")[0])["file"]))  # type: ignore[index]
             write_atomically(folder / origin["file"], plain_files.content(place, LARGEST_PLUGIN, "file"))
             return {"origin": "file", **own, **{key: origin[key] for key in ("file", "class", "sha256")}}
-        case "entry point" if "package" in origin:
-            return {"origin": "distribution", **own, **{key: origin[key] for key in ("package", "version", "class")}}
+        case "entry point" if {"package", "sha256"} <= origin.keys():
+            return {"origin": "distribution", **own, **{key: origin[key] for key in ("package", "version", "class", "sha256")}}
     raise UsageError(f"algorithm {selector}: expected a built-in one, file.py:Class, or an entry point of a package")
 
 

@@ -69,13 +69,15 @@ class InFile(_Part):
 
 
 class Distributed(_Part):
-    """An algorithm that is an entry point of a package which others can install."""
+    """An algorithm that is an entry point of a package which others can install. `sha256` is the
+    sum of the file that defines the class."""
 
     origin: Literal["distribution"]
     name: Name
     package: Word
     version: Word
     class_: Annotated[Class, Field(alias="class")]
+    sha256: Sha256
 
 
 Entrant = Annotated[BuiltIn | InFile | Distributed, Field(discriminator="origin")]

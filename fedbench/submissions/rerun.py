@@ -1,84 +1,100 @@
-"""Runs some records of a submission again, which are drawn at random. No other check finds numbers
-that were invented well."""
+"""Runs some of a submission's records and trials again. No other check finds numbers that were
+invented well."""
 
 from __future__ import annotations
 
+import dataclasses
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fedbench import foreign
+from fedbench.engine.run import Run
 from fedbench.engine.verify import verify
 from fedbench.errors import UsageError
 from fedbench.results.archive import RUNS
 from fedbench.results.record import Record
 from fedbench.submissions.check import Again, Report
 from fedbench.submissions.faults import Finding
+from fedbench.submissions.folder import TRIALS
 from fedbench.submissions.manifest import Manifest
 from fedbench.submissions.rows import named
+from fedbench.submissions.tuning import TrialRun
+from fedbench.suites.tuning import Outcome
 
 Tell = Callable[[str], None]
+Found = tuple[Again, list[Finding], list[Finding]]
+"""What became of a run, the faults and the questions."""
 
 
 def rerun(report: Report, folder: Path, sample: int, draw: int, *, run_plugins: bool = False, tell: Tell | None = None) -> Report:
-    """Returns the report with what became of the records that were run again. A report with faults
-    comes back as it is, and nothing is run.
+    """Returns the report with what became of the runs that were run again: at most `sample` records
+    for which questions asked, as many that are drawn at random among the others, and as many trials
+    of its tuned rows, one of a chosen trial among them. A report with faults comes back as it is,
+    and nothing is run.
 
     Args:
         report: what `check` said of the submission.
         folder: the submission's folder, in which its plugins are.
-        sample: the largest number of records that are run.
+        sample: the largest number of runs of each kind.
         draw: the seed of the draw. The authors should not know it beforehand.
         run_plugins: whether records of algorithms that are not built in may be drawn. Their code is
-            then executed, with all rights of this process.
-        tell: called with a line for each record.
+            then executed, in a process of its own.
+        tell: called with a line for each run.
     """
     if report.faults or report.manifest is None:
         return report
-    plugins, tell = report.manifest.plugins, tell or (lambda line: None)
+    tell = tell or (lambda line: None)
     others = {one.name for one in report.manifest.algorithms if one.origin != "built in"}
     several = [one for one in report.records if run_plugins or one.meta["spec"]["algorithm"]["name"] not in others]
     again, faults, questions = [], list(report.faults), list(report.questions)
-    for record in random.Random(draw).sample(several, min(sample, len(several))):
-        one, finding = _again(record, report.manifest, folder if record.meta["spec"]["algorithm"]["name"] in plugins else None)
+    for one, its_faults, its_questions in _all(report, several, folder, sample, random.Random(draw)):
         again.append(one)
+        faults += its_faults
+        questions += its_questions
         tell(f"{one.named}: {one.verdict}")
-        if finding is not None:
-            (faults if _is_fault(one, record) else questions).append(finding)
-    return replace(
-        report,
-        again=tuple(again),
-        faults=tuple(faults),
-        questions=tuple(questions),
-        whole_draw=len(several) == len(report.records),
-    )
+    whole = len(several) == len(report.records)
+    return replace(report, again=tuple(again), faults=tuple(faults), questions=tuple(questions), whole_draw=whole)
 
 
-def _again(record: Record, manifest: Manifest, folder: Path | None) -> tuple[Again, Finding | None]:
-    """Returns what became of a record, and a finding unless it is the same again. `folder` has the
-    file of its algorithm, and is None if the algorithm is in no file."""
-    name = named(record)
-    algorithm = None
-    if folder is not None:
-        own = manifest.plugins[record.meta["spec"]["algorithm"]["name"]]
-        algorithm = f"{folder / own.file}:{own.class_}"
+def _all(report: Report, several: Sequence[Record], folder: Path, sample: int, dice: random.Random) -> Iterator[Found]:
+    assert report.manifest is not None
+    named_by_questions = {run for one in report.questions for run in one.runs}
+    asked = [one for one in several if one.run_id in named_by_questions]
+    drawn = [one for one in several if one.run_id not in named_by_questions]
+    for why, group in (("asked", asked), ("drawn", drawn)):
+        for record in dice.sample(group, min(sample, len(group))):
+            one, faults, questions = _again(record, report.manifest, folder)
+            yield replace(one, why=why), faults, questions
+    trials = dice.sample(report.trials, len(report.trials))
+    first = next((one for one in trials if one.chosen), None)
+    for trial in sorted(trials, key=lambda one: one is not first)[:sample]:
+        yield _tried(trial)
+
+
+def _again(record: Record, manifest: Manifest, folder: Path) -> Found:
+    """Returns what became of a record."""
+    name, own = named(record), manifest.plugins.get(record.meta["spec"]["algorithm"]["name"])
     try:
-        found = verify(record, algorithm=algorithm)
+        found = verify(record, algorithm=None if own is None else f"{folder / own.file}:{own.class_}")
     except UsageError as error:
-        return Again(record.run_id, name, "not run", None), Finding(RUNS, f"{name}: cannot be run again here: {error}")
-    except (Exception, SystemExit) as error:  # a stranger's code may raise anything; other records go on
-        return Again(record.run_id, name, "differs", None), Finding(
-            RUNS, f"{name}: run again, it failed: {foreign.described(error)}"
-        )
+        return Again(record.run_id, name, "not run"), [], [Finding(RUNS, f"{name}: cannot be run again here: {error}")]
+    except (Exception, SystemExit) as error:  # a stranger's numbers may lead anywhere; other records go on
+        failed = Finding(RUNS, f"{name}: run again, it failed: {foreign.described(error)}")
+        return Again(record.run_id, name, "differs"), [failed], []
     one = Again(record.run_id, name, found["verdict"], found["first_difference"])
-    if one.verdict == "identical":
-        return one, None
-    digests = " and ".join(str(found[which].get("result")) for which in ("recorded", "got"))
-    return one, Finding(
-        RUNS,
-        f"{name}: run again, it is {one.verdict}, first in {one.first_difference}; digests.result: recorded and got {digests}",
-    )
+    faults, questions = list(_too_many_at_work(record, found["clients_at_work"])), []
+    if found["confined"] is False:
+        questions.append(Finding(RUNS, f"{name}: this system cannot confine a plugin, so its run proves nothing"))
+    if one.verdict != "identical":
+        digests = " and ".join(str(found[which].get("result")) for which in ("recorded", "got"))
+        differs = Finding(
+            RUNS,
+            f"{name}: run again, it is {one.verdict}, first in {one.first_difference}; digests.result: recorded and got {digests}",
+        )
+        (faults if _is_fault(one, record) else questions).append(differs)
+    return one, faults, questions
 
 
 def _is_fault(one: Again, record: Record) -> bool:
@@ -86,3 +102,29 @@ def _is_fault(one: Again, record: Record) -> bool:
     same bits on every machine, so no difference is tolerated. Torch does not."""
     native = record.meta["provenance"]["trainer"] == "native"
     return one.verdict == "differs" or (native and one.verdict == "within tolerance")
+
+
+def _too_many_at_work(record: Record, at_work: int) -> Iterator[Finding]:
+    """Yields a fault if more clients may work at a time than the record's option `concurrency`
+    says."""
+    most = record.meta["spec"]["algorithm"]["options"].get("concurrency")
+    if isinstance(most, int) and at_work > most:
+        yield Finding(RUNS, f"{named(record)}: option concurrency: {most} clients work at a time, the plan has up to {at_work}")
+
+
+def _tried(trial: TrialRun) -> Found:
+    """Returns what became of a run of a trial."""
+    run_id, name = trial.spec.run_id, trial.named
+    try:
+        run = Run(trial.spec)
+        got = Outcome.of(run.record())
+    except UsageError as error:
+        unknown = Finding(TRIALS, f"{name}: cannot be run again here: {error}")
+        return Again(run_id, name, "not run", why="trial"), [], [unknown]
+    said = dataclasses.asdict(trial.outcome)
+    first = next((key for key, value in dataclasses.asdict(got).items() if value != said[key]), None)
+    if first is None:
+        return Again(run_id, name, "identical", why="trial"), [], []
+    differs = Finding(TRIALS, f"{name}: {first}: run again, it is {getattr(got, first)!r:.80}, the file says {said[first]!r:.80}")
+    again = Again(run_id, name, "differs", first, "trial")
+    return (again, [differs], []) if run.choice.name == "native" else (again, [], [differs])

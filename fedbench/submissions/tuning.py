@@ -4,8 +4,10 @@ suite's rule must choose the same options from them."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from fedbench import plain_files
+from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError
 from fedbench.submissions.faults import Finding, fault
 from fedbench.submissions.folder import TRIALS, TUNED, Files
@@ -14,7 +16,7 @@ from fedbench.suites import space as spaces
 from fedbench.suites import trials, tuned
 from fedbench.suites.suite import Suite
 from fedbench.suites.tuned import Tuned
-from fedbench.suites.tuning import RULE, Choice, Outcome, choose, tuning_of
+from fedbench.suites.tuning import RULE, Choice, Outcome, Trial, choose, tuning_of
 from fedbench.suites.tuning import trials as trials_of
 
 
@@ -45,6 +47,39 @@ def frozen_in(files: Files, suite: Suite) -> tuple[Tuned | None, Mapping[str, Ou
         raise fault(name, str(error).removeprefix(f"{name}: ")) from None
 
 
+@dataclass(frozen=True)
+class TrialRun:
+    """A run from which options were chosen: its specification, its outcome as the submission has
+    it, and whether it is of the trial that was chosen."""
+
+    named: str
+    spec: RunSpec
+    outcome: Outcome
+    chosen: bool
+
+
+def runs(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mapping[str, Outcome]) -> Iterator[TrialRun]:
+    """Yields the runs of all trials of the tuned rows, which have no faults. The arguments are
+    those of `faults`."""
+    for row, selector in _tuned_rows(rows, frozen):
+        choice = frozen.points[row.point][selector]  # type: ignore[union-attr]  # there are no tuned rows without it
+        for trial in _trials(row, selector, suite):
+            for spec in trial.specs:
+                words = f"trial {trial.number} of {selector:.80} at {row.point:.60}, seed {spec.seed}"
+                yield TrialRun(words, spec, known[spec.run_id], trial.number == choice.trial)
+
+
+def _tuned_rows(rows: Sequence[Row], frozen: Tuned | None) -> Iterator[tuple[Row, str]]:
+    """Yields the tuned rows with their selectors."""
+    for row in rows if frozen is not None else ():
+        if row.name.endswith(tuned.TUNED):
+            yield row, row.name.removesuffix(tuned.TUNED)
+
+
+def _trials(row: Row, selector: str, suite: Suite) -> list[Trial]:
+    return list(trials_of(suite, spaces.load(tuning_of(suite).space), [suite.point(row.point)], [selector]))
+
+
 def _check_options(frozen: Tuned, suite: Suite) -> None:
     """Raises an error for a point, algorithm or option that the suite does not have."""
     for point, by_selector in frozen.points.items():
@@ -65,16 +100,13 @@ def faults(rows: Sequence[Row], suite: Suite, frozen: Tuned | None, known: Mappi
         frozen: its tuned options, None if it has none; then no row is tuned.
         known: the outcomes of its trials by run id.
     """
-    if frozen is None:
-        return
-    for row in rows:
-        selector = row.name.removesuffix(tuned.TUNED)
-        if selector != row.name:
-            yield from _row_faults(row, selector, frozen.points[row.point][selector], suite, known)
+    for row, selector in _tuned_rows(rows, frozen):
+        choice = frozen.points[row.point][selector]  # type: ignore[union-attr]
+        yield from _row_faults(row, selector, choice, suite, known)
 
 
 def _row_faults(row: Row, selector: str, choice: Choice, suite: Suite, known: Mapping[str, Outcome]) -> Iterator[Finding]:
-    several = list(trials_of(suite, spaces.load(tuning_of(suite).space), [suite.point(row.point)], [selector]))
+    several = _trials(row, selector, suite)
     wanted = [spec for trial in several for spec in trial.specs]
     missing = [spec for spec in wanted if spec.run_id not in known]
     if missing:

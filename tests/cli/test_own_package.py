@@ -3,6 +3,7 @@ everywhere by its name."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -52,11 +53,25 @@ def test_an_installed_package_is_found_by_its_name(site: Path, tmp_path: Path) -
     run = fedbench("run", "digits-demo", "-a", "my-rule[damping=0.5]", *SMALL, "--json", cwd=tmp_path, PYTHONPATH=str(site))
     assert run.returncode == 0, run.stderr
     record = json.loads(run.stdout)
+    found = hashlib.sha256((site / "nice_rules" / "my_rule.py").read_bytes()).hexdigest()
     assert record["spec"]["algorithm"]["origin"] == {
-        "kind": "entry point", "class": "MyRule", "package": "nice-rules", "version": "1.2",
+        "kind": "entry point", "class": "MyRule", "package": "nice-rules", "version": "1.2", "sha256": found,
     }  # fmt: skip
     verified = fedbench("verify", record["record"], "--json", cwd=tmp_path, PYTHONPATH=str(site))
     assert json.loads(verified.stdout)["verdict"] == "identical"
+    source = site / "nice_rules" / "my_rule.py"
+    before = source.read_text()
+    try:
+        source.write_text(f"{before}\n# better\n")
+        again = fedbench(
+            "run", "digits-demo", "-a", "my-rule[damping=0.5]", *SMALL, "--resume", "--json", cwd=tmp_path, PYTHONPATH=str(site)
+        )
+        assert json.loads(again.stdout)["run_id"] != record["run_id"], "another code is another run"
+        changed = fedbench("verify", record["record"], cwd=tmp_path, PYTHONPATH=str(site))
+    finally:
+        source.write_text(before)
+    assert changed.returncode == 2
+    assert "it was changed after the run, and was not run" in changed.stderr
     gone = fedbench("verify", record["record"], cwd=tmp_path)
     assert "is an entry point of nice-rules 1.2, which is not installed here" in gone.stderr
 

@@ -46,7 +46,8 @@ def test_exactly_twice_as_fast_is_no_question(made: Made, tmp_path: Path, record
 )
 def test_far_from_its_row(made: Made, tmp_path: Path, record: Callable[..., Record], last: tuple[float, ...], asks: int) -> None:
     runs = tuple(record(seed=seed, curve=(0.1, accuracy)) for seed, accuracy in enumerate(last))
-    assert len(list(questions([Row(POINT, "x", runs)], made.suite, tmp_path, None))) == asks
+    found = questions([Row(POINT, "x", runs)], made.suite, tmp_path, None)
+    assert len([one for one in found if "is far from the median" in one.text]) == asks
 
 
 def test_another_digest_than_the_committed_record(made: Made, tmp_path: Path) -> None:

@@ -1,0 +1,199 @@
+"""An algorithm whose code runs in another process. To the engine it is an algorithm like any other;
+whatever its methods give comes from there as numbers, arrays and text, and is checked as such."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.engine.isolation.process import Process
+from fedbench.errors import PluginError
+from fedbench.origins import Elsewhere
+from fedbench.protocols import Pullback, Tools
+from fedbench.types import (
+    Batch,
+    Dispatch,
+    GradientWork,
+    Info,
+    Job,
+    LocalRule,
+    Message,
+    Reply,
+    ServerMemory,
+    ServerWork,
+    State,
+    Traffic,
+    Vector,
+    Weights,
+    Work,
+)
+
+COLUMNS = ("clients", "steps", "base", "staleness", "n", "p", "first")
+
+
+class Isolated(Elsewhere):
+    """The algorithm of a Process. Hooks that the plug-in leaves as they are in `Algorithm` are not
+    asked for, but for those that need its state."""
+
+    process: ClassVar[Process]
+    defaults: ClassVar[dict[str, Any]]
+
+    @classmethod
+    def make(cls, options: dict[str, Any]) -> Self:
+        given, terms = cls._called("make", (dict, list), options)
+        algorithm = cls()
+        algorithm.__dict__ |= {"given": given, "terms": frozenset(map(str, terms))}
+        return algorithm
+
+    @classmethod
+    def _called(cls, method: str, kinds: Any, *arguments: Any, answers: Mapping[str, Any] | None = None) -> Any:
+        """Returns what a method of the plug-in gives: a value of the kind `kinds`, or several of
+        the `kinds`. Raises PluginError if it is something else."""
+        found = cls.process.call(method, *arguments, answers=answers)
+        several = isinstance(kinds, tuple)
+        fits = isinstance(found, list) and len(found) == len(kinds) and all(map(isinstance, found, kinds)) if several else None
+        if not (fits if several else isinstance(found, kinds)):
+            got = [type(one).__name__ for one in found] if isinstance(found, list) else type(found).__name__
+            raise PluginError(f"algorithm {cls.name}: {method} does not give {kinds}, but {got!s:.200}")
+        return found
+
+    def options(self) -> dict[str, Any]:
+        return dict(self.__dict__.get("given", self.defaults))
+
+    @property
+    def rule_terms(self) -> frozenset[str]:
+        return self.__dict__["terms"]  # type: ignore[no-any-return]
+
+    def dispatch(self, info: Info) -> Dispatch:
+        return self._declares("dispatch", Dispatch, info)  # type: ignore[no-any-return]
+
+    def traffic(self, info: Info) -> Traffic:
+        return self._declares("traffic", Traffic, info)  # type: ignore[no-any-return]
+
+    def gradient_work(self, info: Info) -> GradientWork:
+        return self._declares("gradient_work", GradientWork, info)  # type: ignore[no-any-return]
+
+    def server_work(self, info: Info) -> ServerWork:
+        return self._declares("server_work", ServerWork, info)  # type: ignore[no-any-return]
+
+    def server_memory(self, info: Info) -> ServerMemory:
+        return self._declares("server_memory", ServerMemory, info)  # type: ignore[no-any-return]
+
+    def _declares(self, what: str, kind: type[Any], info: Info) -> Any:
+        return self._called("declares", kind, what, info.clients, answers=_known(info))
+
+    def init(self, x0: Vector, tools: Tools) -> State:
+        x, remembers = self._called("init", (np.ndarray, bool), x0, tools.info.clients, answers=_lent(tools))
+        return Mirrored(self.process, x=x, **{"memory": _Rows(self.process)} if remembers else {})
+
+    def broadcast(self, state: State, tools: Tools) -> Message:
+        number, x = self._called("broadcast", (int, np.ndarray), answers=_lent(tools))
+        message = _Numbered(number, x=x)
+        weakref.finalize(message, self.process.release, number)
+        return message
+
+    def rule(self, start: Vector, **changes: Any) -> LocalRule:
+        return self._called("rule", LocalRule, start, changes)  # type: ignore[no-any-return]
+
+    def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
+        return self._called("local", LocalRule, _number(message), job, memory)  # type: ignore[no-any-return]
+
+    def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
+        given = {"delta": work.delta, "end": work.end, "buffers": work.buffers, **work.by_products}
+        remembered, sent = self._called("reply", (np.ndarray | None, dict), _number(message), job, given, memory)
+        return Reply(memory=remembered, **{name: np.asarray(array) for name, array in sent.items()})
+
+    def step(self, state: State, batch: Batch, tools: Tools) -> None:
+        writes = "memory" in state and state.memory.writeable
+        lent = {**_lent(tools), "base_x": batch.base_x}
+        state.x = self._called("step", np.ndarray, *_columns(batch), writes, answers=lent)
+
+    def entry_weights(self, batch: Batch, info: Info) -> Weights:
+        lent = {**_known(info), "base_x": batch.base_x}
+        return self._called("entry_weights", np.ndarray, *_columns(batch), answers=lent)  # type: ignore[no-any-return]
+
+    def select(self, state: State, available: npt.NDArray[np.int32], round: int, tools: Any) -> Any:
+        draws = {name: getattr(tools.random, name) for name in ("uniform", "normal", "below", "permutation")}
+        return self.process.call("select", available, round, answers=_known(tools.info) | draws)
+
+    def warnings(self, state: State) -> list[str]:
+        return [str(one) for one in self._called("warnings", list)]
+
+
+class Mirrored(State):
+    """The server's state as the engine has it: the model, and a view of what clients remember. All
+    else stays with the plug-in."""
+
+    __slots__ = ("process",)
+
+    def __init__(self, process: Process, **fields: Any) -> None:
+        super().__init__(**fields)
+        object.__setattr__(self, "process", process)
+
+
+class _Numbered(Message):
+    """A message of which only the model is here."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int, x: Vector) -> None:
+        super().__init__(x=x)
+        object.__setattr__(self, "number", number)
+
+    def frozen(self) -> Message:
+        self.x.flags.writeable = False
+        return self
+
+
+class _Rows:
+    """What clients remember, in the place of a ClientTable."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.writeable = True
+
+    def __getitem__(self, client: int) -> Vector:
+        return np.asarray(self.process.call("row", int(client)))
+
+    def __setitem__(self, client: int, row: Vector) -> None:
+        self.process.call("remember", int(client), row)
+
+
+def _number(message: Message) -> int:
+    return message.number  # type: ignore[no-any-return]
+
+
+def _known(info: Info) -> dict[str, Any]:
+    """Returns the answers to what the plug-in may ask of the clients."""
+    names = ("n", "step_seconds", "job_seconds", "public_shape")
+    return {name: functools.partial(getattr, info, name) for name in names}
+
+
+def _lent(tools: Tools) -> dict[str, Any]:
+    """Returns the answers to what the plug-in may ask of the engine's tools."""
+    last: list[Pullback] = []
+
+    def public_logits(x: Vector, rows: npt.NDArray[np.int64], training: bool) -> Any:
+        logits, *last[:] = tools.public_logits(x, rows, training=training)
+        return logits
+
+    def pullback(dlogits: npt.NDArray[Any]) -> Vector:
+        return last[0](dlogits)
+
+    return {
+        **_known(tools.info),
+        "public_shape": lambda: tools.public_shape,
+        "gradient": lambda client, x: next(iter(tools.gradients([client], x))),
+        "public_batches": lambda version, size, steps: list(tools.public_batches(version, size, steps)),
+        "public_logits": public_logits,
+        "pullback": pullback,
+    }
+
+
+def _columns(batch: Batch) -> tuple[dict[str, Any], int, dict[str, Any]]:
+    return {name: getattr(batch, name) for name in COLUMNS}, batch.version, dict(batch.sent)

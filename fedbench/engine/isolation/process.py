@@ -1,0 +1,105 @@
+"""The process of a plug-in, as seen from the process that asks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fedbench.engine.isolation import wire
+from fedbench.errors import FedbenchError, PluginError
+
+ANSWER_SECONDS = 600.0
+"""How long one method of a plug-in may take."""
+LONGEST = 2000  # characters of a message
+PASSED_ON = re.compile(r"PATH|LANG|LC_\w+|(OMP|OPENBLAS|MKL)_\w+|FEDBENCH_ISA")
+"""The variables of the environment that the other process gets: none holds a secret, and numpy has
+as many threads there as here."""
+
+
+class Process:
+    """The process that has the plug-in. `call` has it run a method; everything that the method asks
+    for meanwhile is looked up in `answers`."""
+
+    def __init__(self, name: str, folder: Path, readable: Sequence[Path] = ()) -> None:
+        self.name = name
+        self._channel, theirs = socket.socketpair()
+        self._channel.settimeout(ANSWER_SECONDS)
+        command = [sys.executable, "-I", "-B", "-m", "fedbench.engine.isolation.child", str(theirs.fileno()), str(folder)]
+        passed = {key: value for key, value in os.environ.items() if PASSED_ON.fullmatch(key)}
+        self._process = subprocess.Popen(
+            [*command, *map(str, readable)],
+            cwd=folder,
+            env={**passed, "HOME": str(folder), "TMPDIR": str(folder)},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        theirs.close()
+        self._released: list[int] = []
+        try:
+            self.confined = self._received() is True
+        except PluginError:
+            self.close()
+            raise
+
+    def release(self, message: int) -> None:
+        """Lets the plug-in forget a message, before its next call."""
+        self._released.append(message)
+
+    def _received(self) -> Any:
+        try:
+            return wire.receive(self._channel)
+        except wire.WireError as error:
+            raise PluginError(f"algorithm {self.name}: its process gave no answer that can be read: {error}") from None
+
+    def call(self, method: str, *arguments: Any, answers: Mapping[str, Any] | None = None) -> Any:
+        """Returns what a method of the plug-in gives. Raises PluginError if it fails, ends, takes
+        too long, or gives what no method gives."""
+        if self._released:
+            released, self._released = self._released, []
+            self.call("release", released)
+        try:
+            wire.send(self._channel, [method, list(arguments)])
+            while "asks" in (answer := self._mapping(self._received())):
+                name, asked = answer["asks"]
+                wire.send(self._channel, self._answer((answers or {}).get(name), name, asked))
+        except (OSError, ValueError, TypeError) as error:
+            raise PluginError(f"algorithm {self.name}: {method}: its process ended, or asks what it must not: {error}") from None
+        if "done" not in answer:
+            raise PluginError(f"algorithm {self.name}: {method}: {answer.get('failed')!s:.{LONGEST}}")
+        return answer["done"]
+
+    def _mapping(self, answer: Any) -> dict[str, Any]:
+        if not isinstance(answer, dict):
+            raise PluginError(f"algorithm {self.name}: its process gave no answer that can be read: {type(answer).__name__}")
+        return answer
+
+    @staticmethod
+    def _answer(answers: Any, name: str, asked: Sequence[Any]) -> dict[str, Any]:
+        if answers is None:
+            return {"refused": f"there is no {name} to be asked for here"}
+        try:
+            return {"answer": answers(*asked)}
+        except (FedbenchError, RuntimeError, ValueError, TypeError, IndexError) as error:
+            return {"refused": str(error)}
+
+    def close(self) -> None:
+        """Ends the process and those that it started."""
+        self._channel.close()
+        pid = self._process.pid
+        with contextlib.suppress(OSError):  # a kernel that does not list them
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                os.kill(int(child), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        self._process.wait()

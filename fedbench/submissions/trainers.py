@@ -1,0 +1,49 @@
+"""Finds records that torch computed although the native trainer could. Torch's bits depend on the
+machine, so nobody could tell such a record from one whose accuracies were raised a little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from fedbench import registry
+from fedbench.engine.data import Data
+from fedbench.engine.trainers.choose import choose
+from fedbench.protocols import Algorithm
+from fedbench.results.archive import RUNS
+from fedbench.results.record import Record
+from fedbench.scenarios.load import validate
+from fedbench.submissions.faults import Finding
+from fedbench.submissions.rows import named
+
+
+def trainer_faults(records: Iterable[Record]) -> Iterator[Finding]:
+    """Yields the records that a trainer or a device computed which the rule does not allow."""
+    for record in records:
+        made, spec = record.meta["provenance"], record.meta["spec"]
+        if made["trainer"] == "native":
+            continue
+        scenario = validate(spec["scenario"], RUNS)
+        choice = choose(Data(scenario, record.seed).outline, _algorithm(spec["algorithm"]))
+        if choice.name != made["trainer"]:
+            yield Finding(
+                RUNS,
+                f"{named(record)}: provenance.trainer: expected {choice.name}, which computes the same bits on every machine "
+                f"({choice.reason}), got {made['trainer']!r:.40}",
+            )
+
+
+def _algorithm(said: Mapping[str, Any]) -> Algorithm:
+    """Returns an algorithm with the local rule of the record's. Of one that is not built in nothing
+    is run, and its options are named as in LocalRule."""
+    if not said.get("origin"):
+        found: type[Algorithm] = registry.find("algorithm", said["name"])
+        return found.make(dict(said["options"]))
+    terms = {key: value for key, value in said["options"].items() if key in ("momentum", "optimizer")}
+    return Proximal(**terms) if said["options"].get("prox_form", "l2") != "l2" else Algorithm(**terms)
+
+
+class Proximal(Algorithm):
+    """An algorithm with a proximal term that the native trainer does not have."""
+
+    prox_form = "l1_squared"

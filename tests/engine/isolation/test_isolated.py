@@ -1,0 +1,202 @@
+"""An algorithm in a process of its own gives the bits that it gives here, and has no other
+power."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedbench import registry
+from fedbench.engine.isolation import confine
+from fedbench.engine.isolation.process import Process
+from fedbench.engine.run import Run
+from fedbench.engine.spec import RunSpec
+from fedbench.engine.verify import verify
+from fedbench.errors import OriginError, PluginError
+from fedbench.results.record import Record, result_digest
+from fedbench.scenarios.load import load
+from tests.engine.isolation.plugins import ATTACKS, HONEST, attacking
+
+SMALL = ["clients=12", "budget.seconds=3", "local.steps=3", "task.model=softmax", "public.size=50"]
+FEW = ("fedagrac", "fedavg", "fedecho", "ringleader", "scaffold")
+"""With everything that crosses: choices of steps, plain rounds, logits and their pullback, rows."""
+
+
+def made(file: Path, options: dict[str, Any] | None = None) -> Record:
+    """By the class Mine of a file, in this process."""
+    cls = registry.find("algorithm", f"{file}:Mine")
+    return Run(RunSpec(load("digits-demo", SMALL), cls.make(options or {}), 0)).record()
+
+
+def renamed(folder: Path, name: str) -> Path:
+    file = folder / f"plugin_{name}.py"
+    file.write_text(HONEST.replace("scaffold", name))
+    return file
+
+
+def check_same(folder: Path, name: str) -> None:
+    options = {key: 2 for key in ("cohort_size", "buffer_size") if key in registry.find("algorithm", name)().options()}
+    file = renamed(folder, name)
+    result = verify(made(file, options), algorithm=f"{file}:Mine")
+    assert (result["verdict"], result["differences"]) == ("identical", [])
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_the_bits_are_those_of_a_run_here(tmp_path: Path, name: str) -> None:
+    check_same(tmp_path, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(registry.ALGORITHMS) - set(FEW)))
+def test_the_bits_of_all_others_too(tmp_path: Path, name: str) -> None:
+    check_same(tmp_path, name)
+
+
+def test_a_plugin_that_selects_and_weighs_by_itself(tmp_path: Path) -> None:
+    """By the model's values and its own draws, with a model that has buffers."""
+    file = tmp_path / "plugin.py"
+    file.write_text(
+        "import numpy as np\n"
+        "from fedbench import registry\n"
+        "from fedbench.types import Rounds\n"
+        "class Mine(registry.find('algorithm', 'fedavg')):\n"
+        "    name = 'mine'\n"
+        "    def dispatch(self, info):\n"
+        "        return Rounds(select='external')\n"
+        "    def select(self, state, available, round, tools):\n"
+        "        assert tools.info.n.sum() > 0\n"
+        "        wish = available[tools.random.permutation(len(available))[:3]]\n"
+        "        return [int(one) for one in wish][: 2 + (state.x[0] > 0)]\n"
+        "    def entry_weights(self, batch, info):\n"
+        "        return batch.p / batch.p.sum()\n"
+        "    def warnings(self, state):\n"
+        "        return [f'x has {state.x.size} numbers']\n"
+    )
+    record = made(file)
+    assert record.warnings == ("x has 650 numbers",)
+    assert verify(record, algorithm=f"{file}:Mine")["verdict"] == "identical"
+
+
+def calm(file: Path) -> Record:
+    """What an honest run of the file gives, which is made in another process."""
+    code = (
+        "import sys, pickle; from pathlib import Path; from tests.engine.isolation.test_isolated import made; "
+        f"sys.stdout.buffer.write(pickle.dumps(made(Path({str(file)!r}))))"
+    )
+    environment = {**os.environ, "CALM": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True, cwd=Path.cwd())
+    return pickle.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def better(record: Record) -> Record:
+    """A forgery: accuracies raised by 0.06, with digests that fit."""
+    record = copy.deepcopy(record)
+    for name in ("test_accuracy", "client_accuracy_mean"):
+        record.meta["final"][name] += 0.06
+    record.curves["test_accuracy"] += 0.06
+    record.meta["digests"]["result"] = result_digest(record.meta, record.curves)
+    return record
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_verdict_is_the_same_under_a_plugin_that_patches_what_it_can(tmp_path: Path, attack: str) -> None:
+    file = tmp_path / "plugin.py"
+    file.write_text(attacking(ATTACKS[attack]))
+    honest = calm(file)
+    assert verify(honest, algorithm=f"{file}:Mine")["verdict"] == "identical"
+    result = verify(better(honest), algorithm=f"{file}:Mine")
+    assert result["verdict"] == "differs"
+    assert "final.test_accuracy" in result["differences"]
+    assert not any(
+        module.startswith("_fedbench_file_")
+        for module in sys.modules
+        if getattr(sys.modules[module], "__file__", "") == str(file)
+    )
+
+
+TALKS = "import gc, socket\nfor s in gc.get_objects():\n    if isinstance(s, socket.socket):\n        s.sendall({})"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("import os\nos._exit(0)", "its process gave no answer"),
+        ("raise SystemExit", "SystemExit"),
+        ("raise GeneratorExit('x' * 100_000)", "GeneratorExit: xxx"),
+        ("class Mine:\n    pass", "extends fedbench.Algorithm"),
+        ("import pathlib\npathlib.Path('/etc/passwd').read_text()", "PermissionError"),
+        ("import pathlib, fedbench\npathlib.Path(fedbench.__file__).write_text('')", "PermissionError"),
+        (TALKS.format("b'x' * 64"), "can be read"),
+        (TALKS.format("b'\\0' * 16"), "can be read"),
+    ],
+)
+def test_a_plugin_that_misbehaves_gives_one_error(tmp_path: Path, body: str, words: str) -> None:
+    file = tmp_path / "plugin.py"
+    file.write_text(HONEST)
+    record = made(file)
+    file.write_text(f"{body}\n{HONEST if 'class Mine' not in body else ''}")
+    record.meta["spec"]["algorithm"]["origin"] = {"kind": "object", "class": "Mine"}  # its sum does not matter here
+    begin = time.process_time()
+    with pytest.raises(PluginError, match=words) as error:
+        verify(record, algorithm=f"{file}:Mine")
+    assert len(str(error.value)) < 3000
+    assert time.process_time() - begin < 5
+
+
+def test_another_file_is_not_run(tmp_path: Path) -> None:
+    file = tmp_path / "plugin.py"
+    file.write_text(HONEST)
+    record = made(file)
+    file.write_text(f"{HONEST}\nopen('trace', 'w')\n")
+    with pytest.raises(OriginError, match="was changed after the run, or is another one, and was not run"):
+        verify(record, algorithm=f"{file}:Mine")
+
+
+def test_a_name_that_is_another_ones(tmp_path: Path) -> None:
+    file = tmp_path / "plugin.py"
+    file.write_text(HONEST)
+    record = made(file)
+    record.meta["spec"]["algorithm"]["name"] = "yours"
+    with pytest.raises(OriginError, match="its algorithm is 'yours', the class Mine is named 'mine'"):
+        verify(record, algorithm=f"{file}:Mine")
+
+
+def test_nothing_of_a_plugin_goes_on(tmp_path: Path) -> None:
+    """Not even what left its group of processes."""
+    file = tmp_path / "plugin.py"
+    file.write_text(f"import os\nif os.fork() == 0:\n    os.setsid()\n    import time\n    time.sleep(600)\n{HONEST}")
+    process = Process("mine", tmp_path)
+    process.call("load", f"{file}:Mine", sys.path)
+    before = _running(tmp_path)
+    process.close()
+    deadline = time.monotonic() + 20
+    while _running(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert before >= 2
+    assert _running(tmp_path) == 0
+
+
+def _running(folder: Path) -> int:
+    """How many processes have this folder in their command line."""
+    found = 0
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += str(folder).encode() in place.read_bytes()
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not confine.version(), reason="this kernel has no Landlock")
+def test_a_plugin_is_confined(tmp_path: Path) -> None:
+    process = Process("mine", tmp_path)
+    assert process.confined
+    process.close()

@@ -4,6 +4,7 @@ it, and `checked` compares values with the annotation."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types as pytypes
 import typing
@@ -53,8 +54,13 @@ def option(default: T, about: str = "", source: str = "") -> T:
     return dataclasses.field(default=default, metadata={"about": about, "source": source})
 
 
-def hints(cls: type) -> dict[str, Any]:
+def hints(cls: Any) -> dict[str, Any]:
     """Returns the annotations of a class's fields by name, ranges included."""
+    return _hints(cls)
+
+
+@functools.lru_cache(maxsize=256)
+def _hints(cls: Any) -> dict[str, Any]:
     return typing.get_type_hints(cls, include_extras=True)
 
 

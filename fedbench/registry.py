@@ -95,6 +95,12 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
     `preset=NAME` stands for the options of a preset. The other options of the selector have
     precedence over it, wherever they stand.
     """
+    name, options = _parsed(text)
+    return name, dict(options)
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> tuple[str, dict[str, Any]]:
     if len(text) > LONGEST_SELECTOR:
         raise UsageError(f"selector {text[:60]!r}..: expected at most {LONGEST_SELECTOR:,} characters, got {len(text):,}")
     match = re.fullmatch(r"\s*([\w-]+|[^\[\]]+\.py:\w+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)

@@ -8,6 +8,7 @@ Hansen et al. 2016 (COCO), runtime over many targets.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -123,14 +124,24 @@ class Board:
 
     standings: references first, then group by group, from the smallest cost to the largest.
     rankings: by group and axis.
-    leaders: by group and rule of reaching the row with the smallest cost in seconds.
+    compared: by group the runs of its rows.
     budget: virtual seconds.
     """
 
     standings: tuple[Standing, ...]
     rankings: Mapping[tuple[Group, str], Ranking]
-    leaders: Mapping[tuple[Group, Rule], str | None]
+    compared: Mapping[Group, Rows]
     budget: float
+
+    @functools.cached_property
+    def leaders(self) -> Mapping[tuple[Group, Rule], str | None]:
+        """By group and rule of reaching the row with the smallest cost in seconds."""
+        found: dict[tuple[Group, Rule], str | None] = {}
+        for group, rows in self.compared.items():
+            ranking = self.rankings[group, SECONDS.name]
+            found[group, RULES[0]] = ranking.leader
+            found |= {(group, rule): _leader(rows, rule, ranking.targets) for rule in RULES[1:]}
+        return found
 
     @property
     def groups(self) -> list[Group]:
@@ -232,14 +243,10 @@ def _gathered(rows: Rows, references: frozenset[str], groups: Mapping[str, Group
 
 def _board(rows: Rows, found: _Gathered, priors: Mapping[str, Prior]) -> Board:
     rankings: dict[tuple[Group, str], Ranking] = {}
-    leaders: dict[tuple[Group, Rule], str | None] = {}
     for group, (of_group, targets) in found.members.items():
         for axis in BOARD_AXES:
             compared = compare(of_group.on(AXES[axis]).at(targets), priors[axis]) if targets else None
             rankings[group, axis] = Ranking(group, axis, targets, compared)
-        members = {row: rows[row] for row in of_group.rows}
-        for rule in RULES:
-            leaders[group, rule] = rankings[group, SECONDS.name].leader if rule == RULES[0] else _leader(members, rule, targets)
     standings = []
     for row, runs in rows.items():
         reach, group = found.of(row), found.groups[row]
@@ -247,7 +254,8 @@ def _board(rows: Rows, found: _Gathered, priors: Mapping[str, Prior]) -> Board:
         standings.append(_standing(row, runs, reach, ranking, group))
     standings.sort(key=lambda one: (one.ranking is not None, one.group, one.hits == 0, one.cost, one.row))
     (budget,) = {float(run.meta["spec"]["scenario"]["budget"]["seconds"]) for runs in rows.values() for run in runs}
-    return Board(tuple(standings), rankings, leaders, budget)
+    members = {group: {row: rows[row] for row in of_group.rows} for group, (of_group, _) in found.members.items()}
+    return Board(tuple(standings), rankings, members, budget)
 
 
 def _leader(rows: Rows, rule: Rule, targets: Sequence[float]) -> str | None:

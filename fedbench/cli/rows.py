@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ class Source:
 
     def _of_suite(self, suite: Suite) -> Compared:
         names = [suite.point(name).name for name in self.points] or [point.name for point in suite.points]
-        found = load(suite, self.tuned_in, self.archives) if self.records is None else self._seated(suite, self.records)
+        found = _loaded(suite.name, self.tuned_in, self.archives) if self.records is None else self._seated(suite, self.records)
         is_tuned = self.kind == "tuned" or (self.kind is None and bool(found.complete(tuned=True)))
         rows = of_suite(found, tuned=is_tuned)  # of all points, since they tell how much rows scatter
         return rows.at([name for name in names if name in rows.rows] or names)
@@ -110,6 +111,12 @@ class Source:
             "--archives": (self.archives, ARCHIVES),
         }
         return [*own, *((name, value) for name, (value, default) in defaults.items() if value != default)]
+
+
+@functools.lru_cache(maxsize=2)
+def _loaded(suite: str, tuned_in: Path, archives: Path) -> Results:
+    """Loads the results of a suite; they are kept for the other rows of the same command."""
+    return load(suites.load(suite), tuned_in, archives)
 
 
 def told(verb: str, options: Sequence[tuple[str, object]]) -> str:

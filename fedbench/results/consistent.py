@@ -7,6 +7,8 @@ says."""
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -39,11 +41,19 @@ def resolve(meta: dict[str, Any], where: str) -> Scenario:
     keys that were introduced after the record was made get their defaults. Raises RecordError if
     the section is not a scenario."""
     try:
-        scenario = validate(meta["spec"]["scenario"], where)
-    except (UsageError, RecursionError) as error:
+        scenario, resolved = _resolved(json.dumps(meta["spec"]["scenario"]))
+    except (UsageError, RecursionError, ValueError, TypeError) as error:
         raise RecordError(f"{where}: its scenario is none: {error}") from None
-    meta["spec"]["scenario"] = scenario.resolved()
+    meta["spec"]["scenario"] = json.loads(resolved)
     return scenario
+
+
+@functools.lru_cache(maxsize=64)
+def _resolved(content: str) -> tuple[Scenario, str]:
+    """Returns the scenario in a JSON text, and its resolved form as JSON. An archive has the same
+    few scenarios in thousands of records."""
+    scenario = validate(json.loads(content), "scenario")
+    return scenario, json.dumps(scenario.resolved())
 
 
 def check_consistent(record: Record, scenario: Scenario, where: str) -> None:

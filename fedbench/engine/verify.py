@@ -35,7 +35,7 @@ def verify(
     `differences` lists the fields that differ, and `first_difference` is the first of them.
     `clients_at_work` is how many clients may work at a time under the algorithm's policy.
     `confined` is whether a plug-in could reach nothing but its own folder; None if the algorithm is
-    built in.
+    built in. `undeclared` has sentences on what a plug-in computed and does not declare.
 
     Args:
         record: the record.
@@ -52,7 +52,9 @@ def verify(
         run = Run(spec, options=as_recorded(record, options or RunOptions()), progress=progress)
         again = run.record()
         at_work = run.setup.dispatch.at_a_time(run.setup.scenario.clients)
-        confined = spec.algorithm.process.confined if isinstance(spec.algorithm, Isolated) else None
+        plugin = spec.algorithm if isinstance(spec.algorithm, Isolated) else None
+        updates = None if again.meta["outcome"]["ended_by"] == "target" else again.meta["ledger"]["updates"]
+        costs = run.setup.gradient_work, run.setup.server.work, run.setup.dispatch, updates
     verdict, found = compared(record, again)
     return {
         "run_id": record.run_id,
@@ -62,7 +64,8 @@ def verify(
         "recorded": record.meta["digests"],
         "got": again.meta["digests"],
         "clients_at_work": at_work,
-        "confined": confined,
+        "confined": None if plugin is None else plugin.process.confined,
+        "undeclared": [] if plugin is None else list(plugin.measured.undeclared(*costs)),
         "test_accuracy": {kind: one.meta["final"]["test_accuracy"] for kind, one in (("recorded", record), ("got", again))},
     }
 

@@ -85,6 +85,7 @@ def _again(record: Record, manifest: Manifest, folder: Path) -> Found:
         return Again(record.run_id, name, "differs"), [failed], []
     one = Again(record.run_id, name, found["verdict"], found["first_difference"])
     faults, questions = list(_too_many_at_work(record, found["clients_at_work"])), []
+    faults += [Finding(RUNS, f"{name}: {text}") for text in found["undeclared"]]
     if found["confined"] is False:
         questions.append(Finding(RUNS, f"{name}: this system cannot confine a plugin, so its run proves nothing"))
     if one.verdict != "identical":

@@ -132,6 +132,13 @@ def test_a_plugin_that_keeps_more_clients_at_work_than_it_says(
     assert len(report.faults) == 3
 
 
+def test_a_plugin_that_does_not_declare_what_it_computes(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedbench.engine.isolation.measured.Measured.undeclared", lambda *_: iter(["gradient_work: too little"]))
+    report = judged(alone)
+    assert report.validity is Validity.SELF_REPORTED
+    assert all("traced seed" in one.line and "gradient_work: too little" in one.line for one in report.faults)
+
+
 def test_where_a_plugin_cannot_be_confined_its_run_proves_nothing(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "fedbench.engine.isolation.process.Process.confined", property(lambda _: False, lambda *_: None), raising=False

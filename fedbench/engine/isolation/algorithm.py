@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from fedbench.engine.isolation.measured import Measured
 from fedbench.engine.isolation.process import Process
 from fedbench.errors import PluginError
 from fedbench.origins import Elsewhere
@@ -41,6 +42,7 @@ class Isolated(Elsewhere):
     asked for, but for those that need its state."""
 
     process: ClassVar[Process]
+    measured: ClassVar[Measured]
     defaults: ClassVar[dict[str, Any]]
 
     @classmethod
@@ -88,29 +90,30 @@ class Isolated(Elsewhere):
         return self._called("declares", kind, what, info.clients, answers=_known(info))
 
     def init(self, x0: Vector, tools: Tools) -> State:
-        x, remembers = self._called("init", (np.ndarray, bool), x0, tools.info.clients, answers=_lent(tools))
+        x, remembers = self._called("init", (np.ndarray, bool), x0, tools.info.clients, answers=self._lent(tools, "init"))
         return Mirrored(self.process, x=x, **{"memory": _Rows(self.process)} if remembers else {})
 
     def broadcast(self, state: State, tools: Tools) -> Message:
-        number, x = self._called("broadcast", (int, np.ndarray), answers=_lent(tools))
+        number, x = self._called("broadcast", (int, np.ndarray), answers=self._lent(tools, "broadcast"))
         message = _Numbered(number, x=x)
         weakref.finalize(message, self.process.release, number)
         return message
 
     def rule(self, start: Vector, **changes: Any) -> LocalRule:
-        return self._called("rule", LocalRule, start, changes)  # type: ignore[no-any-return]
+        return self.measured.rule(self._called("rule", LocalRule, start, changes))
 
     def local(self, message: Message, job: Job, memory: Vector) -> LocalRule:
-        return self._called("local", LocalRule, _number(message), job, memory)  # type: ignore[no-any-return]
+        return self.measured.rule(self._called("local", LocalRule, _number(message), job, memory))
 
     def reply(self, message: Message, job: Job, work: Work, memory: Vector) -> Reply:
+        self.measured.reply(work)
         given = {"delta": work.delta, "end": work.end, "buffers": work.buffers, **work.by_products}
         remembered, sent = self._called("reply", (np.ndarray | None, dict), _number(message), job, given, memory)
         return Reply(memory=remembered, **{name: np.asarray(array) for name, array in sent.items()})
 
     def step(self, state: State, batch: Batch, tools: Tools) -> None:
         writes = "memory" in state and state.memory.writeable
-        lent = {**_lent(tools), "base_x": batch.base_x}
+        lent = {**self._lent(tools, "step"), "base_x": batch.base_x}
         state.x = self._called("step", np.ndarray, *_columns(batch), writes, answers=lent)
 
     def entry_weights(self, batch: Batch, info: Info) -> Weights:
@@ -120,6 +123,32 @@ class Isolated(Elsewhere):
     def select(self, state: State, available: npt.NDArray[np.int32], round: int, tools: Any) -> Any:
         draws = {name: getattr(tools.random, name) for name in ("uniform", "normal", "below", "permutation")}
         return self.process.call("select", available, round, answers=_known(tools.info) | draws)
+
+    def _lent(self, tools: Tools, place: str) -> dict[str, Any]:
+        """Returns the answers to what the plug-in may ask of the engine's tools in one of its
+        methods."""
+        last: list[Pullback] = []
+
+        def gradient(client: int, x: Vector) -> Vector:
+            self.measured.gradients_in.add(place)
+            return next(iter(tools.gradients([client], x)))
+
+        def public_logits(x: Vector, rows: npt.NDArray[np.int64], training: bool) -> Any:
+            logits, pull = tools.public_logits(x, rows, training=training)
+            last[:] = [self.measured.pulled(pull, len(rows))]
+            return logits
+
+        def pullback(dlogits: npt.NDArray[Any]) -> Vector:
+            return last[0](dlogits)
+
+        return {
+            **_known(tools.info),
+            "public_shape": lambda: tools.public_shape,
+            "gradient": gradient,
+            "public_batches": lambda version, size, steps: list(tools.public_batches(version, size, steps)),
+            "public_logits": public_logits,
+            "pullback": pullback,
+        }
 
     def warnings(self, state: State) -> list[str]:
         return [str(one) for one in self._called("warnings", list)]
@@ -172,27 +201,6 @@ def _known(info: Info) -> dict[str, Any]:
     """Returns the answers to what the plug-in may ask of the clients."""
     names = ("n", "step_seconds", "job_seconds", "public_shape")
     return {name: functools.partial(getattr, info, name) for name in names}
-
-
-def _lent(tools: Tools) -> dict[str, Any]:
-    """Returns the answers to what the plug-in may ask of the engine's tools."""
-    last: list[Pullback] = []
-
-    def public_logits(x: Vector, rows: npt.NDArray[np.int64], training: bool) -> Any:
-        logits, *last[:] = tools.public_logits(x, rows, training=training)
-        return logits
-
-    def pullback(dlogits: npt.NDArray[Any]) -> Vector:
-        return last[0](dlogits)
-
-    return {
-        **_known(tools.info),
-        "public_shape": lambda: tools.public_shape,
-        "gradient": lambda client, x: next(iter(tools.gradients([client], x))),
-        "public_batches": lambda version, size, steps: list(tools.public_batches(version, size, steps)),
-        "public_logits": public_logits,
-        "pullback": pullback,
-    }
 
 
 def _columns(batch: Batch) -> tuple[dict[str, Any], int, dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fedbench import origins
 from fedbench.engine.isolation.algorithm import Isolated
+from fedbench.engine.isolation.measured import Measured
 from fedbench.engine.isolation.process import Process
 from fedbench.errors import OriginError, PluginError, UsageError
 from fedbench.protocols import Algorithm
@@ -105,5 +106,5 @@ def _class(process: Process, name: str, declared: Any, origin: Mapping[str, str]
         raise OriginError(f"record: {name!r} is the name of a built-in algorithm, and {own:.80} is not built in")
     asked = {*hooks, *NEEDED}
     as_they_are = {hook: value for hook, value in vars(Algorithm).items() if hook in vars(Isolated) and hook not in asked}
-    fixed = {"process": process, "where": {"class": own, **origin}}
+    fixed = {"process": process, "measured": Measured(), "where": {"class": own, **origin}}
     return type("Plugin", (Isolated,), as_they_are | declares | fixed)

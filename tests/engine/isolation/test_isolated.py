@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -46,7 +47,7 @@ def check_same(folder: Path, name: str) -> None:
     options = {key: 2 for key in ("cohort_size", "buffer_size") if key in registry.find("algorithm", name)().options()}
     file = renamed(folder, name)
     result = verify(made(file, options), algorithm=f"{file}:Mine")
-    assert (result["verdict"], result["differences"]) == ("identical", [])
+    assert (result["verdict"], result["differences"], result["undeclared"]) == ("identical", [], [])
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -83,6 +84,52 @@ def test_a_plugin_that_selects_and_weighs_by_itself(tmp_path: Path) -> None:
     record = made(file)
     assert record.warnings == ("x has 650 numbers",)
     assert verify(record, algorithm=f"{file}:Mine")["verdict"] == "identical"
+
+
+GREEDY = """\
+import numpy as np
+
+from fedbench import registry
+from fedbench.types import GradientWork, ServerWork
+
+
+class Mine(registry.find("algorithm", "{base}")):
+    name = "mine"
+
+{body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "words"),
+    [
+        (
+            "fedecho",
+            "    def server_work(self, info):\n        return ServerWork(forward=1)",
+            r"server_work: declares \d+ forward passes",
+        ),
+        (
+            "fedlin",
+            "    def gradient_work(self, info):\n        return GradientWork()",
+            "gradient_work: declares 1 a step and 0 full",
+        ),
+        (
+            "fedavg",
+            "    def step(self, state, batch, tools):\n        super().step(state, batch, tools)\n"
+            "        state.x = state.x - np.float32(0.01) * next(iter(tools.gradients([0], state.x)))",
+            "dispatch: declares prelude=False, step asked for full gradients of clients",
+        ),
+    ],
+    ids=["server", "clients", "prelude"],
+)
+def test_a_plugin_that_computes_more_than_it_declares(tmp_path: Path, base: str, body: str, words: str) -> None:
+    """Its results are its own all the same, and the clock did not charge for them."""
+    file = tmp_path / "plugin.py"
+    file.write_text(GREEDY.format(base=base, body=body))
+    result = verify(made(file), algorithm=f"{file}:Mine")
+    assert result["verdict"] == "identical"
+    (sentence,) = result["undeclared"]
+    assert re.match(words, sentence)
 
 
 def calm(file: Path) -> Record:

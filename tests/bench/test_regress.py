@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -116,6 +118,40 @@ def test_a_commit_that_cannot_be_built_leaves_nothing(tmp_path: Path) -> None:
         pass
 
 
+class Twice(ast.NodeTransformer):
+    """Replaces every call of a function of the core by two calls, of which the second one
+    counts."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.planted = name, 0
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if ast.unparse(node.func) != f"_core.{self.name}":
+            return node
+        self.planted += 1
+        return ast.Subscript(ast.Tuple([node, node], ast.Load()), ast.Constant(1), ast.Load())
+
+
+def plant(tree: Path, name: str) -> int:
+    """Makes the kernels of a tree call this function of the core twice, and returns in how many
+    places they did."""
+    twice = Twice(name)
+    for file in sorted((tree / "fedbench/kernels").glob("*.py")):
+        before = twice.planted
+        planted = twice.visit(ast.parse(file.read_text()))
+        if twice.planted > before:
+            file.write_text(ast.unparse(ast.fix_missing_locations(planted)))
+    return twice.planted
+
+
+def test_the_slowdown_can_be_planted(tmp_path: Path) -> None:
+    """The slow test below would notice it too, but it runs at night only."""
+    shutil.copytree(regress.ROOT / "fedbench/kernels", tmp_path / "fedbench/kernels")
+    assert plant(tmp_path, "weighted_sum") > 0
+    assert plant(tmp_path, "nobody") == 0
+
+
 @pytest.mark.slow
 def test_a_planted_slowdown_is_found_in_a_build_of_its_own(tmp_path: Path) -> None:
     """A clone in which the weighted sum does its work twice: its case is slower, the queue's is
@@ -124,10 +160,7 @@ def test_a_planted_slowdown_is_found_in_a_build_of_its_own(tmp_path: Path) -> No
         pytest.skip("not a checkout")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", "--shared", str(regress.ROOT), str(clone))
-    file = clone / "fedbench/kernels/accumulate.py"
-    once = "    return out, kernel(np.ascontiguousarray(weights, np.float64), vectors, out, isa)\n"
-    assert once in file.read_text()
-    file.write_text(file.read_text().replace(once, once.replace("return out, ", "") + once))
+    assert plant(clone, "weighted_sum") > 0
     git(clone, "commit", "--quiet", "--all", "-m", "twice")
     with regress.build("HEAD", clone) as slow:
         found = {

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from fedbench.cli import options
+from fedbench.cli import clusters, options
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.output import err, print_json, show
 from fedbench.engine.run import RunOptions
 from fedbench.launch.progress import Lines, watching
 from fedbench.launch.records import Records
-from fedbench.launch.runner import RunsFailed, run
+from fedbench.launch.runner import RunsFailed, run_specs, specs
 from fedbench.results.store import Store
 
 
@@ -37,6 +37,12 @@ def command(
     wait: Annotated[
         bool, typer.Option("--wait", help="Await runs that another process computes, and take their records.")
     ] = False,
+    on: clusters.OnOption = "here",
+    partition: clusters.PartitionOption = None,
+    account: clusters.AccountOption = None,
+    minutes: clusters.MinutesOption = None,
+    memory: clusters.MemoryOption = None,
+    at_once: clusters.AtOnceOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Run algorithms on a scenario; store a record of every run.
@@ -51,7 +57,9 @@ def command(
         checkpoint_seconds=checkpoint_seconds,
         resume=resume,
     )
-    seed_numbers = range(first_seed, first_seed + seeds)
+    wanted = specs(scenario, algorithm, range(first_seed, first_seed + seeds), overrides or ())
+    given = clusters.Given(partition, account, minutes, memory, at_once)
+    executor = clusters.executor(on, store, given, processes=processes, cpus=workers)
     waiting = Store(store).unfinished()
     if waiting and not resume:
         show(f"{len(waiting)} interrupted run(s) in {store}; --resume continues them")
@@ -61,16 +69,8 @@ def command(
             interruptible("the others continue with --resume"),
             contextlib.nullcontext(Lines(err)) if as_json else watching(True) as watcher,
         ):
-            records = run(
-                scenario,
-                algorithm,
-                seeds=seed_numbers,
-                overrides=overrides or (),
-                store=store,
-                processes=processes,
-                options=how,
-                watcher=watcher,
-                wait=wait,
+            records = run_specs(
+                wanted, store=store, processes=processes, options=how, watcher=watcher, wait=wait, executor=executor
             )
     except RunsFailed as error:
         records, failed = error.records, error

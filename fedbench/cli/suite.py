@@ -11,6 +11,7 @@ import typer
 
 from fedbench import registry
 from fedbench.analysis import profiles
+from fedbench.cli import clusters
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.options import TUNED, JsonOption, ProcessesOption
 from fedbench.cli.output import print_json, print_table, say, show
@@ -18,8 +19,6 @@ from fedbench.engine.run import RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError, nearest
 from fedbench.launch.executors import Executor
-from fedbench.launch.on_ray import OnRay
-from fedbench.launch.on_slurm import OnSlurm
 from fedbench.launch.progress import watching
 from fedbench.results.store import Store, write_atomically
 from fedbench.suites import campaign, tuned, tuning
@@ -38,9 +37,6 @@ OnlyOption = Annotated[
     list[str] | None, typer.Option("--algorithm", "-a", help="Only this algorithm; may be given several times.")
 ]
 StoreOption = Annotated[Path | None, typer.Option(help="Folder of the records; runs/SUITE by default.", envvar="FEDBENCH_STORE")]
-OnOption = Annotated[
-    str, typer.Option("--on", help="Where: here; ray or ray:ADDRESS, with the extra [ray]; slurm, with the extra [slurm].")
-]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No line for every run.")]
 TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of chosen options; adds the tuned rows.")]
 
@@ -155,7 +151,12 @@ def run(
     options: TunedOption = None,
     store: StoreOption = None,
     processes: ProcessesOption = 1,
-    on: OnOption = "here",
+    on: clusters.OnOption = "here",
+    partition: clusters.PartitionOption = None,
+    account: clusters.AccountOption = None,
+    minutes: clusters.MinutesOption = None,
+    memory: clusters.MemoryOption = None,
+    at_once: clusters.AtOnceOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Run what a suite compares.
@@ -164,10 +165,12 @@ def run(
     the file. Finished runs are taken from the store, interrupted ones continue.
     """
     found, where = opened(suite, store)
+    given = clusters.Given(partition, account, minutes, memory, at_once)
+    executor = clusters.executor(on, where.root, given, processes=processes)
     frozen = options_of(found, options)
     cells = runnable(found, *chosen(found, points, algorithms))
     wanted = [spec for point, selector in cells for spec in compared(found, frozen, [point], [selector])]
-    _compute(wanted, where, processes, executor(on, where), quiet=quiet)
+    _compute(wanted, where, processes, executor, quiet=quiet)
 
 
 def compared(suite: Suite, frozen: tuned.Tuned | None, points: Sequence[Point], selectors: Sequence[str]) -> list[RunSpec]:
@@ -217,7 +220,12 @@ def tune(
     algorithms: OnlyOption = None,
     store: StoreOption = None,
     processes: ProcessesOption = 1,
-    on: OnOption = "here",
+    on: clusters.OnOption = "here",
+    partition: clusters.PartitionOption = None,
+    account: clusters.AccountOption = None,
+    minutes: clusters.MinutesOption = None,
+    memory: clusters.MemoryOption = None,
+    at_once: clusters.AtOnceOption = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of SUITE.yaml and SUITE-trials.parquet.")] = TUNED,
     collect: Annotated[bool, typer.Option("--collect", help="Compute nothing, take what is there.")] = False,
     quiet: QuietOption = False,
@@ -230,6 +238,8 @@ def tune(
     table.
     """
     found, where = opened(suite, store)
+    given = clusters.Given(partition, account, minutes, memory, at_once)
+    executor = None if collect else clusters.executor(on, where.root, given, processes=processes)
     space = spaces.load(tuning.tuning_of(found).space)
     file, table = output / f"{found.name}.yaml", output / f"{found.name}-trials.parquet"
     known = trials_table.read(table, found.design_hash()) if table.exists() else {}
@@ -239,24 +249,11 @@ def tune(
             trial for point, selector in runnable(found, *some) for trial in tuning.trials(found, space, [point], [selector])
         ]
         wanted = [spec for trial in several for spec in trial.specs if spec.run_id not in known]
-        _compute(wanted, where, processes, executor(on, where), quiet=quiet)
+        _compute(wanted, where, processes, executor, quiet=quiet)
     ended, choices = tuning.collect(found, space, where, known)  # of all points: the files keep what other calls found
     trials_table.write(table, ended, found.design_hash())
     write_atomically(file, tuned.as_yaml(tuned.content(found, space, choices)).encode())
     show(f"{len(ended):,} trials in {table}, {len(choices)} choices in {file}")
-
-
-def executor(on: str, store: Store) -> Executor | None:
-    """Returns the executor that --on names, or None for processes on this machine. UsageError for
-    an unknown name."""
-    name, _, address = on.partition(":")
-    if on == "here":
-        return None
-    if name == "ray":
-        return OnRay(address or None)
-    if on == "slurm":
-        return OnSlurm(store.root / ".jobs")
-    raise UsageError(f"--on must be here, ray, ray:ADDRESS or slurm, got {on!r}")
 
 
 def _compute(wanted: Sequence[RunSpec], store: Store, processes: int, on: Executor | None, *, quiet: bool) -> None:

@@ -3,23 +3,82 @@ pip install 'fedbench-suite[slurm]'."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
+import re
+import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fedbench.errors import UsageError
 from fedbench.launch.executors import Begun, Done, Hear, Work, WorkerDied, attempt
 
+COMMANDS = ("sbatch", "srun", "squeue", "scancel")
+LARGEST_ARRAY = 1000  # jobs; Slurm's MaxArraySize is 1001 where nobody changed it
 POLL_SECONDS = 0.5
 QUEUE_SECONDS = 5.0  # between two looks at the queue
 
 
+def counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of Slurm. None leaves it to the cluster.
+
+    partition, account: names that the cluster has.
+    minutes: the time limit of a job.
+    memory: of a job, such as 4G.
+    at_once: the largest number of jobs that run at a time.
+    cpus: processors of a job.
+    """
+
+    partition: str | None = None
+    account: str | None = None
+    minutes: int = 60
+    memory: str | None = None
+    at_once: int = 64
+    cpus: int = 1
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for what Slurm would not take."""
+        for name in ("minutes", "at_once", "cpus"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"slurm: {name} must be at least 1, got {getattr(self, name)}")
+        a_name = (r"[\w.,:@+-]+", "a name that the cluster has")
+        a_size = (r"[1-9]\d*[KMGT]", "a number with K, M, G or T, such as 4G")
+        for key, (form, expected) in {"partition": a_name, "account": a_name, "memory": a_size}.items():
+            value = getattr(self, key)
+            if value is not None and not re.fullmatch(form, value):
+                raise UsageError(f"slurm: {key}: expected {expected}, got {value!r:.80}")
+
+    def __str__(self) -> str:
+        partition = "the cluster's default partition" if self.partition is None else f"partition {self.partition}"
+        account = "" if self.account is None else f" (account {self.account})"
+        memory = "" if self.memory is None else f", {self.memory} of memory"
+        each = f"each up to {counted(self.minutes, 'minute')} on {counted(self.cpus, 'processor')}{memory}"
+        return f"to {partition}{account}, at most {self.at_once} at a time, {each}"
+
+    def parameters(self) -> dict[str, Any]:
+        """Returns the parameters of submitit."""
+        named = {"partition": self.partition, "account": self.account, "mem": self.memory}
+        return {
+            "timeout_min": self.minutes,
+            "cpus_per_task": self.cpus,
+            "slurm_array_parallelism": self.at_once,
+            **{f"slurm_{name}": value for name, value in named.items() if value is not None},
+        }
+
+
 class OnSlurm:
     """Works at groups of tasks. Each group is a job, and all jobs are one array. All nodes share
-    the file system, and so the store.
+    the file system, and so the store. Nothing is started on this machine.
 
     A job that Slurm cancels, or ends at its time limit, is handed in again. The runs that it had
     finished are in the store and are taken from there. A job that Slurm itself requeues goes on by
@@ -31,55 +90,61 @@ class OnSlurm:
     def __init__(
         self,
         folder: str | Path,
+        request: Request | None = None,
         *,
-        cluster: str | None = None,
         group: int = 8,
-        at_once: int = 64,
-        minutes: int = 60,
         retries: int = 3,
-        parameters: dict[str, Any] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         """
         Args:
             folder: for the scripts and logs of the jobs; all nodes must see it.
-            cluster: slurm, local (processes of this machine), or None for slurm if there is one,
-                else local.
-            group: the number of tasks in a job; short tasks are not worth a job each.
-            at_once: the largest number of jobs of the array that run at a time.
-            minutes: the time limit of a job.
+            request: what is asked of Slurm.
+            group: the number of tasks in a job; short tasks are not worth a job each. Groups are
+                larger if there would be too many jobs for an array.
             retries: how often a job that ended without its results is handed in again.
-            parameters: further ones of submitit, such as slurm_partition.
+            tell: is told what is handed in, before it is.
         """
-        self.folder, self.cluster, self.group, self.at_once = Path(folder), cluster, group, at_once
-        self.minutes, self.retries, self.parameters = minutes, retries, parameters or {}
+        self.folder, self.request, self.group, self.retries = Path(folder), request or Request(), group, retries
+        self.tell = tell or (lambda line: None)
+
+    def check(self) -> None:
+        """Raises UsageError if submitit is not installed, or Slurm's commands are not here."""
+        _submitit()
+        lacking = [name for name in COMMANDS if shutil.which(name) is None]
+        if lacking:
+            raise UsageError(
+                f"slurm: no {' and no '.join(lacking)} on this machine; log in to the cluster, or leave --on slurm out to run here"
+            )
 
     def run(self, work: Work, tasks: Sequence[Any], hear: Hear) -> None:
-        """Works at all tasks. Raises UsageError if submitit is not installed, or if there is no
-        such cluster."""
+        """Works at all tasks. Raises UsageError as `check` does, or if Slurm refuses the jobs."""
+        self.check()
         left = list(enumerate(tasks))
-        groups = [left[i : i + self.group] for i in range(0, len(left), self.group)]
-        for number, _ in left:
-            hear(Begun(number))
+        size = max(self.group, -(-len(left) // LARGEST_ARRAY))
+        groups = [left[i : i + size] for i in range(0, len(left), size)]
         for attempts in itertools.count(1):
-            groups = self._handed_in(work, groups, hear, last=attempts > self.retries)
+            self.tell(f"slurm: {counted(sum(map(len, groups)), 'run')} in {counted(len(groups), 'job')} {self.request}")
+            groups = self._handed_in(work, groups, hear, attempts)
             if not groups:
                 return
 
-    def _handed_in(self, work: Work, groups: Sequence[Any], hear: Hear, *, last: bool) -> list[Any]:
+    def _handed_in(self, work: Work, groups: Sequence[Any], hear: Hear, attempts: int) -> list[Any]:
         """Hands all groups in, waits for them, and returns those that ended without results. After
         the last attempt the tasks of such groups fail instead."""
-        executor = self._executor()
-        queue = Queue() if executor.cluster == "slurm" else None
-        jobs = dict(zip(executor.map_array(Group(work), groups), groups, strict=True))
+        is_last = attempts > self.retries
+        queue, jobs = Queue(), dict(zip(self._jobs(work, groups), groups, strict=True))
         lost = []
         try:
+            for number, _ in itertools.chain(*groups if attempts == 1 else ()):
+                hear(Begun(number))
             while jobs:
-                for job in [one for one in jobs if one.done() or (queue is not None and queue.lacks(one))]:
+                for job in [one for one in jobs if one.done() or queue.lacks(one)]:
                     group = jobs.pop(job)
                     found, why = _results(job)
                     for done in found:
                         hear(done)
-                    if why and not last:
+                    if why and not is_last:
                         lost.append(group)
                     elif why:
                         for number, _ in group:
@@ -91,19 +156,25 @@ class OnSlurm:
             raise
         return lost
 
-    def _executor(self) -> Any:
+    def _jobs(self, work: Work, groups: Sequence[Any]) -> list[Any]:
+        """Hands the groups in and returns their jobs. Raises UsageError if Slurm refuses them."""
+        submitit = _submitit()
+        executor = submitit.AutoExecutor(folder=self.folder, cluster="slurm")
+        executor.update_parameters(**self.request.parameters())
         try:
-            import submitit
-        except ImportError:
-            raise UsageError("submitit is not installed; pip install 'fedbench-suite[slurm]'") from None
-        try:
-            executor = submitit.AutoExecutor(folder=self.folder, cluster=self.cluster)
-        except (RuntimeError, ValueError, AssertionError) as error:
-            raise UsageError(f"slurm: no cluster {self.cluster or ''}: {error}") from None
-        executor.update_parameters(timeout_min=self.minutes, cpus_per_task=1, **self.parameters)
-        if executor.cluster == "slurm":
-            executor.update_parameters(slurm_array_parallelism=self.at_once)
-        return executor
+            with contextlib.redirect_stderr(io.StringIO()):  # submitit prints what the error says, too
+                return list(executor.map_array(Group(work), groups))
+        except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:
+            said = " ".join(str(error).split()) or "it gave no reason"
+            raise UsageError(f"slurm: sbatch refused {counted(len(groups), 'job')} {self.request}: {said:.500}") from None
+
+
+def _submitit() -> Any:
+    try:
+        import submitit
+    except ImportError:
+        raise UsageError("submitit is not installed; pip install 'fedbench-suite[slurm]'") from None
+    return submitit
 
 
 def _results(job: Any) -> tuple[list[Done], str]:

@@ -12,9 +12,6 @@ import yaml
 from typer.testing import CliRunner
 
 from fedbench.cli.main import app
-from fedbench.cli.suite import executor
-from fedbench.launch.on_ray import OnRay
-from fedbench.launch.on_slurm import OnSlurm
 from fedbench.results.store import Store
 from fedbench.suites.suite import LIBRARY
 
@@ -141,15 +138,6 @@ def test_what_is_wrong_is_said(small: Path, tmp_path: Path) -> None:
     wrong = CliRunner().invoke(app, ["suite", "run", suite, "-a", "fedaavg"]).exception
     assert "suite small: it has no algorithm 'fedaavg'; did you mean 'fedavg'" in str(wrong)
     nowhere = CliRunner().invoke(app, ["suite", "run", suite, "--on", "moon"]).exception
-    assert "--on must be here, ray, ray:ADDRESS or slurm, got 'moon'" in str(nowhere)
+    assert "--on must be here, slurm, ray or ray:HOST:PORT, got 'moon'" in str(nowhere)
     empty = CliRunner().invoke(app, ["suite", "pack", suite, "--store", str(tmp_path)]).exception
     assert "has none of the 6 runs of suite small" in str(empty)
-
-
-def test_names_of_executors(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    assert executor("here", store) is None
-    assert isinstance(one := executor("ray:127.0.0.1:6379", store), OnRay)
-    assert one.address == "127.0.0.1:6379"
-    assert isinstance(other := executor("slurm", store), OnSlurm)
-    assert other.folder == tmp_path / ".jobs"

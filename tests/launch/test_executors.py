@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -143,3 +144,9 @@ def test_workers_follow_a_killed_parent(tmp_path: Path) -> None:
     until(lambda: not any(alive(tmp_path / f"{name}.begun") for name in "ab"))
     assert (tmp_path / "a.interrupted").exists()
     assert (tmp_path / "b.interrupted").exists()
+
+
+def test_there_are_never_more_processes_than_were_asked_for() -> None:
+    alive: list[int] = []
+    Pool(2).run(work, [1, "killed", 2, 3], lambda event: alive.append(len(multiprocessing.active_children())))
+    assert max(alive) == 2

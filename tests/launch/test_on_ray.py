@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ import pytest
 
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
+from fedbench.launch import on_ray
 from fedbench.launch.on_ray import OnRay
 from fedbench.results.store import Store
 from fedbench.suites import campaign
@@ -68,6 +70,10 @@ def test_a_cluster_of_two_nodes_with_a_worker_killed(tmp_path: Path, cluster: An
     killed: list[int] = []
     over = threading.Event()
 
+    def wait(*_: object) -> socket.socket:
+        over.wait(60)
+        return socket.socket()
+
     def kill() -> None:
         while not over.is_set() and not killed:
             for process in workers()[:1]:
@@ -87,6 +93,50 @@ def test_a_cluster_of_two_nodes_with_a_worker_killed(tmp_path: Path, cluster: An
     assert (tally.wanted, tally.there, tally.failed) == (24, 24, ())
     campaign.compute(specs(), Store(tmp_path / "here"))
     assert results(Store(tmp_path / "ray")) == results(Store(tmp_path / "here"))
+
+
+def listening(answers: bool) -> socket.socket:
+    """A socket at a free port of this machine, which takes connections and says nothing, or takes
+    none."""
+    made = socket.socket()
+    made.bind(("127.0.0.1", 0))
+    if answers:
+        made.listen()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"), [(False, r"nobody listens at .* \(Connection refused\)"), (True, "does not answer")]
+)
+def test_where_no_cluster_is(
+    answers: bool, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One line, and soon: Ray itself tries for minutes and prints warnings. A stranger may listen
+    at the port, too."""
+    monkeypatch.setattr(on_ray, "ANSWER_SECONDS", 1.0)
+    with listening(answers) as made, pytest.raises(UsageError, match=said):
+        OnRay(f"127.0.0.1:{made.getsockname()[1]}").run(print, [1], print)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_name_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+
+    def wait(*_: object) -> socket.socket:
+        over.wait(60)
+        return socket.socket()
+
+    monkeypatch.setattr(on_ray, "CONNECT_SECONDS", 0.01)
+    monkeypatch.setattr(socket, "create_connection", wait)
+    with pytest.raises(UsageError, match=r"nobody listens at head\.example:6379 \(no answer\)"):
+        OnRay("head.example:6379").check()
+    over.set()
+
+
+@pytest.mark.parametrize("address", ["", "moon", "local", "auto", "127.0.0.1", "127.0.0.1:port", "http://moon:80/x"])
+def test_addresses_of_another_form(address: str) -> None:
+    with pytest.raises(UsageError, match="ray: expected the address HOST:PORT"):
+        OnRay(address)
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:

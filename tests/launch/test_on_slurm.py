@@ -1,5 +1,5 @@
-"""Runs as jobs of submitit, of which one is cancelled and one requeued, equal runs here. On
-submitit's local executor, which has real processes, files, signals and results; and on Slurm
+"""Runs as jobs of submitit, of which one is cancelled and one requeued, equal runs here. On a
+stand-in for Slurm's commands, which has real processes, files, signals and results; and on Slurm
 itself, started here, where root has installed Debian's slurmctld, slurmd and munge."""
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ import pytest
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import UsageError
 from fedbench.launch.executors import Begun, Done, WorkerDied
-from fedbench.launch.on_slurm import OnSlurm
+from fedbench.launch.on_slurm import OnSlurm, Request
 from fedbench.results.store import Store
 from fedbench.suites import campaign
 from fedbench.suites.suite import load
+from tests.launch import fake_slurm
 
 SMOKE = load("smoke")
 SLURM = """\
@@ -95,6 +96,14 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a stand-in for Slurm's commands, which come first on the path."""
+    folder = fake_slurm.install(tmp_path / "slurm")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
 def specs() -> list[RunSpec]:
     """Long enough that a job is not over before it is disturbed and killed."""
     point = SMOKE.points[0].model_copy(update={"set": {"budget.seconds": 500}})
@@ -111,21 +120,14 @@ def disturbed(
     """Runs whose first job is disturbed a second after it has begun; what became of them, and the
     jobs of every handing in."""
     submitted: list[Any] = []
-    before = OnSlurm._executor
+    hand_in = OnSlurm._jobs
 
-    def watched(self: OnSlurm) -> Any:
-        made = before(self)
-        hand_in = made.map_array
-
-        def map_array(*arguments: Any) -> Any:
-            jobs = hand_in(*arguments)
-            submitted.append(jobs)
-            if len(submitted) == 1:
-                threading.Thread(target=wait_and_disturb, args=(jobs[0],)).start()
-            return jobs
-
-        made.map_array = map_array
-        return made
+    def watched(self: OnSlurm, *arguments: Any) -> Any:
+        jobs = hand_in(self, *arguments)
+        submitted.append(jobs)
+        if len(submitted) == 1:
+            threading.Thread(target=wait_and_disturb, args=(jobs[0],)).start()
+        return jobs
 
     def wait_and_disturb(job: Any) -> None:
         while not job.paths.stderr.exists():
@@ -133,7 +135,7 @@ def disturbed(
         time.sleep(1.0)
         disturb(job)
 
-    monkeypatch.setattr(OnSlurm, "_executor", watched)
+    monkeypatch.setattr(OnSlurm, "_jobs", watched)
     return campaign.compute(specs(), Store(store), executor=executor), submitted
 
 
@@ -145,8 +147,9 @@ def check(tally: Any, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("cluster")
 def test_a_cancelled_job_is_handed_in_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    executor = OnSlurm(tmp_path / "jobs", cluster="local", group=6)
+    executor = OnSlurm(tmp_path / "jobs", group=6)
     tally, submitted = disturbed(tmp_path / "there", monkeypatch, executor, lambda job: job.cancel(check=False))
     assert [len(jobs) for jobs in submitted] == [2, 1]
     check(tally, tmp_path)
@@ -162,7 +165,7 @@ def test_a_cancelled_job_is_handed_in_again(tmp_path: Path, monkeypatch: pytest.
 def test_on_slurm_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str], handed_in: list[int]) -> None:
     """A job that Slurm requeues goes on by itself; one that is cancelled is handed in again. The
     cluster has no accounting."""
-    executor = OnSlurm(tmp_path / "jobs", cluster="slurm", group=6)
+    executor = OnSlurm(tmp_path / "jobs", group=6)
     tally, submitted = disturbed(
         tmp_path / "there", monkeypatch, executor, lambda job: subprocess.run([*verb, str(job.job_id)], check=True)
     )
@@ -180,17 +183,71 @@ def dies(task: int, tell: Any) -> int:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_what_becomes_of_tasks(tmp_path: Path) -> None:
+def test_what_becomes_of_tasks(tmp_path: Path, cluster: Path) -> None:
     """A job that dies takes its own tasks with it, when all attempts are over; an error of the work
-    is its task's alone."""
+    is its task's alone. No more jobs run at a time than were asked for."""
     heard: list[Any] = []
-    OnSlurm(tmp_path, cluster="local", group=1, retries=1).run(dies, [0, 1, 2, 3], heard.append)
+    told: list[str] = []
+    OnSlurm(tmp_path / "jobs", Request(at_once=2), group=1, retries=1, tell=told.append).run(dies, [0, 1, 2, 3], heard.append)
     assert [event.task for event in heard if isinstance(event, Begun)] == [0, 1, 2, 3]
     done = {event.task: event for event in heard if isinstance(event, Done)}
     assert (done[0].result, done[3].result) == (0, 30)
     assert isinstance(done[1].error, WorkerDied)
     assert "ended without results" in str(done[1].error)
     assert isinstance(done[2].error, ValueError)
+    assert fake_slurm.most_at_once(cluster) == 2
+    to = "to the cluster's default partition, at most 2 at a time, each up to 60 minutes on 1 processor"
+    assert told == [f"slurm: 4 runs in 4 jobs {to}", f"slurm: 1 run in 1 job {to}"]
+
+
+def double(task: int, tell: Any) -> int:
+    return 2 * task
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_asked_of_slurm(tmp_path: Path, cluster: Path) -> None:
+    heard: list[Any] = []
+    request = Request(partition="short", account="lab", minutes=7, memory="4G", at_once=1, cpus=2)
+    OnSlurm(tmp_path / "jobs", request, group=2).run(double, [1, 2, 3], heard.append)
+    assert [event.result for event in heard if isinstance(event, Done)] == [2, 4, 6]
+    assert fake_slurm.most_at_once(cluster) == 1
+    (script,) = fake_slurm.scripts(cluster)
+    for line in ("array=0-1%1", "partition=short", "account=lab", "time=7", "mem=4G", "cpus-per-task=2"):
+        assert f"#SBATCH --{line}\n" in script
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_jobs_that_slurm_refuses(tmp_path: Path, cluster: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (cluster / "sbatch").write_text("#!/bin/sh\necho 'sbatch: error: invalid partition specified: fast' >&2\nexit 1\n")
+    with pytest.raises(
+        UsageError, match=r"slurm: sbatch refused 3 jobs to partition fast, .*: invalid partition specified: fast$"
+    ):
+        OnSlurm(tmp_path / "jobs", Request(partition="fast"), group=1).run(double, [1, 2, 3], print)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"minutes": 0}, "minutes must be at least 1, got 0"),
+        ({"at_once": -1}, "at_once must be at least 1, got -1"),
+        ({"memory": "four"}, "memory: expected a number with K, M, G or T, such as 4G, got 'four'"),
+        ({"partition": "a b"}, "partition: expected a name that the cluster has, got 'a b'"),
+        ({"account": ""}, "account: expected a name that the cluster has, got ''"),
+    ],
+)
+def test_what_slurm_would_not_take(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Request(**wrong)
+
+
+def test_without_slurm_nothing_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Submitit itself would start a process for every job on this machine."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
+    with pytest.raises(UsageError, match="slurm: no sbatch and no srun and no squeue and no scancel on this machine; log in"):
+        OnSlurm(tmp_path / "jobs").run(double, [1], print)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_submitit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def asv_runs(code: str) -> str:
     replaced."""
     start = "import runpy, sys\nfound = runpy.run_path(sys.argv[1])\nkernels, memory = found['Kernels'](), found['Memory']()\n"
     command = [sys.executable, "-c", start + code, str(ROOT / "benchmarks/asv_cases/cases.py")]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.strip()
 
 
 def test_what_asv_runs() -> None:

@@ -23,7 +23,7 @@ def test_a_program_starts_again_once_with_the_allocator_settings() -> None:
     )
     environment = {name: value for name, value in os.environ.items() if name not in host.MALLOC}
     command = [sys.executable, "-c", code, "an argument", "-x"]
-    text = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60).stdout
+    text = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300).stdout
     first, second = text.splitlines()
     assert first == second
     assert "['an argument', '-x']" in first

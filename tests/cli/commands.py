@@ -11,5 +11,5 @@ from pathlib import Path
 def fedbench(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from fedbench.cli.main import main; main()", *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, cwd=cwd, env={**os.environ, **environment}, check=False
+        command, capture_output=True, text=True, timeout=300, cwd=cwd, env={**os.environ, **environment}, check=False
     )

@@ -226,7 +226,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, jobs: int, program: str, sent
         os.killpg(process.pid, sent)
     else:
         process.send_signal(sent)
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "continue with --resume" in stderr
     assert "Traceback" not in stderr

@@ -41,7 +41,7 @@ def _site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "nice_rules" / "__init__.py").touch()
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "install", *options, "--target", str(root / "site"), str(root)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
     return root / "site"
 

@@ -28,7 +28,7 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def python(folder: Path, *arguments: str) -> str:
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=True).stdout
 
 
 def test_what_new_writes_passes_as_it_stands(folder: Path) -> None:

@@ -53,7 +53,7 @@ def fedbench(*arguments: str, cwd: Path, shell: str = "") -> subprocess.Complete
     command = [*FEDBENCH, *arguments]
     if shell:
         command = ["bash", "-c", shell, "bash", *command]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.fixture

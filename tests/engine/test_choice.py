@@ -289,5 +289,5 @@ print(record.meta["digests"]["model"], verify(record)["verdict"], "torch" in sys
 
 def test_a_native_run_does_without_torch() -> None:
     command = [sys.executable, "-c", ALONE, ";".join(SMALL), FEDECHO]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert result.stdout.split() == [run(FEDECHO).meta["digests"]["model"], "identical", "False"], result.stderr

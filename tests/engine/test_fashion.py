@@ -56,7 +56,7 @@ def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     ]
     command += [part for override in [*BASE, *overrides] for part in ("--set", override)]
     process = subprocess.Popen([*command, "--store", str(tmp_path), "--checkpoint-seconds", "0"])
-    checkpoints, limit = 0, time.monotonic() + 120
+    checkpoints, limit = 0, time.monotonic() + 300
     last = b""
     while checkpoints < 6 and time.monotonic() < limit:
         files = list(tmp_path.glob("*/*/*.partial/checkpoint.bin"))

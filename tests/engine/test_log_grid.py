@@ -158,7 +158,7 @@ Run(spec, Store(sys.argv[1]), RunOptions(checkpoint_seconds=0)).record()
 def test_killed_half_way_and_resumed(tmp_path: Path) -> None:
     """A real SIGKILL, as soon as there is a checkpoint."""
     overrides = [*SMALL, "local.steps=1", "budget.seconds=40"]
-    selector, store, limit = "scaffold[cohort_size=3]", Store(tmp_path), time.monotonic() + 60
+    selector, store, limit = "scaffold[cohort_size=3]", Store(tmp_path), time.monotonic() + 300
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), selector, ";".join(overrides)])
     while not list(tmp_path.glob("*/*/*.partial/checkpoint.bin")) and time.monotonic() < limit:
         assert process.poll() is None

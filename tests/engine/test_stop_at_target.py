@@ -216,7 +216,7 @@ def test_killed_half_way_and_resumed(hold_points: int, tmp_path: Path) -> None:
         "local.steps=1",
         "evaluation.every_seconds=0.1",
     ]
-    selector, store, limit = "scaffold[cohort_size=3]", Store(tmp_path), time.monotonic() + 60
+    selector, store, limit = "scaffold[cohort_size=3]", Store(tmp_path), time.monotonic() + 300
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), selector, ";".join(overrides)])
     while not list(tmp_path.glob("*/*/*.partial/checkpoint.bin")) and time.monotonic() < limit:
         assert process.poll() is None

@@ -76,7 +76,7 @@ def test_python_blocks(block: str, folder: Path) -> None:
     """As scripts, beside damped.py."""
     command = [sys.executable, "-c", block]
     environment = {**os.environ, "MPLBACKEND": "Agg"}
-    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, f"README:\n{block}\n{result.stderr}"
     assert len([line for line in block.splitlines() if line.strip()]) <= 30
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,16 +153,17 @@ def test_progress_is_told_and_may_stop_the_rest() -> None:
     assert told == sorted(told)
     assert set(told) <= set(range(6))
     assert 1 <= len(told) <= 10 * seconds + 1
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(Stop):
         trainer.train([long_job(DROPPED, 400_000) for _ in range(5)], stop)
-    assert time.monotonic() - begin < 1
+    assert time.process_time() - begin < 2, "a second of two threads"
     assert trained(trainer, [long_job(DROPPED, 5)]) == wanted
 
 
 # What a shell runs in the background ignores SIGINT, and so do its children, unless they say
 # otherwise.
 INTERRUPTED = """
+import os
 import signal
 import numpy as np
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -178,19 +181,27 @@ except KeyboardInterrupt:
 """
 
 
+def processor_seconds(pid: int) -> float:
+    """Returns what a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_ctrl_c_answers_within_a_second() -> None:
-    """Three jobs of minutes each, on two threads."""
+    """Three jobs of minutes each, on two threads. The processor's seconds count, since others may
+    have it."""
     process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
+    assert process.stderr is not None
     assert process.stdout.readline() == "training\n"
     time.sleep(0.2)
-    begin = time.monotonic()
+    before = processor_seconds(process.pid)
     process.send_signal(signal.SIGINT)
-    try:
-        output, errors = process.communicate(timeout=20)
-    finally:
-        process.kill()
-    assert time.monotonic() - begin < 2  # the interpreter's end included
+    with process.stdout, process.stderr:
+        output, errors = process.stdout.read(), process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert usage.ru_utime + usage.ru_stime - before < 4, "two seconds of two threads, the interpreter's end included"
     assert output == "stopped\n"
     assert errors.rstrip().endswith("KeyboardInterrupt")
     assert process.returncode == -signal.SIGINT

@@ -43,7 +43,7 @@ fb.run("digits-demo", [Mine(), Mine(local_lr=1)], processes=2, overrides=small)
 
 def python(*arguments: str, stdin: str | None = None, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *arguments]
-    return subprocess.run(command, input=stdin, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, input=stdin, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_without_a_guard(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_two_runners_on_one_store(tmp_path: Path) -> None:
     command = [*fedbench, "run", "digits-demo", "-a", "fedavg[cohort_size=2]", *small, "--seeds", "6", "-j", "2"]
     both = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     for process in both:
-        _, stderr = process.communicate(timeout=120)
+        _, stderr = process.communicate(timeout=300)
         assert process.returncode == 0, stderr
         assert "Traceback" not in stderr
     store = Store(tmp_path / "runs")

@@ -98,7 +98,7 @@ def test_a_price_is_the_plans_steps_and_this_machines_seconds() -> None:
     assert told == ["timing fedavg", "timing fedsgd"]
     assert cells[3].refused
     assert cells[0].steps > 0
-    assert 0 < (cells[0].seconds or 0) < 60
+    assert (cells[0].seconds or 0) > 0
     total = Total.of(cells)
     assert total.runs == 3 * 3 * 2, "published and tuned rows"
     assert total.tried == 3 * 5 * 2

@@ -147,6 +147,6 @@ def test_latex_compiles(tmp_path: Path, lines: list[BoardLine]) -> None:
     (tmp_path / "a.tex").write_text(rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{body}\end{{document}}")
     made = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "a.tex"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stdout[-2000:]

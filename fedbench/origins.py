@@ -26,7 +26,7 @@ from fedbench.protocols import Algorithm
 
 ALGORITHMS = GROUP.format(kind="algorithm")
 LARGEST = 4 << 20  # bytes of a file that is run
-IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)")
+IN_FILE = re.compile(r"(?P<file>.+\.py)(?::(?P<name>\w+))?")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _FILES: dict[str, tuple[Path, str]] = {}  # by module: the file, and the sha256 of what was run
 
@@ -37,7 +37,8 @@ def plain(name: str) -> str:
 
 
 def is_in_file(selector: str) -> bool:
-    """Returns whether a selector has the form `path/to/mine.py:MyAlgorithm`."""
+    """Returns whether a selector has the form `path/to/mine.py:MyAlgorithm` or
+    `path/to/mine.py`."""
     return IN_FILE.fullmatch(selector) is not None
 
 
@@ -46,7 +47,7 @@ def from_file(selector: str, sha256: str | None = None) -> type[Algorithm]:
     content that it has, and its folder is not put on the import path.
 
     Args:
-        selector: the file and the class.
+        selector: the file and the class, or a file that has only one algorithm.
         sha256: if given, the only content that may be run has this sum.
 
     Raises:
@@ -57,12 +58,28 @@ def from_file(selector: str, sha256: str | None = None) -> type[Algorithm]:
     match = IN_FILE.fullmatch(selector)
     if match is None:
         raise UsageError(f"algorithm {selector!r}: expected path/to/file.py:Class")
-    file, name = Path(match["file"]), match["name"]
+    file = Path(match["file"])
     module = _run(file, selector, sha256)
+    name = match["name"] or _only_algorithm(module, file)
     if not hasattr(module, name):
-        own = [key for key, value in vars(module).items() if isinstance(value, type) and value.__module__ == module.__name__]
-        raise UsageError(f"algorithm {selector}: {file.name} has no class {name!r}{nearest(name, own)}")
+        raise UsageError(f"algorithm {selector}: {file.name} has no class {name!r}{nearest(name, _own_classes(module))}")
     return _checked(getattr(module, name), selector)
+
+
+def _own_classes(module: ModuleType) -> dict[str, type]:
+    """Returns the classes that a module defines itself."""
+    return {key: value for key, value in vars(module).items() if isinstance(value, type) and value.__module__ == module.__name__}
+
+
+def _only_algorithm(module: ModuleType, file: Path) -> str:
+    """Returns the name of the algorithm in a user's file. UsageError unless there is just one."""
+    found = [key for key, cls in _own_classes(module).items() if issubclass(cls, Algorithm) and not key.startswith("_")]
+    if len(found) != 1:
+        has = f"it has {len(found)}: {', '.join(found)}" if found else "it has no class that extends fedbench.Algorithm"
+        raise UsageError(
+            f"algorithm {file}: expected one algorithm in the file, or {file}:{found[0] if found else 'Class'}; {has}"
+        )
+    return found[0]
 
 
 def read_file(file: Path, selector: str, sha256: str | None) -> tuple[bytes, str]:

@@ -56,7 +56,8 @@ def find(kind: str, name: str) -> Any:
     function that loads a task.
 
     Hyphens in a name count as underscores. An algorithm may also be named as
-    `path/to/mine.py:MyAlgorithm`. UsageError with the nearest name if there is none.
+    `path/to/mine.py:MyAlgorithm`, or as `path/to/mine.py` if it is the only one there. UsageError
+    with the nearest name if there is none.
     """
     if kind == "algorithm" and origins.is_in_file(name):
         return _not_built_in(origins.from_file(name), name)
@@ -75,10 +76,17 @@ def find(kind: str, name: str) -> Any:
 
 
 def _algorithm_in(module: ModuleType) -> type[Algorithm]:
-    """Returns the algorithm that the module of a built-in algorithm is named after."""
+    """Returns the algorithm that the module of a built-in algorithm is named after. UsageError
+    unless it has one."""
     name = module.__name__.rpartition(".")[2]
-    (cls,) = (one for one in vars(module).values() if getattr(one, "name", None) == name and one.__module__ == module.__name__)
-    return cls  # type: ignore[no-any-return]
+    own = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
+    named = {cls.__name__: cls.name for cls in own if issubclass(cls, Algorithm)}
+    if list(named.values()).count(name) != 1:
+        got = ", ".join(f"{cls} with {one!r}" for cls, one in named.items()) or "no algorithm"
+        raise UsageError(
+            f"algorithm {name}: {module.__name__}: expected one class whose `name` is the file's, {name!r}, got {got}"
+        )
+    return next(cls for cls in own if named.get(cls.__name__) == name)
 
 
 def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:
@@ -90,7 +98,8 @@ def _not_built_in(cls: type[Algorithm], selector: str) -> type[Algorithm]:
 
 def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
     """Returns the name and the options of a selector, `name[param=value,...]` or
-    `file.py:Class[param=value,...]`, whose values are YAML scalars or flow lists.
+    `file.py:Class[param=value,...]` (or `file.py`, if that has one algorithm), whose values are
+    YAML scalars or flow lists.
 
     `preset=NAME` stands for the options of a preset. The other options of the selector have
     precedence over it, wherever they stand.
@@ -103,7 +112,7 @@ def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
 def _parsed(text: str) -> tuple[str, dict[str, Any]]:
     if len(text) > LONGEST_SELECTOR:
         raise UsageError(f"selector {text[:60]!r}..: expected at most {LONGEST_SELECTOR:,} characters, got {len(text):,}")
-    match = re.fullmatch(r"\s*([\w-]+|[^\[\]]+\.py:\w+)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
+    match = re.fullmatch(r"\s*([\w-]+|[^\[\]]+\.py(?::\w+)?)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
     if match is None:
         raise UsageError(f"selector {text!r}: expected name or name[param=value,...], such as 'fedbuff[buffer_size=10]'")
     name, body = match.groups()

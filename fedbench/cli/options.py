@@ -19,7 +19,7 @@ AlgorithmOption = Annotated[
     typer.Option(
         "--algorithm",
         "-a",
-        help="name, name[param=value,...] or file.py:Class[..]; may be given several times.",
+        help="name, name[param=value,...], file.py or file.py:Class[..]; may be given several times.",
         autocompletion=completion.algorithms,
     ),
 ]

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fedbench import registry
+from fedbench import origins, registry
 from fedbench.analysis import profiles
 from fedbench.cli import clusters
 from fedbench.cli.interrupts import interruptible
@@ -52,7 +52,11 @@ def chosen(suite: Suite, points: Sequence[str] | None, algorithms: Sequence[str]
     picked = [one if one in known else by_name.get(one.replace("-", "_"), one) for one in algorithms or known]
     for one in picked:
         name = registry.parse_selector(one)[0]
-        if one not in known and (name in registry.ALGORITHMS or name not in registry.names("algorithm")) and ".py:" not in name:
+        if (
+            one not in known
+            and (name in registry.ALGORITHMS or name not in registry.names("algorithm"))
+            and not origins.is_in_file(name)
+        ):
             raise UsageError(f"suite {suite.name}: it has no algorithm {one!r}{nearest(one, known)}")
     return [suite.point(name) for name in points] if points else list(suite.points), picked
 

@@ -62,7 +62,8 @@ def command(
         if as_json:
             print_json({"name": name, "kind": kind, **dataclasses.asdict(finding)})
         else:
-            say(f"{finding.status:<5} {finding.check:<17} {finding.detail}")
+            detail = "the same mistake" if finding.status == "same" else finding.detail
+            say(f"{finding.status:<5} {finding.check:<17} {detail}")
     if not as_json:
         verdict = f"{broken} broken" if broken else "the contract is kept"
         say(f"{kind} {name}: {verdict}")

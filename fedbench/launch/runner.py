@@ -37,10 +37,18 @@ class RunsFailed(FedbenchError):
 
     def __init__(self, records: Records, failures: Sequence[tuple[RunSpec, Exception]]) -> None:
         self.records, self.failures = records, tuple(failures)
-        told = "\n".join(f"{spec.named}: {foreign.told(error)}" for spec, error in failures)
+        told = "\n".join(f"{', '.join(runs)}: {why}" for why, runs in _by_reason(failures).items())
         super().__init__(f"{len(failures)} of {len(failures) + len(records) + len(records.elsewhere)} runs failed\n{told}")
         if all(isinstance(error, UsageError) for _, error in failures):
             self.exit_code = UsageError.exit_code
+
+
+def _by_reason(failures: Sequence[tuple[RunSpec, Exception]]) -> dict[str, list[str]]:
+    """Returns the runs that failed, by what is told of their errors: one mistake may end many."""
+    found: dict[str, list[str]] = {}
+    for spec, error in failures:
+        found.setdefault(foreign.told(error), []).append(spec.named)
+    return found
 
 
 def specs(

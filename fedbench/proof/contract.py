@@ -10,10 +10,11 @@ import functools
 import inspect
 import pickle
 import tempfile
+import typing
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -84,6 +85,12 @@ def same_run(one: tuple[list[Vector], State], other: tuple[list[Vector], State],
     )
 
 
+def annotated(cls: type) -> list[str]:
+    """Returns the names that a class itself annotates, but for those of the whole class."""
+    own, meant = vars(cls).get("__annotations__", {}), typing.get_type_hints(cls)
+    return [name for name in own if typing.get_origin(meant[name]) is not ClassVar and meant[name] is not ClassVar]
+
+
 # ---- the checks; each raises Broken, or returns in words what it saw ----
 
 
@@ -92,6 +99,13 @@ def declared(algorithm: Algorithm) -> str:
     text = inspect.getdoc(type(algorithm)) or ""
     expect(bool(algorithm.name and algorithm.source), "class attributes name and source: expected text, one is empty")
     expect("Source" in text, "docstring: expected the equations and a line that begins with Source:")
+    for cls in type(algorithm).__mro__:
+        fields = [] if "__dataclass_fields__" in vars(cls) else annotated(cls)
+        expect(
+            not fields,
+            f"class {cls.__name__}: its annotated field{'s' * (len(fields) > 1)} {', '.join(fields)} would be no option, "
+            "since @dataclass(frozen=True) is missing above the class",
+        )
     again = type(algorithm).make(algorithm.options())
     expect(again == algorithm and pickle.loads(pickle.dumps(algorithm)) == algorithm, "options: another algorithm comes back")
     needs = f", needs {', '.join(sorted(algorithm.requires))}" if algorithm.requires else ""

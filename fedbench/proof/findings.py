@@ -16,10 +16,11 @@ class Broken(FedbenchError):
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check. `detail` says what was seen, or what is wrong."""
+    """The result of one check. `detail` says what was seen, or what is wrong. The status of a check
+    that fails as an earlier one did is "same", so that one mistake counts once."""
 
     check: str
-    status: Literal["pass", "fail"]
+    status: Literal["pass", "fail", "same"]
     detail: str
 
 
@@ -32,8 +33,11 @@ def expect(kept: bool, otherwise: str) -> None:
 def findings(checks: Mapping[str, Callable[[], str]]) -> Iterator[Finding]:
     """Yields one finding for every check, and runs the check only then. An error inside what is
     checked makes a finding too, never a traceback."""
+    failed: set[str] = set()
     for name, check in checks.items():
         try:
             yield Finding(name, "pass", check())
         except Exception as error:
-            yield Finding(name, "fail", str(error) if isinstance(error, FedbenchError) else described(error))
+            detail = str(error) if isinstance(error, FedbenchError) else described(error)
+            yield Finding(name, "same" if detail in failed else "fail", detail)
+            failed.add(detail)

@@ -11,6 +11,7 @@ import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -115,6 +116,16 @@ def test_two_contents_are_two_runs(tmp_path: Path, folder: Path) -> None:
     assert pickle.loads(pickle.dumps(specs[0])) == specs[0]
 
 
+TWO = "import fedbench\nclass A(fedbench.Algorithm): name = 'a'\nclass B(A): name = 'b'\nclass _C(A): name = 'c'"
+
+
+def test_a_file_with_one_algorithm_names_it(folder: Path) -> None:
+    """What it imports and what begins with an underscore does not count."""
+    whole = registry.algorithm(f"{folder}/my_rule.py:MyRule[damping=0.25]")
+    assert registry.algorithm(f"{folder}/my_rule.py[damping=0.25]") == whole
+    assert registry.parse_selector("./a.py[x=1]") == ("./a.py", {"x": 1})
+
+
 @pytest.mark.parametrize(
     ("text", "selector", "message"),
     [
@@ -124,6 +135,8 @@ def test_two_contents_are_two_runs(tmp_path: Path, folder: Path) -> None:
         ("class Mine: pass", "f.py:Min", "f.py has no class 'Min'; did you mean 'Mine'?"),
         ("class Mine: pass", "f.py:Mine", "expected a class that extends fedbench.Algorithm"),
         ("import fedbench\nclass Mine(fedbench.Algorithm): pass", "f.py:Mine", "the class attribute `name` must be"),
+        ("class Mine: pass", "f.py", "expected one algorithm in the file, or .*f.py:Class; it has no class that extends"),
+        (TWO, "f.py", "expected one algorithm in the file, or .*f.py:A; it has 2: A, B"),
         ("import fedbench\nclass Mine(fedbench.Algorithm): name = 'fedbuff'", "f.py:Mine", "is that of a built-in algorithm"),
     ],
 )
@@ -132,6 +145,22 @@ def test_what_a_file_may_not_be(tmp_path: Path, text: str | None, selector: str,
         (tmp_path / "f.py").write_text(text)
     with pytest.raises(UsageError, match=message.replace("?", r"\?")):
         registry.algorithm(f"{tmp_path}/{selector}")
+
+
+@pytest.mark.parametrize(
+    ("body", "got"),
+    [
+        ("class Other(Algorithm): name = 'other'", "got Other with 'other'"),
+        ("class One(Algorithm): name = 'mine'\nclass Two(One): pass", "got One with 'mine', Two with 'mine'"),
+        ("name = 'mine'", "got no algorithm"),
+    ],
+)
+def test_a_built_in_file_whose_class_has_another_name(body: str, got: str) -> None:
+    module = ModuleType("fedbench.algorithms.mine")
+    module.__dict__["Algorithm"] = fb.Algorithm
+    exec(body, module.__dict__)
+    with pytest.raises(UsageError, match=f"algorithm mine: fedbench.algorithms.mine: expected one class whose .* 'mine', {got}"):
+        registry._algorithm_in(module)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -49,7 +51,10 @@ def command(
             if as_json:
                 print_json(asdict(pair))
     if output is not None:
-        _write(output, found)
+        words = [*(scenario or ())]
+        words += [word for one in algorithm or () for word in ("-a", one)]
+        words += [word for one in overrides or () for word in ("--set", one)]
+        _write(output, found, scenario or algorithm or overrides or (), words)
     elif not as_json:
         for name, group in itertools.groupby(found, key=lambda pair: pair.scenario):
             _show(name, list(group))
@@ -68,9 +73,9 @@ def _show(scenario: str, found: list[Pair]) -> None:
         say(f"  {', '.join(names)}: {status}; {reason}")
 
 
-def _write(output: Path, found: list[Pair]) -> None:
-    """Writes the table. Raises UsageError if data are missing: the table would depend on the
-    machine."""
+def _write(output: Path, found: list[Pair], about: Sequence[str] = (), words: Sequence[str] = ()) -> None:
+    """Writes the table, which is about what the `words` of the command line name. Raises UsageError
+    if data are missing: the table would depend on the machine."""
     without = dict.fromkeys(pair.scenario for pair in found if pair.status == "no data")
     if without:
         raise UsageError(
@@ -78,5 +83,6 @@ def _write(output: Path, found: list[Pair]) -> None:
         )
     with writing("applicability", output):
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(page(found))
+        command = shlex.join(["fedbench", "applicability", *words, "-o", str(output)]) if words else ""
+        output.write_text(page(found, about, command))
     say(f"{len(found)} pairs -> {output}")

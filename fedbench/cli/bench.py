@@ -15,6 +15,7 @@ from fedbench.bench import GROUPS, Case, host, select
 from fedbench.bench.compare import THRESHOLD, Change, compare
 from fedbench.bench.measure import measure
 from fedbench.bench.report import Row, load, rows, save
+from fedbench.cli import completion
 from fedbench.cli.options import JsonOption
 from fedbench.cli.output import err, print_json, print_table, say, show
 from fedbench.errors import UsageError
@@ -23,8 +24,11 @@ from fedbench.results.provenance import provenance
 
 
 def command(
-    names: Annotated[list[str] | None, typer.Argument(metavar="CASE", help="Cases or groups; all if nothing is named.")] = None,
-    group: Annotated[str | None, typer.Option(help=f"A group: {', '.join(GROUPS)}.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CASE", help="Cases or groups; all if nothing is named.", autocompletion=completion.cases),
+    ] = None,
+    group: Annotated[str | None, typer.Option(help=f"A group: {', '.join(GROUPS)}.", autocompletion=completion.groups)] = None,
     full: Annotated[bool, typer.Option("--full", help="Also the heavy cases, such as a plan of ten million jobs.")] = False,
     rounds: Annotated[int, typer.Option(help="Samples of each way; the ways take turns.", min=3)] = 9,
     threads: Annotated[

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import fedbench
+from fedbench.cli import packages
 from fedbench.errors import UsageError, nearest
 from fedbench.places import data_root
 from fedbench.results.provenance import DISTRIBUTION, cpu, library_versions
@@ -44,6 +45,8 @@ def examine(store: Path) -> Iterator[Fact]:
     """Yields one fact after the other. torch comes last, since it takes seconds to import."""
     for check in (
         _python,
+        _names,
+        _extras,
         _extension,
         _instruction_set,
         _processor,
@@ -83,6 +86,25 @@ def anonymous(text: str) -> str:
 
 def _python() -> Fact:
     return Fact("python", ", ".join([platform.python_version(), *(f"{k} {v}" for k, v in library_versions().items())]))
+
+
+def _names() -> Fact:
+    """Looks for packages of others that use the name of ours."""
+    found = [f"{package} has {what}" for package, what in packages.owners()]
+    if found:
+        how = f"python -m pip uninstall {found[0].partition(' ')[0]}, then install {DISTRIBUTION} again"
+        return Fact("names", "; ".join(found), "problem", how)
+    return Fact("names", f"the package and the command {packages.NAME} are ours")
+
+
+def _extras() -> Fact:
+    """Looks for what only some verbs and tasks need."""
+    found = packages.extras()
+    lacking = {name: missing for name, missing in found.items() if missing}
+    value = ", ".join(f"{name} {'lacks ' + ' and '.join(lacking[name]) if name in lacking else 'complete'}" for name in found)
+    if lacking:
+        return Fact("extras", value, "warning", f"pip install '{DISTRIBUTION}[{','.join(lacking)}]', if you need them")
+    return Fact("extras", value)
 
 
 def _extension() -> Fact:

@@ -27,7 +27,7 @@ SetOption = Annotated[list[str] | None, typer.Option("--set", help="Override a k
 DeviceOption = Annotated[
     str, typer.Option(help="Where jobs are trained: cpu, cuda or cuda:N; cuda is torch's, jobs side by side.")
 ]
-StoreOption = Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")]
+StoreOption = Annotated[Path, typer.Option("--store", "-r", help="Folder of the records.", envvar="FEDBENCH_STORE")]
 ProcessesOption = Annotated[int, typer.Option("-j", "--processes", help="Runs at a time, each in a process.", min=1)]
 WorkersOption = Annotated[int, typer.Option(help="Threads that train the jobs of one run.", min=1)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
@@ -37,7 +37,10 @@ FileOption = Annotated[
 ]
 DrawOption = Annotated[int, typer.Option(help="Seed of that draw; another one draws others.", min=0)]
 
-SuitesArgument = Annotated[list[str], typer.Argument(metavar="SUITE...", help="Names of suites, or paths to .yaml files.")]
+SuitesArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="SUITE...", help="Names of suites, or paths to .yaml files.", autocompletion=completion.suites),
+]
 FolderOption = Annotated[Path, typer.Option("--tuned-in", help="Folder of the files of chosen options.")]
 ReferencesOption = Annotated[Path, typer.Option("--references", help="Folder of the files of reference times.")]
 ArchivesOption = Annotated[Path, typer.Option("--archives", help="Folder of the archives.")]

@@ -11,6 +11,8 @@ import typer
 
 from fedbench.analysis.axes import AXES
 from fedbench.analysis.metrics import HIGHER_IS_BETTER
+from fedbench.cli import completion
+from fedbench.cli.completion import PLOTS
 from fedbench.cli.options import ARCHIVES, TUNED, ArchivesOption, FolderOption, ReferencesOption
 from fedbench.cli.output import say, show, writing
 from fedbench.cli.rows import OptionsOption, PointsOption, RecordsOption, RowsOption, Source, SuiteOption
@@ -22,9 +24,7 @@ DATA = ".json"
 
 
 def command(
-    kind: Annotated[
-        str, typer.Argument(help="curves, profiles, heat, staleness, participation, timeline, labels or sensitivity.")
-    ],
+    kind: Annotated[str, typer.Argument(help=f"{', '.join(PLOTS[:-1])} or {PLOTS[-1]}.", autocompletion=completion.plots)],
     output: Annotated[Path, typer.Option("--output", "-o", help="A .pdf, .svg or .png; a .json gets the figure's data.")],
     records: RecordsOption = None,
     suite: SuiteOption = None,

@@ -18,11 +18,11 @@ from fedbench.engine.verify import as_recorded
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.launch.progress import watching
 from fedbench.papers import cells as papers
-from fedbench.papers import orders_of_convergence, runs
+from fedbench.papers import experiment, orders_of_convergence, runs
 from fedbench.papers.cells import Cell
 from fedbench.papers.document import counts_by_kind, differing, ours
 from fedbench.papers.price import price, spent
-from fedbench.papers.reading import Find
+from fedbench.papers.reading import Find, read_varied
 from fedbench.papers.rules import KINDS, ORDERS
 from fedbench.papers.verdicts import Verdict, all_verdicts, orders
 from fedbench.results import archive
@@ -39,7 +39,9 @@ def command(
     numbers: Annotated[str | None, typer.Option("--cells", help="Cells of the table, such as 1,3-5.")] = None,
     varied: Annotated[bool, typer.Option("--vary", help="Also the variations that explain a difference.")] = False,
     planned: Annotated[bool, typer.Option("--plan", help="Train nothing: verdicts, costs and reasons.")] = False,
-    store: Annotated[Path, typer.Option(help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path("runs/papers"),
+    store: Annotated[Path, typer.Option("--store", "-r", help="Folder of the records.", envvar="FEDBENCH_STORE")] = Path(
+        "runs/papers"
+    ),
     archives: Annotated[Path, typer.Option("--archives", help="Folder of the committed records.")] = runs.ARCHIVES,
     processes: ProcessesOption = 1,
     pack: Annotated[
@@ -65,11 +67,15 @@ def command(
     committed, claims = runs.in_archives(archives, chosen), orders_of_convergence.load(archives)
     if planned:
         _tell(all_verdicts(chosen, committed, claims), as_json=as_json)
+        if varied:
+            _tell_variations(chosen, committed, as_json=as_json)
         return _tell_costs(runs.used(chosen, committed, varied=True))
     where.prepare()
     failed = _compute(_possible(chosen), where, committed, processes, varied=varied)
     found = runs.in_store(where)
     _tell(all_verdicts(chosen, found, claims), as_json=as_json)
+    if varied:
+        _tell_variations(chosen, found, as_json=as_json)
     others = _compared(chosen, found, committed, varied=varied)
     if failed:
         raise FedbenchError(
@@ -172,6 +178,21 @@ def _tell(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
         found = Counter(one.order for one in ordered if bool(one.substitute) is standing_in)
         if found:
             say(_counted(name, {word: found[word] for word in ORDERS if found[word]}))
+
+
+def _tell_variations(chosen: Sequence[Cell], find: Find, *, as_json: bool) -> None:
+    """Prints what every variation of the cells gives, seed by seed, beside the printed number."""
+    found = [
+        (cell, one, [read.reading.text for read in read_varied(cell, one, find) if read.reading is not None])
+        for cell in chosen
+        for one in experiment.variations(cell)
+    ]
+    if as_json:
+        for cell, one, texts in found:
+            print_json({"cell": cell.name, "variation": one.name, "about": one.about, "readings": texts})
+    elif found:
+        rows = [(one.name, cell.name, cell.text, ", ".join(texts) or "not run", one.about) for cell, one, texts in found]
+        print_table("variations, from which no verdict comes", ("variation", "cell", "printed", "by seed", "about"), rows)
 
 
 def _counted(name: str, words: Mapping[str, int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,9 +28,13 @@ STORE = Path("runs")
 
 RecordsOption = Annotated[
     Path | None,
-    typer.Option("--records", "-r", help="A store, or an archive of a suite; runs by default, with --suite the suite's archive."),
+    typer.Option(
+        "--records", "--store", "-r", help="A store, or an archive of a suite; runs by default, with --suite the suite's archive."
+    ),
 ]
-SuiteOption = Annotated[str | None, typer.Option(help="Rows and points are those of this suite.")]
+SuiteOption = Annotated[
+    str | None, typer.Option(help="Rows and points are those of this suite.", autocompletion=completion.suites)
+]
 PointsOption = Annotated[
     list[str] | None, typer.Option("--point", "-p", help="Only this point, or scenario of a store; may be given several times.")
 ]
@@ -76,7 +81,7 @@ class Source:
         records."""
         if self.suite is not None:
             return self._of_suite(suites.load(self.suite))
-        place = self.records or STORE
+        place = self.records or Path(os.environ.get("FEDBENCH_STORE") or STORE)
         return of_records(records_in(place), f"records {place}").at(self.points)
 
     def _of_suite(self, suite: Suite) -> Compared:

@@ -89,5 +89,5 @@ def _report(records: Records, store: Path, *, as_json: bool) -> None:
     if records.elsewhere:
         names = ", ".join(spec.named for spec in records.elsewhere)
         show(f"left out, since another process is computing them (--wait awaits them): {names}")
-    if not as_json:
-        show(f"{len(records)} records in {store}; next: fedbench leaderboard build --store {store}")
+    if records and not as_json:
+        show(f"{len(records)} record{'s' * (len(records) > 1)} in {store}; next: fedbench leaderboard build --store {store}")

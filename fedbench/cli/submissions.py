@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from fedbench.errors import UsageError
 from fedbench.submissions import history
 from fedbench.submissions.accepted import accepted
 from fedbench.submissions.check import Again, Report, check
+from fedbench.submissions.faults import Finding
 from fedbench.submissions.history import HISTORY, Kind
 from fedbench.submissions.rerun import rerun
 from fedbench.submissions.validity import Validity
@@ -76,6 +78,9 @@ def check_one(folder: Path, archives: Path, sample: int, draw: int, *, run_plugi
         as_json: whether the report is shown as JSON.
     """
     report = check(folder, archives=archives)
+    retracted = _retracted(folder, report.name)
+    if retracted is not None:
+        report = replace(report, faults=(*report.faults, retracted))
     if sample:
         report = rerun(report, folder, sample, draw, run_plugins=run_plugins, tell=show)
     if record:
@@ -83,12 +88,22 @@ def check_one(folder: Path, archives: Path, sample: int, draw: int, *, run_plugi
     if as_json:
         print_json(report.as_dict())
     else:
-        _show(report)
+        _show(report, sample)
     if report.faults:
         raise typer.Exit(1)
 
 
-def _show(report: Report) -> None:
+def _retracted(folder: Path, name: str) -> Finding | None:
+    """Returns a fault if the history beside a submission has its retraction, whatever the
+    submission holds now."""
+    file = folder.resolve().parent / HISTORY
+    found = next((one for one in history.read(file) if (one.submission, one.event) == (name, "retracted")), None)
+    if found is None:
+        return None
+    return Finding(HISTORY, f"{name} was retracted on {found.date} ({found.reason}) and stays so; hand it in under another name")
+
+
+def _show(report: Report, sample: int) -> None:
     for fault in report.faults:
         say(f"fault: {fault.line}")
     for question in report.questions:
@@ -97,6 +112,10 @@ def _show(report: Report) -> None:
     if records:
         drawn = "" if report.whole_draw else ", drawn among those of built-in algorithms; --run-plugins draws among all"
         say(f"{_same(records)} of {len(records)} records that were run again are identical{drawn}")
+    elif sample and not report.faults:
+        say(
+            "0 records were run again: none is of a built-in algorithm; --run-plugins draws among all, and executes code of strangers"
+        )
     if trials:
         say(f"{_same(trials)} of {len(trials)} trials that were run again are identical")
     counts = f"{len(report.faults)} faults, {len(report.open)} open questions, {len(report.records)} records"

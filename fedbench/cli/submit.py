@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fedbench.cli import completion
 from fedbench.cli.output import say, show
 from fedbench.cli.submissions import SUBMISSIONS, today
 from fedbench.cli.suite import StoreOption, TunedOption, chosen, opened
@@ -16,7 +17,7 @@ from fedbench.suites import suite as suites
 
 
 def command(
-    suite: Annotated[str, typer.Argument(help="Name of a suite of the library.")],
+    suite: Annotated[str, typer.Argument(help="Name of a suite of the library.", autocompletion=completion.suites)],
     name: Annotated[str, typer.Option(help="Name of the submission and of its folder: small letters, digits, hyphens.")],
     title: Annotated[str, typer.Option(help="Its heading.")],
     author: Annotated[list[str], typer.Option(help="Who made it; may be given several times.")],
@@ -53,5 +54,6 @@ def command(
         show(f"question: {question.line}")
     folder = output / name
     say(f"{len(report.records):,} records in {len(report.rows)} rows -> {folder}")
-    say(f"next: fedbench leaderboard check {folder} --sample 3")
+    has_own = report.manifest is not None and any(one.origin != "built in" for one in report.manifest.algorithms)
+    say(f"next: fedbench leaderboard check {folder} --sample 3{' --run-plugins' * has_own}")
     say(f"then: a pull request that adds the folder {SUBMISSIONS / name} and nothing else")

@@ -11,7 +11,7 @@ import typer
 
 from fedbench import origins, registry
 from fedbench.analysis import profiles
-from fedbench.cli import clusters
+from fedbench.cli import clusters, completion
 from fedbench.cli.interrupts import interruptible
 from fedbench.cli.options import TUNED, JsonOption, ProcessesOption
 from fedbench.cli.output import print_json, print_table, say, show
@@ -31,12 +31,16 @@ from fedbench.suites.suite import Point, Suite
 
 app = typer.Typer(name="suite", help="Designed experiments: scenarios x algorithms x seeds.", no_args_is_help=True)
 
-SuiteArgument = Annotated[str, typer.Argument(help="A suite's name, or a path to a .yaml file.")]
+SuiteArgument = Annotated[
+    str, typer.Argument(help="A suite's name, or a path to a .yaml file.", autocompletion=completion.suites)
+]
 PointOption = Annotated[list[str] | None, typer.Option("--point", "-p", help="Only this point; may be given several times.")]
 OnlyOption = Annotated[
     list[str] | None, typer.Option("--algorithm", "-a", help="Only this algorithm; may be given several times.")
 ]
-StoreOption = Annotated[Path | None, typer.Option(help="Folder of the records; runs/SUITE by default.", envvar="FEDBENCH_STORE")]
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", "-r", help="Folder of the records; runs/SUITE by default.", envvar="FEDBENCH_STORE")
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No line for every run.")]
 TunedOption = Annotated[Path | None, typer.Option("--tuned", help="File of chosen options; adds the tuned rows.")]
 

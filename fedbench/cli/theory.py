@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fedbench.cli import completion
 from fedbench.cli.options import JsonOption
 from fedbench.cli.output import print_json, say, writing
 from fedbench.errors import UsageError
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def command(
-    names: Annotated[list[str] | None, typer.Argument(help="Names of claims; all if none is given.", metavar="CLAIM")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of claims; all if none is given.", metavar="CLAIM", autocompletion=completion.claims),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only the claims that take a few seconds.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw a panel for each claim into this file (.png or .svg).")] = None,
     as_json: JsonOption = False,

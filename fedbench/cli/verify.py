@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from fedbench.cli.options import DrawOption, FileOption, JsonOption, WorkersOpti
 from fedbench.cli.output import print_json, say
 from fedbench.engine.run import RunOptions
 from fedbench.engine.verify import verify
-from fedbench.errors import FedbenchError, MissingDataError
+from fedbench.errors import FedbenchError, MissingDataError, UsageError, nearest
 from fedbench.results import archive
 from fedbench.results.consistent import resolve
 from fedbench.results.record import Record
@@ -47,6 +47,9 @@ def command(
     tolerant_torch: Annotated[
         bool, typer.Option("--tolerant-torch", help="The same for trainer torch, whose bits depend on the machine.")
     ] = False,
+    run: Annotated[
+        list[str] | None, typer.Option("--run", help="Only the record with this id; may be given several times.")
+    ] = None,
     sample: Annotated[int | None, typer.Option(help="Only so many of the records, drawn at random.", min=1)] = None,
     draw: DrawOption = 0,
     skip_missing_data: Annotated[
@@ -64,7 +67,7 @@ def command(
     with --skip-missing-data if none can. Example: fedbench verify
     runs/digits-demo/fedbuff/0123456789abcdef
     """
-    places = [one for place in record for one in _in(place)]
+    places = _chosen([one for place in record for one in _in(place)], run)
     if sample is not None:
         random.Random(draw).shuffle(places)
     most = min(len(places), sample or len(places))
@@ -83,9 +86,10 @@ def command(
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record is, in words, and the function that reads it."""
+    """Where a record is, in words, the id of its run, and the function that reads it."""
 
     name: str
+    run_id: str
     read: Callable[[], Record]
 
 
@@ -94,9 +98,24 @@ def _in(place: Path) -> list[Place]:
     if archive.is_archive(place):
         records = archive.read(place, check=False)
         return [
-            Place(f"{place}, {one.selector} seed {one.seed} ({one.run_id})", partial(_resolved, one, place)) for one in records
+            Place(f"{place}, {one.selector} seed {one.seed} ({one.run_id})", one.run_id, partial(_resolved, one, place))
+            for one in records
         ]
-    return [Place(str(folder), partial(read, folder)) for folder in record_folders(place)]
+    return [Place(str(folder), _id_of(folder), partial(read, folder)) for folder in record_folders(place)]
+
+
+def _id_of(folder: Path) -> str:
+    """Returns the id of the run whose record is in a folder, or is its record.json."""
+    return (folder.parent if folder.name == "record.json" else folder).resolve().name
+
+
+def _chosen(places: list[Place], runs: Sequence[str] | None) -> list[Place]:
+    """Returns the places of these runs, or all. UsageError for an id that none has."""
+    known = {place.run_id for place in places}
+    for one in runs or ():
+        if one not in known:
+            raise UsageError(f"verify: --run {one!r:.80}: none of the {len(places):,} records has this id{nearest(one, known)}")
+    return [place for place in places if not runs or place.run_id in runs]
 
 
 def _resolved(record: Record, place: Path) -> Record:

@@ -27,9 +27,10 @@ from fedbench.errors import UsageError
 from fedbench.kernels import build_info
 from fedbench.kernels.scheduler import NANOSECONDS, Scheduler
 from fedbench.results.digests import Digest
+from fedbench.results.disk import storing
 from fedbench.results.provenance import provenance
 from fedbench.results.record import METRICS, SCHEMA, SERVER_CURVE, Record, first_at_least, with_results
-from fedbench.results.store import Store
+from fedbench.results.store import CHECKPOINT, Store
 from fedbench.tasks.available import Outline
 from fedbench.types import Dispatch, Mailbox, Rounds
 
@@ -76,6 +77,15 @@ class Run:
         """Runs to the end and returns the record. If there is a store, KeyboardInterrupt and errors
         leave a checkpoint of the last version. An error within a server update leaves the
         checkpoint that was there before, if there is one."""
+        if self.store is None or self.partial is None:
+            return self._record()
+        with storing(self.store.root, self.partial / CHECKPOINT):
+            record = self._record()
+            self.store.write(record)
+        self.store.discard_partial(self.partial)
+        return record
+
+    def _record(self) -> Record:
         begin = time.perf_counter()
         check_everybody(self.setup)
         scheduler = self.setup.scheduler()  # refuses what does not go together before a trainer is made
@@ -85,11 +95,7 @@ class Run:
             outcome = self._execute(execution, scheduler, ledger)
             if outcome["ended_by"] == "target":
                 scheduler, ledger = self._plan_until(self.grid.end_seconds, execution)
-            record = self._assemble(execution, scheduler, ledger, outcome, time.perf_counter() - begin)
-        if self.store is not None and self.partial is not None:
-            self.store.write(record)
-            self.store.discard_partial(self.partial)
-        return record
+            return self._assemble(execution, scheduler, ledger, outcome, time.perf_counter() - begin)
 
     def _plan_until(self, seconds: float, execution: Execution) -> tuple[Scheduler, Ledger]:
         """Returns a scheduler whose plan ends at this virtual time, and its ledger. The plan is
@@ -167,7 +173,7 @@ class Run:
         the execution is first put where the earlier checkpoint was taken."""
         if self.partial is None:
             return None
-        file = self.partial / "checkpoint.bin"
+        file = self.partial / CHECKPOINT
         if self.options.resume and file.exists():
             restore(file, self.spec.run_id, execution, self.grid)
         return Checkpointer(file, self.spec.run_id, self.grid, self.options.checkpoint_seconds)

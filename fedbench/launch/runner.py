@@ -18,12 +18,13 @@ from fedbench.engine.plan import plan as plan_spec
 from fedbench.engine.run import Run, RunOptions
 from fedbench.engine.spec import RunSpec
 from fedbench.errors import FedbenchError, UsageError
-from fedbench.launch.executors import Begun, Event, Executor, Here, Pool, Tell, Told
+from fedbench.launch.executors import Begun, Done, Event, Executor, Here, Pool, Tell, Told
 from fedbench.launch.progress import Watcher, watching
 from fedbench.launch.records import Records
 from fedbench.protocols import Algorithm
+from fedbench.results.disk import storing
 from fedbench.results.record import Record
-from fedbench.results.store import Store
+from fedbench.results.store import CHECKPOINT, Store
 from fedbench.scenarios.load import load
 from fedbench.scenarios.schema import Scenario
 
@@ -223,12 +224,25 @@ class _Series:
             self.elsewhere.add(index)
             self.watcher.left_out(index, spec, "another process is computing it")
         else:
-            if self.brings is not None:
-                with self.brings.lock_of(spec.run_id).acquire(timeout=-1):
-                    self.brings.write(event.result.record)
+            if self.brings is not None and not self._bring(index, event.result.record):
+                return
             if self.keep:
                 self.done[index] = event.result.record
             self.watcher.ended(index, event.result.record, reused=event.result.reused)
+
+    def _bring(self, index: int, record: Record) -> bool:
+        """Stores a record that has come back. If that fails, its run has failed, and the others go
+        on."""
+        assert self.brings is not None
+        spec = self.wanted[index]
+        checkpoint = self.brings.partial(spec.scenario.name, spec.algorithm.name, spec.run_id) / CHECKPOINT
+        try:
+            with self.brings.lock_of(spec.run_id).acquire(timeout=-1), storing(self.brings.root, checkpoint):
+                self.brings.write(record)
+        except FedbenchError as error:
+            self._hear(index, Done(index, error=error))
+            return False
+        return True
 
     def records(self) -> Records:
         """Returns the records in the order in which they were asked for. Raises the errors of runs

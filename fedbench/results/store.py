@@ -34,6 +34,7 @@ from fedbench.scenarios.schema import MOST_POINTS
 
 FILES = ("record.json", "curves.parquet")
 LOCKS = ".locks"
+CHECKPOINT = "checkpoint.bin"
 LARGEST_FILE = 64 << 20
 EXACT = ("seconds", "version", "steps", "gradient_evaluations", "bytes", SERVER_CURVE)
 """The columns of the curves that are stored as float64 or int64. Metrics are stored as float32."""

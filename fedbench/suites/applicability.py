@@ -30,6 +30,13 @@ SCENARIO -a ALGORITHM` tells of one pair, also of your own. Scenarios whose data
 are left out; `fedbench applicability SCENARIO` tells of them.
 
 """
+PART = """\
+# What runs where: {title}
+
+Seed 0, as `fedbench plan` and the checks before a run say. A number stands for a refusal, whose
+reason is below. Made by `{command}`.
+
+"""
 
 
 @dataclass(frozen=True)
@@ -88,13 +95,20 @@ def _tried(spec: RunSpec) -> tuple[Status, str]:
     return "runs", ""
 
 
-def page(found: Iterable[Pair]) -> str:
+def page(found: Iterable[Pair], about: Sequence[str] = (), command: str = "") -> str:
     """Returns the page in Markdown: the table, and below it the reasons, to which its numbers
-    refer."""
+    refer.
+
+    Args:
+        found: the pairs on the page.
+        about: names of what was asked for, for the title; empty for all that comes along.
+        command: the command that makes the page; empty for the page of the library.
+    """
     found = list(found)
     scenarios = list(dict.fromkeys(pair.scenario for pair in found))
     numbers = {reason: number for number, reason in enumerate(dict.fromkeys(p.reason for p in found if p.reason), 1)}
     cells = {(pair.algorithm, pair.scenario): str(numbers.get(pair.reason, pair.status)) for pair in found}
     rows = [[name, *(cells[name, scenario] for scenario in scenarios)] for name in dict.fromkeys(p.algorithm for p in found)]
     reasons = "\n".join(f"{number}. {reason}" for reason, number in numbers.items())
-    return f"{PAGE}{table(['', *scenarios], rows)}\n\n{reasons}\n"
+    head = PAGE if not command else PART.format(title=" and ".join(about), command=command)
+    return f"{head}{table(['', *scenarios], rows)}\n\n{reasons}\n"

@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from fedbench.cli.completion import PLOTS
+from fedbench.cli.figures import MAKERS
+
 from .commands import fedbench
 
 
@@ -34,10 +37,22 @@ def bash(line: str) -> list[str]:
         ("fedbench info cif", ["cifar10", "cifar100"]),
         ("fedbench new al", ["algorithm"]),
         ("fedbench run digits-demo -a nothing[x", []),
+        ("fedbench plot he", ["heat"]),
+        ("fedbench table --suite be", ["beyond"]),
+        ("fedbench suite run smo", ["smoke"]),
+        ("fedbench suite report smo", ["smoke"]),
+        ("fedbench submit smo", ["smoke"]),
+        ("fedbench theory fedbuff-b", ["fedbuff-bound"]),
+        ("fedbench bench --group dist", ["distill"]),
+        ("fedbench bench sum10-1", ["sum10-11m"]),
     ],
 )
 def test_bash(line: str, expected: list[str]) -> None:
     assert bash(line) == expected
+
+
+def test_every_kind_of_figure_is_offered() -> None:
+    assert list(MAKERS) == list(PLOTS)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from fedbench.cli import examination
+from fedbench.cli import examination, packages
 from fedbench.kernels import build
 
 from .commands import fedbench
 
 CHECKS = {
-    "python", "extension", "instruction set", "processor", "memory", "clock", "allocator", "environment", "data digits",
+    "python", "names", "extras", "extension", "instruction set", "processor", "memory", "clock", "allocator", "environment", "data digits",
     "data fashion_mnist", "data shakespeare", "data more", "data decoded", "store", "torch",
 }  # fmt: skip
 
@@ -61,6 +61,49 @@ def test_an_extension_of_another_version_is_a_problem(monkeypatch: pytest.Monkey
     assert (finding.status, "extension 0.0.1" in finding.value) == ("problem", True)
     monkeypatch.setattr(build, "build_info", lambda: info | {"ndebug": False})
     assert examination._extension().status == "warning"
+
+
+def installed(folder: Path, name: str, record: str = "", scripts: str = "") -> None:
+    """What an installer leaves of a package."""
+    place = folder / f"{name.replace('-', '_')}-0.1.3.dist-info"
+    place.mkdir(parents=True)
+    (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.3\n")
+    (place / "RECORD").write_text(record)
+    (place / "entry_points.txt").write_text(f"[console_scripts]\n{scripts}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "scripts", "found"),
+    [
+        ("fedbench", "fedbench/algorithms/__init__.py,,\n", "", "fedbench 0.1.3 has files of the package fedbench"),
+        ("fed-playground", "fedplay/x.py,,\n", "fedbench = fedplay:main", "fed-playground 0.1.3 has a command fedbench"),
+        ("both", "fedbench/x.py,,\n", "fedbench = x:main", "both 0.1.3 has files of the package fedbench and a command fedbench"),
+        ("fedbench-plugin", "fedbench_plugin/fedbench/x.py,,\n", "fedbench-plugin = x:main", ""),
+        ("fedbench_suite", "fedbench/x.py,,\n", "fedbench = fedbench.cli.main:main", ""),
+    ],
+)
+def test_packages_of_others_with_our_names(
+    name: str, record: str, scripts: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(tmp_path, name, record, scripts)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    fact = examination._names()
+    assert (fact.status, found in fact.value) == ("problem" if found else "ok", True)
+    assert not found or fact.advice == f"python -m pip uninstall {name}, then install fedbench-suite again"
+
+
+def test_extras_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [
+        "numpy>=2",
+        "pytest ; extra == 'dev'",
+        'nowhere>=1; extra == "ray"',
+        "numpy; extra == 'text'",
+        "gone; extra == 'text'",
+    ]
+    monkeypatch.setattr(packages, "requires", lambda name: lines)
+    fact = examination._extras()
+    assert (fact.status, fact.value) == ("warning", "ray lacks nowhere, text lacks gone")
+    assert fact.advice == "pip install 'fedbench-suite[ray,text]', if you need them"
 
 
 def test_missing_data_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -53,6 +53,22 @@ def test_every_text_is_shown_whole(verb: tuple[str, ...]) -> None:
         assert squeezed(text) in page
 
 
+def test_short_options_mean_the_same_in_every_verb() -> None:
+    """-r is the store, and so --store; -p a point. Elsewhere a letter has one word."""
+    long: dict[str, set[str]] = {}
+    for path in VERBS:
+        command = typer.main.get_command(app)
+        for name in path:
+            command = command.commands[name]  # type: ignore[attr-defined]
+        for option in (one.opts for one in command.params if one.param_type_name == "option"):
+            for short in (one for one in option if not one.startswith("--")):
+                long.setdefault(short, set()).add(next(one for one in reversed(option) if one.startswith("--")))
+            assert ("-r" in option) == ("--store" in option), path
+    assert long["-r"] == {"--store"}
+    assert long["-p"] == {"--point"}
+    assert {short: words for short, words in long.items() if len(words) > 1} == {}
+
+
 @pytest.mark.parametrize("verb", [(), ("leaderboard",), ("new",), ("suite",)], ids=" ".join)
 def test_the_list_of_verbs_is_not_cut_off(verb: tuple[str, ...], tmp_path: Path) -> None:
     """On a real terminal: CliRunner gives help two columns more."""

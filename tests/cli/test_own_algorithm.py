@@ -107,6 +107,14 @@ def test_a_file_works_wherever_a_name_does(folder: Path) -> None:
     assert "damping" in fedbench("info", str(folder / "my_rule.py:MyRule")).stdout
 
 
+def test_nothing_is_proposed_above_an_error(tmp_path: Path) -> None:
+    (tmp_path / "slips.py").write_text(SLIPS)
+    failed = fedbench("run", "digits-demo", "-a", "./slips.py", *SMALL, "--seeds", "2", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert "next:" not in failed.stderr
+    assert "slips seed 0, slips seed 1: " in failed.stderr.replace("[cohort_size=2]", "")
+
+
 def test_two_contents_are_two_runs(tmp_path: Path, folder: Path) -> None:
     specs = []
     for name, more in (("a.py", ""), ("b.py", ""), ("c.py", "\nlater = 1\n")):
@@ -116,6 +124,18 @@ def test_two_contents_are_two_runs(tmp_path: Path, folder: Path) -> None:
     assert pickle.loads(pickle.dumps(specs[0])) == specs[0]
 
 
+SLIPS = """
+from dataclasses import dataclass
+from fedbench.algorithms.fedavg import FedAvg
+
+@dataclass(frozen=True)
+class Slips(FedAvg):
+    name = "slips"
+    cohort_size: int = 2
+
+    def step(self, state, batch, tools):
+        state.x += batch.nothing
+"""
 TWO = "import fedbench\nclass A(fedbench.Algorithm): name = 'a'\nclass B(A): name = 'b'\nclass _C(A): name = 'c'"
 
 

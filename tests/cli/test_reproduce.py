@@ -100,6 +100,19 @@ def test_a_cell_gives_the_committed_digests(tmp_path: Path) -> None:
     assert "measured results: 1 contradicted" in verdict.stdout
 
 
+def test_variations_are_shown_by_name_with_their_results(tmp_path: Path) -> None:
+    archives = ["--archives", str(ROOT / ARCHIVES)]
+    table = fedbench("reproduce", "001:T1", "--cells", "3", "--plan", "--vary", *archives, cwd=tmp_path, COLUMNS="200")
+    committed = rows("001:T1", "--cells", "3", "--plan", "--vary")
+    variations = [row for row in committed if "variation" in row]
+    assert variations
+    for row in variations:
+        assert str(row["variation"]) in table.stdout
+        assert row["readings"]
+        assert str(row["readings"][0]) in table.stdout  # type: ignore[index]
+    assert not [row for row in rows("001:T1", "--cells", "3", "--plan") if "variation" in row]
+
+
 @pytest.mark.fashion
 def test_another_result_is_seen(tmp_path: Path) -> None:
     """Committed records that say something else than the runs: exit 1, and the field is named."""

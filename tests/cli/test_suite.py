@@ -106,7 +106,9 @@ def test_from_records_to_findings(small: Path, tmp_path: Path, monkeypatch: pyte
     assert f"Made by `fedbench suite report {suite}`" in page
     assert "| calm |" in page
     nothing = CliRunner().invoke(app, ["suite", "report", suite, "--archives", "nowhere"]).exception
-    assert "nowhere/small/runs.parquet" in str(nothing)
+    assert "there is no archive nowhere/small; pack the records of its store first: fedbench suite pack small" in str(nothing)
+    for verb in (["table", "--suite", suite], ["plot", "heat", "--suite", suite, "-o", "heat.pdf"]):
+        assert "pack the records of its store first" in str(CliRunner().invoke(app, [*verb, "--archives", "nowhere"]).exception)
 
 
 def test_tuning_goes_on_from_its_table(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,19 @@ def test_some_records_of_an_archive(tmp_path: Path) -> None:
     assert "differs (first in digests" in changed.output
 
 
+def test_one_run_of_an_archive_or_a_store(tmp_path: Path) -> None:
+    records = list(fb.run("digits-demo", "fedavg[cohort_size=2]", seeds=3, overrides=SMALL, store=tmp_path / "runs"))
+    archive.write(tmp_path / "calm", records)
+    for place in ("calm", "runs"):
+        one = CliRunner().invoke(app, ["verify", str(tmp_path / place), "--run", records[1].run_id])
+        assert (one.exit_code, len(one.output.splitlines())) == (0, 1)
+        assert records[1].run_id in one.output
+        two = [word for record in records[:2] for word in ("--run", record.run_id)]
+        assert CliRunner().invoke(app, ["verify", str(tmp_path / place), *two]).output.endswith("2 records: 2 identical\n")
+    wrong = CliRunner().invoke(app, ["verify", str(tmp_path / "calm"), "--run", f"{records[0].run_id[:-1]}x"])
+    assert "none of the 3 records has this id; did you mean" in str(wrong.exception)
+
+
 def test_records_without_their_data_are_left_out_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others are drawn for them, and without the flag, or if nothing else is there, it is an
     error."""

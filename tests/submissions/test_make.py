@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fedbench.cli.main import app
+from fedbench.cli.submissions import today
 from fedbench.errors import FedbenchError, UsageError
 from fedbench.results.store import Store
 from fedbench.submissions.check import check
@@ -79,7 +80,7 @@ def test_the_commands_from_the_store_to_a_retraction(made: Made, tmp_path: Path)
     given = ["-a", BUILT_IN, "-a", made.plugin, "--store", str(made.store.root), "--tuned", str(made.tuned), "-o", str(out)]
     text = fedbench("submit", "smoke", *words, *given)
     assert "9 records in 3 rows" in text
-    assert f"next: fedbench leaderboard check {out / NAME} --sample 3" in text
+    assert f"next: fedbench leaderboard check {out / NAME} --sample 3 --run-plugins\n" in text
     assert "good: checked (0 faults" in fedbench("leaderboard", "check", str(out / NAME), "--record")
     text = fedbench("leaderboard", "check", str(out / NAME), "--sample", "3", "--draw", "5", "--run-plugins", "--record")
     assert "3 of 3 records that were run again are identical" in text
@@ -87,6 +88,8 @@ def test_the_commands_from_the_store_to_a_retraction(made: Made, tmp_path: Path)
     before = tmp_path / "before.jsonl"
     shutil.copy(out / "history.jsonl", before)
     assert "good: retracted" in fedbench("leaderboard", "retract", NAME, "--reason", "a mistake", "--submissions", str(out))
+    again = fedbench("leaderboard", "check", str(out / NAME), code=1)
+    assert f"good was retracted on {today()} (a mistake) and stays so; hand it in under another name" in again
     text = fedbench("leaderboard", "history", str(out), "--since", str(before))
     assert [line.partition(" ")[2].partition(" (")[0] for line in text.splitlines()] == [
         "good: received",
@@ -97,6 +100,12 @@ def test_the_commands_from_the_store_to_a_retraction(made: Made, tmp_path: Path)
     shutil.copy(before, out / "history.jsonl")
     (out / "history.jsonl").write_bytes(before.read_bytes().replace(b"checked", b"chocked"))
     assert "lines were changed or taken out" in fedbench("leaderboard", "history", str(out), "--since", str(before), code=1)
+
+
+def test_a_check_that_could_run_nothing_says_so(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedbench.submissions.rerun.random.Random.sample", lambda *_: [])
+    result = CliRunner().invoke(app, ["leaderboard", "check", str(made.folder), "--sample", "3"])
+    assert "0 records were run again: none is of a built-in algorithm; --run-plugins draws among all" in result.output
 
 
 def test_a_check_as_json_has_no_raw_text(made: Made) -> None:

@@ -6,9 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from fedbench import registry
 from fedbench.cli.applicability import _write
+from fedbench.cli.main import app
 from fedbench.errors import UsageError
 from fedbench.scenarios.load import load
 from fedbench.scenarios.load import names as scenario_names
@@ -29,6 +31,22 @@ def cells(text: str) -> dict[tuple[str, str], str]:
 
 def test_the_page_has_everybody_everywhere() -> None:
     assert set(cells(PAGE.read_text())) == {(a, s) for a in registry.ALGORITHMS for s in paged()}, AGAIN
+
+
+@pytest.mark.parametrize(
+    ("given", "title"),
+    [
+        (["digits-demo", "digits-flaky", "-a", "fedlin"], "digits-demo and digits-flaky"),
+        (["digits-demo", "-a", "fedlin", "--set", "dropout=0.1"], "digits-demo"),
+    ],
+)
+def test_a_page_of_some_scenarios_says_which(given: list[str], title: str, tmp_path: Path) -> None:
+    file = tmp_path / "some.md"
+    result = CliRunner().invoke(app, ["applicability", *given, "-o", str(file)])
+    assert result.exit_code == 0, result.output
+    assert file.read_text().startswith(f"# What runs where: {title}\n")
+    assert f"Made by `fedbench applicability {' '.join(given)} -o {file}`." in file.read_text()
+    assert "Every built-in algorithm" not in file.read_text()
 
 
 def test_scenarios_whose_data_one_must_bring_are_not_on_the_page() -> None:

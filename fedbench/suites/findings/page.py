@@ -12,9 +12,11 @@ from fedbench.suites.findings.markdown import interval, table
 from fedbench.suites.findings.results import Results
 from fedbench.suites.findings.sentences import DEFINITIONS, in_short
 
-LIMITS = """\
+TUNED_LIMITS = """\
 - Options are the best of a few trials, chosen on tuning seeds and held-out training data. More trials, or other ranges, can change which
   algorithm costs least, and no interval contains this luck. The search spaces are `fedbench/suites/spaces`.
+"""
+LIMITS = """\
 - Seeds draw shards, speeds, absences and orders of examples anew. Intervals over seeds say nothing about other data, other models, or
   other strengths of the same factor.
 - The largest and smallest of several numbers are found in the runs that measure them, so they are overstated.
@@ -56,8 +58,9 @@ def page(suites: Sequence[Results], command: str, rules_version: int) -> str:
     for results in suites:
         sections += [f"## {results.suite.name}", _head(results), "" if results is first else in_short(results)]
         sections += tables.of_suite(results) if results.tuned else [tables.as_they_are(results)]
+    limits = f"{TUNED_LIMITS if first is not None else ''}{LIMITS}"
     own = [line for results in suites for line in _limits(results)]
-    sections += ["## What this does not say", "\n".join([LIMITS, *own])]
+    sections += ["## What this does not say", "\n".join([limits, *own])]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 

@@ -215,10 +215,15 @@ def load(suite: Suite, tuned_in: Path, archives: Path) -> Results:
         archives: folder of the archives.
 
     Raises:
-        UsageError: if the file of options is missing or of another design, or if the archive has no
-            run of the suite.
-        RecordError: if the archive is missing or damaged.
+        UsageError: if the archive or the file of options is missing, if that is of another design,
+            or if the archive has no run of the suite.
+        RecordError: if the archive is damaged.
     """
+    if not archive.is_archive(archives / suite.name):
+        raise UsageError(
+            f"suite {suite.name}: there is no archive {archives / suite.name}; pack the records of its store first: "
+            f"fedbench suite pack {suite.name}"
+        )
     frozen = None if suite.tuning is None else tuned.read(tuned_in / f"{suite.name}.yaml", suite)
     found = seats(suite, frozen, archive.read(archives / suite.name))
     if not found:

@@ -35,6 +35,11 @@ def cells(text: str, name: str, number: int = 0) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
+def test_luck_of_trials_is_told_only_where_something_was_tuned() -> None:
+    assert "best of a few trials" in written(results(ROWS, DEFAULT))
+    assert "best of a few trials" not in written(results({}, DEFAULT))
+
+
 def test_the_first_screen_is_a_decision_table() -> None:
     """Clients at work, cost and regret; never a count of firsts."""
     text = written(results(ROWS, DEFAULT))

@@ -3,6 +3,8 @@ chrome://tracing open."""
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +51,9 @@ def write_trace(spec: RunSpec, path: Path, end_seconds: float | None = None) -> 
     number of events.
 
     Every download, training, upload and absence is a slice; every update is an instant. The slices
-    of a job end where it was lost or its round closed without it.
+    of a job end where it was lost or its round closed without it. Jobs of a client that are under
+    way at one time lie on several threads, so that no slices of a thread overlap. Times are whole
+    microseconds, since viewers cut them.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     count = 0
@@ -72,32 +76,69 @@ def _trace(spec: RunSpec, end_seconds: float | None) -> Iterator[dict[str, Any]]
         rows[ABSENCES] = "absences"
     for row, name in rows.items():
         yield {"ph": "M", "name": "process_name", "pid": row, "args": {"name": name}}
+    yield _thread(SERVER, 0, "versions")
+    lanes = Lanes(setup.scenario.clients)
     for chunk in pieces(scheduler):
-        yield from _events(chunk, scheduler.end_ns)
+        yield from _events(chunk, scheduler.end_ns, lanes)
+    for thread in sorted(lanes.used):
+        yield _thread(CLIENTS, thread, lanes.name(thread))
     if has_absences:
+        yield from (_thread(ABSENCES, client, f"client {client}") for client in range(setup.scenario.clients))
         for client, begin, end in away(Hindsight(scheduler), range(setup.scenario.clients), scheduler.end_ns):
             yield _slice(ABSENCES, "away", client, begin, end)
 
 
-def _slice(row: int, name: str, client: int, begin_ns: int, end_ns: int, **about: int) -> dict[str, Any]:
-    times = {"ts": begin_ns / 1000, "dur": (end_ns - begin_ns) / 1000}
-    return {"ph": "X", "name": name, "pid": row, "tid": client, **times, "args": about}
+class Lanes:
+    """Chooses the thread of every job: the first one of its client that is free meanwhile."""
+
+    def __init__(self, clients: int) -> None:
+        self._clients = clients
+        self._busy: dict[int, list[tuple[int, int]]] = {}  # by thread: begin and end of its jobs, sorted
+        self.used = self._busy.keys()
+
+    def thread(self, client: int, begin: int, end: int) -> int:
+        """Returns the thread for a job from `begin` to `end`, in nanoseconds. A plan does not list
+        jobs in the order in which they begin."""
+        thread = next(one for one in itertools.count(client, self._clients) if self._is_free(one, begin, end))
+        bisect.insort(self._busy[thread], (begin, end))
+        return thread
+
+    def _is_free(self, thread: int, begin: int, end: int) -> bool:
+        busy = self._busy.setdefault(thread, [])
+        place = bisect.bisect(busy, (begin, end))
+        return (place == 0 or busy[place - 1][1] <= begin) and (place == len(busy) or end <= busy[place][0])
+
+    def name(self, thread: int) -> str:
+        lane, client = divmod(thread, self._clients)
+        return f"client {client}" + (f", job {lane + 1} at once" if lane else "")
 
 
-def _slices(job: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _thread(row: int, thread: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": "thread_name", "pid": row, "tid": thread, "args": {"name": name}}
+
+
+def _slice(row: int, name: str, thread: int, begin_ns: int, end_ns: int, **about: int) -> dict[str, Any]:
+    begin, end = begin_ns // 1000, end_ns // 1000
+    return {"ph": "X", "name": name, "pid": row, "tid": thread, "ts": begin, "dur": end - begin, "args": about}
+
+
+def _slices(job: dict[str, int], lanes: Lanes) -> Iterator[dict[str, Any]]:
     fate = " (lost)" if job["lost"] >= 0 else " (late)" if job["late"] >= 0 else " (not used)"
     about = {"k": job["k"], "base": job["base"], "steps": job["steps"], "update": job["consumed_by"]}
-    for name, begin, end in PHASES:
-        until = job[end] if job[end] >= 0 else job["gone"]
-        if 0 <= job[begin] < until:
-            yield _slice(CLIENTS, name + ("" if job["consumed_by"] >= 0 else fate), job["client"], job[begin], until, **about)
+    phases = [(name, job[begin], job[end] if job[end] >= 0 else job["gone"]) for name, begin, end in PHASES]
+    shown = [(name, begin, until) for name, begin, until in phases if 0 <= begin < until]
+    if not shown:
+        return
+    thread = lanes.thread(job["client"], shown[0][1], shown[-1][2])
+    for name, begin, until in shown:
+        yield _slice(CLIENTS, name + ("" if job["consumed_by"] >= 0 else fate), thread, begin, until, **about)
 
 
-def _events(chunk: Chunk, end_ns: int) -> Iterator[dict[str, Any]]:
+def _events(chunk: Chunk, end_ns: int, lanes: Lanes) -> Iterator[dict[str, Any]]:
     columns = {name: getattr(chunk, name).tolist() for name in JOB_COLUMNS}
     lost, late = lost_at(chunk, end_ns if chunk.done else LATEST), chunk.t_stop
     columns |= {"lost": lost.tolist(), "late": late.tolist(), "gone": np.maximum(np.maximum(lost, late), chunk.t_lost).tolist()}
     for row in zip(*columns.values(), strict=True):
-        yield from _slices(dict(zip(columns, row, strict=True)))
+        yield from _slices(dict(zip(columns, row, strict=True)), lanes)
     for update, time in enumerate(chunk.time.tolist(), chunk.first_version):
-        yield {"ph": "i", "name": f"version {update + 1}", "pid": SERVER, "tid": 0, "ts": time / 1000, "s": "p"}
+        yield {"ph": "i", "name": f"version {update + 1}", "pid": SERVER, "tid": 0, "ts": time // 1000, "s": "p"}

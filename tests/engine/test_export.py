@@ -47,7 +47,34 @@ def test_the_trace_is_a_timeline(tmp_path: Path) -> None:
         own = sorted((e["ts"], e["dur"]) for e in trained if e["tid"] == client)
         assert all(a + duration <= b + 1e-6 for (a, duration), (b, _) in itertools.pairwise(own))
     first = min(trained, key=lambda e: (e["ts"], e["tid"]))
-    assert first["ts"] == pytest.approx(15_010 * 32 / 24, abs=1e-3)  # microseconds of 15,010 float32 at 24 Mbit/s
+    assert first["ts"] == pytest.approx(15_010 * 32 / 24, abs=1)  # microseconds of 15,010 float32 at 24 Mbit/s
+
+
+@pytest.mark.parametrize(
+    ("scenario", "selector", "has_several"),
+    [
+        ("digits-demo", "fedbuff", False),
+        ("digits-demo", "defedavg_iid", True),
+        ("digits-demo", "generalized_async", True),
+        ("digits-flaky", "defedavg_niid", True),
+        ("digits-flaky", "fedbuff", False),
+    ],
+)
+def test_no_slices_of_a_thread_overlap_and_every_thread_has_a_name(
+    scenario: str, selector: str, has_several: bool, tmp_path: Path
+) -> None:
+    """Also where a client has several jobs at once, and in whole microseconds, to which viewers
+    cut."""
+    spec = RunSpec(load(scenario, ["budget.seconds=9"]), registry.algorithm(selector), 0)
+    write_trace(spec, tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    slices = sorted((e["pid"], e["tid"], e["ts"], e["dur"]) for e in events if e["ph"] == "X")
+    assert all(isinstance(time, int) for one in slices for time in one)
+    for (row, thread, begin, duration), (other, next_thread, following, _) in itertools.pairwise(slices):
+        assert (row, thread) != (other, next_thread) or begin + duration <= following
+    named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+    assert named >= {(row, thread) for row, thread, _, _ in slices}
+    assert any("at once" in e["args"]["name"] for e in events if e["name"] == "thread_name") == has_several
 
 
 def test_the_trace_shows_what_came_to_nothing_and_who_was_away(tmp_path: Path) -> None:

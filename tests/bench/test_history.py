@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import platform
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+
+import asv
 
 from fedbench.bench.catalogue import alone, whole
 
@@ -90,3 +93,15 @@ def test_a_commit_without_the_kernel_skips() -> None:
         "except NotImplementedError as reason: print(reason)"
     )
     assert text == "this build has no fedbench.kernels.probe.Hold"
+
+
+def test_the_committed_list_is_what_asv_finds(tmp_path: Path) -> None:
+    """Else `asv run` would change it. `asv run --bench just-discover --python=same` writes it
+    anew."""
+    found = tmp_path / "found.json"
+    script = Path(asv.__file__).with_name("benchmark.py")
+    subprocess.run([sys.executable, str(script), "discover", str(ROOT / "benchmarks/asv_cases"), str(found)], check=True)
+    committed = json.loads((ROOT / "results/asv/benchmarks.json").read_text())
+    assert {one["name"]: one for one in json.loads(found.read_text())} == {
+        name: one for name, one in committed.items() if name != "version"
+    }

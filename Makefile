@@ -4,6 +4,7 @@
 # make papers  the verdicts on the papers' tables and their pages, from the committed records
 # make theory  the measured lines of theory that stand beside them; minutes
 # make smoke   the suite `smoke` from the first run to the last, some committed records run again, the page of findings made again
+# make slow    all slow tests, more than an hour        make touched    those of the packages that the change touches, minutes
 # make asan    of native what .ci/run takes: addresses and undefined behaviour, with the emulated CUDA kernels
 # make aarch64 the core's golden bits on aarch64, under qemu, where it and a cross compiler are installed
 # make regress BASE=commit    is the core slower than there?     make history COMMITS="a b"    asv over commits, into results/asv
@@ -20,7 +21,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.fedbench-installed
 ALL := $(sort $(patsubst fedbench/algorithms/%.py,%,$(filter-out %/__init__.py,$(wildcard fedbench/algorithms/*.py))))
 
-.PHONY: demo site papers theory test smoke slow golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
+.PHONY: demo site papers theory test smoke slow touched golden lint types format native asan aarch64 mutants tidy wheel regress history cuda clean
 
 # Editable, so Python changes need nothing; a change of the C++ or of the build files installs again. The extension is compiled while
 # torch is unpacked, which takes as long; the last line finds it ready in build/.
@@ -51,10 +52,13 @@ theory: $(STAMP)
 	mv results/papers/theory.part results/papers/theory.jsonl
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations=25
 
 slow: $(STAMP)
-	$(BIN)/python -m pytest -m "slow and not gpu"
+	$(BIN)/python -m pytest -m "slow and not gpu" --durations=25
+
+touched: $(STAMP)
+	$(BIN)/python -m tests.house.slow $(BASE)
 
 golden: $(STAMP)
 	FEDBENCH_WRITE_GOLDEN=1 $(BIN)/python -m pytest tests/golden

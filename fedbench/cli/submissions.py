@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from fedbench.cli.output import print_json, say, show
-from fedbench.errors import UsageError
+from fedbench.errors import RecordError, UsageError
 from fedbench.submissions import history
 from fedbench.submissions.accepted import accepted
 from fedbench.submissions.check import Again, Report, check
@@ -95,9 +95,13 @@ def check_one(folder: Path, archives: Path, sample: int, draw: int, *, run_plugi
 
 def _retracted(folder: Path, name: str) -> Finding | None:
     """Returns a fault if the history beside a submission has its retraction, whatever the
-    submission holds now."""
+    submission holds now, or if the history cannot be read."""
     file = folder.resolve().parent / HISTORY
-    found = next((one for one in history.read(file) if (one.submission, one.event) == (name, "retracted")), None)
+    try:
+        events = history.read(file)
+    except RecordError as error:
+        return Finding(HISTORY, str(error))
+    found = next((one for one in events if (one.submission, one.event) == (name, "retracted")), None)
     if found is None:
         return None
     return Finding(HISTORY, f"{name} was retracted on {found.date} ({found.reason}) and stays so; hand it in under another name")

@@ -95,9 +95,9 @@ class Record:
 
 
 def selector(spec: Mapping[str, Any]) -> str:
-    """Returns the selector in the `spec` of a record, with the options that it need not name at the
-    time of the run and must name today, since their defaults were changed. So it describes the run,
-    and runs with different options never have one selector.
+    """Returns the selector that names the `spec` of a record today: with the options that are no
+    defaults now, whatever were at the time of the run. So it describes the run, runs with equal
+    options have one selector, and runs with different options never do.
 
     An algorithm that is not built in keeps its selector, since its class may not be there, and so
     does a record that was not checked and whose selector is none.
@@ -109,9 +109,11 @@ def selector(spec: Mapping[str, Any]) -> str:
         _, named = registry.parse_selector(written)
     except UsageError:
         return written
-    today = _defaults(algorithm["name"]) | named
-    changed = {key: value for key, value in algorithm["options"].items() if key in today and today[key] != value}
-    return registry.selector(algorithm["name"], named | changed, {}) if changed else written
+    if not named.items() <= algorithm["options"].items():  # it contradicts itself, which a check says
+        return written
+    defaults = _defaults(algorithm["name"])
+    options = {key: value for key, value in algorithm["options"].items() if key in defaults}
+    return registry.selector(algorithm["name"], options, defaults)
 
 
 @functools.cache

@@ -144,7 +144,7 @@ def test_options_in_the_name_of_a_built_in_algorithm(storable: Make, tmp_path: P
         again["digests"]["result"] = result_digest(again, storable().curves)
         folder = Store(tmp_path).write(Record(again, storable().curves))
         if given != selector:
-            assert read(folder).selector == given
+            assert read(folder).meta["spec"]["selector"] == given
     with pytest.raises(RecordError, match=r"record .*: spec.selector"):
         read(folder)
 

@@ -24,7 +24,8 @@ def spec(written: str, options: dict[str, Any], **algorithm: Any) -> dict[str, A
         ("defedavg_iid", {"server_lr": 0.1, "cohort_size": 10}, "defedavg_iid"),
         ("defedavg_iid", {"server_lr": 1.0, "cohort_size": 10}, "defedavg_iid[server_lr=1.0]"),
         ("fadas[concurrency=10]", {"server_lr": 1e-4, "concurrency": 10}, "fadas[concurrency=10,server_lr=0.0001]"),
-        ("fedbuff[buffer_size=10]", {"buffer_size": 10}, "fedbuff[buffer_size=10]"),
+        ("fedbuff[buffer_size=10]", {"buffer_size": 10}, "fedbuff"),
+        ("fedbuff[buffer_size=5]", {"buffer_size": 10}, "fedbuff[buffer_size=5]"),
         ("mifa", {"start": "warm", "sampling": "without_replacement"}, "mifa[sampling=without_replacement,start=warm]"),
         ("fedavg[", {"local_lr": 9.0}, "fedavg["),
         ("fedavg", {"gone": 1}, "fedavg"),
@@ -38,6 +39,12 @@ def test_it_describes_the_run_by_the_defaults_of_today(written: str, options: di
 
 def test_an_algorithm_of_a_file_keeps_its_own() -> None:
     assert selector(spec("fedavg", {"local_lr": 9.0}, origin={"kind": "file"})) == "fedavg"
+
+
+def test_equal_options_have_one_name() -> None:
+    """Whatever had to be named at the time of the run."""
+    options = registry.algorithm("defedavg_iid").options()
+    assert {selector(spec(written, options)) for written in ("defedavg_iid", "defedavg_iid[server_lr=0.1]")} == {"defedavg_iid"}
 
 
 def test_committed_runs_can_be_run_again_by_their_selectors() -> None:

@@ -54,6 +54,24 @@ def one_line(error: BaseException, most: int = 200) -> str:
     return " ".join(str(error).split())[:most]
 
 
+def shown(value: object, most: int = 200) -> str:
+    """Returns a text that anybody may have written on one line of about `most` characters: with
+    escapes in the place of what cannot be printed, and without its middle if it is longer."""
+    text = str(value)
+    cut = text if len(text) <= most else f"{text[: most - 20]}..{text[-18:]}"
+    return cut if cut.isprintable() else "".join(one if one.isprintable() else _escaped(one) for one in cut)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()
+
+
+def some(names: Iterable[object], most: int = 5) -> str:
+    """Returns the first names as they are `shown`, and how many more there are."""
+    given = [shown(name, 60) for name in names]
+    return ", ".join(given[:most]) + (f" and {len(given) - most:,} more" if len(given) > most else "")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Returns `; did you mean 'x'?` for the closest known name, or the list of known names if none
     is close."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fedbench.errors import MissingDataError
+from fedbench.errors import MissingDataError, shown
 
 
 def data_root() -> Path:
@@ -31,12 +31,20 @@ def found(name: str, what: str, folders: Iterable[Path] = ()) -> Path:
     """
     places = [*(folder / name for folder in folders), Path(name), data_root() / name]
     for place in places:
-        if place.exists():
+        if _exists(place):
             return place
-    looked = ", ".join(str(place) for place in dict.fromkeys(places))
+    looked = ", ".join(shown(place) for place in dict.fromkeys(places))
     raise MissingDataError(
-        f"{what} {name}: not on this machine; looked for {looked}. Put it there, or set FEDBENCH_DATA to a folder that has {name}"
+        f"{what} {shown(name)}: not on this machine; looked for {looked}. Put it there, or set FEDBENCH_DATA to a folder that has "
+        f"{shown(name)}"
     )
+
+
+def _exists(place: Path) -> bool:
+    try:
+        return place.exists()
+    except (OSError, ValueError):  # a name that is too long, or that holds a null byte
+        return False
 
 
 def as_recorded(name: str, folder: Path) -> str:
@@ -46,7 +54,7 @@ def as_recorded(name: str, folder: Path) -> str:
     record does not show the folders above, and otherwise by its full path. A name that is not in
     `folder` stays as it is.
     """
-    if not (folder / name).exists():
+    if not _exists(folder / name):
         return name
     here, place = Path.cwd(), (folder / name).resolve()
     return str(place.relative_to(here) if place.is_relative_to(here) else place)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from fedbench import strict_yaml
-from fedbench.errors import FedbenchError, UsageError, one_line
+from fedbench.errors import FedbenchError, UsageError, one_line, shown
 
 
 def content(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> bytes:
@@ -24,17 +25,10 @@ def content(path: str | Path, most: int, name: str, error: type[FedbenchError] =
         error: the kind of error that is raised if the file is missing, larger, or no plain file but
             a folder, a device or a pipe.
     """
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer would be waited for
-    except (OSError, ValueError) as problem:  # ValueError: a null byte in the name
-        raise error(f"{name} {path}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
-    status = os.fstat(handle)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(handle)
-        raise error(f"{name} {path}: cannot be read: it is no plain file")
+    handle, size = _handle(path, name, error)
     with os.fdopen(handle, "rb") as file:
         try:
-            found = file.read(min(status.st_size, most) + 1)  # so much is allocated at once
+            found = file.read(min(size, most) + 1)  # so much is allocated at once
         except OSError as problem:
             raise error(f"{name} {path}: cannot be read: {problem.strerror}") from None
     if len(found) > most:
@@ -42,9 +36,29 @@ def content(path: str | Path, most: int, name: str, error: type[FedbenchError] =
     return found
 
 
+def opened(path: str | Path, name: str, error: type[FedbenchError] = UsageError) -> BufferedReader:
+    """Returns a plain file of any size, open for reading. The arguments and `error` are those of
+    `content`."""
+    return os.fdopen(_handle(path, name, error)[0], "rb")
+
+
+def _handle(path: str | Path, name: str, error: type[FedbenchError]) -> tuple[int, int]:
+    """Returns the descriptor of an opened plain file, and its size in bytes."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer would be waited for
+    except (OSError, ValueError) as problem:  # ValueError: a null byte in the name
+        raise error(f"{name} {shown(path)}: cannot be read: {getattr(problem, 'strerror', None) or problem}") from None
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(handle)
+        raise error(f"{name} {shown(path)}: cannot be read: it is no plain file")
+    return handle, status.st_size
+
+
 def text(path: str | Path, most: int, name: str, error: type[FedbenchError] = UsageError) -> str:
-    """Returns what `content` returns, as text. `error` is also raised if the file is not UTF-8."""
-    return decoded(content(path, most, name, error), f"{name} {path}", error)
+    """Returns what `content` returns, as text, without the byte order mark that some programs put
+    before it. `error` is also raised if the file is not UTF-8."""
+    return decoded(content(path, most, name, error), f"{name} {path}", error).removeprefix("\ufeff")
 
 
 def decoded(found: bytes, where: str, error: type[FedbenchError] = UsageError) -> str:

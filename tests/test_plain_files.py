@@ -41,3 +41,9 @@ def test_what_is_none(kind: str, tmp_path: Path) -> None:
         file.symlink_to(file)
     with pytest.raises(RecordError, match=r"thing .*: cannot be read: (it is no plain file|No such file|embedded null|Too many)"):
         plain_files.content(f"{file}\0" if kind == "null" else file, 1000, "thing", RecordError)
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes("\ufeffa\ufeff".encode())
+    assert plain_files.text(tmp_path / "a", 100, "thing") == "a\ufeff"
+    assert plain_files.content(tmp_path / "a", 100, "thing") == b"\xef\xbb\xbfa\xef\xbb\xbf"

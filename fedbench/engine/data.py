@@ -16,7 +16,7 @@ from fedbench import registry
 from fedbench.errors import MissingDataError, UsageError
 from fedbench.origins import plain
 from fedbench.results.digests import Digest
-from fedbench.scenarios.data_parts import HELD_OUT
+from fedbench.scenarios.data_parts import HELD_OUT, HeldOut, TaskPart
 from fedbench.scenarios.partition import Rows, public_rows, rows_of_other_task, validation_rows
 from fedbench.scenarios.schema import Scenario
 from fedbench.tasks import arrays
@@ -59,6 +59,17 @@ def split(dataset: Dataset, share: float, seed: int, scenario: str) -> tuple[Row
     return held, dataset.split(held)
 
 
+def _source(part: TaskPart) -> arrays.Source:
+    """Returns the source of a task that has a file and a column of labels."""
+    assert part.file is not None
+    assert part.label is not None
+    names = ("name", "file", "label", "client", "features", "standardize", "sha256")
+    keys = {name: getattr(part, name) for name in names}
+    if isinstance(part.test, HeldOut):
+        return arrays.Source(**keys, test_share=part.test.share, test_within=part.test.within)
+    return arrays.Source(**keys, test=part.test, test_share=part.test_share)
+
+
 class Data:
     """The examples of one scenario and seed. Each part is made when it is first needed."""
 
@@ -91,8 +102,7 @@ class Data:
         part = self.scenario.task
         with self._named("task"):
             if part.file is not None and part.label is not None:
-                keys = {field.name: getattr(part, field.name) for field in dataclasses.fields(arrays.Source)}
-                return load_own(arrays.Source(**keys), part.model)
+                return load_own(_source(part), part.model)
             text = {} if part.text is None else {"text": TextSource(name=part.name, **part.text.model_dump())}
             return load_task(part.name, part.model, **self._encoder, **text)
 

@@ -207,6 +207,7 @@ class Run:
                 trainer=self.backend.name,
                 trainer_reason=self.choice.reason,
                 **self._where(),
+                **({"data_warnings": list(setup.task.warnings)} if setup.task.warnings else {}),
                 workers=self.options.workers,
                 wall_seconds=wall,
                 files=setup.task.files,

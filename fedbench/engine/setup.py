@@ -63,8 +63,8 @@ class Setup:
         return self._shards_of(self.scenario)
 
     def _shards_of(self, scenario: Scenario) -> Shards:
-        train = self.task.dataset.train
-        return partition(scenario, train.y, self.spec.seed, train.owner)
+        data = self.task.dataset
+        return partition(scenario, data.train.y, self.spec.seed, data.train.owner, data.owners)
 
     @functools.cached_property
     def sizes(self) -> Weights:

@@ -17,7 +17,9 @@ from fedbench._core import Purpose, RandomStream, draw_batches, draw_per_client
 __all__ = ["Purpose", "RandomStream", "draw_batches", "draw_per_client", "draw_share_of_every_class"]
 
 
-def draw_share_of_every_class(labels: npt.NDArray[np.int64], share: float, seed: int, client: int) -> npt.NDArray[np.int64]:
+def draw_share_of_every_class(
+    labels: npt.NDArray[np.int64], share: float, seed: int, client: int, left: int = 0
+) -> npt.NDArray[np.int64]:
     """Returns the rows that are held out, ascending: of every class the share, rounded, drawn by a
     permutation of its rows.
 
@@ -26,9 +28,11 @@ def draw_share_of_every_class(labels: npt.NDArray[np.int64], share: float, seed:
         share: the share of every class.
         seed: of the run.
         client: the k-th class takes the k-th stream of Purpose.holdout and this client.
+        left: how many rows of every class are never held out.
     """
     held = []
     for k, label in enumerate(np.unique(labels)):
         rows = np.flatnonzero(labels == label)
-        held.append(rows[RandomStream(seed, Purpose.holdout, client, k).permutation(len(rows))[: round(share * len(rows))]])
+        count = min(round(share * len(rows)), len(rows) - left)
+        held.append(rows[RandomStream(seed, Purpose.holdout, client, k).permutation(len(rows))[:count]])
     return np.sort(np.concatenate(held))

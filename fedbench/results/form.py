@@ -64,6 +64,7 @@ class _Provenance(_Part):
     libraries: Annotated[dict[Word, Word], Field(max_length=100)]
     wall_seconds: Amount | None = None
     server_seconds_per_update: Amount | None = None
+    data_warnings: Annotated[list[Text], Field(max_length=100)] = []
 
 
 class _Outcome(_Part):

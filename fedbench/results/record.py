@@ -90,8 +90,16 @@ class Record:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Returns the sentences in which the algorithm says how the run went."""
-        return tuple(self.meta.get("warnings", ()))
+        """Returns sentences about the data, what says that no client was ever there, and the
+        sentences in which the algorithm says how the run went."""
+        empty = ("no client was ever there before the run ended, so nothing was trained",)
+        ledger = self.meta["ledger"]
+        is_empty = ledger.get("available_fraction") == 0 and ledger["end_seconds"] > 0
+        return (
+            *self.meta["provenance"].get("data_warnings", ()),
+            *(empty if is_empty else ()),
+            *self.meta.get("warnings", ()),
+        )
 
 
 def selector(spec: Mapping[str, Any]) -> str:

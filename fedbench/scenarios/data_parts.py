@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Discriminator, Field, SerializerFunctionWrapHandler, Tag, model_serializer, model_validator
 
 from fedbench.scenarios.base import Float, Integer, Part, PositiveInt
 
@@ -27,12 +27,34 @@ class TextPart(Part):
     tokens: Annotated[Integer, Field(ge=4, le=4096)] = 64
 
 
-OF_A_FILE = ("file", "label", "client", "features", "test", "test_share", "sha256")
+OF_A_FILE = ("file", "label", "client", "features", "test", "test_share", "standardize", "sha256")
 """Keys of a task that only a file of one's own data has."""
 OF_TEXTS = ("encoder", "text")
 """Keys that only tasks of texts have."""
 TEST_SHARE = 0.2
 Sum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class HeldOut(Part):
+    """The share of every class, or of every owner, that is held out of a file for testing. Within
+    owners every owner keeps at least one example."""
+
+    share: Annotated[Float, Field(gt=0, lt=1)] = TEST_SHARE
+    within: Literal["class", "owner"] = "class"
+
+
+TEST_BRANCHES: dict[str, Any] = {"name of a file": str, "held out": HeldOut}
+"""What `test` can be. Pydantic names them in the paths of its errors."""
+
+
+def _kind_of_test(value: object) -> str:
+    return "held out" if isinstance(value, dict | HeldOut) else "name of a file"
+
+
+Test = Annotated[
+    Annotated[str, Tag("name of a file")] | Annotated[HeldOut, Tag("held out")],
+    Discriminator(_kind_of_test),
+]
 
 
 class TaskPart(Part):
@@ -43,12 +65,13 @@ class TaskPart(Part):
     tasks of texts: the folder of a pretrained encoder below the data root; if it is left out, the
     encoder is that of a package. `text` names files of texts of one's own.
 
-    A `file` of one's own data can stand in the place of a name: NumPy's .npz, Parquet, or a folder
-    that the library datasets saved to disk. `label` names the column of the classes, `client` that
-    of the owners of the examples, and `features` those that make an example (all others if it is
-    left out). `test` is another such file; without one, `test_share` of every class is held out for
-    testing. `sha256` has the sums of file and test; they are computed when the scenario is read if
-    they are left out.
+    A `file` of one's own data can stand in the place of a name; docs/own-data.md has the formats.
+    `label` names the column of the classes, `client` that of the owners of the examples, and
+    `features` those that make an example (all others if it is left out). `test` is another such
+    file, or says what is held out for testing, such as {share: 0.2, within: owner}; without it,
+    `test_share` of every class is. With `standardize` features get the mean 0 and the deviation 1
+    over the training examples. `sha256` has the sums of file and test; they are computed when the
+    scenario is read if they are left out.
     """
 
     name: str
@@ -60,8 +83,9 @@ class TaskPart(Part):
     label: str | None = None
     client: str | None = None
     features: tuple[str, ...] = ()
-    test: str | None = None
+    test: Test | None = None
     test_share: Annotated[Float, Field(gt=0, lt=1)] = TEST_SHARE
+    standardize: bool = False
     sha256: tuple[Sum, ...] = ()
 
     @model_validator(mode="before")
@@ -76,16 +100,19 @@ class TaskPart(Part):
 
     @model_validator(mode="after")
     def _of_a_file(self) -> TaskPart:
-        given = [key for key in OF_A_FILE if key in self.model_fields_set and getattr(self, key) not in (None, ())]
+        given = [key for key in OF_A_FILE if key in self.model_fields_set and getattr(self, key) not in (None, (), False)]
         if self.file is None and given:
             raise ValueError(f"{', '.join(given)} belong to a file of your own data, got none; give task.file")
         if self.file is not None and self.label is None:
             raise ValueError("a file needs label, the name of its column of classes, got none")
-        files = 1 if self.test is None else 2
+        files = 2 if isinstance(self.test, str) else 1
         if self.sha256 and len(self.sha256) != files:
             raise ValueError(f"sha256 must have one sum for each of {files} files, got {len(self.sha256)}")
         if self.test is not None and self.test_share != TEST_SHARE:
-            raise ValueError(f"give test or test_share, got {self.test!r} and {self.test_share:g}")
+            given_test = self.test if isinstance(self.test, str) else self.test.model_dump()
+            raise ValueError(f"give test or test_share, got {given_test!r:.200} and {self.test_share:g}")
+        if isinstance(self.test, HeldOut) and self.test.within == "owner" and self.client is None:
+            raise ValueError("test: within owner needs client, the name of the column of owners, got none")
         return self
 
     @model_serializer(mode="wrap")

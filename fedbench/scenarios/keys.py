@@ -8,9 +8,11 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from fedbench.scenarios.local_parts import BRANCHES
+from fedbench.scenarios.data_parts import TEST_BRANCHES
+from fedbench.scenarios.local_parts import STEPS_BRANCHES
 
 TAGS = ("kind", "distribution")  # keys that choose a member of a union of parts
+BRANCHES = STEPS_BRANCHES | TEST_BRANCHES  # members that no key chooses
 
 
 def annotation_at(root: type[BaseModel], path: Sequence[str]) -> Any:

@@ -74,7 +74,7 @@ class LinearSteps(Part):
 
 
 DifferentSteps = NormalSteps | ExtremeSteps | UniformSteps | LinearSteps
-BRANCHES: dict[str, Any] = {"number": PositiveInt, "list": tuple[PositiveInt, ...]}
+STEPS_BRANCHES: dict[str, Any] = {"number": PositiveInt, "list": tuple[PositiveInt, ...]}
 """Members of the union `Steps` that no key of a file chooses. Pydantic names them in the paths of
 its errors."""
 

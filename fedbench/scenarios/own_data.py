@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fedbench import places
+from fedbench import own_files, places
 
 KEYS = ("file", "test")
 """Keys of a task that name a file."""
@@ -28,4 +28,4 @@ def with_sums(content: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     folder = Path(where).parent
     found = {key: places.found(name, f"task.{key}", [folder]) for key, name in named.items()}
     recorded = {key: places.as_recorded(name, folder) for key, name in named.items()}
-    return {**content, "task": {**task, **recorded, "sha256": [places.sha256(path) for path in found.values()]}}
+    return {**content, "task": {**task, **recorded, "sha256": [own_files.sha256(path) for path in found.values()]}}

@@ -58,7 +58,7 @@ def validation_rows(share: float, labels: Rows, seed: int, scenario: str) -> Row
     return found
 
 
-def partition(scenario: Scenario, labels: Rows, seed: int, owner: Rows | None = None) -> Shards:
+def partition(scenario: Scenario, labels: Rows, seed: int, owner: Rows | None = None, owners: int = 0) -> Shards:
     """Returns the rows of every client.
 
     Every row belongs to exactly one client, except for public rows, for partitions that overlap,
@@ -69,18 +69,19 @@ def partition(scenario: Scenario, labels: Rows, seed: int, owner: Rows | None = 
         labels: The class of every training example (n,).
         seed: The seed of the run.
         owner: The owner of every training example (n,), if the data set states owners.
+        owners: How many owners the data set states, if that is known, for the message.
 
     Raises:
         UsageError: A client would have no example, or the partition does not fit the data.
     """
     public = public_rows(scenario, len(labels), seed)
     if public is None:
-        return _partition(scenario, labels, owner, seed)
+        return _partition(scenario, labels, owner, owners, seed)
     private = np.delete(np.arange(len(labels)), public)
-    return _partition(scenario, labels[private], None if owner is None else owner[private], seed).among(private)
+    return _partition(scenario, labels[private], None if owner is None else owner[private], owners, seed).among(private)
 
 
-def _partition(scenario: Scenario, labels: Rows, owner: Rows | None, seed: int) -> Shards:
+def _partition(scenario: Scenario, labels: Rows, owner: Rows | None, owners: int, seed: int) -> Shards:
     match scenario.partition:
         case Overlapping() as part:
             return overlapping(len(labels), scenario.clients, seed, part)
@@ -90,7 +91,7 @@ def _partition(scenario: Scenario, labels: Rows, owner: Rows | None, seed: int) 
                     f"scenario {scenario.name}: partition natural needs a data set that says who owns an example, and that of task "
                     f"{scenario.task.name} does not; choose another partition"
                 )
-            return Shards.of(natural(owner, scenario.clients, seed, part))
+            return Shards.of(natural(owner, scenario.clients, seed, part, owners))
     return Shards.of(_disjoint(scenario, labels, seed))
 
 
@@ -125,18 +126,20 @@ def iid(examples: int, clients: int, seed: int) -> Parts:
     return [np.sort(part) for part in np.array_split(order, clients)]
 
 
-def natural(owner: Rows, clients: int, seed: int, part: Natural) -> Parts:
+def natural(owner: Rows, clients: int, seed: int, part: Natural, stated: int = 0) -> Parts:
     """Returns the rows of `clients` owners, in the order of the owners' numbers.
 
     Of owners with equally many examples, those with the lower numbers are taken for larger.
-    UsageError if fewer than `clients` own at least `part.min_examples`.
+    UsageError if fewer than `clients` own at least `part.min_examples`; its message counts the
+    owners that the data set `stated`, if that is known.
     """
     owners, sizes = np.unique(owner, return_counts=True)
     able = np.flatnonzero(sizes >= part.min_examples)
     if len(able) < clients:
         raise UsageError(
             f"partition natural: {clients} clients need as many owners with at least {part.min_examples} examples each, of "
-            f"{len(owners)} owners {len(able)} have so many; lower min_examples or ask for fewer clients"
+            f"{max(stated, len(owners))} owners {len(able)} have so many{_held_out(stated - len(owners))}; lower min_examples or ask for "
+            "fewer clients"
         )
     if part.select == "largest":
         chosen = able[np.argsort(-sizes[able], kind="stable")[:clients]]
@@ -144,6 +147,15 @@ def natural(owner: Rows, clients: int, seed: int, part: Natural) -> Parts:
         chosen = able[RandomStream(seed, Purpose.partition, 9).permutation(len(able))[:clients]]
     by_owner = np.split(np.argsort(owner, kind="stable"), np.cumsum(sizes)[:-1])
     return [by_owner[i] for i in np.sort(chosen)]
+
+
+def _held_out(owners: int) -> str:
+    if owners <= 0:
+        return ""
+    return (
+        f", and {owners} have no training example left, since those for testing, validation or the server were held out; with "
+        "task.test: {share: 0.2, within: owner} every owner of your own data keeps one"
+    )
 
 
 def overlapping(examples: int, clients: int, seed: int, part: Overlapping) -> Shards:

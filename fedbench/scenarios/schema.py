@@ -14,6 +14,7 @@ from fedbench.scenarios.base import Float, Integer, Part, PositiveFloat, Positiv
 from fedbench.scenarios.compute_parts import DelayClasses, Devices, ExponentialSteps, PerJob, PerStep
 from fedbench.scenarios.data_parts import (
     Dirichlet,
+    HeldOut,
     Iid,
     Natural,
     Overlapping,
@@ -30,7 +31,8 @@ from fedbench.scenarios.network_parts import Network
 MOST_CLIENTS = 1_000_000
 MOST_POINTS = 1 << 21  # points of the evaluation grid
 ADDED_KEYS = (
-    "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "local.steps.kind", "local.steps.minimum",
+    "availability", "dropout", "rounds", "public", "validation", "task.augmentation", "task.standardize", "local.steps.kind",
+    "local.steps.minimum",
     "budget.stop_at_target", "budget.hold_points", "compute.slowdown.shape", "compute.slowdown.by_label",
     "network.download_log_sigma", "network.upload_log_sigma", "network.trace", "compute.slowdown.log_sigma", "evaluation.kind",
     "server",
@@ -181,7 +183,9 @@ class Scenario(Part):
         content = self.resolved()
         del content["about"]
         if self.task.sha256:
-            del content["task"]["file"], content["task"]["test"]
+            del content["task"]["file"]
+            if not isinstance(self.task.test, HeldOut):
+                del content["task"]["test"]
         for links in trace_sources(content):
             links.pop("folder", None)  # the sum of its files is hashed, and the place of a folder changes nothing
         for path in ADDED_KEYS:
@@ -207,4 +211,4 @@ def _drop_default(part: Any, content: dict[str, Any], path: Sequence[str]) -> No
         part, content = getattr(part, group, None), content.get(group, {})
     fields = type(part).model_fields if isinstance(part, Part) else {}
     if key in fields and getattr(part, key) == fields[key].default:
-        del content[key]
+        content.pop(key, None)  # a part may leave it out by itself

@@ -113,7 +113,7 @@ def read_trace(file: Path, content: bytes | None = None) -> Trace:
     """Returns the trace in a file, whose `content` may have been read already. UsageError, which
     names the file and the part, if it is no trace."""
     given = plain_files.content(file, LARGEST, "trace") if content is None else content
-    text = plain_files.decoded(given, f"trace {file}", UsageError)
+    text = plain_files.decoded(given, f"trace {file}", UsageError).removeprefix("\ufeff")
     names, parts = (KEYS, _json_parts(text, file)) if file.suffix == ".json" else (COLUMNS, _csv_parts(text, file))
     return trace_of([_integers(part, names, where) for where, part in parts], f"trace {file}")
 

@@ -1,33 +1,37 @@
-"""Tasks of a user's own data: a file with columns of features, a column of labels and, if there is
-one, a column that says who owns an example.
+"""Tasks of a user's own data: a data set with columns of features, a column of labels and, if there
+is one, a column that says who owns an example.
 
-A file is NumPy's `.npz` (arrays of one length), Parquet (columns) or a folder that Hugging Face
-`datasets` saved to disk (its columns). Numbers are used as they are, as float32, so the user has to
-scale them. Labels and owners are whole numbers or texts, which are sorted and then numbered from 0.
-Nothing that a file holds is executed: arrays of Python objects are refused.
+A data set is a file or a folder of a kind that `own_files` knows. Numbers are used as they are, as
+float32, unless the source asks to standardise them; images are numbers from 0 to 1. Labels and
+owners are whole numbers or texts, which are sorted and then numbered from 0. Nothing that a file
+holds is executed, and it is read by another process in bounded memory and time.
 """
 
 from __future__ import annotations
 
-import json
-import zipfile
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbench import places
-from fedbench.errors import UsageError, nearest
+from fedbench import own_files, places
+from fedbench.errors import UsageError, shown
 from fedbench.kernels.random import draw_share_of_every_class
+from fedbench.tasks import scales
 from fedbench.tasks.data import Dataset, Examples
+from fedbench.tasks.model_library import architecture
+from fedbench.tasks.own.bounded import read
+from fedbench.tasks.own.choice import Wanted
+from fedbench.tasks.own.columns import Key
+from fedbench.tasks.own.reading import Keys, Read, parts
 from fedbench.tasks.task import Task
+from fedbench.tasks.tensors import Shape
 
-Columns = Mapping[str, npt.NDArray[Any]]
-STATE = "state.json"
-"""The file in which `datasets` lists the data files of a folder."""
+Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +40,11 @@ class Source:
 
     `label` and `client` name the columns of labels and of owners. `features` names the columns that
     make an example; if it is empty, they are all others. One column may have any shape (n, ..);
-    several are joined to (n, f). `test` is a second file; without one, `test_share` of the examples
-    of every class is for testing, the same for every seed. `sha256` has the sums of file and test,
-    as fedbench.places.sha256 computes them.
+    several are joined to (n, f). `test` is a second file; without one, and if the file has no part
+    for testing itself, `test_share` of the examples of every class is for testing, the same for
+    every seed, or of every owner, to whom at least one example is left (`test_within`). With
+    `standardize` every feature gets mean 0 and deviation 1 over the training examples. `sha256` has
+    the sums of file and test, as own_files.sha256 computes them.
     """
 
     name: str
@@ -48,13 +54,19 @@ class Source:
     features: tuple[str, ...] = ()
     test: str | None = None
     test_share: float = 0.2
+    test_within: Literal["class", "owner"] = "class"
+    standardize: bool = False
     sha256: tuple[str, ...] = ()
 
 
 def load(source: Source, model: str = "softmax") -> Task:
-    """Returns the task of a source. MissingDataError if a file is missing; UsageError, which names
-    file and column, if its sum is another one, or it is no table of numbers with labels."""
-    return Task.of(dataset(source), model)
+    """Returns the task of a source, whose images have the axes that the model asks for.
+    MissingDataError if a file is missing; UsageError, which names file and column, if its sum is
+    another one, or it is no table of numbers with labels."""
+    data = _of_shape(dataset(source), architecture(model).shape)
+    task = Task.of(data, model)
+    warnings = () if source.standardize else scales.warnings(data)
+    return dataclasses.replace(task, warnings=warnings)
 
 
 def dataset(source: Source) -> Dataset:
@@ -62,183 +74,92 @@ def dataset(source: Source) -> Dataset:
     files = [
         places.found(file, key) for key, file in (("task.file", source.file), ("task.test", source.test)) if file is not None
     ]
-    for file, expected in zip(files, source.sha256, strict=bool(source.sha256)):
-        if (found := places.sha256(file)) != expected:
-            raise UsageError(f"task file {file}: its sha256 must be {expected[:16]}.., got {found[:16]}..: it is another one")
-    tables = [_Table(str(file), _read(file)) for file in files]
-    labels = tables[0].numbered(source.label)
-    owner = None if source.client is None else tables[0].numbered(source.client).numbers
-    train = Examples(tables[0].features(source), labels.numbers, owner)
-    if len(tables) == 2:
-        test = Examples(tables[1].features(source), tables[1].numbered(source.label, labels.values).numbers)
-        return Dataset(source.name, train, test, len(labels.values))
-    return Dataset(source.name, train, train, len(labels.values)).split(_test_rows(train.y, source))
-
-
-def _test_rows(labels: npt.NDArray[np.int64], source: Source) -> npt.NDArray[np.int64]:
-    """Returns the rows of the test examples, ascending: the rounded share of every class, by a
-    permutation that is the same for every seed."""
-    found = draw_share_of_every_class(labels, source.test_share, 0, 3)
-    if len(found) in (0, len(labels)):
+    sums = tuple(own_files.sha256(file) for file in files)
+    for file, found, expected in zip(files, sums, source.sha256 or sums, strict=True):
+        if found != expected:
+            raise UsageError(
+                f"task file {shown(file)}: its sha256 must be {expected[:16]}.., got {found[:16]}..: it is another one"
+            )
+    if len(set(sums)) < len(sums):
         raise UsageError(
-            f"task file {source.file}: test_share {source.test_share:g} leaves {len(found)} of {len(labels)} examples for testing; "
-            "there must be some on both sides"
+            f"task.test {shown(source.test)}: has the content of task.file {shown(source.file)}, so that a test accuracy would be one on "
+            "training examples; name other examples, or leave task.test out"
+        )
+    wanted = Wanted(source.label, source.client, source.features)
+    train = read(files[0], "train", wanted)
+    classes, owners = len(train.labels.values), 0 if train.owners is None else len(train.owners.values)
+    examples = Examples(train.x, train.labels.codes, None if train.owners is None else train.owners.codes)
+    second = _test_part(source, files)
+    if second is None:
+        whole = Dataset(source.name, examples, examples, classes, owners=owners, features=train.features)
+        data = whole.split(_test_rows(examples, source))
+    else:
+        test = read(*second, dataclasses.replace(wanted, exact=train.features))
+        _check_shapes(train, test, second[0])
+        held = Examples(test.x, _known(test.labels, train.labels.values, source, second[0]))
+        data = Dataset(source.name, examples, held, classes, owners=owners, features=train.features)
+    return scales.standardized(data) if source.standardize else data
+
+
+def _test_part(source: Source, files: Sequence[Path]) -> tuple[Path, str] | None:
+    """Returns the data set of the test examples and which part of it they are; None if they are
+    held out of the training examples."""
+    if len(files) > 1:
+        found = parts(files[1])
+        return files[1], "test" if "test" in found else "train"
+    return (files[0], "test") if "test" in parts(files[0]) else None
+
+
+def _check_shapes(train: Read, test: Read, file: Path) -> None:
+    if train.x.shape[1:] != test.x.shape[1:]:
+        raise UsageError(
+            f"task file {shown(file)}: its examples have shape {test.x.shape[1:]}, those of the training file {train.x.shape[1:]}; prepare "
+            "both alike"
+        )
+
+
+def _known(labels: Keys, known: Sequence[Key], source: Source, file: Path) -> Rows:
+    """Returns the labels of test examples as numbers of the `known` ones. UsageError if the
+    training examples do not have one of them."""
+    places_of = {value: place for place, value in enumerate(known)}
+    unknown = [i for i, value in enumerate(labels.values) if value not in places_of]
+    if unknown:
+        row = int(np.argmax(labels.codes == unknown[0]))
+        raise UsageError(
+            f"task file {shown(file)}: column {shown(source.label, 60)}, row {row} has {labels.values[unknown[0]]!r:.60}, which "
+            "the training examples do not have"
+        )
+    return np.array([places_of[value] for value in labels.values], np.int64)[labels.codes]
+
+
+def _test_rows(examples: Examples, source: Source) -> Rows:
+    """Returns the rows of the test examples, ascending: the rounded share of every class or owner,
+    by a permutation that is the same for every seed."""
+    if source.test_within == "owner":
+        if examples.owner is None:
+            raise UsageError("task.test: within owner needs task.client, the column of owners, got none")
+        found = draw_share_of_every_class(examples.owner, source.test_share, 0, 4, left=1)
+    else:
+        found = draw_share_of_every_class(examples.y, source.test_share, 0, 3)
+    if len(found) in (0, len(examples)):
+        raise UsageError(
+            f"task file {shown(source.file)}: test_share {source.test_share:g} leaves {len(found)} of {len(examples)} examples for "
+            "testing; there must be some on both sides"
         )
     return found
 
 
-# ---- columns ----
+def _of_shape(data: Dataset, wanted: Shape) -> Dataset:
+    """Returns the data set with images in the axes (channels, height, width) that a model asks for:
+    those without channels get one, those with channels at the end are turned. Others stay as they
+    are."""
+    if wanted == (1, *data.shape):
+        return _with_examples(data, lambda x: x[:, None])
+    if len(data.shape) == 3 and wanted == (data.shape[2], *data.shape[:2]) != data.shape:
+        return _with_examples(data, lambda x: np.ascontiguousarray(x.transpose(0, 3, 1, 2)))
+    return data
 
 
-@dataclass(frozen=True)
-class _Numbered:
-    """The sorted values of a column, and for every row the place of its value among them."""
-
-    values: npt.NDArray[Any]
-    numbers: npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Columns of one length, and the file that they are from."""
-
-    file: str
-    columns: Columns
-
-    def __post_init__(self) -> None:
-        lengths = {name: len(column) for name, column in self.columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise UsageError(
-                f"task file {self.file}: its arrays must have one length, got "
-                f"{', '.join(f'{name} {length}' for name, length in lengths.items())}"
-            )
-
-    def column(self, name: str) -> npt.NDArray[Any]:
-        if name not in self.columns:
-            raise UsageError(f"task file {self.file}: has no column {name!r}{nearest(name, self.columns)}")
-        return self.columns[name]
-
-    def numbered(self, name: str, known: npt.NDArray[Any] | None = None) -> _Numbered:
-        """Returns a column of whole numbers or texts, numbered in the order of its values, or in
-        that of `known` ones. UsageError if it has values that are not known."""
-        column = self.column(name)
-        if column.ndim != 1 or column.dtype.kind not in "iubU":
-            raise UsageError(
-                f"task file {self.file}: column {name} must be whole numbers or texts (n,), got {column.dtype} {column.shape}"
-            )
-        values, numbers = np.unique(column, return_inverse=True)
-        if known is None:
-            return _Numbered(values, numbers.astype(np.int64))
-        unknown = [value for value in values.tolist() if value not in set(known.tolist())]
-        if unknown:
-            raise UsageError(f"task file {self.file}: column {name} has {unknown[0]!r}, which the training examples do not have")
-        return _Numbered(known, np.searchsorted(known, values)[numbers].astype(np.int64))
-
-    def features(self, source: Source) -> npt.NDArray[np.float32]:
-        """Returns the examples, float32 (n, ..)."""
-        others = tuple(name for name in self.columns if name not in (source.label, source.client))
-        names = source.features or others
-        if not names:
-            raise UsageError(f"task file {self.file}: has no column of features beside {source.label}")
-        parts = [self._numbers(name) for name in names]
-        if len(parts) > 1:
-            parts = [np.hstack([part.reshape(len(part), -1) for part in parts])]
-        return np.ascontiguousarray(parts[0] if parts[0].ndim > 1 else parts[0][:, None])
-
-    def _numbers(self, name: str) -> npt.NDArray[np.float32]:
-        column = self.column(name)
-        if column.dtype.kind not in "iubf":
-            raise UsageError(
-                f"task file {self.file}: column {name} must be numbers, got {column.dtype}; leave it out with task.features, or make "
-                "numbers of it"
-            )
-        numbers = column.astype(np.float32)
-        if not np.isfinite(numbers).all():
-            row = int(np.flatnonzero(~np.isfinite(numbers.reshape(len(numbers), -1)).all(axis=1))[0])
-            raise UsageError(f"task file {self.file}: column {name}, row {row} is not finite; remove the example or fill it in")
-        return numbers
-
-
-# ---- files ----
-
-
-def _read(path: Path) -> Columns:
-    read = _READERS.get("folder" if path.is_dir() else path.suffix)
-    if read is None:
-        raise UsageError(
-            f"task file {path}: expected .npz, .parquet or a folder that datasets saved to disk, got {path.suffix!r}"
-        )
-    return read(path)
-
-
-def _npz(path: Path) -> Columns:
-    try:
-        with path.open("rb") as opened, zipfile.ZipFile(opened) as packed:
-            return {name.removesuffix(".npy"): np.atleast_1d(_npy(packed, name)) for name in packed.namelist()}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"task file {path}: cannot be read as .npz: {error}") from None
-
-
-def _npy(packed: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
-    with packed.open(name) as opened:
-        return np.lib.format.read_array(opened, allow_pickle=False)
-
-
-def _parquet(path: Path) -> Columns:
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    try:
-        return _of_table(pyarrow.parquet.read_table(path), path)
-    except (pa.ArrowException, OSError) as error:
-        raise UsageError(f"task file {path}: cannot be read as Parquet: {error}") from None
-
-
-def _saved_dataset(folder: Path) -> Columns:
-    """Reads the folder of one split, whose state.json lists files of Arrow streams."""
-    import pyarrow as pa
-
-    if (folder / "dataset_dict.json").is_file():
-        names = sorted(place.name for place in folder.iterdir() if place.is_dir())
-        raise UsageError(f"task file {folder}: has several splits; name one of its folders: {', '.join(names)}")
-    try:
-        state = json.loads((folder / STATE).read_text())
-        tables = [pa.ipc.open_stream(folder / Path(one["filename"]).name).read_all() for one in state["_data_files"]]
-        return _of_table(pa.concat_tables(tables), folder)
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"task file {folder}: cannot be read as a folder that datasets saved to disk: {type(error).__name__}: {error}"
-        ) from None
-
-
-def _of_table(table: Any, path: Path) -> Columns:
-    return {
-        name: _of_column(table.column(name).combine_chunks(), f"task file {path}: column {name}") for name in table.column_names
-    }
-
-
-def _of_column(column: Any, place: str) -> npt.NDArray[Any]:
-    """Returns a column as an array of numbers or texts. Lists of one length become a further
-    dimension. UsageError, which begins with `place`, for other columns."""
-    import pyarrow as pa
-
-    if column.null_count:
-        row = column.is_null().to_pylist().index(True)
-        raise UsageError(f"{place}, row {row} is empty; remove the example or fill it in")
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _of_column(column.dictionary_decode(), place)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return np.array(column.to_pylist(), np.str_)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        sizes = column.value_lengths().unique().to_pylist()
-        if len(sizes) != 1:
-            raise UsageError(f"{place} must hold lists of one length, got lengths {', '.join(map(str, sorted(sizes)[:5]))}")
-        inside = _of_column(column.flatten(), place)
-        return inside.reshape(len(column), sizes[0], *inside.shape[1:])
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    raise UsageError(f"{place} must be numbers, texts or lists of one length of them, got {kind}")
-
-
-_READERS: dict[str, Callable[[Path], Columns]] = {".npz": _npz, ".parquet": _parquet, "folder": _saved_dataset}
+def _with_examples(data: Dataset, change: scales.Change) -> Dataset:
+    train, test = (dataclasses.replace(part, x=change(part.x)) for part in (data.train, data.test))
+    return data.with_examples(train, test)

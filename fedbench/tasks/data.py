@@ -60,7 +60,9 @@ class Dataset:
     UsageError, which names data set, part and row, if a part is empty, a feature is not finite, a
     label is out of range, or the two parts have different shapes. `check_values` is False for
     values that are known to be right. `sha256` is the sum of the files that were read, for data
-    whose files have no published sums; a record keeps it.
+    whose files have no published sums; a record keeps it. `owners` is how many owners the data
+    state, of whom some may have no training example; 0 if that is not known. `features` names the
+    columns of a user's own data.
     """
 
     name: str
@@ -69,6 +71,8 @@ class Dataset:
     classes: int
     check_values: InitVar[bool] = True
     sha256: str = ""
+    owners: int = 0
+    features: tuple[str, ...] = ()
 
     def __post_init__(self, check_values: bool) -> None:
         if self.classes < 2:
@@ -84,6 +88,12 @@ class Dataset:
     def shape(self) -> tuple[int, ...]:
         """Shape of one example."""
         return self.train.shape
+
+    def with_examples(self, train: Examples, test: Examples) -> Dataset:
+        """Returns a data set with other examples, whose values are not checked, in the place of
+        these."""
+        about = self.sha256, self.owners, self.features
+        return Dataset(self.name, train, test, self.classes, False, *about)
 
     def check_symbols(self, symbols: int) -> None:
         """Raises UsageError, which names part and place, unless all features are whole numbers from
@@ -104,8 +114,7 @@ class Dataset:
         rest = np.delete(np.arange(len(self.train)), rows)
         if len(rows) == 0 or len(rest) == 0:
             raise UsageError(f"data set {self.name}: {len(rows)} of {len(self.train)} training examples leave one part empty")
-        train, test = self.train.subset(rest), self.train.subset(rows)
-        return Dataset(self.name, train, test, self.classes, check_values=False, sha256=self.sha256)
+        return self.with_examples(self.train.subset(rest), self.train.subset(rows))
 
 
 def _check_array(name: str, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> None:

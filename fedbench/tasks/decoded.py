@@ -82,7 +82,7 @@ def _key(sources: Iterable[Path], expected: object) -> str:
 def _code() -> str:
     """Returns a sum of the modules of this package, of which each may have a part in the arrays."""
     here = Path(__file__).parent
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))).hexdigest()
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(here.rglob("*.py")))).hexdigest()
 
 
 def _arrays(data: Dataset) -> dict[str, npt.NDArray[Any]]:
@@ -95,7 +95,9 @@ def _write(file: Path, data: Dataset) -> None:
     for name, array in _arrays(data).items():
         rows.append({"name": name, "dtype": array.dtype.str, "shape": array.shape, "at": at})
         at += array.nbytes + -array.nbytes % ALIGNMENT
-    header = json.dumps({"data_set": data.name, "classes": data.classes, "sha256": data.sha256, "arrays": rows}).encode()
+    header = json.dumps(
+        {"data_set": data.name, "classes": data.classes, "sha256": data.sha256, "owners": data.owners, "arrays": rows}
+    ).encode()
     header += b" " * (-(_HEADER + len(header)) % ALIGNMENT)
     pieces: list[bytes | memoryview] = [len(header).to_bytes(8, "little"), header]
     for array in _arrays(data).values():
@@ -143,4 +145,4 @@ def _read(file: Path) -> Dataset | None:
 
     arrays = {row["name"]: array(row) for row in header["arrays"]}
     train, test = (Examples(arrays[f"{part}.x"], arrays[f"{part}.y"], arrays.get(f"{part}.owner")) for part in ("train", "test"))
-    return Dataset(header["data_set"], train, test, header["classes"], sha256=header["sha256"])
+    return Dataset(header["data_set"], train, test, header["classes"], sha256=header["sha256"], owners=header["owners"])

@@ -21,7 +21,8 @@ class Task:
 
     `augmentation` changes the images of a job's steps, and no others. A trainer that does not know
     it must refuse the task. `files` has the SHA-256 of files without published sums on which a
-    result depends, by name; the sums are in the inputs digest.
+    result depends, by name; the sums are in the inputs digest. `warnings` are sentences about the
+    data, which a record keeps.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Task:
     dataset: Dataset
     augmentation: CropAndFlip | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     metric: ClassVar[str] = "test_accuracy"
 

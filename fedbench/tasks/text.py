@@ -20,14 +20,16 @@ Wang et al. 2018, arXiv:1804.07461 (GLUE).
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbench import places
-from fedbench.errors import MissingDataError, RecordError, UsageError
+from fedbench.errors import MissingDataError, RecordError, UsageError, shown
 from fedbench.places import data_root
 from fedbench.tasks.data import Dataset
 from fedbench.tasks.decoded import kept
@@ -156,15 +158,27 @@ def dataset(source: TextSource, folder: Path, model: EncoderModel) -> Dataset:
     def made() -> Dataset:
         tokenizer = read_tokenizer(model.folder, model.config, source.tokens)
         parts = []
+        known: npt.NDArray[np.int64] | None = None
         for name, count in zip((source.train, source.test), source.counts or (None, None), strict=True):
             texts = read_texts(folder / name, source.columns, source.label)
             _check_count(folder / name, count, (len(texts.labels), int(np.count_nonzero(texts.labels == 1))))
-            parts.append(encoded(texts, tokenizer))
-        classes = max(CLASSES, int(max(part.y.max(initial=0) for part in parts)) + 1)
-        return Dataset(source.name, parts[0], parts[1], classes)
+            known = np.unique(texts.labels) if known is None else known
+            labels = _numbered(texts.labels, known, f"{shown(folder / name)}: column {source.label}")
+            parts.append(encoded(dataclasses.replace(texts, labels=labels), tokenizer))
+        return Dataset(source.name, parts[0], parts[1], 0 if known is None else len(known))
 
     sources = [folder / source.train, folder / source.test, model.folder / TOKENIZER]
     return kept(source.name, sources, (source, model.config.pad_token_id, model.config.vocab_size), made)
+
+
+def _numbered(labels: npt.NDArray[np.int64], known: npt.NDArray[np.int64], where: str) -> npt.NDArray[np.int64]:
+    """Returns the places of labels among the `known` ones, which are those of the training texts in
+    their order. RecordError, which begins with `where`, for another label."""
+    unknown = np.flatnonzero(~np.isin(labels, known))
+    if len(unknown):
+        row = int(unknown[0])
+        raise RecordError(f"{where}, row {row + 1} has {labels[row]}, which the training texts do not have")
+    return np.searchsorted(known, labels).astype(np.int64)
 
 
 def _check_count(file: Path, expected: Count | None, got: Count) -> None:

@@ -9,6 +9,8 @@ Anything else is a RecordError that names file, row and column.
 from __future__ import annotations
 
 import io
+import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbench import plain_files
-from fedbench.errors import RecordError, one_line
+from fedbench.errors import RecordError, UsageError, shown
 from fedbench.tasks.files import LARGEST
+from fedbench.tasks.own import bounded
+from fedbench.tasks.own.limits import Limits
 
-MOST_BYTES = 1 << 30  # of a Parquet file's columns, unpacked
+MOST_ROWS = 5_000_000
+LONGEST_TEXT = 100_000  # characters
+LONGEST_LINE = 1 << 20  # bytes, of a TSV file
 ENDINGS = (".tsv", ".txt", ".parquet", ".arrow")
 
 
@@ -37,55 +43,68 @@ def read_texts(file: Path, columns: Sequence[str], label: str) -> Texts:
     """Returns these columns of a file. The ending of its name says of which kind it is. RecordError
     if it is no such file."""
     if file.suffix not in ENDINGS:
-        raise RecordError(f"{file}: the name must end with {', '.join(ENDINGS)}, got {file.suffix or 'no ending'}")
-    content = plain_files.content(file, LARGEST, "table of texts", RecordError)
+        raise RecordError(f"{shown(file)}: the name must end with {', '.join(ENDINGS)}, got {file.suffix or 'no ending'}")
     wanted = [*columns, label]
-    rows = _tsv(file, content, wanted) if file.suffix in (".tsv", ".txt") else _arrow(file, content, wanted)
-    for name, column in zip(columns, rows, strict=False):
-        if (row := next((i for i, text in enumerate(column) if not isinstance(text, str)), None)) is not None:
-            raise RecordError(f"{file}: column {name}, row {row + 1}: expected a text, got {column[row]!r:.60}")
+    rows = _tsv(file, wanted) if file.suffix in (".tsv", ".txt") else _arrow(file, wanted)
     return Texts(tuple(rows[:-1]), _labels(file, label, rows[-1]))
 
 
-def _indices(file: Path, header: Sequence[str], wanted: Sequence[str]) -> list[int]:
+def check_columns(file: Path, header: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Returns the places of the wanted columns. RecordError if one is not there once."""
     for name in wanted:
         if header.count(name) != 1:
-            raise RecordError(f"{file}: must have one column {name!r}, has {header.count(name)}; its columns are {header!s:.300}")
+            raise RecordError(
+                f"{shown(file)}: must have one column {name!r}, has {header.count(name)}; its columns are {header!s:.300}"
+            )
     return [header.index(name) for name in wanted]
 
 
-def _tsv(file: Path, content: bytes, wanted: Sequence[str]) -> list[list[Any]]:
-    text = plain_files.decoded(content, str(file), RecordError).removeprefix("\ufeff")
+def check_text(file: Path, column: str, row: int, text: Any) -> None:
+    """Raises RecordError, in which rows count from 1, unless this is a text that is not too
+    long."""
+    if not isinstance(text, str):
+        raise RecordError(f"{shown(file)}: column {column}, row {row + 1}: expected a text, got {text!r:.60}")
+    if len(text) > LONGEST_TEXT:
+        raise RecordError(
+            f"{shown(file)}: column {column}, row {row + 1}: expected a text of at most {LONGEST_TEXT:,} characters, got {len(text):,}"
+        )
+
+
+def _tsv(file: Path, wanted: Sequence[str]) -> list[list[Any]]:
+    content = plain_files.content(file, LARGEST, "table of texts", RecordError)
+    ends = np.flatnonzero(np.frombuffer(content + b"\n", np.uint8) == ord("\n"))
+    longest = int(np.diff(ends, prepend=-1).max())
+    if longest > LONGEST_LINE or len(ends) > MOST_ROWS:
+        raise RecordError(
+            f"{shown(file)}: expected at most {MOST_ROWS:,} lines of at most {LONGEST_LINE:,} bytes, got {len(ends):,} of up to {longest:,}"
+        )
+    text = plain_files.decoded(content, shown(file), RecordError).removeprefix("\ufeff")
     header, *lines = [line.rstrip("\r\n") for line in io.StringIO(text, newline="\n")] or [""]
     names = header.split("\t")
-    places = _indices(file, names, wanted)
+    places = check_columns(file, names, wanted)
     rows = []
     for number, line in enumerate(lines, 2):
         fields = line.split("\t")
         if len(fields) != len(names):
-            raise RecordError(f"{file}: line {number} must have {len(names)} fields, as the header has, got {len(fields)}")
+            raise RecordError(f"{shown(file)}: line {number} must have {len(names)} fields, as the header has, got {len(fields)}")
         rows.append([fields[place] for place in places])
+        for name, place in zip(wanted[:-1], places, strict=False):
+            check_text(file, name, number - 2, fields[place])
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in wanted]
 
 
-def _arrow(file: Path, content: bytes, wanted: Sequence[str]) -> list[list[Any]]:
-    import pyarrow as pa  # `fedbench list` does without
-    import pyarrow.parquet as pq
-
+def _arrow(file: Path, wanted: Sequence[str]) -> list[list[Any]]:
+    """Returns the columns of a Parquet or Arrow file, which another process reads."""
+    with plain_files.opened(file, "table of texts", RecordError) as opened:
+        size = os.fstat(opened.fileno()).st_size
+    if size > LARGEST:
+        raise RecordError(f"{shown(file)}: expected at most {LARGEST:,} bytes, got {size:,}")
     try:
-        if file.suffix == ".parquet":
-            opened = pq.ParquetFile(pa.BufferReader(content))
-            _indices(file, opened.schema_arrow.names, wanted)
-            size = sum(opened.metadata.row_group(i).total_byte_size for i in range(opened.metadata.num_row_groups))
-            if size > MOST_BYTES:
-                raise RecordError(f"{file}: columns may have {MOST_BYTES:,} bytes when unpacked, these have {size:,}")
-            table = opened.read(columns=list(wanted))
-        else:
-            table = pa.ipc.open_stream(content).read_all()
-            _indices(file, table.column_names, wanted)
-        return [table.column(name).to_pylist() for name in wanted]
-    except (pa.ArrowException, OSError) as error:
-        raise RecordError(f"{file}: not a {file.suffix[1:].capitalize()} file: {one_line(error)}") from None
+        _, lines = bounded.done({"what": "texts", "path": str(file), "columns": list(wanted)}, Limits(file, size))
+    except UsageError as error:
+        raise RecordError(str(error)) from None
+    parts = [json.loads(line) for line in bytes(lines).splitlines()]
+    return [[value for part in parts for value in part[i]] for i in range(len(wanted))]
 
 
 def _labels(file: Path, name: str, column: Sequence[Any]) -> npt.NDArray[np.int64]:
@@ -96,5 +115,7 @@ def _labels(file: Path, name: str, column: Sequence[Any]) -> npt.NDArray[np.int6
         elif isinstance(value, int) and 0 <= value < 1_000_000_000:
             labels[row] = value
         else:
-            raise RecordError(f"{file}: column {name}, row {row + 1}: a label must be a whole number from 0, got {value!r:.60}")
+            raise RecordError(
+                f"{shown(file)}: column {name}, row {row + 1}: a label must be a whole number from 0, got {value!r:.60}"
+            )
     return labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 LARGEST_TOKENIZER = 64 << 20  # bytes
+PIECE = 1 << 20  # characters that are encoded at a time
 PADDING = ("[PAD]", "<pad>")
 
 
@@ -57,8 +59,21 @@ def read_tokenizer(folder: Path, config: BertConfig, tokens: int) -> Tokenizer:
 def encoded(texts: Texts, tokenizer: Tokenizer) -> Examples:
     """Returns ids (n, tokens) for one column of texts, or ids and token types (n, 2, tokens) for
     two. They are float32, which represents them exactly."""
-    if len(texts.columns) == 1:
-        found = tokenizer.encode_batch(list(texts.columns[0]))
-        return Examples(np.array([one.ids for one in found], np.float32), texts.labels)
-    found = tokenizer.encode_batch(list(zip(*texts.columns, strict=True)))
-    return Examples(np.array([(one.ids, one.type_ids) for one in found], np.float32), texts.labels)
+    rows = list(texts.columns[0]) if len(texts.columns) == 1 else list(zip(*texts.columns, strict=True))
+    ids = []
+    for some in _pieces(rows):  # the tokens of all texts at once would take far more memory than their ids
+        found = tokenizer.encode_batch(some)
+        ids += [one.ids if len(texts.columns) == 1 else (one.ids, one.type_ids) for one in found]
+    return Examples(np.array(ids, np.float32), texts.labels)
+
+
+def _pieces(rows: Sequence[str | tuple[str, ...]]) -> Iterator[Sequence[str | tuple[str, ...]]]:
+    """Yields texts in their order, a few at a time and as many characters at a time as PIECE."""
+    begin = size = 0
+    for i, row in enumerate(rows):
+        size += len(row) if isinstance(row, str) else sum(map(len, row))
+        if size > PIECE:
+            yield rows[begin : i + 1]
+            begin, size = i + 1, 0
+    if begin < len(rows):
+        yield rows[begin:]

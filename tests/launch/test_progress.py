@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import fedbench as fb
+from fedbench.launch.progress import _line
+from tests.conftest import record
 from tests.terminal import on_a_terminal
 
 SMALL = ["clients=6", "budget.seconds=2", "local.steps=1", "task.model=softmax"]
@@ -85,3 +87,15 @@ def test_a_notebook(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
     assert done == "2 of 2 runs"
     assert warning.startswith("fedecho[distill_lr=3e-06] seed 0: warning: fedecho: distillation moved")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_run_in_which_nobody_is_ever_there_says_so() -> None:
+    empty, busy = record(), record()
+    for one, available in ((empty, 0.0), (busy, 0.1)):
+        counts = {"updates": 0, "trained_steps": 0, "avoided_steps": 0}
+        one.meta["ledger"] |= {"available_fraction": available, "end_seconds": 100.0, **counts}
+    empty.meta["provenance"]["data_warnings"] = ["features of very different scale"]
+    assert "; warning: features of very different scale; warning: no client was ever there before the run ended" in _line(
+        empty, reused=True
+    )
+    assert "warning" not in _line(busy, reused=True)

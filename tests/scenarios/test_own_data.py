@@ -11,6 +11,7 @@ import yaml
 
 from fedbench import places
 from fedbench.errors import MissingDataError, UsageError
+from fedbench.scenarios import device_files, trace_files, windows
 from fedbench.scenarios.load import load, validate
 
 
@@ -56,6 +57,9 @@ def test_a_task_without_a_file_has_no_keys_of_one() -> None:
         ({"name": "digits"}, r"task: give a name or a file, got name 'digits' and file '.*mine.npz'"),
         ({"test": "mine.npz", "test_share": 0.5}, r"task: give test or test_share, got '.*mine.npz' and 0.5"),
         ({"test_share": 1}, r"task.test_share must be < 1, got 1"),
+        ({"test": {"share": 0.1}, "test_share": 0.5}, r"task: give test or test_share, got \{'share': 0.1, .* and 0.5"),
+        ({"test": {"within": "owner"}}, r"task: test: within owner needs client, the name of the column of owners, got none"),
+        ({"test": {"within": "clients"}}, r"task.test.*within must be"),
         ({"sha256": ["0" * 64] * 2}, r"task: sha256 must have one sum for each of 1 files, got 2"),
         ({"sha256": ["x"]}, r"task.sha256.0 must be text that matches \^"),
         ({"labels": "y"}, r"unknown key task.labels; did you mean 'label'\?"),
@@ -70,3 +74,37 @@ def test_what_does_not_go_together(task: dict[str, Any], message: str, tmp_path:
 def test_keys_of_a_file_need_one() -> None:
     with pytest.raises(UsageError, match=r"task: label, client belong to a file of your own data, got none; give task.file"):
         load("digits-demo", ["task.label=y", "task.client=who"])
+
+
+def test_older_hashes_stay_and_new_keys_are_hashed_where_they_are_given(tmp_path: Path) -> None:
+    """A hash of the version before there were `standardize` and shares within owners."""
+    content = load(write(tmp_path / "a")).resolved() | {"name": "old"}
+    content["task"]["sha256"] = ["0" * 64]
+    plain = validate(content, "here")
+    assert plain.content_hash() == "d833f097450cbc32"
+    others = [
+        {"standardize": True},
+        {"test": {"share": 0.2, "within": "owner"}, "client": "who"},
+        {"test": {"share": 0.3, "within": "owner"}, "client": "who"},
+        {"client": "who"},
+    ]
+    hashes = {validate(content | {"task": content["task"] | more}, "here").content_hash() for more in others}
+    assert len(hashes | {plain.content_hash()}) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("a.csv", "client,on,off\r\n0,0,5\r\n", windows.read_windows),
+        ("a.json", "[[0, 0, 5]]", windows.read_windows),
+        ("a.csv", "client,seconds_per_example,megabit_per_second\n0,0.01,5\n", device_files.read_devices),
+        ("a.csv", "duration_seconds,megabit_per_second,latency_seconds\n1,2,0.1\n", trace_files.read_trace),
+        ("a.json", '[{"duration_ms":1000,"bandwidth_kbps":2000,"latency_ms":50}]', trace_files.read_trace),
+    ],
+)
+def test_a_byte_order_mark_before_a_text_does_not_matter(name: str, text: str, read: Any, tmp_path: Path) -> None:
+    """Excel's "CSV UTF-8" begins with one."""
+    (tmp_path / name).write_text(text)
+    plain = read(tmp_path / name)
+    (tmp_path / name).write_text("\ufeff" + text)
+    assert str(read(tmp_path / name)) == str(plain)

@@ -141,3 +141,14 @@ def test_too_few_owners_and_none_known_are_errors() -> None:
         UsageError, match="natural needs a data set that says who owns an example, and that of task digits does not"
     ):
         partition(scenario, np.zeros(40, np.int64), 0)
+
+
+def test_owners_without_a_training_example_are_counted() -> None:
+    part = Natural(kind="natural")
+    with pytest.raises(
+        UsageError,
+        match=r"of 8 owners 5 have so many, and 3 have no training example left, since .*test: \{share: 0.2, within: owner\}",
+    ):
+        natural(OWNER, 6, 0, part, 8)
+    with pytest.raises(UsageError, match=r"of 5 owners 5 have so many; lower min_examples"):
+        natural(OWNER, 6, 0, part)

@@ -18,6 +18,14 @@ from fedbench.errors import MissingDataError, UsageError
 from fedbench.tasks import arrays
 from fedbench.tasks.arrays import Source
 
+from .own import reading_here
+
+
+@pytest.fixture(autouse=True)
+def _read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "read", reading_here.read)
+
+
 LABELS = np.array(["cat", "ant", "cat", "bee"] * 5)
 OWNERS = np.array([70, 9, 9, 12] * 5)
 X = np.arange(60, dtype=np.float64).reshape(20, 3)
@@ -85,7 +93,10 @@ def test_columns_are_joined_in_the_order_that_is_asked_for(tmp_path: Path) -> No
     train = arrays.dataset(given).train
     assert train.owner is None
     assert train.x[:2].tolist() == [[1, 2, train.x[0, 2]], [1, 2, train.x[1, 2]]]
-    with pytest.raises(UsageError, match=r"column note must be numbers, got <U4; leave it out with task.features"):
+    with pytest.raises(
+        UsageError,
+        match=r"column note must be numbers, images or lists of one length of them, got string; leave it out with task.features",
+    ):
         arrays.dataset(dataclasses.replace(given, features=()))
 
 
@@ -104,7 +115,9 @@ def test_a_file_of_its_own_for_testing(tmp_path: Path) -> None:
     data = arrays.dataset(source(train, test=str(test)))
     assert (len(data.train), data.test.y.tolist(), data.classes) == (20, [2, 0], 3)
     other = write_npz(tmp_path / "test", {"animal": np.array(["dog"]), "x": X[:1], "who": OWNERS[:1]})
-    with pytest.raises(UsageError, match=r"test/mine.npz: column animal has 'dog', which the training examples do not have"):
+    with pytest.raises(
+        UsageError, match=r"test/mine.npz: column animal, row 0 has 'dog', which the training examples do not have"
+    ):
         arrays.dataset(source(train, test=str(other)))
 
 
@@ -114,11 +127,11 @@ def test_a_file_of_its_own_for_testing(tmp_path: Path) -> None:
         (COLUMNS, {"label": "animals"}, r"mine.npz: has no column 'animals'; did you mean 'animal'\?"),
         (COLUMNS, {"client": "owner"}, "mine.npz: has no column 'owner'"),
         (COLUMNS, {"features": ("z",)}, "mine.npz: has no column 'z'"),
-        (COLUMNS | {"who": OWNERS[:7]}, {}, "its arrays must have one length, got animal 20, who 7, x 20"),
+        (COLUMNS | {"who": OWNERS[:7]}, {}, "its arrays must have one length, got x 20, animal 20, who 7"),
         (COLUMNS | {"x": np.where(X == 33, np.nan, X)}, {}, "column x, row 11 is not finite"),
         (COLUMNS | {"animal": X}, {}, r"column animal must be whole numbers or texts \(n,\), got float64 \(20, 3\)"),
-        (COLUMNS | {"who": OWNERS / 2}, {}, r"column who must be whole numbers or texts \(n,\), got float64 \(20,\)"),
-        (COLUMNS | {"x": np.array([{}] * 20)}, {}, "mine.npz: cannot be read as .npz: Object arrays cannot be loaded"),
+        (COLUMNS | {"who": OWNERS / 2}, {}, r"column who, row 1 must be a whole number or a text, got 4.5"),
+        (COLUMNS | {"x": np.array([{}] * 20)}, {}, "mine.npz: column x holds Python objects, which are not read"),
         (COLUMNS | {"animal": np.array(["cat"] * 20)}, {}, "classes must be >= 2, got 1"),
         ({"animal": LABELS, "who": OWNERS}, {}, "has no column of features beside animal"),
         (COLUMNS, {"test_share": 0.01}, "test_share 0.01 leaves 0 of 20 examples for testing"),
@@ -137,7 +150,10 @@ def test_what_is_no_table_of_numbers_with_labels(
     [
         ({"animal": ["a", None], "x": [1, 2]}, "column animal, row 1 is empty"),
         ({"animal": ["a", "b"], "x": [[1, 2], [3]]}, "column x must hold lists of one length, got lengths 1, 2"),
-        ({"animal": ["a", "b"], "x": [{"bytes": b""}, {"bytes": b""}]}, "column x must be numbers, texts or lists of one length"),
+        (
+            {"animal": ["a", "b"], "x": [{"bytes": b""}, {"bytes": b""}]},
+            "column x, row 0 cannot be decoded as an image: it is none of PNG, JPEG",
+        ),
     ],
 )
 def test_columns_of_arrow_that_are_no_arrays(columns: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -161,12 +177,97 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         arrays.load(source(Path("mine.npz")))
     write_npz(tmp_path / "data", COLUMNS)
     assert len(arrays.dataset(source(Path("mine.npz"))).train) == 16
-    (tmp_path / "mine.csv").write_text("animal,x\n")
+    (tmp_path / "mine.mat").write_text("animal,x\n")
     with pytest.raises(
-        UsageError, match=r"mine.csv: expected .npz, .parquet or a folder that datasets saved to disk, got '.csv'"
+        UsageError, match=r"mine.mat: expected .npz, .parquet or a folder that datasets saved to disk, got '.mat'"
     ):
-        arrays.load(source(tmp_path / "mine.csv"))
+        arrays.load(source(tmp_path / "mine.mat"))
     (tmp_path / "splits" / "train").mkdir(parents=True)
     (tmp_path / "splits" / "dataset_dict.json").write_text("{}")
     with pytest.raises(UsageError, match=r"splits: has several splits; name one of its folders: train"):
         arrays.load(source(tmp_path / "splits"))
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_columns_of_the_test_file_are_matched_by_name(write: Callable[[Path, dict[str, Any]], Path], tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    train = write(tmp_path, {"y": [0, 1] * 10, "a": [1.0] * 20, "b": [2.0] * 20})
+    test = write(tmp_path / "test", {"b": [20.0] * 2, "y": [1, 0], "a": [10.0] * 2})
+    found = arrays.dataset(source(train, label="y", client=None, test=str(test)))
+    assert (found.train.x[0].tolist(), found.test.x.tolist(), found.test.y.tolist()) == ([1, 2], [[10, 20]] * 2, [1, 0])
+    only = source(train, label="y", client=None, test=str(test), features=("b",))
+    assert arrays.dataset(only).test.x.tolist() == [[20]] * 2
+    (tmp_path / "other").mkdir()
+    other = write(tmp_path / "other", {"b": [20.0] * 2, "y": [1, 0], "c": [10.0] * 2})
+    with pytest.raises(UsageError, match="columns of features of the training file, a, b; it lacks a and it has c beside them"):
+        arrays.dataset(dataclasses.replace(only, features=(), test=str(other)))
+
+
+@pytest.mark.parametrize(
+    ("train", "test"),
+    [
+        (np.array([250, 3] * 10, np.uint8), np.array([3, 250], np.int64)),
+        (np.array([0, 1] * 10, np.int64), np.array([1.0, 0.0])),
+        (np.array([False, True] * 10), np.array([1, 0], np.int8)),
+        (np.array([2**63, 2**63 + 1] * 10, np.uint64), np.array([2**63 + 1, 2**63], np.uint64)),
+    ],
+)
+def test_labels_of_train_and_test_may_have_different_types(train: Any, test: Any, tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    one = write_npz(tmp_path, {"y": train, "x": X})
+    other = write_npz(tmp_path / "test", {"y": test, "x": X[:2]})
+    found = arrays.dataset(source(one, label="y", client=None, test=str(other)))
+    assert found.classes == 2
+    assert found.test.y.tolist() == [sorted(set(train.tolist())).index(value) for value in test.tolist()]
+
+
+def test_a_test_file_of_the_same_content_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    one, copy = write_npz(tmp_path, COLUMNS), tmp_path / "test" / "copy.npz"
+    copy.write_bytes(one.read_bytes())
+    for test in (one, copy):
+        with pytest.raises(UsageError, match=r"task.test .*npz: has the content of task.file .*mine.npz"):
+            arrays.dataset(source(one, test=str(test)))
+
+
+def test_owners_keep_an_example_if_they_are_held_out_within(tmp_path: Path) -> None:
+    """Owners of 1, 2, 3, 5 and 9 examples give none, none, one, one and two for testing."""
+    owners = np.repeat([0, 1, 2, 3, 4], [1, 2, 3, 5, 9])
+    file = write_npz(tmp_path, COLUMNS | {"who": owners})
+    found = arrays.dataset(source(file, test_within="owner"))
+    assert found.train.owner is not None
+    assert np.bincount(found.train.owner).tolist() == [1, 2, 2, 4, 7]
+    assert found.owners == 5
+    assert len(arrays.dataset(source(file, test_within="owner", test_share=0.9)).train) == 5
+    with pytest.raises(UsageError, match=r"task.test: within owner needs task.client"):
+        arrays.dataset(source(file, client=None, test_within="owner"))
+
+
+def test_how_many_owners_there_are_is_known_after_the_split(tmp_path: Path) -> None:
+    file = write_npz(tmp_path, COLUMNS | {"who": np.arange(20)})
+    found = arrays.dataset(source(file))
+    assert found.train.owner is not None
+    assert (found.owners, len(np.unique(found.train.owner))) == (20, 16)
+
+
+@pytest.mark.parametrize(("shape", "model"), [((28, 28), "cnn_582026"), ((28, 28, 1), "cnn_582026"), ((32, 32, 3), "cnn_878538")])
+def test_images_get_the_axes_that_a_model_asks_for(shape: tuple[int, ...], model: str, tmp_path: Path) -> None:
+    images = np.random.default_rng(0).normal(size=(20, *shape)).astype(np.float32)
+    file = write_npz(tmp_path, {"y": np.arange(20) % 10, "images": images})
+    given = source(file, label="y", client=None, test_share=0.5)
+    found, before = arrays.load(given, model).dataset, arrays.load(given, "mlp").dataset
+    assert (found.shape, before.shape) == ((shape[2] if len(shape) == 3 else 1, *shape[:2]), shape)
+    assert found.train.x[3, 0].tolist() == (before.train.x[3, :, :, 0] if len(shape) == 3 else before.train.x[3]).tolist()
+    write_npz(tmp_path, {"y": np.arange(20) % 10, "images": images[:, :-1]})
+    with pytest.raises(UsageError, match=rf"model {model}: takes images \(.*\) in 10 classes, got \("):
+        arrays.load(given, model)
+
+
+def test_very_different_scales_are_a_warning_that_standardising_takes_away(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=20)
+    given = source(write_npz(tmp_path, {"y": np.arange(20) % 2, "age": x, "income": 1e5 * x}), label="y", client=None)
+    (warning,) = arrays.load(given).warnings
+    assert "income deviates by" in warning
+    task = arrays.load(dataclasses.replace(given, standardize=True))
+    assert task.warnings == ()
+    assert np.allclose(task.dataset.train.x.std(axis=0), 1, atol=1e-5)

@@ -122,3 +122,19 @@ def test_the_true_files(name: str) -> None:
     for file, count in zip((source.train, source.test), source.counts, strict=True):
         found = text.read_texts(folder / file, source.columns, source.label)
         assert (len(found.labels), int(found.labels.sum())) == count
+
+
+@pytest.mark.parametrize(("labels", "classes"), [((1, 5), 2), ((0, 999_999_999), 2), ((7, 3, 5), 3)])
+def test_labels_with_gaps_are_numbered_in_their_order(labels: tuple[int, ...], classes: int, root: Path) -> None:
+    write_tsv(root / "mine" / "train.tsv", [("good film", labels[i % len(labels)]) for i in range(12)])
+    write_tsv(root / "mine" / "test.tsv", [("bad", max(labels)), ("warm", min(labels))])
+    data = text.load("encoder_head", "encoders/tiny", MINE).dataset
+    assert (data.classes, data.test.y.tolist()) == (classes, [classes - 1, 0])
+    assert data.train.y[: len(labels)].tolist() == [sorted(labels).index(label) for label in labels]
+
+
+def test_a_label_that_only_test_texts_have(root: Path) -> None:
+    write_tsv(root / "mine" / "train.tsv", [("good film", 1 + 4 * (i % 2)) for i in range(12)])
+    write_tsv(root / "mine" / "test.tsv", [("bad", 1), ("warm", 0)])
+    with pytest.raises(RecordError, match=r"test\.tsv: column label, row 2 has 0, which the training texts do not have"):
+        text.load("encoder_head", "encoders/tiny", MINE)

@@ -87,16 +87,13 @@ def test_cut_files(tmp_path: Path, ending: str) -> None:
     whole = file.read_bytes()
     for content in (whole[: len(whole) // 2], b"\x80\x04N.", b""):
         file.write_bytes(content)
-        with pytest.raises(RecordError, match=rf"texts\.{ending}: not a {ending.capitalize()} file: "):
+        with pytest.raises(RecordError, match=rf"texts\.{ending}: cannot be read as "):
             read_texts(file, ["a"], "label")
 
 
 def test_files_of_other_kinds_and_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RecordError, match=r"texts\.pkl: the name must end with \.tsv, .*, got \.pkl"):
         read_texts(tmp_path / "texts.pkl", ["a"], "label")
-    monkeypatch.setattr(text_files, "MOST_BYTES", 100)
-    with pytest.raises(RecordError, match=r"columns may have 100 bytes when unpacked, these have \d+"):
-        read_texts(write(tmp_path, "parquet"), ["a"], "label")
     monkeypatch.setattr(text_files, "LARGEST", 100)
     with pytest.raises(RecordError, match=r"expected at most 100 bytes"):
         read_texts(write(tmp_path, "parquet"), ["a"], "label")
@@ -105,3 +102,30 @@ def test_files_of_other_kinds_and_sizes(tmp_path: Path, monkeypatch: pytest.Monk
 def test_no_rows(tmp_path: Path) -> None:
     (tmp_path / "texts.tsv").write_text("a\tlabel\n")
     assert read_texts(tmp_path / "texts.tsv", ["a"], "label").columns == ([],)
+
+
+@pytest.mark.parametrize("ending", ["tsv", "parquet", "arrow"])
+def test_long_texts(tmp_path: Path, ending: str) -> None:
+    file = write(tmp_path, ending, ROWS | {"a": ["x", "y" * 100_001]})
+    with pytest.raises(RecordError, match="column a, row 2: expected a text of at most 100,000 characters, got 100,001"):
+        read_texts(file, ["a"], "label")
+
+
+def test_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "texts.tsv").write_bytes(b"a\tlabel\n" + b"x" * (2 << 20) + b"\t1")
+    with pytest.raises(
+        RecordError, match=r"expected at most 5,000,000 lines of at most 1,048,576 bytes, got 2 of up to 2,097,155"
+    ):
+        read_texts(tmp_path / "texts.tsv", ["a"], "label")
+    monkeypatch.setattr(text_files, "MOST_ROWS", 2)
+    (tmp_path / "texts.tsv").write_bytes(b"a\tlabel\nx\t1\nx\t1\n")
+    with pytest.raises(RecordError, match=r"expected at most 2 lines of .*, got 4 of"):
+        read_texts(tmp_path / "texts.tsv", ["a"], "label")
+
+
+def test_a_packed_stream_of_equal_texts(tmp_path: Path) -> None:
+    table = pa.table({"a": pa.array(["x"]).take(pa.array(np.zeros(30_000_000, np.int8))), "label": np.zeros(30_000_000, np.int8)})
+    with pa.ipc.new_stream(tmp_path / "texts.arrow", table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+        stream.write_table(table)
+    with pytest.raises(RecordError, match=r"texts.arrow: .*cannot be read"):
+        read_texts(tmp_path / "texts.arrow", ["a"], "label")

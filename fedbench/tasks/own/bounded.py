@@ -1,0 +1,128 @@
+"""Reads a data set in a process of its own, whose memory and time are bounded.
+
+The libraries that unpack Parquet, Arrow and images are not ours. A page of a few kilobytes may
+unpack to two gigabytes whatever the file says, and a damaged file may end the process that reads
+it. Usage: python -m fedbench.tasks.own.bounded FILE_DESCRIPTOR, with the request on standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fedbench import own_files
+from fedbench.errors import FedbenchError, MissingDataError, RecordError, UsageError, shown
+from fedbench.tasks.own.choice import Wanted
+from fedbench.tasks.own.limits import Limits
+from fedbench.tasks.own.reading import Read, read_back, write
+
+ERRORS = {error.__name__: error for error in (MissingDataError, RecordError, UsageError)}
+QUIET = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve a gigabyte of addresses
+}
+
+
+def read(path: Path, part: str, wanted: Wanted) -> Read:
+    """Returns the columns of one part of a data set. UsageError, which names the file, if it is
+    none, or cannot be read within its limits."""
+    request = {"what": "columns", "path": str(path), "part": part, "wanted": asdict(wanted)}
+    return read_back(*done(request, Limits(path, own_files.total_bytes(path, own_files.parts_of(path)))))
+
+
+def done(request: Mapping[str, Any], limits: Limits) -> tuple[dict[str, Any], Any]:
+    """Returns what the other process says about its result, and the result itself, which may be
+    written to."""
+    handle = os.memfd_create("fedbench")
+    try:
+        answer = _asked({**request, "memory": limits.reader_bytes, "seconds": limits.cpu_seconds}, handle)
+        if answer is None:
+            raise UsageError(
+                f"task file {shown(limits.path)}: cannot be read within {limits.reader_bytes >> 20} MiB beside its examples and "
+                f"{limits.cpu_seconds} s of CPU time, which is what its {limits.bytes:,} bytes are given; it is damaged, or packs far "
+                "more than it seems"
+            )
+        if "error" in answer:
+            raise ERRORS.get(answer["error"], UsageError)(answer["message"])
+        size = os.fstat(handle).st_size
+        return answer, mmap.mmap(handle, size, access=mmap.ACCESS_COPY) if size else b""
+    finally:
+        os.close(handle)
+
+
+def _asked(request: Mapping[str, Any], handle: int) -> dict[str, Any] | None:
+    """Returns the answer of another process; None if it came to its end without one."""
+    command = [sys.executable, "-m", "fedbench.tasks.own.bounded", str(handle)]
+    ended = subprocess.run(
+        command,
+        input=json.dumps(request).encode(),
+        capture_output=True,
+        check=False,
+        env={**os.environ, **QUIET},
+        pass_fds=(handle,),
+    )
+    try:
+        return dict(json.loads(ended.stdout)) if ended.returncode == 0 else None
+    except ValueError:
+        return None
+
+
+def _columns(request: Mapping[str, Any], handle: int) -> dict[str, Any]:
+    given = request["wanted"]
+    wanted = Wanted(given["label"], given["client"], tuple(given["features"]), tuple(given["exact"]))
+    with os.fdopen(handle, "wb", closefd=False) as out:
+        return write(Path(request["path"]), request["part"], wanted, out)
+
+
+def _texts(request: Mapping[str, Any], handle: int) -> dict[str, Any]:
+    from fedbench.tasks.own import texts
+
+    with os.fdopen(handle, "wb", closefd=False) as out:
+        return texts.write(Path(request["path"]), request["columns"], out)
+
+
+ACTS: dict[str, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {"columns": _columns, "texts": _texts}
+
+
+def prepare(path: Path) -> None:
+    """Imports what reads a data set, so that it is no part of what is bounded."""
+    if path.suffix != ".npz":
+        import pyarrow.parquet  # noqa: F401
+
+
+def bound(memory: int, seconds: int) -> None:
+    """Bounds what this process may take from now on: bytes of memory, of address space beyond what
+    it has, and seconds of CPU time."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + memory
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main(handle: int) -> None:
+    """Acts on the request and prints the answer, which is what was read, or an error."""
+    request = json.load(sys.stdin)
+    try:
+        prepare(Path(request["path"]))
+        bound(request["memory"], request["seconds"])
+        answer = ACTS[request["what"]](request, handle)
+    except FedbenchError as error:
+        answer = {"error": type(error).__name__, "message": str(error)}
+    except (MemoryError, RecursionError):
+        sys.exit(1)
+    sys.stdout.write(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,146 @@
+"""A column of a user's table, or a part of it, as features or as keys.
+
+Features are numbers. Keys are labels or owners, whole numbers or texts, of which equal ones belong
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbench.errors import UsageError, shown
+
+Floats = npt.NDArray[np.float32]
+Codes = npt.NDArray[np.int64]
+Key = int | str
+LONGEST_KEY = 1000  # characters of a label or an owner
+
+
+class Column(Protocol):
+    """n values of one column. UsageError, which names file, column and row, for what is not asked
+    for."""
+
+    def __len__(self) -> int: ...
+
+    def numbers(self) -> Floats:
+        """Returns the values as finite numbers (n, ..)."""
+
+    def keys(self) -> tuple[Sequence[Any], Codes]:
+        """Returns different values, and for every row the place of its value among them (n,)."""
+
+
+class Table(Protocol):
+    """A file of columns."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the columns in their order, without an index; one may stand there twice."""
+
+    @property
+    def missing(self) -> Mapping[str, Key]:
+        """By the name of a column, the label that says that there is none."""
+
+    def batches(self, names: Sequence[str]) -> Iterable[Sequence[Column]]:
+        """Yields the columns of these names from the first row to the last, some rows at a time."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the values of a column are from: the file, the column's name and the first row."""
+
+    file: str
+    name: str
+    row: int = 0
+
+    def error(self, problem: str, row: int | None = None) -> UsageError:
+        """Returns the error that these values are not as they must be. `row` counts from 0 within
+        them."""
+        where = "" if row is None else f", row {self.row + row}"
+        return UsageError(f"task file {shown(self.file)}: column {shown(self.name)}{where} {problem}")
+
+    def finite(self, values: Floats) -> Floats:
+        """Returns values that are finite. UsageError names the first row in which one is not."""
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))[0])
+            raise self.error("is not finite; remove the example or fill it in", row)
+        return values
+
+
+@dataclass(frozen=True)
+class ArrayColumn:
+    """A column that is a numpy array (n, ..)."""
+
+    values: npt.NDArray[Any]
+    place: Place
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def numbers(self) -> Floats:
+        if self.values.dtype.kind not in "iubf":
+            raise self.place.error(
+                f"must be numbers, got {self.values.dtype}; leave it out with task.features, or make numbers of it"
+            )
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, which is an error of its own
+            return self.place.finite(np.ascontiguousarray(self.values, np.float32))
+
+    def keys(self) -> tuple[Sequence[Any], Codes]:
+        if self.values.ndim != 1 or self.values.dtype.kind not in "iubfU":
+            raise self.place.error(f"must be whole numbers or texts (n,), got {self.values.dtype} {self.values.shape}")
+        values, codes = np.unique(self.values, return_inverse=True)
+        return values.tolist(), codes.astype(np.int64)
+
+
+@dataclass
+class Numbering:
+    """Numbers the keys of a column in their order, whatever their type in the file: True and 1.0
+    are the whole number 1."""
+
+    file: str
+    name: str
+    most: int
+    missing: Key | None = None
+    _known: dict[Key, int] = field(default_factory=dict)
+    _codes: list[Codes] = field(default_factory=list)
+    _rows: int = 0
+
+    def add(self, column: Column) -> None:
+        """Adds the next rows of the column."""
+        values, codes = column.keys()
+        place = Place(self.file, self.name, self._rows)
+        numbers = np.zeros(len(values), np.int64)
+        for i, value in enumerate(values):
+            try:
+                numbers[i] = self._known.setdefault(self._key(value), len(self._known))
+            except ValueError as problem:
+                raise place.error(str(problem), int(np.argmax(codes == i))) from None
+            if len(self._known) > self.most:
+                raise place.error(f"has more than {self.most:,} different values; are these numbers to predict?")
+        self._codes.append(numbers[codes])
+        self._rows += len(codes)
+
+    def _key(self, value: Any) -> Key:
+        if isinstance(value, float):
+            if value != np.trunc(value) or not np.isfinite(value):
+                raise ValueError(f"must be a whole number or a text, got {value!r}")
+            value = int(value)
+        if isinstance(value, str) and len(value) > LONGEST_KEY:
+            raise ValueError(f"must have at most {LONGEST_KEY} characters, got {len(value):,}")
+        if value == self.missing and self.missing is not None:
+            raise ValueError(f"is {value}, which says that its label is not known; remove the example or label it")
+        return value if isinstance(value, str) else int(value)
+
+    def done(self) -> tuple[list[Key], Codes]:
+        """Returns the values in their order, and the number of every row's value (n,)."""
+        values: list[Any] = list(self._known)
+        try:
+            order = sorted(range(len(values)), key=values.__getitem__)
+        except TypeError:
+            raise Place(self.file, self.name).error("must be whole numbers or texts, got both") from None
+        codes = np.concatenate([np.empty(0, np.int64), *self._codes])
+        return [values[i] for i in order], np.argsort(np.array(order, np.int64))[codes] if order else codes

@@ -1,0 +1,124 @@
+"""Reads the columns of a data set that are asked for: examples one after the other, then the codes
+of their labels and owners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from fedbench import own_files
+from fedbench.errors import UsageError, shown
+from fedbench.tasks.own.choice import Wanted, features_of
+from fedbench.tasks.own.columns import Codes, Floats, Key, Numbering, Table
+from fedbench.tasks.own.limits import Limits
+
+MOST_CLASSES = 100_000
+MOST_OWNERS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The values of a column of labels or owners in their order, and the place of every row's value
+    among them (n,)."""
+
+    values: Sequence[Key]
+    codes: Codes
+
+
+@dataclass(frozen=True)
+class Read:
+    """One part of a data set: the names of the features, n examples x (n, ..) of them joined,
+    labels, and owners if they were asked for and are there."""
+
+    features: tuple[str, ...]
+    x: Floats
+    labels: Keys
+    owners: Keys | None
+
+
+def parts(path: Path) -> list[str]:
+    """Returns the parts that a data set has by itself: train, and test if there is one."""
+    return list(own_files.parts_of(path))
+
+
+def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> dict[str, Any]:
+    """Writes the examples of one part of a data set to a file, and then the codes of labels and
+    owners. Returns what `read_back` needs to know, as JSON values. UsageError names file, column
+    and row."""
+    limits = Limits(path, own_files.total_bytes(path, own_files.parts_of(path)))
+    table = _opened(path, part, limits)
+    where = f"task file {shown(path)}"
+    has_owners = wanted.client is not None and (not wanted.exact or wanted.client in table.names)
+    features = features_of(table.names, wanted, where, has_owners=has_owners)
+    names = [wanted.label, *([wanted.client] if has_owners and wanted.client else [])]
+    numberings = [
+        Numbering(str(path), name, most, table.missing.get(name))
+        for name, most in zip(names, (MOST_CLASSES, MOST_OWNERS), strict=False)
+    ]
+    rows, shape = 0, None
+    for batch in table.batches([*features, *names]):
+        for numbering, column in zip(numberings, batch[len(features) :], strict=True):
+            numbering.add(column)
+        x = _joined([column.numbers() for column in batch[: len(features)]])
+        if shape not in (None, x.shape[1:]):
+            raise UsageError(f"{where}: the examples from row {rows} on have shape {x.shape[1:]}, those before {shape}")
+        shape = x.shape[1:]
+        rows += len(x)
+        limits.unpacked(rows * int(np.prod(shape, dtype=np.int64)) * x.itemsize)
+        out.write(x.data.cast("B") if x.size else b"")
+    if not rows or shape is None:
+        raise UsageError(f"{where}: has no rows")
+    keys = [numbering.done() for numbering in numberings]
+    for _, codes in keys:
+        out.write(codes.data.cast("B"))
+    return {"features": features, "shape": (rows, *shape), "keys": [values for values, _ in keys]}
+
+
+def read_back(about: Mapping[str, Any], content: Any) -> Read:
+    """Returns what `write` wrote. The examples share the memory of `content`."""
+    shape = tuple(about["shape"])
+    x = np.frombuffer(content, np.float32, int(np.prod(shape, dtype=np.int64))).reshape(shape)
+    at, keys = x.nbytes, []
+    for values in about["keys"]:
+        keys.append(Keys(values, np.frombuffer(content, np.uint8, 8 * shape[0], at).copy().view(np.int64)))
+        at += 8 * shape[0]
+    return Read(tuple(about["features"]), x, keys[0], keys[1] if len(keys) > 1 else None)
+
+
+def _joined(columns: list[Floats]) -> Floats:
+    """Returns one column in its shape, (n, 1) for single numbers, or several side by side (n,
+    f)."""
+    if len(columns) > 1:
+        return np.hstack([column.reshape(len(column), -1) for column in columns])
+    return columns[0] if columns[0].ndim > 1 else columns[0][:, None]
+
+
+def _npz(path: Path, part: str, limits: Limits) -> Table:
+    from fedbench.tasks.own.npz import Npz
+
+    return Npz(path, limits)
+
+
+def _parquet(path: Path, part: str, limits: Limits) -> Table:
+    from fedbench.tasks.own.tables_of_arrow import Parquet
+
+    return Parquet(path, [path], limits)
+
+
+def _datasets(path: Path, part: str, limits: Limits) -> Table:
+    from fedbench.tasks.own.tables_of_arrow import Saved
+
+    return Saved(path, [path / name for name in own_files.parts_of(path)[part]], limits)
+
+
+READERS: dict[str, Callable[[Path, str, Limits], Table]] = {"npz": _npz, "parquet": _parquet, "datasets": _datasets}
+"""How a data set of a kind is opened, given its part. Libraries are imported when they are
+needed."""
+
+
+def _opened(path: Path, part: str, limits: Limits) -> Table:
+    return READERS[own_files.kind_of(path)](path, part, limits)

@@ -1,0 +1,156 @@
+"""Reads Parquet files, shards of them, and folders that Hugging Face `datasets` saved to disk, a
+part at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fedbench import plain_files
+from fedbench.errors import UsageError, one_line, shown
+from fedbench.tasks.own.arrow_columns import TEXTS, ArrowColumn, is_one_of
+from fedbench.tasks.own.columns import Key, Place
+from fedbench.tasks.own.limits import Limits
+from fedbench.tasks.own.pictures import Pictures
+
+LARGEST_FOOTER = 16 << 20  # bytes of what a Parquet file says about its columns
+BATCH_BYTES = 16 << 20
+MOST_ROWS = 65_536  # of a batch
+BROKEN = (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError, TypeError)
+
+
+@contextlib.contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Makes a UsageError of what pyarrow raises for a file that is none."""
+    try:
+        yield
+    except BROKEN as error:
+        raise UsageError(f"task file {shown(path)}: cannot be read as {what}: {shown(one_line(error))}") from None
+
+
+class _OfArrow:
+    """What all of these have: names and types of columns, and pandas' and `datasets`' notes about
+    them."""
+
+    def __init__(self, path: Path, schema: pa.Schema, limits: Limits) -> None:
+        self.path, self.schema, self.limits = path, schema, limits
+        index = _index_of_pandas(schema)
+        self.names = [name for name in schema.names if name not in index]
+        self.missing: dict[str, Key] = dict.fromkeys(_class_labels(schema), -1)
+        self.pictures = {name: Pictures(limits) for name in schema.names}
+
+    def columns(self, batch: pa.RecordBatch, names: Sequence[str], row: int) -> list[ArrowColumn]:
+        return [ArrowColumn(batch.column(name), Place(str(self.path), name, row), self.pictures[name]) for name in names]
+
+
+class Parquet(_OfArrow):
+    """A Parquet file, or several with the same columns, one after the other."""
+
+    def __init__(self, path: Path, files: Sequence[Path], limits: Limits) -> None:
+        self.files = files
+        with _opened(files[0]) as first:
+            super().__init__(path, first.schema_arrow, limits)
+
+    def batches(self, names: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
+        row = 0
+        for file in self.files:
+            with _opened(file, [name for name in names if is_one_of(self.schema.field(name).type, TEXTS)]) as opened:
+                self._check_same(file, opened.schema_arrow, names)
+                rows = self._rows_at_a_time(opened, names)
+                with reading(file, "Parquet"):
+                    for batch in opened.iter_batches(rows, columns=list(names), use_threads=False):
+                        yield self.columns(batch, names, row)
+                        row += len(batch)
+
+    def _check_same(self, file: Path, schema: pa.Schema, names: Sequence[str]) -> None:
+        for name in names:
+            if schema.names.count(name) != 1:
+                raise UsageError(f"task file {shown(file)}: has no column {shown(name, 60)}, which {self.files[0].name} has")
+
+    def _rows_at_a_time(self, opened: pq.ParquetFile, names: Sequence[str]) -> int:
+        """Returns how many rows are read at once. The footer says how many values a column has, and
+        so how many bytes; of texts and images it says what they take in the file."""
+        about, taken = opened.metadata, 0
+        rows = max(1, int(about.num_rows))
+        columns = [i for i in range(about.num_columns) if about.schema.column(i).path.split(".")[0] in names]
+        for group in range(about.num_row_groups):
+            for i in columns:
+                column = about.row_group(group).column(i)
+                width = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4}.get(column.physical_type, 8)
+                is_of_bytes = column.physical_type.endswith("BYTE_ARRAY")
+                taken += max(0, column.total_uncompressed_size) if is_of_bytes else max(0, column.num_values) * width
+        self.limits.unpacked(taken)
+        return max(1, min(MOST_ROWS, BATCH_BYTES // max(1, taken // rows)))
+
+
+@contextlib.contextmanager
+def _opened(file: Path, as_dictionary: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+    """Gives an opened Parquet file. Columns of texts stay dictionaries, since one long text can
+    stand in a million rows."""
+    with plain_files.opened(file, "task file") as plain, reading(file, "Parquet"):
+        plain.seek(max(0, plain.seek(0, 2) - 8))
+        footer = int.from_bytes(plain.read(4), "little")
+        if plain.read(4) != b"PAR1":
+            raise pa.ArrowInvalid("it does not end as such a file does")
+        if footer > LARGEST_FOOTER:
+            raise UsageError(f"task file {shown(file)}: expected a footer of at most {LARGEST_FOOTER:,} bytes, got {footer:,}")
+        with pq.ParquetFile(plain, read_dictionary=list(as_dictionary), pre_buffer=False) as opened:
+            yield opened
+
+
+class Saved(_OfArrow):
+    """The data files of one split that `datasets` saved to disk: Arrow streams."""
+
+    def __init__(self, path: Path, files: Sequence[Path], limits: Limits) -> None:
+        self.files = files
+        if not files:
+            raise UsageError(f"task file {shown(path)}: expected at least one data file, got none")
+        with self._stream(path, files[0]) as first:
+            super().__init__(path, first.schema, limits)
+
+    @contextlib.contextmanager
+    def _stream(self, path: Path, file: Path) -> Iterator[Any]:
+        with plain_files.opened(file, "task file") as plain, reading(path, "a stream of Arrow"):
+            yield pa.ipc.open_stream(plain)
+
+    def batches(self, names: Sequence[str]) -> Iterable[Sequence[ArrowColumn]]:
+        row = 0
+        for file in self.files:
+            with self._stream(self.path, file) as stream:
+                if not stream.schema.equals(self.schema):
+                    raise UsageError(f"task file {shown(file)}: has other columns than {self.files[0].name}")
+                for batch in stream:
+                    batch.validate(full=True)
+                    yield self.columns(batch, names, row)
+                    row += len(batch)
+
+
+def _index_of_pandas(schema: pa.Schema) -> set[str]:
+    """Returns the names of the columns that are the index of a data frame, as its metadata say."""
+    about = _metadata(schema, b"pandas")
+    found = about.get("index_columns", []) if isinstance(about, dict) else []
+    return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
+
+
+def _class_labels(schema: pa.Schema) -> list[str]:
+    """Returns the columns of the type ClassLabel of `datasets`, in which -1 stands for no label."""
+    about = _metadata(schema, b"huggingface")
+    try:
+        features = about["info"]["features"].items()
+        return [name for name, kind in features if isinstance(kind, dict) and kind.get("_type") == "ClassLabel"]
+    except (KeyError, TypeError, AttributeError):
+        return []
+
+
+def _metadata(schema: pa.Schema, key: bytes) -> Any:
+    """Returns what another library wrote about the columns; None if that is not what it writes."""
+    try:
+        return json.loads((schema.metadata or {}).get(key, b"null"))
+    except (ValueError, RecursionError):
+        return None

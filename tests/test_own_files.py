@@ -1,0 +1,69 @@
+"""Which files are a data set, and a sum that depends on these alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from fedbench import own_files, places
+from fedbench.errors import UsageError
+
+
+def saved(folder: Path, *names: str) -> Path:
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_bytes(name.encode())
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": name} for name in names]}))
+    (folder / "dataset_info.json").write_text("{}")
+    return folder
+
+
+def test_the_sum_of_a_file_is_that_of_its_content(tmp_path: Path) -> None:
+    (tmp_path / "a.npz").write_bytes(b"abc")
+    assert own_files.sha256(tmp_path / "a.npz") == hashlib.sha256(b"abc").hexdigest()
+
+
+def test_what_else_is_in_a_folder_of_datasets_does_not_change_its_sum(tmp_path: Path) -> None:
+    """The sum is that of older versions, which summed all files of a folder without anything
+    else."""
+    folder = saved(tmp_path / "mine", "data-00000-of-00002.arrow", "data-00001-of-00002.arrow")
+    before = places.sha256(folder)
+    for name in ("cache-867e1bbd6caa411b.arrow", "README.md", ".lock", "tmp1234"):
+        (folder / name).write_text("x")
+    os.mkfifo(folder / "cache-00.arrow")
+    assert own_files.sha256(folder) == before
+    (folder / "data-00001-of-00002.arrow").write_text("x")
+    assert own_files.sha256(folder) != before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{}", "does not list the data files: KeyError"),
+        ("[", "does not list the data files: RefusedJsonError: not valid JSON"),
+        ('{"_data_files": [{"filename": "../a"}]}', "must name files of its own folder, got ../a"),
+        ('{"_data_files": [{"filename": ".."}]}', r"must name files of its own folder, got \.\."),
+        ('{"_data_files": [{"filename": "a\\n/b"}]}', r"must name files of its own folder, got a\\n/b"),
+        ('{"_data_files": [{"filename": 3}]}', "must name files of its own folder, got 3"),
+        ('{"_data_files": [{"filename": "a"}, {"filename": "a"}]}', "state.json names a twice"),
+        ('{"_data_files": [{"filename": "a"}]}', "a: cannot be read: No such file"),
+    ],
+)
+def test_what_is_no_list_of_data_files(content: str, message: str, tmp_path: Path) -> None:
+    folder = saved(tmp_path / "mine")
+    (folder / "state.json").write_text(content)
+    with pytest.raises(UsageError, match=message):
+        own_files.sha256(folder)
+
+
+def test_folders_of_something_else(tmp_path: Path) -> None:
+    (tmp_path / "x\ny").mkdir()
+    with pytest.raises(UsageError, match=r"expected a folder that datasets saved to disk, with state.json, got x\\ny"):
+        own_files.kind_of(tmp_path)
+    (tmp_path / "dataset_dict.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"has several splits; name one of its folders: x\\ny"):
+        own_files.kind_of(tmp_path)

@@ -20,8 +20,8 @@ STATE, INFO, SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 are."""
 MOST_ENTRIES = 100_000  # of a folder, without those below it
 LARGEST_STATE = 16 << 20  # bytes
-Kind = Literal["npz", "parquet", "datasets"]
-TABLES: dict[str, Kind] = {".npz": "npz", ".parquet": "parquet"}
+Kind = Literal["npz", "parquet", "csv", "datasets"]
+TABLES: dict[str, Kind] = {".npz": "npz", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv"}
 """Kinds of files, by the end of their names."""
 
 

@@ -135,12 +135,30 @@ class Numbering:
             raise ValueError(f"is {value}, which says that its label is not known; remove the example or label it")
         return value if isinstance(value, str) else int(value)
 
-    def done(self) -> tuple[list[Key], Codes]:
-        """Returns the values in their order, and the number of every row's value (n,)."""
+    def done(self, *, whole_numbers_as_texts: bool = False) -> tuple[list[Key], Codes]:
+        """Returns the values in their order, and the number of every row's value (n,).
+
+        Args:
+            whole_numbers_as_texts: the values are texts, since the file has no types; they become
+                whole numbers if all of them are written like some.
+        """
         values: list[Any] = list(self._known)
+        if whole_numbers_as_texts:
+            values = _whole(values)
         try:
             order = sorted(range(len(values)), key=values.__getitem__)
         except TypeError:
             raise Place(self.file, self.name).error("must be whole numbers or texts, got both") from None
         codes = np.concatenate([np.empty(0, np.int64), *self._codes])
         return [values[i] for i in order], np.argsort(np.array(order, np.int64))[codes] if order else codes
+
+
+def _whole(texts: list[str]) -> list[Any]:
+    """Returns texts as whole numbers if all are written like 7, -1 or 7.0, and no two become one
+    number; otherwise as they are."""
+    try:
+        numbers = [int(text.removesuffix(".0")) for text in texts]
+    except ValueError:
+        return texts
+    written = all(text.removesuffix(".0") == str(number) for text, number in zip(texts, numbers, strict=True))
+    return numbers if written and len(set(numbers)) == len(numbers) else texts

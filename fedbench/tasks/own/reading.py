@@ -72,7 +72,7 @@ def write(path: Path, part: str, wanted: Wanted, out: BinaryIO) -> dict[str, Any
         out.write(x.data.cast("B") if x.size else b"")
     if not rows or shape is None:
         raise UsageError(f"{where}: has no rows")
-    keys = [numbering.done() for numbering in numberings]
+    keys = [numbering.done(whole_numbers_as_texts=own_files.kind_of(path) == "csv") for numbering in numberings]
     for _, codes in keys:
         out.write(codes.data.cast("B"))
     return {"features": features, "shape": (rows, *shape), "keys": [values for values, _ in keys]}
@@ -115,7 +115,13 @@ def _datasets(path: Path, part: str, limits: Limits) -> Table:
     return Saved(path, [path / name for name in own_files.parts_of(path)[part]], limits)
 
 
-READERS: dict[str, Callable[[Path, str, Limits], Table]] = {"npz": _npz, "parquet": _parquet, "datasets": _datasets}
+def _csv(path: Path, part: str, limits: Limits) -> Table:
+    from fedbench.tasks.own.csv_table import Csv
+
+    return Csv(path, limits)
+
+
+READERS: dict[str, Callable[[Path, str, Limits], Table]] = {"npz": _npz, "parquet": _parquet, "datasets": _datasets, "csv": _csv}
 """How a data set of a kind is opened, given its part. Libraries are imported when they are
 needed."""
 

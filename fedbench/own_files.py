@@ -1,13 +1,15 @@
 """Says which files a data set of the user's own consists of, and computes their sum.
 
-A data set is a file, or a folder that Hugging Face `datasets` saved to disk. Nothing is read but
-plain files, so a pipe, a device or a folder of something else is refused before it is read.
+A data set is a file, a folder that Hugging Face `datasets` saved to disk, or a folder of shards of
+Parquet. Nothing is read but plain files, so a pipe, a device or a folder of something else is
+refused before it is read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Literal
@@ -18,9 +20,12 @@ from fedbench.errors import UsageError, shown, some
 STATE, INFO, SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 """Files of `datasets`: which data files a folder has, what is in them, and which splits there
 are."""
+SHARD = ".parquet"
+PARTS = ("train", "test")
+OTHER_PARTS = ("validation", "valid", "val", "dev", "unsupervised")
 MOST_ENTRIES = 100_000  # of a folder, without those below it
 LARGEST_STATE = 16 << 20  # bytes
-Kind = Literal["npz", "parquet", "csv", "datasets"]
+Kind = Literal["npz", "parquet", "csv", "datasets", "shards"]
 TABLES: dict[str, Kind] = {".npz": "npz", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv"}
 """Kinds of files, by the end of their names."""
 
@@ -34,7 +39,8 @@ def kind_of(path: Path) -> Kind:
         if name.endswith(ending):
             return kind
     raise UsageError(
-        f"task file {shown(path)}: expected {', '.join(TABLES)} or a folder that datasets saved to disk, got {path.suffix!r:.40}"
+        f"task file {shown(path)}: expected {', '.join(TABLES)} or a folder that datasets saved to disk or of {SHARD} files, got "
+        f"{path.suffix!r:.40}"
     )
 
 
@@ -44,7 +50,12 @@ def _kind_of_folder(folder: Path) -> Kind:
         raise UsageError(f"task file {shown(folder)}: has several splits; name one of its folders: {some(_folders(folder))}")
     if STATE in names:
         return "datasets"
-    raise UsageError(f"task file {shown(folder)}: expected a folder that datasets saved to disk, with {STATE}, got {some(names)}")
+    if any(name.endswith(SHARD) for name in names):
+        return "shards"
+    raise UsageError(
+        f"task file {shown(folder)}: expected a folder that datasets saved to disk, with {STATE}, or one of {SHARD} files, got "
+        f"{some(names)}"
+    )
 
 
 def _folders(folder: Path) -> list[str]:
@@ -70,8 +81,11 @@ def parts_of(path: Path) -> dict[str, list[str]]:
     """Returns the names of a data set's files below its folder, by part: `train` and, if the folder
     itself has one, `test`. The files are in the order in which they are read. A file is one name,
     its own. UsageError for a folder of which the parts are not clear."""
-    if kind_of(path) == "datasets":
-        return {"train": _of_datasets(path)}
+    match kind_of(path):
+        case "datasets":
+            return {"train": _of_datasets(path)}
+        case "shards":
+            return _by_split(path, [name for name in _names(path) if name.endswith(SHARD)])
     return {"train": [path.name]}
 
 
@@ -90,6 +104,21 @@ def _of_datasets(folder: Path) -> list[str]:
         twice = next(name for name in names if names.count(name) > 1)
         raise UsageError(f"{where} names {shown(twice)} twice")
     return names
+
+
+def _by_split(folder: Path, names: list[str]) -> dict[str, list[str]]:
+    """Returns shards by the split that begins their name, such as train-00000-of-00002.parquet. If
+    no name begins so, all are one table."""
+    words = {name: re.match(rf"({'|'.join((*PARTS, *OTHER_PARTS))})(?=[-_.])", name) for name in names}
+    splits = {name: word[1] for name, word in words.items() if word}
+    if not splits:
+        return {"train": names}
+    if len(splits) < len(names) or "train" not in splits.values():
+        raise UsageError(
+            f"task file {shown(folder)}: expected shards of a split train, and test if there is one, got {some(names)}; put those of "
+            "one split into a folder"
+        )
+    return {part: of for part in PARTS if (of := [name for name in names if splits[name] == part])}
 
 
 def sha256(path: Path) -> str:

@@ -62,8 +62,32 @@ def test_what_is_no_list_of_data_files(content: str, message: str, tmp_path: Pat
 
 def test_folders_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "x\ny").mkdir()
-    with pytest.raises(UsageError, match=r"expected a folder that datasets saved to disk, with state.json, got x\\ny"):
+    with pytest.raises(
+        UsageError, match=r"expected a folder that datasets saved to disk, with state.json, or one of .parquet files, got x\\ny"
+    ):
         own_files.kind_of(tmp_path)
     (tmp_path / "dataset_dict.json").write_text("{}")
     with pytest.raises(UsageError, match=r"has several splits; name one of its folders: x\\ny"):
         own_files.kind_of(tmp_path)
+
+
+def folder_of(folder: Path, *names: str) -> Path:
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_bytes(name.encode())
+    return folder
+
+
+def test_shards_are_one_table_or_the_splits_that_their_names_begin_with(tmp_path: Path) -> None:
+    one = folder_of(tmp_path / "a", "part-1.parquet", "part-0.parquet", "_SUCCESS", ".part-0.parquet.crc", "README.md")
+    assert own_files.parts_of(one) == {"train": ["part-0.parquet", "part-1.parquet"]}
+    hub = folder_of(
+        tmp_path / "b", "test-00000-of-00001.parquet", "train-00000-of-00001.parquet", "validation-00000-of-00001.parquet"
+    )
+    assert own_files.parts_of(hub) == {"train": ["train-00000-of-00001.parquet"], "test": ["test-00000-of-00001.parquet"]}
+    before = own_files.sha256(hub)
+    (hub / "README.md").write_text("x")
+    assert own_files.sha256(hub) == before
+    for names in (("train-0.parquet", "more.parquet"), ("test-0.parquet", "validation-0.parquet")):
+        with pytest.raises(UsageError, match="expected shards of a split train, and test if there is one, got"):
+            own_files.parts_of(folder_of(tmp_path / names[1], *names))

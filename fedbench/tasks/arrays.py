@@ -32,6 +32,7 @@ from fedbench.tasks.task import Task
 from fedbench.tasks.tensors import Shape
 
 Rows = npt.NDArray[np.int64]
+TEST_SHARE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class Source:
     client: str | None = None
     features: tuple[str, ...] = ()
     test: str | None = None
-    test_share: float = 0.2
+    test_share: float = TEST_SHARE
     test_within: Literal["class", "owner"] = "class"
     standardize: bool = False
     sha256: tuple[str, ...] = ()
@@ -107,7 +108,13 @@ def _test_part(source: Source, files: Sequence[Path]) -> tuple[Path, str] | None
     if len(files) > 1:
         found = parts(files[1])
         return files[1], "test" if "test" in found else "train"
-    return (files[0], "test") if "test" in parts(files[0]) else None
+    if "test" not in parts(files[0]):
+        return None
+    if source.test_within != "class" or source.test_share != TEST_SHARE:
+        raise UsageError(
+            f"task file {shown(files[0])}: has a part for testing, so task.test and task.test_share must be left out"
+        )
+    return files[0], "test"
 
 
 def _check_shapes(train: Read, test: Read, file: Path) -> None:

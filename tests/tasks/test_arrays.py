@@ -179,7 +179,8 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(arrays.dataset(source(Path("mine.npz"))).train) == 16
     (tmp_path / "mine.mat").write_text("animal,x\n")
     with pytest.raises(
-        UsageError, match=r"mine.mat: expected .npz, .parquet, .csv, .tsv or a folder that datasets saved to disk, got '.mat'"
+        UsageError,
+        match=r"mine.mat: expected .npz, .parquet, .csv, .tsv or a folder that datasets saved to disk or of .parquet files, got '.mat'",
     ):
         arrays.load(source(tmp_path / "mine.mat"))
     (tmp_path / "splits" / "train").mkdir(parents=True)

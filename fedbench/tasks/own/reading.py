@@ -109,6 +109,12 @@ def _parquet(path: Path, part: str, limits: Limits) -> Table:
     return Parquet(path, [path], limits)
 
 
+def _shards(path: Path, part: str, limits: Limits) -> Table:
+    from fedbench.tasks.own.tables_of_arrow import Parquet
+
+    return Parquet(path, [path / name for name in own_files.parts_of(path)[part]], limits)
+
+
 def _datasets(path: Path, part: str, limits: Limits) -> Table:
     from fedbench.tasks.own.tables_of_arrow import Saved
 
@@ -121,7 +127,13 @@ def _csv(path: Path, part: str, limits: Limits) -> Table:
     return Csv(path, limits)
 
 
-READERS: dict[str, Callable[[Path, str, Limits], Table]] = {"npz": _npz, "parquet": _parquet, "datasets": _datasets, "csv": _csv}
+READERS: dict[str, Callable[[Path, str, Limits], Table]] = {
+    "npz": _npz,
+    "parquet": _parquet,
+    "datasets": _datasets,
+    "csv": _csv,
+    "shards": _shards,
+}
 """How a data set of a kind is opened, given its part. Libraries are imported when they are
 needed."""
 

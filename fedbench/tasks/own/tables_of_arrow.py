@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedbench import plain_files
-from fedbench.errors import UsageError, one_line, shown
+from fedbench.errors import UsageError, one_line, shown, some
 from fedbench.tasks.own.arrow_columns import TEXTS, ArrowColumn, is_one_of
 from fedbench.tasks.own.columns import Key, Place
 from fedbench.tasks.own.limits import Limits
@@ -61,17 +61,20 @@ class Parquet(_OfArrow):
         row = 0
         for file in self.files:
             with _opened(file, [name for name in names if is_one_of(self.schema.field(name).type, TEXTS)]) as opened:
-                self._check_same(file, opened.schema_arrow, names)
+                self._check_same(file, opened.schema_arrow)
                 rows = self._rows_at_a_time(opened, names)
                 with reading(file, "Parquet"):
                     for batch in opened.iter_batches(rows, columns=list(names), use_threads=False):
                         yield self.columns(batch, names, row)
                         row += len(batch)
 
-    def _check_same(self, file: Path, schema: pa.Schema, names: Sequence[str]) -> None:
-        for name in names:
-            if schema.names.count(name) != 1:
-                raise UsageError(f"task file {shown(file)}: has no column {shown(name, 60)}, which {self.files[0].name} has")
+    def _check_same(self, file: Path, schema: pa.Schema) -> None:
+        lacking, extra = (set(a.names) - set(b.names) for a, b in ((self.schema, schema), (schema, self.schema)))
+        if lacking or extra:
+            raise UsageError(
+                f"task file {shown(file)}: must have the columns of {self.files[0].name}; it lacks "
+                f"{some(sorted(lacking)) or 'none'} and has {some(sorted(extra)) or 'none'} beside them"
+            )
 
     def _rows_at_a_time(self, opened: pq.ParquetFile, names: Sequence[str]) -> int:
         """Returns how many rows are read at once. The footer says how many values a column has, and

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fedbench.errors import UsageError
+from fedbench.tasks import arrays
 from fedbench.tasks.own.choice import Wanted
 
 from .reading_here import read
@@ -133,3 +135,34 @@ def test_texts_stay_in_their_dictionary(tmp_path: Path) -> None:
     column = pa.DictionaryArray.from_arrays(pa.array(np.arange(N, dtype=np.int32) % 2), ["a" * 100, "b" * 100])
     path = write_parquet(tmp_path, pa.table({"x": FRAME.x, "y": column}))
     assert read(path, "train", Wanted("y")).labels.values == ["a" * 100, "b" * 100]
+
+
+def test_shards_are_read_one_after_the_other(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for i in range(4):
+        FRAME[10 * i : 10 * i + 10].to_parquet(folder / f"part-{i}.parquet")
+    found = read(folder, "train", Wanted("y"))
+    assert np.array_equal(found.x, FRAME[["x", "z"]].to_numpy().astype(np.float32))
+    FRAME[:10].assign(z=np.nan).to_parquet(folder / "part-3.parquet")
+    with pytest.raises(UsageError, match=r"column z, row 30 is (empty|not finite)"):
+        read(folder, "train", Wanted("y"))
+    FRAME[:10].rename(columns={"z": "zz"}).to_parquet(folder / "part-2.parquet")
+    with pytest.raises(
+        UsageError, match=r"part-2.parquet: must have the columns of part-0.parquet; it lacks z and has zz beside them"
+    ):
+        read(folder, "train", Wanted("y"))
+
+
+def test_splits_of_a_hub_are_the_parts(tmp_path: Path) -> None:
+    for name, rows in (
+        ("train-00000-of-00002", slice(0, 10)),
+        ("train-00001-of-00002", slice(10, 30)),
+        ("test-00000-of-00001", slice(30, 40)),
+    ):
+        FRAME[rows].to_parquet(tmp_path / f"{name}.parquet")
+    source = arrays.Source(name="file:mine", file=str(tmp_path), label="y")
+    data = arrays.dataset(source)
+    assert (len(data.train), data.test.x.tolist()) == (30, FRAME[30:][["x", "z"]].astype(np.float32).to_numpy().tolist())
+    with pytest.raises(UsageError, match=r"has a part for testing, so task.test and task.test_share must be left out"):
+        arrays.dataset(replace(source, test_share=0.3))

@@ -73,7 +73,7 @@ class ArrowColumn:
     def _decoded(self, values: pa.Array, shape: Sequence[int]) -> Floats:
         if pa.types.is_struct(values.type):
             names = [field.name for field in values.type]
-            if "bytes" not in names or not is_one_of(values.type.field("bytes").type, BYTES):
+            if "bytes" not in names or not is_one_of(values.type.field("bytes").type, (*BYTES, pa.types.is_null)):
                 raise self.place.error(f"must be numbers, images or lists of one length of them, got {shown(values.type, 60)}")
             values = values.field("bytes")
             if values.null_count:

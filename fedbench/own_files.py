@@ -1,8 +1,8 @@
 """Says which files a data set of the user's own consists of, and computes their sum.
 
 A data set is a file, a folder that Hugging Face `datasets` saved to disk, or a folder of shards of
-Parquet. Nothing is read but plain files, so a pipe, a device or a folder of something else is
-refused before it is read.
+Parquet or of LEAF's JSON files. Nothing is read but plain files, so a pipe, a device or a folder of
+something else is refused before it is read.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from fedbench.errors import UsageError, shown, some
 STATE, INFO, SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 """Files of `datasets`: which data files a folder has, what is in them, and which splits there
 are."""
-SHARD = ".parquet"
 PARTS = ("train", "test")
 OTHER_PARTS = ("validation", "valid", "val", "dev", "unsupervised")
 MOST_ENTRIES = 100_000  # of a folder, without those below it
 LARGEST_STATE = 16 << 20  # bytes
-Kind = Literal["npz", "parquet", "csv", "datasets", "shards"]
-TABLES: dict[str, Kind] = {".npz": "npz", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv"}
+SHARD, JSON = ".parquet", ".json"
+Kind = Literal["npz", "parquet", "csv", "datasets", "shards", "leaf"]
+TABLES: dict[str, Kind] = {".npz": "npz", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv", JSON: "leaf"}
 """Kinds of files, by the end of their names."""
+FOLDERS: dict[str, Kind] = {SHARD: "shards", JSON: "leaf"}
+"""Kinds of folders, by the end of the names in them."""
 
 
 def kind_of(path: Path) -> Kind:
@@ -39,7 +41,7 @@ def kind_of(path: Path) -> Kind:
         if name.endswith(ending):
             return kind
     raise UsageError(
-        f"task file {shown(path)}: expected {', '.join(TABLES)} or a folder that datasets saved to disk or of {SHARD} files, got "
+        f"task file {shown(path)}: expected {', '.join(TABLES)} or a folder of these, or one that datasets saved to disk, got "
         f"{path.suffix!r:.40}"
     )
 
@@ -50,11 +52,12 @@ def _kind_of_folder(folder: Path) -> Kind:
         raise UsageError(f"task file {shown(folder)}: has several splits; name one of its folders: {some(_folders(folder))}")
     if STATE in names:
         return "datasets"
-    if any(name.endswith(SHARD) for name in names):
-        return "shards"
+    for ending, kind in FOLDERS.items():
+        if any(name.endswith(ending) for name in names):
+            return kind
     raise UsageError(
-        f"task file {shown(folder)}: expected a folder that datasets saved to disk, with {STATE}, or one of {SHARD} files, got "
-        f"{some(names)}"
+        f"task file {shown(folder)}: expected a folder that datasets saved to disk, with {STATE}, or one of {' or '.join(FOLDERS)} files, "
+        f"got {some(names)}"
     )
 
 
@@ -86,6 +89,8 @@ def parts_of(path: Path) -> dict[str, list[str]]:
             return {"train": _of_datasets(path)}
         case "shards":
             return _by_split(path, [name for name in _names(path) if name.endswith(SHARD)])
+        case "leaf" if path.is_dir():
+            return {"train": [name for name in _names(path) if name.endswith(JSON)]}
     return {"train": [path.name]}
 
 

@@ -63,7 +63,8 @@ def test_what_is_no_list_of_data_files(content: str, message: str, tmp_path: Pat
 def test_folders_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "x\ny").mkdir()
     with pytest.raises(
-        UsageError, match=r"expected a folder that datasets saved to disk, with state.json, or one of .parquet files, got x\\ny"
+        UsageError,
+        match=r"expected a folder that datasets saved to disk, with state.json, or one of .parquet or .json files, got x\\ny",
     ):
         own_files.kind_of(tmp_path)
     (tmp_path / "dataset_dict.json").write_text("{}")

@@ -3,7 +3,8 @@ of their labels and owners."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import importlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -97,46 +98,20 @@ def _joined(columns: list[Floats]) -> Floats:
     return columns[0] if columns[0].ndim > 1 else columns[0][:, None]
 
 
-def _npz(path: Path, part: str, limits: Limits) -> Table:
-    from fedbench.tasks.own.npz import Npz
-
-    return Npz(path, limits)
-
-
-def _parquet(path: Path, part: str, limits: Limits) -> Table:
-    from fedbench.tasks.own.tables_of_arrow import Parquet
-
-    return Parquet(path, [path], limits)
-
-
-def _shards(path: Path, part: str, limits: Limits) -> Table:
-    from fedbench.tasks.own.tables_of_arrow import Parquet
-
-    return Parquet(path, [path / name for name in own_files.parts_of(path)[part]], limits)
-
-
-def _datasets(path: Path, part: str, limits: Limits) -> Table:
-    from fedbench.tasks.own.tables_of_arrow import Saved
-
-    return Saved(path, [path / name for name in own_files.parts_of(path)[part]], limits)
-
-
-def _csv(path: Path, part: str, limits: Limits) -> Table:
-    from fedbench.tasks.own.csv_table import Csv
-
-    return Csv(path, limits)
-
-
-READERS: dict[str, Callable[[Path, str, Limits], Table]] = {
-    "npz": _npz,
-    "parquet": _parquet,
-    "datasets": _datasets,
-    "csv": _csv,
-    "shards": _shards,
+READERS = {
+    "npz": "npz:Npz",
+    "parquet": "tables_of_arrow:Parquet",
+    "shards": "tables_of_arrow:Parquet",
+    "datasets": "tables_of_arrow:Saved",
+    "csv": "csv_table:Csv",
+    "leaf": "leaf:Leaf",
 }
-"""How a data set of a kind is opened, given its part. Libraries are imported when they are
-needed."""
+"""The module and class that read data sets of a kind, given the path, the files and the limits.
+They are imported when they are needed, since the libraries behind some take a while."""
 
 
 def _opened(path: Path, part: str, limits: Limits) -> Table:
-    return READERS[own_files.kind_of(path)](path, part, limits)
+    module, name = READERS[own_files.kind_of(path)].split(":")
+    files = [path / name for name in own_files.parts_of(path)[part]] if path.is_dir() else [path]
+    table: Table = getattr(importlib.import_module(f"fedbench.tasks.own.{module}"), name)(path, files, limits)
+    return table
